@@ -1,0 +1,81 @@
+/** One server after its entry was checked: frozen, every default filled in, secrets wrapped. */
+import type { AuthProvider, OAuthClientProvider, Transport } from "@modelcontextprotocol/client";
+import type { SecretRecord } from "./secret-record.js";
+import type { ProtocolChoice } from "./server-entry.js";
+
+/** Header values that may be asked for anew before every request. */
+export type HeaderSource = SecretRecord | (() => Promise<Readonly<Record<string, string>>>);
+
+export interface ReconnectConfig {
+  readonly enabled: boolean;
+  /** Attempts in a row; undefined: no limit of the user's. */
+  readonly maxAttempts: number | undefined;
+  /** A fixed wait; undefined: exponential back-off. */
+  readonly delayMs: number | undefined;
+}
+
+interface CommonConfig {
+  readonly name: string;
+  readonly timeoutMs: number | undefined;
+  readonly protocol: ProtocolChoice;
+  readonly enabled: boolean;
+  readonly logEvents: boolean;
+  readonly logRequests: boolean;
+  readonly logResponses: boolean;
+  readonly reconnect: ReconnectConfig;
+}
+
+export interface StdioConfig extends CommonConfig {
+  readonly kind: "stdio";
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: SecretRecord;
+  readonly inheritEnv: boolean;
+  readonly cwd: string | undefined;
+  readonly encoding: string;
+  readonly stderr: "pipe" | "inherit" | "ignore";
+}
+
+export interface DockerConfig extends CommonConfig {
+  readonly kind: "docker";
+  readonly image: string;
+  readonly dockerHost: string | undefined;
+  readonly engine: string;
+  readonly args: readonly string[];
+  readonly env: SecretRecord;
+  readonly mounts: readonly string[];
+  readonly runArgs: readonly string[];
+}
+
+export interface HttpConfig extends CommonConfig {
+  readonly kind: "http";
+  readonly url: string;
+  readonly headers: HeaderSource;
+  readonly authProvider: AuthProvider | OAuthClientProvider | undefined;
+  /** Fall back to legacy HTTP+SSE. */
+  readonly sseFallback: boolean;
+}
+
+export interface SseConfig extends CommonConfig {
+  readonly kind: "sse";
+  readonly url: string;
+  readonly headers: HeaderSource;
+  readonly authProvider: AuthProvider | OAuthClientProvider | undefined;
+}
+
+export interface WebSocketConfig extends CommonConfig {
+  readonly kind: "websocket";
+  readonly url: string;
+  readonly headers: HeaderSource;
+}
+
+export interface CustomConfig extends CommonConfig {
+  readonly kind: "custom";
+  readonly createTransport: () => Transport | Promise<Transport>;
+}
+
+/** What every room below the door works with. */
+export type ServerConfig = StdioConfig | DockerConfig | HttpConfig | SseConfig | WebSocketConfig | CustomConfig;
+
+/** How a server is reached. */
+export type TransportKind = ServerConfig["kind"];

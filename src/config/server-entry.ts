@@ -1,0 +1,117 @@
+/** What users write for one server: the input shapes, before they are checked and normalised. */
+import type { AuthProvider, OAuthClientProvider, Transport } from "@modelcontextprotocol/client";
+
+/** Which protocol revisions may be spoken. */
+export type ProtocolChoice = "auto" | "legacy" | { readonly pin: string };
+
+/** How a lost connection is brought back. */
+export interface ReconnectOptions {
+  /** Bring a lost connection back by itself. @default true */
+  enabled?: boolean;
+  /** Attempts in a row before the server counts as failed. @default unlimited (stdio: 5 starts in 60 s) */
+  maxAttempts?: number;
+  /** A fixed wait between attempts. @default 1 s × 1.6 ± 20 %, 60 s at most; the first attempt is immediate */
+  delayMs?: number;
+}
+
+/** Header values, or a function that is asked before every request. */
+export type HeadersOption =
+  | Readonly<Record<string, string>>
+  | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
+
+/** What every kind of server entry takes. */
+export interface CommonServerEntry {
+  /** Idle time limit of one request to this server. @default the port's `timeoutMs` */
+  timeoutMs?: number;
+  /** Protocol revisions to try: both eras, only up to 2025-11-25, or one exactly. @default "auto" */
+  protocol?: ProtocolChoice;
+  /** A disabled server is listed but never connected. @default true */
+  enabled?: boolean;
+  /** Log connection events of this server at info level. @default false */
+  logEvents?: boolean;
+  /** Log every message sent, secrets redacted. @default false */
+  logRequests?: boolean;
+  /** Log every message received, secrets redacted. @default false */
+  logResponses?: boolean;
+}
+
+/** A local process that speaks MCP on its standard input and output. */
+export interface StdioServerEntry extends CommonServerEntry {
+  transport?: "stdio" | "local";
+  type?: "stdio" | "local";
+  /** The program. Never run through a shell. */
+  command: string;
+  args?: readonly string[];
+  /** Merged over a small set of safe variables (`PATH`, `HOME`, …). */
+  env?: Readonly<Record<string, string>>;
+  /** Give the process all variables of this one. @default false */
+  inheritEnv?: boolean;
+  cwd?: string;
+  /** Encoding of the process's output. @default "utf8" */
+  encoding?: string;
+  /** What happens to the process's stderr. `"pipe"` keeps its tail for error messages. @default "pipe" */
+  stderr?: "pipe" | "inherit" | "ignore";
+  restart?: ReconnectOptions;
+}
+
+/** A server reached over HTTP: Streamable HTTP, legacy HTTP+SSE, or whichever of the two it speaks. */
+export interface HttpServerEntry extends CommonServerEntry {
+  transport?: "http" | "streamable-http" | "streamableHttp" | "streamable_http" | "sse" | "auto" | "remote";
+  type?: HttpServerEntry["transport"];
+  /** The MCP endpoint. */
+  url?: string | URL;
+  /** Legacy spelling of `url` for HTTP+SSE servers. */
+  sseUrl?: string | URL;
+  /** Together with `endpoint`, another spelling of `url`. */
+  base_url?: string;
+  endpoint?: string;
+  headers?: HeadersOption;
+  /** The SDK's provider interfaces: tokens, refresh and retry after 401 are its work. */
+  authProvider?: AuthProvider | OAuthClientProvider;
+  /** Try legacy HTTP+SSE where Streamable HTTP is answered with 400, 404 or 405. @default true */
+  automaticSSEFallback?: boolean;
+  reconnect?: ReconnectOptions;
+}
+
+/** A server reached over WebSocket (`ws:` or `wss:`). */
+export interface WebSocketServerEntry extends CommonServerEntry {
+  transport: "websocket" | "ws";
+  type?: "websocket" | "ws";
+  url: string | URL;
+  headers?: HeadersOption;
+  reconnect?: ReconnectOptions;
+}
+
+/** A stdio server distributed as a container image. */
+export interface DockerServerEntry extends CommonServerEntry {
+  transport?: "docker";
+  type?: "docker";
+  image: string;
+  /** Address of the engine, e.g. `unix:///var/run/docker.sock`. @default the command line's own */
+  dockerHost?: string;
+  /** Command line of the engine: `docker`, `podman` or a path. @default "docker" */
+  engine?: string;
+  /** Arguments for the program in the container. */
+  args?: readonly string[];
+  /** Variables for the container, passed by name so that their values never stand in a process list. */
+  env?: Readonly<Record<string, string>>;
+  /** Bind mounts, `source:target[:options]`. */
+  mounts?: readonly string[];
+  /** More arguments for `docker run`, before the image. */
+  runArgs?: readonly string[];
+  restart?: ReconnectOptions;
+}
+
+/** Anything that speaks the SDK's `Transport` interface, made anew for every connection. */
+export interface CustomServerEntry extends CommonServerEntry {
+  transport: () => Transport | Promise<Transport>;
+  reconnect?: ReconnectOptions;
+}
+
+/** One server, as written in `mcpServers`. */
+export type ServerEntry =
+  | StdioServerEntry
+  | HttpServerEntry
+  | WebSocketServerEntry
+  | DockerServerEntry
+  | CustomServerEntry;

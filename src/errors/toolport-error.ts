@@ -1,0 +1,76 @@
+/** The root of every error Toolport throws: who failed, why, and whether trying again can help. */
+
+const marker = Symbol.for("toolport.error");
+
+/** Whether the server can have acted on the request that failed. */
+export type Outcome = "unsent" | "unknown";
+
+/** What every Toolport error is built from. */
+export interface ToolportErrorInit<Code extends string = string> {
+  /** Machine-readable reason. */
+  code: Code;
+  /** What happened, one sentence without its full stop. */
+  what: string;
+  /** What to do next, one sentence without its full stop. */
+  next?: string | undefined;
+  /** Name of the server, as configured. */
+  server?: string | undefined;
+  /** Name of the tool on that server. */
+  tool?: string | undefined;
+  /** May be retried if that is safe (see `outcome`). @default false */
+  retryable?: boolean | undefined;
+  /** `"unsent"` when the server provably did not run the request. @default "unknown" */
+  outcome?: Outcome | undefined;
+  cause?: unknown;
+}
+
+function format({ code, what, next, server, tool }: ToolportErrorInit): string {
+  const who = server === undefined ? "" : `[${tool === undefined ? server : `${server}/${tool}`}] `;
+  return `${who}${what}.${next === undefined ? "" : ` ${next}.`} (${code})`;
+}
+
+/**
+ * Base of all Toolport errors.
+ *
+ * @example
+ * ```ts
+ * if (ToolportError.isInstance(error) && error.retryable) await again();
+ * ```
+ */
+export class ToolportError<Code extends string = string> extends Error {
+  static {
+    Object.defineProperty(ToolportError.prototype, marker, { value: true });
+  }
+
+  override readonly name: string = "ToolportError";
+  readonly code: Code;
+  /** What happened, without the name of the server and the code. */
+  readonly what: string;
+  /** What to do next. */
+  readonly next: string | undefined;
+  readonly server: string | undefined;
+  readonly tool: string | undefined;
+  /** May be retried if that is safe: the caller also has to know that the call may run twice, or that `outcome` is `"unsent"`. */
+  readonly retryable: boolean;
+  /** Whether the server can have acted on the request. */
+  readonly outcome: Outcome;
+  /** The failures this one sums up, where it stands for several. */
+  readonly errors: readonly ToolportError[] = [];
+
+  constructor(init: ToolportErrorInit<Code> & { errors?: readonly ToolportError[] | undefined }) {
+    super(format(init), init.cause === undefined ? undefined : { cause: init.cause });
+    this.code = init.code;
+    this.what = init.what;
+    this.next = init.next;
+    this.server = init.server;
+    this.tool = init.tool;
+    this.retryable = init.retryable ?? false;
+    this.outcome = init.outcome ?? "unknown";
+    if (init.errors !== undefined) this.errors = init.errors;
+  }
+
+  /** Recognises Toolport errors across copies of the package. */
+  static isInstance(value: unknown): value is ToolportError {
+    return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[marker] === true;
+  }
+}

@@ -1,0 +1,47 @@
+/** The shape all transports share: the SDK's `Transport`, plus what healing needs to know. */
+import type { RequestId, Transport } from "@modelcontextprotocol/client";
+import type { TransportKind } from "../config/server-config.js";
+import type { ConnectionError } from "../errors/connection-error.js";
+import type { ToolportError } from "../errors/toolport-error.js";
+
+/** Largest JSON-RPC message a transport accepts unless told otherwise. */
+export const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+
+/**
+ * A transport of ours. `start()` rejects with a `ToolportError` when the way cannot be opened; `send()` rejects with
+ * one (or with an error of the SDK's) when the message could not be handed over.
+ */
+export interface ServerTransport extends Transport {
+  readonly kind: TransportKind;
+  /** Why the transport closed; set before `onclose` fires unless `close()` was called. */
+  readonly closeError?: ToolportError | undefined;
+  /**
+   * An incoming message was over the cap and thrown away; the connection goes on. Without an `id` any request in
+   * flight may be the one it answered.
+   */
+  ondiscard?: ((discarded: { id?: RequestId | undefined; error: ConnectionError }) => void) | undefined;
+  /** The answer to this one request will not come: its own stream ended, was cut or was over the cap. */
+  onstreamcut?: ((id: RequestId, error: ConnectionError) => void) | undefined;
+  /** The server no longer knows our session (seen outside a request of ours, e.g. on the GET stream). */
+  onsessionlost?: ((error: ConnectionError) => void) | undefined;
+  /** Resolves at the process's first sign of life (a byte on stdout or stderr). Pipes only. */
+  readonly firstSign?: Promise<void> | undefined;
+  /** Process id; present only on transports that have a process (the SDK tests `'pid' in transport`). */
+  readonly pid?: number | null | undefined;
+  /** Tell the server that the session is over, where the wire has such a message. Never throws. */
+  endSession?(): Promise<void>;
+}
+
+/** What a transport gets from the port besides its server's configuration. */
+export interface TransportContext {
+  readonly maxMessageBytes: number;
+  /** The one way out of the process for HTTP; shared by all servers of a port. */
+  readonly http: HttpClient;
+}
+
+/** Fetch-shaped access to the network with a pool behind it. */
+export interface HttpClient {
+  readonly fetch: typeof globalThis.fetch;
+  /** Close idle and open sockets. */
+  close(): Promise<void>;
+}
