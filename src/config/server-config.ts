@@ -75,7 +75,13 @@ export interface CustomConfig extends CommonConfig {
 }
 
 /** What every room below the door works with. */
-export type ServerConfig = StdioConfig | DockerConfig | HttpConfig | SseConfig | WebSocketConfig | CustomConfig;
+export type ServerConfig =
+  | StdioConfig
+  | DockerConfig
+  | HttpConfig
+  | SseConfig
+  | WebSocketConfig
+  | CustomConfig;
 
 /** How a server is reached. */
 export type TransportKind = ServerConfig["kind"];

@@ -75,7 +75,7 @@ export interface HttpServerEntry extends CommonServerEntry {
 
 /** A server reached over WebSocket (`ws:` or `wss:`). */
 export interface WebSocketServerEntry extends CommonServerEntry {
-  transport: "websocket" | "ws";
+  transport?: "websocket" | "ws";
   type?: "websocket" | "ws";
   url: string | URL;
   headers?: HeadersOption;

@@ -18,7 +18,10 @@ export class CatalogError extends ToolportError<CatalogErrorCode> {
   readonly reason?: string | undefined;
 
   constructor(
-    init: ToolportErrorInit<CatalogErrorCode> & { suggestions?: readonly string[] | undefined; reason?: string | undefined },
+    init: ToolportErrorInit<CatalogErrorCode> & {
+      suggestions?: readonly string[] | undefined;
+      reason?: string | undefined;
+    },
   ) {
     super({ outcome: "unsent", ...init });
     this.suggestions = init.suggestions ?? [];

@@ -18,14 +18,22 @@ export type ConfigErrorCode = "INVALID_CONFIG" | "UNKNOWN_SERVER" | "DUPLICATE_S
 const place = (issue: ConfigIssue): string =>
   issue.file === undefined ? "" : `${issue.file}${issue.line === undefined ? "" : `:${issue.line}`}: `;
 
+/** A file that cannot be read has problems of its own, without a path inside it. */
+const where = (issue: ConfigIssue): string => (issue.path === "" ? "" : `${issue.path}: `);
+
 /** Thrown at the door when options, a server entry or a configuration file cannot be used. */
 export class ConfigError extends ToolportError<ConfigErrorCode> {
   override readonly name = "ConfigError";
   readonly issues: readonly ConfigIssue[];
 
-  constructor(init: Omit<ToolportErrorInit<ConfigErrorCode>, "what"> & { what?: string; issues?: readonly ConfigIssue[] }) {
+  constructor(
+    init: Omit<ToolportErrorInit<ConfigErrorCode>, "what"> & {
+      what?: string;
+      issues?: readonly ConfigIssue[];
+    },
+  ) {
     const issues = init.issues ?? [];
-    const list = issues.map((issue) => `\n  - ${place(issue)}${issue.path}: ${issue.message}`).join("");
+    const list = issues.map((issue) => `\n  - ${place(issue)}${where(issue)}${issue.message}`).join("");
     super({ ...init, what: `${init.what ?? "The configuration is not valid"}${list}`, outcome: "unsent" });
     this.issues = issues;
   }

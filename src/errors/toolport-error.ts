@@ -69,6 +69,30 @@ export class ToolportError<Code extends string = string> extends Error {
     if (init.errors !== undefined) this.errors = init.errors;
   }
 
+  /**
+   * The same error with the names of its server and tool filled in where they are missing; itself if nothing is.
+   * The copy keeps class, fields, cause and stack.
+   */
+  withContext(context: { server?: string | undefined; tool?: string | undefined }): this {
+    const server = this.server ?? context.server;
+    // A tool belongs to its server: the name of another server's tool would mislead.
+    const tool = this.tool ?? (server === context.server ? context.tool : undefined);
+    if (server === this.server && tool === this.tool) return this;
+    const message = format({ code: this.code, what: this.what, next: this.next, server, tool });
+    const copy = Object.setPrototypeOf(new Error(message), Object.getPrototypeOf(this));
+    const own = Object.getOwnPropertyDescriptors(this);
+    const stack = this.stack?.replace(this.message, () => message);
+    for (const [key, value] of Object.entries({ server, tool, message, stack })) {
+      own[key as "message"] = {
+        value,
+        writable: true,
+        configurable: true,
+        enumerable: own[key as "message"]?.enumerable ?? false,
+      };
+    }
+    return Object.defineProperties(copy, own);
+  }
+
   /** Recognises Toolport errors across copies of the package. */
   static isInstance(value: unknown): value is ToolportError {
     return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[marker] === true;

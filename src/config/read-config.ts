@@ -1,0 +1,182 @@
+/** Builds the configuration of one server from its entry: one small reader per kind of server. */
+import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
+import { freezeConfig } from "./config-view.js";
+import type { EntryReader } from "./entry-reader.js";
+import { readCommon, readHeaders, readProcessEnv } from "./read-fields.js";
+import { readUrl } from "./read-url.js";
+import { resolveCommand, resolvePath } from "./resolve-path.js";
+import type {
+  CustomConfig,
+  DockerConfig,
+  HttpConfig,
+  ServerConfig,
+  SseConfig,
+  StdioConfig,
+  TransportKind,
+  WebSocketConfig,
+} from "./server-config.js";
+import { readServerKind } from "./server-kind.js";
+
+const COMMON_KEYS = [
+  ...["transport", "type", "timeoutMs", "protocol", "enabled"],
+  ...["logEvents", "logRequests", "logResponses"],
+];
+const URL_KEYS = ["url", "sseUrl", "base_url", "endpoint"];
+
+/** The fields each kind of server takes besides the common ones. */
+const KEYS: Readonly<Record<TransportKind, readonly string[]>> = {
+  stdio: ["command", "args", "env", "inheritEnv", "cwd", "encoding", "stderr", "restart"],
+  docker: ["image", "dockerHost", "engine", "args", "env", "mounts", "runArgs", "restart"],
+  http: [...URL_KEYS, "headers", "authProvider", "automaticSSEFallback", "reconnect"],
+  sse: [...URL_KEYS, "headers", "authProvider", "automaticSSEFallback", "reconnect"],
+  websocket: [...URL_KEYS, "headers", "reconnect"],
+  custom: ["reconnect"],
+};
+
+interface ReadContext {
+  name: string;
+  reader: EntryReader;
+  baseDir: string | undefined;
+}
+
+/** Text labels of Node's that the decoders of the web do not know. */
+const ENCODING_ALIASES: Readonly<Record<string, string>> = {
+  utf16le: "utf-16le",
+  ucs2: "utf-16le",
+  binary: "latin1",
+};
+
+function readEncoding(reader: EntryReader): string {
+  const label = reader.text("encoding")?.toLowerCase();
+  if (label === undefined) return "utf8";
+  try {
+    const { encoding } = new TextDecoder(ENCODING_ALIASES[label] ?? label);
+    return encoding === "utf-8" ? "utf8" : encoding;
+  } catch {
+    reader.report("encoding", 'is not a known text encoding; use "utf8", "utf-16le" or "latin1"');
+    return "utf8";
+  }
+}
+
+/** A required text; the empty string stands for it after the problem was reported. */
+function required(reader: EntryReader, key: string, missing: string): string {
+  if (!reader.has(key)) reader.report(key, missing);
+  return reader.text(key) ?? "";
+}
+
+function readStdio({ name, reader, baseDir }: ReadContext): StdioConfig {
+  const command = required(reader, "command", "is missing; give the program to start");
+  const cwd = reader.text("cwd");
+  return {
+    kind: "stdio",
+    ...readCommon(name, reader, "restart"),
+    command: baseDir === undefined ? command : resolveCommand(baseDir, command),
+    args: reader.texts("args"),
+    env: readProcessEnv(reader),
+    inheritEnv: reader.flag("inheritEnv", false),
+    cwd: cwd === undefined || baseDir === undefined ? cwd : resolvePath(baseDir, cwd),
+    encoding: readEncoding(reader),
+    stderr: reader.choice("stderr", ["pipe", "inherit", "ignore"]) ?? "pipe",
+  };
+}
+
+function readDocker({ name, reader }: ReadContext): DockerConfig {
+  const image = required(reader, "image", "is missing; give the name of a container image");
+  // It would be taken for an option of the engine's command line.
+  if (image.startsWith("-")) reader.report("image", 'must not start with "-"');
+  const mounts = reader.texts("mounts");
+  for (const [index, mount] of mounts.entries()) {
+    if (!/^[^:].*:./s.test(mount)) reader.report(["mounts", index], 'must have the form "source:target"');
+  }
+  return {
+    kind: "docker",
+    ...readCommon(name, reader, "restart"),
+    image,
+    dockerHost: reader.text("dockerHost"),
+    engine: reader.text("engine") ?? "docker",
+    args: reader.texts("args"),
+    env: readProcessEnv(reader),
+    mounts,
+    runArgs: reader.texts("runArgs"),
+  };
+}
+
+function readAuthProvider(reader: EntryReader): AuthProvider | OAuthClientProvider | undefined {
+  const provider = reader.raw("authProvider") as
+    | Partial<AuthProvider & OAuthClientProvider>
+    | null
+    | undefined;
+  if (provider === undefined) return undefined;
+  if (typeof provider?.token === "function" || typeof provider?.tokens === "function") {
+    return provider as AuthProvider | OAuthClientProvider;
+  }
+  return reader.report("authProvider", "must be an AuthProvider or OAuthClientProvider of the MCP SDK");
+}
+
+function readHttp({ name, reader }: ReadContext): HttpConfig {
+  return {
+    kind: "http",
+    ...readCommon(name, reader, "reconnect"),
+    url: readUrl(reader, "http") ?? "",
+    headers: readHeaders(reader),
+    authProvider: readAuthProvider(reader),
+    sseFallback: reader.flag("automaticSSEFallback", true),
+  };
+}
+
+function readSse({ name, reader }: ReadContext): SseConfig {
+  // Checked although it changes nothing: there is nothing left to fall back to.
+  reader.flag("automaticSSEFallback", true);
+  return {
+    kind: "sse",
+    ...readCommon(name, reader, "reconnect"),
+    url: readUrl(reader, "sse") ?? "",
+    headers: readHeaders(reader),
+    authProvider: readAuthProvider(reader),
+  };
+}
+
+function readWebSocket({ name, reader }: ReadContext): WebSocketConfig {
+  return {
+    kind: "websocket",
+    ...readCommon(name, reader, "reconnect"),
+    url: readUrl(reader, "websocket") ?? "",
+    headers: readHeaders(reader),
+  };
+}
+
+function readCustom({ name, reader }: ReadContext): CustomConfig {
+  const create = reader.raw("transport") as CustomConfig["createTransport"];
+  // A function of our own: the user's may carry fields that are nobody's business in a log.
+  return { kind: "custom", ...readCommon(name, reader, "reconnect"), createTransport: () => create() };
+}
+
+const READERS: { readonly [Kind in TransportKind]: (context: ReadContext) => ServerConfig } = {
+  stdio: readStdio,
+  docker: readDocker,
+  http: readHttp,
+  sse: readSse,
+  websocket: readWebSocket,
+  custom: readCustom,
+};
+
+function explainMisplaced(kind: TransportKind, key: string): string | undefined {
+  const twin = { restart: "reconnect", reconnect: "restart" }[key];
+  if (twin !== undefined) return `is not an option of a ${kind} server; use "${twin}"`;
+  const owners = Object.entries(KEYS).filter(([, keys]) => keys.includes(key));
+  if (owners.length === 0) return undefined;
+  return `is not an option of a ${kind} server (only of ${owners.map(([owner]) => owner).join(", ")})`;
+}
+
+/** The configuration of one server. It may only be used if no problem was reported. */
+export function readConfig(
+  name: string,
+  reader: EntryReader,
+  options: { baseDir?: string | undefined; extraKeys?: readonly string[] | undefined },
+): ServerConfig | undefined {
+  const kind = readServerKind(reader);
+  if (kind === undefined) return undefined;
+  const known = [...COMMON_KEYS, ...KEYS[kind], ...(options.extraKeys ?? [])];
+  reader.rejectUnknown(known, (key) => explainMisplaced(kind, key));
+  return freezeConfig(READERS[kind]({ name, reader, baseDir: options.baseDir }));
+}

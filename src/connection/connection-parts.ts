@@ -1,0 +1,23 @@
+/** What a connection is given from outside: the network, the memory, the eyes and ears of the port. */
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import type { ServerConfig } from "../config/server-config.js";
+import type { ClientIdentity } from "../protocol/era.js";
+import type { EraMemory } from "../protocol/era-memory.js";
+import type { Session } from "../protocol/session.js";
+import type { TransportContext } from "../transports/server-transport.js";
+import type { StateChange } from "./connection-state.js";
+
+export interface ConnectionParts {
+  readonly identity: ClientIdentity;
+  readonly eras: EraMemory;
+  /** Limit of one attempt to connect. */
+  readonly connectTimeoutMs: number;
+  /** How long a server behind a pipe may be silent before it is sent `initialize` too. */
+  readonly silenceMs?: number | undefined;
+  transportContext(): Promise<TransportContext>;
+  /** Reads the server's lists; a connection is ready only after it. */
+  discover(session: Session, signal: AbortSignal): Promise<void>;
+  onState(change: StateChange): void;
+  /** A function that sees every message of this server, if somebody wants to. */
+  tap(config: ServerConfig): ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
+}

@@ -1,0 +1,94 @@
+/** One attempt at a usable session: remembered era first, the lists read, a stale memory forgotten. */
+import type { ServerConfig } from "../config/server-config.js";
+import { ConnectionError } from "../errors/connection-error.js";
+import type { RememberedEra } from "../protocol/era-memory.js";
+import { openSession } from "../protocol/open-session.js";
+import type { Session } from "../protocol/session.js";
+import type { ConnectionParts } from "./connection-parts.js";
+
+export interface EstablishOptions {
+  config: ServerConfig;
+  /** Names the server in the era memory. */
+  identityKey: string;
+  parts: ConnectionParts;
+  lastEra: RememberedEra | undefined;
+  signal: AbortSignal;
+  onConnected: (session: Session) => void;
+  onDiscarded: (closing: Promise<void>) => void;
+}
+
+export interface Established {
+  session: Session;
+  /** The era as found, for the next start of the same server. */
+  era: RememberedEra | undefined;
+}
+
+/** Opens a session and reads its lists. */
+export async function establish(options: EstablishOptions): Promise<Established> {
+  const { config, identityKey, parts, lastEra } = options;
+  const remembered =
+    config.protocol === "auto" ? (lastEra ?? (await parts.eras.recall(identityKey))) : undefined;
+  if (remembered === undefined) return attempt(options, undefined);
+  let trusted = false;
+  try {
+    return await attempt(options, remembered, () => {
+      trusted = true;
+    });
+  } catch (error) {
+    // The server answered in the remembered era, or was not there at all: the memory is not to blame.
+    if (trusted || options.signal.aborted || remembered.era === "legacy" || isAbsence(error)) throw error;
+    await parts.eras.forget(identityKey);
+    return attempt(options, undefined);
+  }
+}
+
+async function attempt(
+  options: EstablishOptions,
+  remembered: RememberedEra | undefined,
+  onProven?: () => void,
+): Promise<Established> {
+  const { config, identityKey, parts, signal } = options;
+  const { session, verdict } = await openSession({
+    config,
+    context: await parts.transportContext(),
+    identity: parts.identity,
+    remembered,
+    timeoutMs: parts.connectTimeoutMs,
+    silenceMs: parts.silenceMs,
+    signal,
+    tap: parts.tap(config),
+    onDiscarded: options.onDiscarded,
+  });
+  const stop = () => options.onDiscarded(session.close());
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    signal.throwIfAborted();
+    options.onConnected(session);
+    await parts.discover(session, signal);
+    if (config.protocol === "auto" && remembered === undefined && verdict !== undefined) {
+      await parts.eras.remember(identityKey, verdict);
+    }
+    return { session, era: asMemory(session) };
+  } catch (error) {
+    if (!session.unproven) onProven?.();
+    stop();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** Nobody was there to answer, which says nothing about the era. */
+function isAbsence(error: unknown): boolean {
+  if (!(error instanceof ConnectionError)) return false;
+  return (
+    ["UNREACHABLE", "SPAWN_FAILED", "CONNECT_TIMEOUT"].includes(error.code) || (error.status ?? 0) >= 429
+  );
+}
+
+function asMemory(session: Session): RememberedEra | undefined {
+  if (session.era === "legacy")
+    return { era: "legacy", at: Date.now(), ...(session.transport === "sse" && { via: "sse" }) };
+  const discover = session.client.getDiscoverResult();
+  return discover && { era: "modern", discover: discover as Record<string, unknown> };
+}

@@ -1,0 +1,78 @@
+/** When to try again, and when to stop: pure decisions, so that the figures can be read and tested in one place. */
+import type { ReconnectConfig } from "../config/server-config.js";
+import { AuthError } from "../errors/auth-error.js";
+import { ConnectionError } from "../errors/connection-error.js";
+import type { ToolportError } from "../errors/toolport-error.js";
+import { backoffMs } from "../util/backoff.js";
+
+/** Starts of a process within the window before it counts as broken. */
+export const MAX_STARTS = 5;
+export const START_WINDOW_MS = 60_000;
+/** A connection that held this long has earned a fresh count of attempts. */
+export const HEALTHY_AFTER_MS = 30_000;
+
+/** The wait before attempt `attempt` (1 is immediate). */
+export function reconnectDelayMs(
+  attempt: number,
+  { delayMs }: ReconnectConfig,
+  random?: () => number,
+): number {
+  if (delayMs === undefined) return backoffMs(attempt, { random });
+  return attempt <= 1 ? 0 : delayMs;
+}
+
+/** Why no further attempt is made after these errors in a row (newest last); undefined: go on. */
+export function reasonToStop(
+  errors: readonly ToolportError[],
+  { maxAttempts }: ReconnectConfig,
+): string | undefined {
+  const last = errors.at(-1);
+  if (last instanceof ConnectionError && last.code === "RESTART_LIMIT") return "it was started too often";
+  const before = errors.at(-2);
+  if (last instanceof AuthError && before instanceof AuthError && last.code === before.code) {
+    return "authorization was refused twice in the same way";
+  }
+  if (maxAttempts !== undefined && errors.length >= maxAttempts) return `${maxAttempts} attempts failed`;
+  return undefined;
+}
+
+/** Counts the starts of a process and says when they are too many. */
+export class StartBudget {
+  #starts: number[] = [];
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** True if one more start is allowed; it is then counted. */
+  spend(): boolean {
+    const now = this.#now();
+    this.#starts = this.#starts.filter((at) => now - at < START_WINDOW_MS);
+    if (this.#starts.length >= MAX_STARTS) return false;
+    this.#starts.push(now);
+    return true;
+  }
+
+  reset(): void {
+    this.#starts = [];
+  }
+}
+
+/** The error of a process that keeps ending. */
+export function restartLimitError(server: string, last: ToolportError | undefined): ConnectionError {
+  const details = last instanceof ConnectionError ? last : undefined;
+  return new ConnectionError({
+    code: "RESTART_LIMIT",
+    server,
+    what: `The server was started ${MAX_STARTS} times within ${START_WINDOW_MS / 1_000} s and ended every time${
+      last === undefined ? "" : `; last: ${last.what}`
+    }`,
+    next: "Mend what makes it end, then connect again",
+    outcome: "unsent",
+    exitCode: details?.exitCode,
+    signal: details?.signal,
+    stderrTail: details?.stderrTail,
+    cause: last,
+  });
+}

@@ -1,0 +1,71 @@
+/** Runs something on a server's session and heals what can be healed without guessing. */
+import { AuthError } from "../errors/auth-error.js";
+import { ConnectionError } from "../errors/connection-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
+import type { ToolportError } from "../errors/toolport-error.js";
+import type { Session } from "../protocol/session.js";
+import type { ServerConnection } from "./server-connection.js";
+
+export interface RunOptions {
+  /** May run twice: reads, and calls whose caller says so. */
+  repeatable: boolean;
+  /** Longest wait for a server that is coming back. */
+  waitMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Servers that say so by JSON-RPC code instead of by HTTP status: only believed on a connection that has a session. */
+const SESSION_CODES = new Set([-32001, -32600]);
+
+function isSessionLost(error: ToolportError, session: Session): boolean {
+  if (error instanceof ConnectionError) return error.code === "SESSION_LOST";
+  if (!(error instanceof ToolCallError) || error.rpcCode === undefined) return false;
+  return session.transport === "http" && session.era === "legacy" && SESSION_CODES.has(error.rpcCode);
+}
+
+/** The session cannot be used any more, and the connection may not know it yet. */
+function isLost(error: ToolportError, session: Session): boolean {
+  if (isSessionLost(error, session)) return true;
+  if (error instanceof AuthError) return error.code === "AUTH_REQUIRED";
+  return error instanceof ConnectionError && error.code === "UNREACHABLE";
+}
+
+/** Worth one more go on a new session: the way was bad, not the request. */
+function isWayError(error: ToolportError, session: Session): boolean {
+  if (isSessionLost(error, session)) return true;
+  return error instanceof ConnectionError && ["UNREACHABLE", "CLOSED", "STREAM_CUT"].includes(error.code);
+}
+
+/**
+ * Runs `operation`. When the session turns out to be lost, one new one is made (shared by all who wait) and the
+ * operation runs again, provided that the server cannot have run it, or that running it twice is allowed.
+ */
+export async function runOnSession<Result>(
+  connection: ServerConnection,
+  operation: (session: Session) => Promise<Result>,
+  { repeatable, waitMs, signal }: RunOptions,
+): Promise<Result> {
+  const deadline = performance.now() + waitMs;
+  const acquire = () => connection.acquire({ signal, timeoutMs: Math.max(0, deadline - performance.now()) });
+  const release = connection.use();
+  try {
+    return await attempt();
+  } finally {
+    release();
+  }
+
+  async function attempt(): Promise<Result> {
+    const session = connection.session ?? (await acquire());
+    try {
+      return await operation(session);
+    } catch (error) {
+      // A caller's abort is nobody's fault.
+      if (signal?.aborted) throw error;
+      const failure = error as ToolportError;
+      if (isLost(failure, session)) connection.renew(session, failure);
+      const safe = failure.outcome === "unsent" || repeatable;
+      if (!safe || !isWayError(failure, session)) throw error;
+      return operation(await acquire());
+    }
+  }
+}

@@ -1,0 +1,288 @@
+/** One server's connection: it opens, it is lost, it comes back. The only place that changes its state. */
+import { configIdentity } from "../config/config-identity.js";
+import type { ServerConfig } from "../config/server-config.js";
+import { AuthError } from "../errors/auth-error.js";
+import { ConnectionError } from "../errors/connection-error.js";
+import { toToolportError } from "../errors/to-toolport-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
+import type { ToolportError } from "../errors/toolport-error.js";
+import type { Session } from "../protocol/session.js";
+import { pause } from "../util/pause.js";
+import { withDeadline } from "../util/with-deadline.js";
+import type { ConnectionParts } from "./connection-parts.js";
+import { type ConnectionState, errorOf, type StateChange, TRANSITIONS } from "./connection-state.js";
+import { type Established, establish } from "./establish.js";
+import {
+  HEALTHY_AFTER_MS,
+  reasonToStop,
+  reconnectDelayMs,
+  restartLimitError,
+  StartBudget,
+} from "./reconnect-policy.js";
+
+/** How long somebody is willing to wait. */
+export interface WaitOptions {
+  signal?: AbortSignal | undefined;
+  timeoutMs?: number | undefined;
+}
+
+export class ServerConnection {
+  readonly config: ServerConfig;
+  readonly #parts: ConnectionParts;
+  readonly #starts = new StartBudget();
+  /** Transports and sessions that are on their way out; `close()` waits for them. */
+  readonly #closings = new Set<Promise<void>>();
+  #state: ConnectionState = { status: "idle" };
+  #opening: Promise<Session> | undefined;
+  #ended = new AbortController();
+  /** Failures since the connection was last healthy. */
+  #errors: ToolportError[] = [];
+  /** The era found last, silence included: good enough for a restart of the same process. */
+  #lastEra: Established["era"];
+  #inUse = 0;
+  #usedAt = 0;
+
+  constructor(config: ServerConfig, parts: ConnectionParts) {
+    this.config = config;
+    this.#parts = parts;
+    if (!config.enabled) this.#state = { status: "closed", by: "configuration" };
+  }
+
+  get name(): string {
+    return this.config.name;
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** The session if calls can be made right now. */
+  get session(): Session | undefined {
+    return this.#state.status === "ready" ? this.#state.session : undefined;
+  }
+
+  /** How long no call was made on a ready connection; 0 while one is under way or there is no connection. */
+  get idleMs(): number {
+    return this.#state.status === "ready" && this.#inUse === 0 ? performance.now() - this.#usedAt : 0;
+  }
+
+  /** Marks the connection as used until the returned function is called. */
+  use(): () => void {
+    this.#inUse += 1;
+    return () => {
+      this.#inUse -= 1;
+      this.#usedAt = performance.now();
+    };
+  }
+
+  /** Brings the server up, whatever state it is in. Calls at the same time share one attempt. */
+  connect(options: WaitOptions = {}): Promise<Session> {
+    if (!this.config.enabled) return Promise.reject(this.#down());
+    if (this.#state.status === "ready") return Promise.resolve(this.#state.session);
+    if (this.#opening === undefined) {
+      this.#starts.reset();
+      this.#errors = [];
+      this.#begin((signal) => this.#openOnce(1, signal));
+    }
+    return this.#wait(options);
+  }
+
+  /** A session to make a call on: at once if there is one, else as soon as it is back. */
+  async acquire(options: WaitOptions = {}): Promise<Session> {
+    switch (this.#state.status) {
+      case "ready":
+        return this.#state.session;
+      case "authenticating":
+        throw this.#state.error;
+      case "closed":
+        if (this.#state.by !== "idleness") throw this.#down();
+        return this.connect(options);
+      case "failed":
+        // Somebody wants it: one more try, unless it is plain that trying is what went wrong.
+        if (!this.config.reconnect.enabled || isRestartLimit(this.#state.error)) throw this.#state.error;
+        return this.connect(options);
+      case "idle":
+        return this.connect(options);
+      default:
+        return this.#wait(options);
+    }
+  }
+
+  /** This session is of no use any more: bring the server back. Any number of callers may say so at once. */
+  renew(session: Session, error: ToolportError): void {
+    if (this.#state.status !== "ready" || this.#state.session !== session) return;
+    this.#discard(session.close());
+    if (performance.now() - this.#state.since >= HEALTHY_AFTER_MS) this.#errors = [];
+    if (error instanceof AuthError) return this.#giveUp(error, "authorization is needed");
+    if (!this.config.reconnect.enabled) return this.#giveUp(error, "it was lost and may not be restarted");
+    this.#begin((signal) => this.#reconnect(error, signal));
+  }
+
+  /** Puts the server down. It stays down until asked for (`request`) or needed (`idleness`). */
+  async disconnect(by: "request" | "idleness" = "request"): Promise<void> {
+    if (this.#state.status !== "closed") {
+      const session = "session" in this.#state ? this.#state.session : undefined;
+      this.#move(
+        { status: "closed", by },
+        by === "request" ? "disconnected on request" : "closed for idleness",
+      );
+      this.#ended.abort(this.#down());
+      if (session !== undefined) this.#discard(session.close());
+    } else if (this.#state.by === "idleness" && by === "request") {
+      this.#state = { status: "closed", by };
+    }
+    await Promise.all(this.#closings);
+  }
+
+  #begin(open: (signal: AbortSignal) => Promise<Session>): void {
+    this.#ended = new AbortController();
+    const opening = open(this.#ended.signal);
+    this.#opening = opening;
+    const done = () => {
+      if (this.#opening === opening) this.#opening = undefined;
+    };
+    opening.then(done, done);
+  }
+
+  /** Waits for the opening in progress, within the caller's own limits. */
+  #wait({ signal, timeoutMs }: WaitOptions): Promise<Session> {
+    const opening = this.#opening ?? Promise.reject(this.#down());
+    return withDeadline(opening, {
+      signal,
+      timeoutMs,
+      onTimeout: () =>
+        new ToolCallError({
+          code: "TIMEOUT",
+          server: this.name,
+          phase: "connect",
+          what: `The server was not ready within ${timeoutMs} ms (${this.#state.status})`,
+          next: "Wait longer, or look at the server",
+          retryable: true,
+          outcome: "unsent",
+          cause: errorOf(this.#state),
+        }),
+    });
+  }
+
+  async #openOnce(attempt: number, signal: AbortSignal): Promise<Session> {
+    try {
+      return await this.#open(attempt, signal);
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      const failure = toToolportError(error, { server: this.name, phase: "connect" });
+      this.#giveUp(failure, "connecting failed");
+      throw failure;
+    }
+  }
+
+  async #reconnect(lost: ToolportError, signal: AbortSignal): Promise<Session> {
+    let error = lost;
+    for (;;) {
+      const attempt = this.#errors.length + 1;
+      const waitMs = reconnectDelayMs(attempt, this.config.reconnect);
+      this.#move(
+        { status: "reconnecting", attempt, retryAt: Date.now() + waitMs, error },
+        "the connection was lost",
+      );
+      if (waitMs > 0) await pause(waitMs, signal);
+      try {
+        const session = await this.#open(attempt, signal);
+        // Counted although it worked: until it has held for a while, the next loss must wait longer than this one.
+        this.#errors.push(error);
+        return session;
+      } catch (failure) {
+        if (signal.aborted) throw signal.reason;
+        error = toToolportError(failure, { server: this.name, phase: "connect" });
+        this.#errors.push(error);
+        const stop = reasonToStop(this.#errors, this.config.reconnect);
+        if (stop !== undefined) {
+          this.#giveUp(error, stop);
+          throw error;
+        }
+      }
+    }
+  }
+
+  async #open(attempt: number, signal: AbortSignal): Promise<Session> {
+    if (startsProcess(this.config) && !this.#starts.spend()) {
+      throw restartLimitError(this.name, this.#errors.at(-1) ?? errorOf(this.#state));
+    }
+    this.#move({ status: "connecting", attempt }, attempt === 1 ? "connecting" : `attempt ${attempt}`);
+    const established = await establish({
+      config: this.config,
+      identityKey: configIdentity(this.config),
+      parts: this.#parts,
+      lastEra: this.#lastEra,
+      signal,
+      onConnected: (session) => {
+        this.#move({ status: "connected", session }, "handshake done");
+        this.#move({ status: "discovering", session }, "reading its lists");
+      },
+      onDiscarded: (closing) => this.#discard(closing),
+    });
+    const { session } = established;
+    this.#lastEra = established.era;
+    if (signal.aborted) {
+      this.#discard(session.close());
+      throw signal.reason;
+    }
+    this.#usedAt = performance.now();
+    this.#move({ status: "ready", session, since: this.#usedAt }, "ready");
+    void session.closed.then((error) => this.renew(session, error ?? this.#lostWithoutReason()));
+    return session;
+  }
+
+  #giveUp(error: ToolportError, reason: string): void {
+    if (error instanceof AuthError && error.code === "AUTH_REQUIRED") {
+      this.#move({ status: "authenticating", error, authUrl: error.authUrl }, reason, error);
+    } else {
+      this.#move({ status: "failed", error }, reason, error);
+    }
+  }
+
+  #discard(closing: Promise<void>): void {
+    const tracked: Promise<void> = closing
+      .catch(() => {})
+      .finally(() => {
+        this.#closings.delete(tracked);
+      });
+    this.#closings.add(tracked);
+  }
+
+  #move(next: ConnectionState, reason: string, error: ToolportError | undefined = errorOf(next)): void {
+    const from = this.#state.status;
+    // A late step of an opening that was aborted: the state belongs to whoever aborted it.
+    if (!TRANSITIONS[from].includes(next.status)) return;
+    this.#state = next;
+    const change: StateChange = { server: this.name, from, to: next.status, reason, error };
+    this.#parts.onState(change);
+  }
+
+  #down(): ConnectionError {
+    return new ConnectionError({
+      code: "CLOSED",
+      server: this.name,
+      what: this.config.enabled
+        ? "The server is disconnected"
+        : "The server is disabled in the configuration",
+      next: this.config.enabled
+        ? `Call connectServer(${JSON.stringify(this.name)}) first`
+        : "Set enabled to true",
+      outcome: "unsent",
+    });
+  }
+
+  #lostWithoutReason(): ConnectionError {
+    return new ConnectionError({
+      code: "CLOSED",
+      server: this.name,
+      what: "The server closed the connection",
+      retryable: true,
+    });
+  }
+}
+
+const startsProcess = (config: ServerConfig): boolean => config.kind === "stdio" || config.kind === "docker";
+
+const isRestartLimit = (error: ToolportError): boolean =>
+  error instanceof ConnectionError && error.code === "RESTART_LIMIT";

@@ -1,0 +1,63 @@
+/** Looks at errors of somebody else's: fields, brands and statuses, never the text of a message. */
+
+/** A field of any value; a getter that throws counts as missing. */
+export function readField(value: unknown, key: string | symbol): unknown {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return undefined;
+  try {
+    return (value as Record<string | symbol, unknown>)[key];
+  } catch {
+    return undefined;
+  }
+}
+
+const brandsKey = Symbol.for("mcp.sdk.errorBrands");
+
+/** Whether an error carries a brand of the MCP SDK, such as `mcp.SdkHttpError`; works across copies of the SDK. */
+export function hasBrand(error: unknown, brand: string): boolean {
+  const brands = readField(error, brandsKey);
+  // Only own brands count, as in the SDK: a polluted prototype must not turn everything into an SDK error.
+  if (brands === undefined || !Object.hasOwn(error as object, brandsKey)) return false;
+  const { has } = brands as Partial<Set<string>>;
+  return typeof has === "function" && has.call(brands, brand);
+}
+
+/** Whether an error is of a class with this name. Version 1 of the SDK has no brands and often sets no `name`. */
+export function isNamed(error: unknown, name: string): boolean {
+  return readField(error, "name") === name || readField(readField(error, "constructor"), "name") === name;
+}
+
+const isStatus = (value: unknown): value is number =>
+  typeof value === "number" && Number.isInteger(value) && value >= 100 && value <= 599;
+
+/** The HTTP status an error reports: `status`, the SDK's `data.status`, or the `code` of the SDK's older classes. */
+export function httpStatusOf(error: unknown): number | undefined {
+  const places = [
+    readField(error, "status"),
+    readField(readField(error, "data"), "status"),
+    readField(error, "code"),
+  ];
+  return places.find(isStatus);
+}
+
+const MAX_VISITED = 100;
+
+/**
+ * An error, then everything it sums up or was caused by, nearest first; each once, even in a circle. What lies behind
+ * an error that `opaque` accepts is left out, and so is that error.
+ */
+export function* walkErrors(error: unknown, opaque?: (error: unknown) => boolean): Generator<unknown> {
+  const queue = [error];
+  const seen = new Set<unknown>([undefined, null]);
+  while (queue.length > 0 && seen.size < MAX_VISITED) {
+    const next = queue.shift();
+    if (seen.has(next)) continue;
+    seen.add(next);
+    if (opaque?.(next) === true) continue;
+    yield next;
+    queue.push(readField(next, "cause"), readField(readField(next, "data"), "cause"));
+    for (const key of ["errors", "attempts"]) {
+      const several = readField(next, key);
+      if (Array.isArray(several)) queue.push(...several.slice(0, MAX_VISITED));
+    }
+  }
+}

@@ -1,0 +1,141 @@
+/** Failures the operating system, the TLS layer or the HTTP client reports by a `code` of their own. */
+import { ConnectionError } from "./connection-error.js";
+import type { ErrorContext } from "./error-context.js";
+import { readField, walkErrors } from "./foreign-error.js";
+import { type Outcome, ToolportError } from "./toolport-error.js";
+
+interface SystemFailure {
+  what: string;
+  next?: string;
+  /** Nothing can have reached the server when this happens. */
+  unsent?: boolean;
+  /** The server's address or certificate has to change first. */
+  permanent?: boolean;
+}
+
+const CHECK_HOST = "Check the host name in its URL and the network";
+const lost: SystemFailure = { what: "The connection was lost" };
+const slow: SystemFailure = { what: "The server did not answer in time" };
+const noRoute: SystemFailure = {
+  what: "There is no way to the server's host",
+  next: CHECK_HOST,
+  unsent: true,
+};
+const certificate: SystemFailure = {
+  what: "The server's TLS certificate was not accepted",
+  next: "Check the certificate, or trust its authority with NODE_EXTRA_CA_CERTS",
+  unsent: true,
+  permanent: true,
+};
+
+const FAILURES: Readonly<Record<string, SystemFailure>> = {
+  ECONNREFUSED: {
+    what: "The connection was refused",
+    next: "Check that the server is running and that its URL and port are right",
+    unsent: true,
+  },
+  ENOTFOUND: { what: "The server's host name was not found", next: CHECK_HOST, unsent: true },
+  EAI_AGAIN: { what: "The server's host name could not be looked up", next: CHECK_HOST, unsent: true },
+  EHOSTUNREACH: noRoute,
+  ENETUNREACH: noRoute,
+  EHOSTDOWN: noRoute,
+  ENETDOWN: noRoute,
+  EADDRNOTAVAIL: noRoute,
+  UND_ERR_CONNECT_TIMEOUT: { what: "The server did not accept a connection in time", unsent: true },
+  ETIMEDOUT: slow,
+  ESOCKETTIMEDOUT: slow,
+  UND_ERR_HEADERS_TIMEOUT: slow,
+  UND_ERR_BODY_TIMEOUT: slow,
+  ECONNRESET: lost,
+  ECONNABORTED: lost,
+  EPIPE: lost,
+  ENOTCONN: lost,
+  ERR_STREAM_PREMATURE_CLOSE: lost,
+  ERR_SOCKET_CLOSED: lost,
+  ERR_STREAM_DESTROYED: lost,
+  UND_ERR_SOCKET: lost,
+  UND_ERR_CLOSED: lost,
+  UND_ERR_DESTROYED: lost,
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: lost,
+  EPROTO: {
+    what: "The TLS handshake failed",
+    next: "Check whether the URL should start with http: instead of https:",
+    unsent: true,
+    permanent: true,
+  },
+  ERR_TLS_CERT_ALTNAME_INVALID: certificate,
+  DEPTH_ZERO_SELF_SIGNED_CERT: certificate,
+  SELF_SIGNED_CERT_IN_CHAIN: certificate,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: certificate,
+  UNABLE_TO_GET_ISSUER_CERT: certificate,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: certificate,
+  CERT_HAS_EXPIRED: certificate,
+  CERT_NOT_YET_VALID: certificate,
+  CERT_REVOKED: certificate,
+  CERT_UNTRUSTED: certificate,
+  CERT_REJECTED: certificate,
+  CERT_SIGNATURE_FAILURE: certificate,
+  CERT_CHAIN_TOO_LONG: certificate,
+  INVALID_CA: certificate,
+  INVALID_PURPOSE: certificate,
+  HOSTNAME_MISMATCH: certificate,
+};
+
+const connecting: readonly unknown[] = ["connect", "getaddrinfo"];
+
+/** Whether the process could not even be started. */
+const isSpawn = (error: unknown): boolean => {
+  const syscall = readField(error, "syscall");
+  return typeof syscall === "string" && syscall.startsWith("spawn");
+};
+
+function spawnFailure(error: unknown, errno: string, context: ErrorContext): ConnectionError {
+  return new ConnectionError({
+    ...context,
+    code: "SPAWN_FAILED",
+    what: errno === "ENOENT" ? "The program was not found" : `The program could not be started (${errno})`,
+    next: "Check its command and working directory",
+    outcome: "unsent",
+    errno,
+    cause: error,
+  });
+}
+
+/** The error for a system failure found in `error` or behind it, or undefined if there is none. */
+export function fromSystemError(error: unknown, context: ErrorContext): ConnectionError | undefined {
+  // An error of ours inside says more than what lies behind it.
+  for (const found of walkErrors(error, ToolportError.isInstance)) {
+    const errno = readField(found, "code");
+    if (typeof errno !== "string") continue;
+    if (isSpawn(found)) return spawnFailure(error, errno, context);
+    // The parser of Node's HTTP clients names its complaints HPE_…; the TLS library's start with ERR_SSL_.
+    if (errno.startsWith("HPE_")) {
+      return new ConnectionError({
+        ...context,
+        code: "BAD_RESPONSE",
+        what: `The server's answer is not HTTP (${errno})`,
+        next: "Check that the URL leads to an MCP server",
+        errno,
+        cause: error,
+      });
+    }
+    const failure = errno.startsWith("ERR_SSL_")
+      ? FAILURES.EPROTO
+      : Object.hasOwn(FAILURES, errno) && FAILURES[errno];
+    if (!failure) continue;
+    const unsent = failure.unsent === true || connecting.includes(readField(found, "syscall"));
+    const outcome: Outcome = unsent || context.phase === "connect" ? "unsent" : "unknown";
+    const { what, next, permanent } = failure;
+    return new ConnectionError({
+      ...context,
+      code: "UNREACHABLE",
+      what: `${what} (${errno})`,
+      next,
+      retryable: permanent !== true,
+      outcome,
+      errno,
+      cause: error,
+    });
+  }
+  return undefined;
+}

@@ -1,0 +1,79 @@
+/** The one converter: whatever was thrown becomes a ToolportError, by brands, codes and statuses, never by text. */
+import { redactText } from "../util/redact-text.js";
+import type { ErrorContext } from "./error-context.js";
+import { hasBrand, readField } from "./foreign-error.js";
+import { fromSdkError } from "./from-sdk-error.js";
+import { fromSystemError } from "./from-system-error.js";
+import { ToolCallError } from "./tool-call-error.js";
+import { ToolportError } from "./toolport-error.js";
+
+const MAX_DEPTH = 8;
+
+const causeOf = (error: unknown): unknown =>
+  readField(error, "cause") ?? readField(readField(error, "data"), "cause");
+
+/** Errors of the SDK's that only say where something failed; what failed is their cause. */
+const isWrapper = (error: unknown): boolean =>
+  hasBrand(error, "mcp.SdkError") &&
+  ["ERA_NEGOTIATION_FAILED", "SEND_FAILED"].includes(String(readField(error, "code")));
+
+function fromSignal(error: unknown, context: ErrorContext): ToolportError | undefined {
+  const name = readField(error, "name");
+  if (name === "AbortError") {
+    return new ToolportError({
+      ...context,
+      code: "ABORTED",
+      what: "The operation was aborted",
+      cause: error,
+    });
+  }
+  if (name !== "TimeoutError") return undefined;
+  return new ToolCallError({
+    ...context,
+    code: "TIMEOUT",
+    what: "The time limit was reached",
+    retryable: true,
+    outcome: context.phase === "connect" ? "unsent" : "unknown",
+    cause: error,
+  });
+}
+
+function recognise(error: unknown, context: ErrorContext, depth: number): ToolportError | undefined {
+  if (ToolportError.isInstance(error)) {
+    // Another copy of the package may be older and not know how.
+    return typeof error.withContext === "function" ? error.withContext(context) : error;
+  }
+  if (depth > MAX_DEPTH) return undefined;
+  const cause = causeOf(error);
+  const inner = cause === undefined ? undefined : () => recognise(cause, context, depth + 1);
+  if (inner !== undefined && isWrapper(error)) {
+    const found = inner();
+    if (found !== undefined) return found;
+  }
+  return (
+    fromSdkError(error, context) ?? fromSystemError(error, context) ?? fromSignal(error, context) ?? inner?.()
+  );
+}
+
+function describe(error: unknown): string {
+  const message = typeof error === "string" ? error : readField(error, "message");
+  return typeof message === "string" ? redactText(message).replace(/[.\s]+$/, "") : "";
+}
+
+/**
+ * Makes a `ToolportError` of anything that was thrown. One of ours stays what it is; the names of server and tool are
+ * filled in where they are missing. Whoever passed an `AbortSignal` to the SDK has to look at it first: the SDK
+ * reports an abort as a timeout.
+ */
+export function toToolportError(error: unknown, context: ErrorContext = {}): ToolportError {
+  const known = recognise(error, context, 0);
+  if (known !== undefined) return known;
+  const said = describe(error);
+  return new ToolportError({
+    ...context,
+    code: "UNEXPECTED",
+    what: `Something unexpected went wrong${said === "" ? "" : `: ${said}`}`,
+    outcome: context.phase === "connect" ? "unsent" : "unknown",
+    cause: error,
+  });
+}

@@ -1,0 +1,12 @@
+/** What a port tells those who listen. */
+import type { StateChange } from "./connection/connection-state.js";
+
+/** Events of {@link Toolport.on}, by name. */
+export interface ToolportEvents {
+  /** A server moved from one state to another. */
+  state: StateChange;
+  /** The tools of a server were read, changed or removed. */
+  tools: { readonly server: string };
+  /** Something a person should know: a withheld tool, a list that was cut, a listener that threw. */
+  warning: { readonly server?: string | undefined; readonly message: string };
+}

@@ -1,0 +1,38 @@
+/** What a tool answered. */
+
+/** A block of content in the protocol's own form. */
+export type ContentBlock = Readonly<Record<string, unknown>> & { readonly type: string };
+
+/** The answer to one call. A tool that reports failure answers too: look at `isError`. */
+export interface ToolResult<Structured = unknown> {
+  /** All text blocks, joined by line breaks. */
+  readonly text: string;
+  readonly content: readonly ContentBlock[];
+  /** The answer as data, where the tool gives one. */
+  readonly structuredContent?: Structured | undefined;
+  /** The tool itself says that it failed. */
+  readonly isError: boolean;
+  readonly _meta?: Readonly<Record<string, unknown>> | undefined;
+  /** Who really answered. */
+  readonly server: string;
+}
+
+const isBlock = (value: unknown): value is ContentBlock =>
+  typeof value === "object" && value !== null && typeof (value as { type?: unknown }).type === "string";
+
+/** Reads the result of `tools/call`. Blocks that are not blocks are left out. */
+export function toToolResult<Structured>(
+  raw: Record<string, unknown>,
+  server: string,
+): ToolResult<Structured> {
+  const content = Array.isArray(raw["content"]) ? raw["content"].filter(isBlock) : [];
+  const texts = content.filter((block) => block.type === "text" && typeof block["text"] === "string");
+  return {
+    text: texts.map((block) => block["text"]).join("\n"),
+    content,
+    structuredContent: raw["structuredContent"] as Structured | undefined,
+    isError: raw["isError"] === true,
+    _meta: raw["_meta"] as Record<string, unknown> | undefined,
+    server,
+  };
+}

@@ -1,0 +1,53 @@
+/** What is known about a server's era from earlier, so that the next start asks nothing. */
+import type { Store } from "../state/store.js";
+
+/** A verdict worth keeping. */
+export type RememberedEra =
+  | { readonly era: "modern"; readonly discover: Record<string, unknown> }
+  | {
+      readonly era: "legacy";
+      readonly at: number;
+      /** It was reached over HTTP+SSE although Streamable HTTP was configured. */
+      readonly via?: "sse" | undefined;
+    };
+
+/** A verdict as it is found. */
+export type EraVerdict =
+  | { readonly era: "modern"; readonly discover: Record<string, unknown> }
+  | { readonly era: "legacy"; readonly via?: "sse" | undefined };
+
+/** An upgraded server still answers `initialize`, so a legacy verdict would hold for ever if it did not age. */
+const LEGACY_VERDICT_AGE_MS = 7 * 24 * 60 * 60 * 1_000;
+
+/** The store is a convenience here: when it fails, a server is simply asked again. */
+export class EraMemory {
+  readonly #store: Store;
+  readonly #now: () => number;
+
+  constructor(store: Store, now: () => number = Date.now) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  async recall(identity: string): Promise<RememberedEra | undefined> {
+    const value = await this.#store.get(key(identity)).then(
+      (record) => record?.value as RememberedEra | undefined,
+      () => undefined,
+    );
+    if (value?.era === "modern") return typeof value.discover === "object" ? value : undefined;
+    if (value?.era !== "legacy") return undefined;
+    const age = this.#now() - value.at;
+    return age >= 0 && age < LEGACY_VERDICT_AGE_MS ? value : undefined;
+  }
+
+  async remember(identity: string, verdict: EraVerdict): Promise<void> {
+    const value: RememberedEra = verdict.era === "modern" ? verdict : { ...verdict, at: this.#now() };
+    await this.#store.put(key(identity), value).catch(() => {});
+  }
+
+  async forget(identity: string): Promise<void> {
+    await this.#store.delete(key(identity)).catch(() => {});
+  }
+}
+
+const key = (identity: string): string => `era/${identity}`;

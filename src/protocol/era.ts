@@ -1,0 +1,37 @@
+/** The two generations of the protocol: stateless (2026-07-28) and everything before it. */
+
+export type Era = "legacy" | "modern";
+
+/** Revisions without `initialize`, newest first. */
+export const MODERN_VERSIONS = ["2026-07-28"] as const;
+
+/** The newest revision with an `initialize` handshake. */
+export const NEWEST_LEGACY_VERSION = "2025-11-25";
+
+/** Revisions are dates, so their order is that of the text. */
+export const isModernVersion = (version: string): boolean =>
+  version >= MODERN_VERSIONS[MODERN_VERSIONS.length - 1]!;
+
+/** Keys of the envelope that every request of the modern era carries in `_meta`. */
+const ENVELOPE = {
+  protocolVersion: "io.modelcontextprotocol/protocolVersion",
+  clientInfo: "io.modelcontextprotocol/clientInfo",
+  clientCapabilities: "io.modelcontextprotocol/clientCapabilities",
+} as const;
+
+export interface ClientIdentity {
+  readonly clientInfo: { readonly name: string; readonly version: string };
+  readonly capabilities: Readonly<Record<string, unknown>>;
+}
+
+/** The `_meta` envelope of one connection; made once, it is the same for every request. */
+export function createEnvelope(
+  version: string,
+  { clientInfo, capabilities }: ClientIdentity,
+): Record<string, unknown> {
+  return {
+    [ENVELOPE.protocolVersion]: version,
+    [ENVELOPE.clientInfo]: clientInfo,
+    [ENVELOPE.clientCapabilities]: capabilities,
+  };
+}

@@ -1,0 +1,257 @@
+/** From a server's configuration to a live session: transports in turn, eras in turn, one error in the end. */
+import type { Client, ClientOptions, DiscoverResult, JSONRPCMessage } from "@modelcontextprotocol/client";
+import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
+import { ConnectionError } from "../errors/connection-error.js";
+import { toToolportError } from "../errors/to-toolport-error.js";
+import type { ToolportError } from "../errors/toolport-error.js";
+import { createTransport } from "../transports/create-transport.js";
+import type { ServerTransport, TransportContext } from "../transports/server-transport.js";
+import { type ClientIdentity, createEnvelope, isModernVersion } from "./era.js";
+import type { EraVerdict, RememberedEra } from "./era-memory.js";
+import { Lane } from "./lane.js";
+import { createListWatch } from "./list-watch.js";
+import { negotiate } from "./negotiate.js";
+import { loadSdk } from "./sdk.js";
+import { createSession, type Session } from "./session.js";
+
+export interface OpenOptions {
+  config: ServerConfig;
+  context: TransportContext;
+  identity: ClientIdentity;
+  /** What is known about the server's era. */
+  remembered?: RememberedEra | undefined;
+  timeoutMs: number;
+  silenceMs?: number | undefined;
+  signal: AbortSignal;
+  tap?: ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
+  /** Takes over the closing of transports that failed, so that nobody waits for them but nothing is forgotten. */
+  onDiscarded: (closing: Promise<void>) => void;
+}
+
+export interface OpenedSession {
+  session: Session;
+  /** The era, if it may be remembered. */
+  verdict: EraVerdict | undefined;
+}
+
+/** One way to reach a server. */
+interface Attempt {
+  config: ServerConfig;
+  remembered: RememberedEra | undefined;
+  /** Whether this attempt makes sense after the error of the one before. */
+  after?: (error: ToolportError) => boolean;
+}
+
+/** Opens a session, trying what the configuration allows. Rejects with one error that names all attempts. */
+export async function openSession(options: OpenOptions): Promise<OpenedSession> {
+  const errors: ToolportError[] = [];
+  for (const attempt of attempts(options)) {
+    const last = errors.at(-1);
+    if (last !== undefined && !attempt.after?.(last)) continue;
+    try {
+      return await open({ ...options, config: attempt.config, remembered: attempt.remembered });
+    } catch (error) {
+      if (options.signal.aborted) throw options.signal.reason;
+      errors.push(error as ToolportError);
+    }
+  }
+  throw summary(options.config, errors);
+}
+
+function* attempts({ config, remembered }: OpenOptions): Generator<Attempt> {
+  const pinned = config.protocol;
+  const legacy: RememberedEra = { era: "legacy", at: 0 };
+  if (config.kind === "http") {
+    const overSse = config.sseFallback && !isModernPin(pinned);
+    const known = overSse && remembered?.era === "legacy" && remembered.via === "sse";
+    if (known) yield { config: asSse(config), remembered: legacy };
+    yield { config, remembered: known ? undefined : remembered, after: isOtherTransport };
+    if (overSse && !known) yield { config: asSse(config), remembered: legacy, after: isOtherTransport };
+  } else if (config.kind === "sse") {
+    yield { config, remembered: legacy };
+  } else {
+    yield { config, remembered };
+    // Some servers end at a request they do not know. They get a second life that starts with `initialize`.
+    if (remembered === undefined && pinned === "auto")
+      yield { config, remembered: legacy, after: endedOnProbe };
+  }
+}
+
+const isModernPin = (protocol: ServerConfig["protocol"]): boolean =>
+  typeof protocol === "object" && isModernVersion(protocol.pin);
+
+const asSse = ({ sseFallback: _, kind: __, ...rest }: HttpConfig): SseConfig => ({ ...rest, kind: "sse" });
+
+/** 400, 404 and 405 mean "not this transport", unless the body shows that an MCP server said it. */
+function isOtherTransport(error: ToolportError): boolean {
+  if (!(error instanceof ConnectionError) || error.code !== "HTTP_STATUS") return false;
+  if (![400, 404, 405].includes(error.status ?? 0)) return false;
+  const text = (error.cause as { data?: { text?: unknown } } | undefined)?.data?.text;
+  if (typeof text !== "string") return true;
+  try {
+    return (JSON.parse(text) as { jsonrpc?: unknown } | null)?.jsonrpc !== "2.0";
+  } catch {
+    return true;
+  }
+}
+
+/** It started, and then ended (or went deaf) before its first answer. */
+function endedOnProbe(error: ToolportError): boolean {
+  if (!(error instanceof ConnectionError)) return false;
+  if (error.code === "CONNECT_TIMEOUT") return false;
+  return error.errno === undefined && (error.code === "SPAWN_FAILED" || error.code === "CLOSED");
+}
+
+function summary(config: ServerConfig, errors: readonly ToolportError[]): ToolportError {
+  const last = errors.at(-1)!;
+  if (errors.length === 1 || config.kind !== "http") return last;
+  return new ConnectionError({
+    code: "UNREACHABLE",
+    server: config.name,
+    what: `The server speaks neither Streamable HTTP nor HTTP+SSE at this URL: ${errors.map((error) => error.what).join("; ")}`,
+    next: "Check the path of the URL",
+    retryable: errors.some((error) => error.retryable),
+    outcome: "unsent",
+    status: errors.find((error) => error instanceof ConnectionError)?.status,
+    attempts: errors,
+    cause: last,
+  });
+}
+
+async function open(options: OpenOptions): Promise<OpenedSession> {
+  const { config, context, signal, tap, onDiscarded } = options;
+  let transport: ServerTransport | undefined;
+  const discard = () => {
+    if (transport !== undefined) onDiscarded(transport.close().catch(() => {}));
+  };
+  signal.addEventListener("abort", discard, { once: true });
+  try {
+    transport = await createTransport(config, context);
+    const lane = new Lane(transport, config.name);
+    lane.tap = tap;
+    const opened = await connectClient(lane, transport, options);
+    signal.throwIfAborted();
+    return opened;
+  } catch (error) {
+    discard();
+    throw explain(error, transport, config.name);
+  } finally {
+    signal.removeEventListener("abort", discard);
+  }
+}
+
+/** What the transport knows about its own end says more than "closed". */
+function explain(error: unknown, transport: ServerTransport | undefined, server: string): ToolportError {
+  const converted = toToolportError(error, { server, phase: "connect" });
+  const known = transport?.closeError;
+  return known !== undefined && ["CLOSED", "HANDSHAKE_FAILED", "UNEXPECTED"].includes(converted.code)
+    ? known
+    : converted;
+}
+
+async function connectClient(
+  lane: Lane,
+  transport: ServerTransport,
+  options: OpenOptions,
+): Promise<OpenedSession> {
+  const { config, identity, remembered } = options;
+  const client = await createClient(config, identity);
+  const watch = createListWatch(client);
+  // What the SDK reports here it also throws, or it concerns a single message; neither may end up on the console.
+  client.onerror = () => {};
+  const sure = await handshake({ client, lane, transport, options });
+  const era = client.getProtocolEra() ?? "legacy";
+  const discover = client.getDiscoverResult() as Record<string, unknown> | undefined;
+  if (era === "modern") lane.envelope = createEnvelope(client.getNegotiatedProtocolVersion()!, identity);
+  watch.keepListening();
+  const session = createSession({
+    server: config.name,
+    transport: config.kind,
+    client,
+    lane,
+    watch,
+    unproven: remembered?.era === "modern",
+    endSession: () => transport.endSession?.() ?? Promise.resolve(),
+  });
+  if (!sure) return { session, verdict: undefined };
+  if (era === "modern") return { session, verdict: discover && { era, discover } };
+  return { session, verdict: config.kind === "sse" ? { era, via: "sse" } : { era } };
+}
+
+async function createClient(config: ServerConfig, identity: ClientIdentity): Promise<Client> {
+  const [{ Client }, { CfWorkerJsonSchemaValidator }] = await Promise.all([
+    loadSdk(),
+    import("@modelcontextprotocol/client/validators/cf-worker"),
+  ]);
+  const { protocol } = config;
+  const clientOptions: ClientOptions = {
+    capabilities: identity.capabilities,
+    // The SDK's default validator compiles code and can be frozen by a hostile pattern.
+    jsonSchemaValidator: new CfWorkerJsonSchemaValidator(),
+    versionNegotiation: { mode: protocol },
+    ...(typeof protocol === "object" && !isModernVersion(protocol.pin) && legacyPin(protocol.pin)),
+  };
+  return new Client(identity.clientInfo, clientOptions);
+}
+
+const legacyPin = (version: string): ClientOptions => ({
+  versionNegotiation: { mode: "legacy" },
+  supportedProtocolVersions: [version],
+});
+
+/** Connects the client; false when the era it found rests on silence only. */
+async function handshake(parts: {
+  client: Client;
+  lane: Lane;
+  transport: ServerTransport;
+  options: OpenOptions;
+}): Promise<boolean> {
+  const { client, lane, options } = parts;
+  const { config, remembered, timeoutMs, signal } = options;
+  const request = { timeout: timeoutMs, maxTotalTimeout: timeoutMs, signal };
+  if (remembered?.era === "modern") {
+    await client.connect(lane, {
+      ...request,
+      prior: { kind: "modern", discover: remembered.discover as DiscoverResult },
+    });
+    return true;
+  }
+  if (remembered?.era === "legacy") {
+    await client.connect(lane, { ...request, prior: { kind: "legacy" } });
+    return true;
+  }
+  if (
+    config.kind === "http" ||
+    config.protocol === "legacy" ||
+    (typeof config.protocol === "object" && !isModernPin(config.protocol))
+  ) {
+    await client.connect(lane, request);
+    return true;
+  }
+  await lane.start();
+  const verdict = await negotiate(lane, {
+    server: config.name,
+    identity: options.identity,
+    timeoutMs,
+    silenceMs: options.silenceMs,
+    signal,
+  });
+  if (verdict.era === "modern") {
+    await client.connect(lane, {
+      ...request,
+      prior: { kind: "modern", discover: verdict.discover as DiscoverResult },
+    });
+    return true;
+  }
+  if (isModernPin(config.protocol)) {
+    throw new ConnectionError({
+      code: "HANDSHAKE_FAILED",
+      server: config.name,
+      what: `The server does not speak ${(config.protocol as { pin: string }).pin}`,
+      next: 'Remove `protocol`, or set it to "auto"',
+    });
+  }
+  lane.initializeResult = verdict.initializeResult;
+  await client.connect(lane, { ...request, prior: { kind: "legacy" } });
+  return verdict.sure;
+}

@@ -1,0 +1,102 @@
+/**
+ * Tool arguments that the modern HTTP wire repeats as `Mcp-Param-*` headers.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
+ */
+
+/** One argument that becomes a header. */
+export interface ParamHeader {
+  readonly path: readonly string[];
+  /** Header name, prefix included. */
+  readonly header: string;
+}
+
+const KEY = "x-mcp-header";
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const TYPES = new Set(["string", "integer", "boolean"]);
+/** Deeper schemas are the schema checks' business; this walk only has to end. */
+const MAX_DEPTH = 256;
+
+type Schema = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Schema => typeof value === "object" && value !== null;
+
+/** The declared headers of a schema, or what is wrong with them (the tool is then to be withheld). */
+export function readParamHeaders(inputSchema: Schema): readonly ParamHeader[] | string {
+  const found: ParamHeader[] = [];
+  const names = new Set<string>();
+
+  function declare(schema: Schema, path: readonly string[], reachable: boolean): string | undefined {
+    const name = schema[KEY];
+    if (!reachable || path.length === 0) return `${KEY} stands where it is not allowed`;
+    if (typeof name !== "string" || !TOKEN.test(name))
+      return `${KEY} at ${path.join(".")} is not a header name`;
+    if (!TYPES.has(schema["type"] as string))
+      return `${KEY} at ${path.join(".")} is not on a string, integer or boolean`;
+    if (names.has(name.toLowerCase())) return `${KEY} ${name} is declared twice`;
+    names.add(name.toLowerCase());
+    found.push({ path, header: `Mcp-Param-${name}` });
+    return undefined;
+  }
+
+  /** Only a chain of `properties` may lead to a declaration; everywhere else it makes the tool invalid. */
+  function visit(schema: unknown, path: readonly string[], reachable: boolean): string | undefined {
+    if (!isObject(schema) || path.length > MAX_DEPTH) return undefined;
+    if (Array.isArray(schema)) return first(schema, (branch) => visit(branch, [...path, "[]"], false));
+    const fault = KEY in schema ? declare(schema, path, reachable) : undefined;
+    if (fault !== undefined) return fault;
+    return first(Object.entries(schema), ([keyword, value]) => {
+      if (keyword === "properties" && isObject(value)) {
+        return first(Object.entries(value), ([name, child]) => visit(child, [...path, name], reachable));
+      }
+      // Data, not schemas: what a user may send can look like anything.
+      if (keyword === "enum" || keyword === "const" || keyword === "default" || keyword === "examples")
+        return undefined;
+      return isObject(value) ? visit(value, [...path, `<${keyword}>`], false) : undefined;
+    });
+  }
+
+  return visit(inputSchema, [], true) ?? found;
+}
+
+function first<Item>(items: readonly Item[], check: (item: Item) => string | undefined): string | undefined {
+  for (const item of items) {
+    const fault = check(item);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+/** The headers of one call. Absent and null arguments have none. */
+export function paramHeaders(
+  declared: readonly ParamHeader[],
+  args: Readonly<Record<string, unknown>>,
+): Record<string, string> | undefined {
+  if (declared.length === 0) return undefined;
+  const headers: Record<string, string> = {};
+  for (const { path, header } of declared) {
+    const value = asText(path.reduce<unknown>((node, key) => (isObject(node) ? node[key] : undefined), args));
+    if (value !== undefined) headers[header] = encode(value);
+  }
+  return headers;
+}
+
+function asText(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  if (typeof value === "boolean") return String(value);
+  if (typeof value === "number" && Number.isFinite(value)) {
+    return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value);
+  }
+  return undefined;
+}
+
+/** Anything but plain visible text goes as Base64, so that no argument can write a header of its own. */
+function encode(value: string): string {
+  const plain = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
+  const looksEncoded = value.startsWith("=?base64?") && value.endsWith("?=");
+  if (plain && !looksEncoded) return value;
+  const bytes = new TextEncoder().encode(value);
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return `=?base64?${btoa(binary)}?=`;
+}

@@ -1,0 +1,150 @@
+/** One request that waits for its answer: its clock, its progress, its abort. */
+import { ToolCallError } from "../errors/tool-call-error.js";
+
+/** What a server reports while it works. */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+}
+
+/** How long a request may take and who may end it. */
+export interface RequestLimits {
+  /** Longest silence: an answer or progress must come within it. `Infinity`: no limit. */
+  timeoutMs: number;
+  /** Longest time in all, whatever progress is reported. `Infinity`: no limit. */
+  maxTimeoutMs: number;
+  signal?: AbortSignal | undefined;
+  onProgress?: ((progress: Progress) => void) | undefined;
+  /** Give up without a word to the server: a handshake may not be cancelled. @default false */
+  quiet?: boolean | undefined;
+}
+
+interface Init {
+  server: string;
+  method: string;
+  limits: RequestLimits;
+  /** Called when the caller gives up: by abort or by time. */
+  onCancel: (why: string) => void;
+}
+
+/** JSON-RPC codes that may be different the next time: only an internal error of the server's. */
+const isTransient = (code: number): boolean => code === -32603;
+
+export class PendingRequest {
+  readonly promise: Promise<unknown>;
+  readonly #init: Init;
+  readonly #startedAt = performance.now();
+  #lastSign = this.#startedAt;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #stream: AbortController | undefined;
+  #resolve!: (value: unknown) => void;
+  #reject!: (error: unknown) => void;
+  #onAbort: (() => void) | undefined;
+
+  constructor(init: Init) {
+    this.#init = init;
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#arm();
+    const { signal } = init.limits;
+    if (signal !== undefined) {
+      this.#onAbort = () => {
+        init.onCancel("The caller aborted the request");
+        this.reject(signal.reason);
+      };
+      signal.addEventListener("abort", this.#onAbort, { once: true });
+    }
+  }
+
+  get quiet(): boolean {
+    return this.#init.limits.quiet === true;
+  }
+
+  get wantsProgress(): boolean {
+    return this.#init.limits.onProgress !== undefined;
+  }
+
+  /** A signal for this request's own stream, for transports that have one per request. */
+  openStream(): AbortSignal {
+    this.#stream ??= new AbortController();
+    return this.#stream.signal;
+  }
+
+  closeStream(): void {
+    this.#stream?.abort();
+  }
+
+  resolve(result: unknown): void {
+    this.#finish();
+    this.#resolve(result);
+  }
+
+  reject(error: unknown): void {
+    this.#finish();
+    this.#reject(error);
+  }
+
+  /** The server answered with a JSON-RPC error. */
+  refuse({ code, message, data }: { code: number; message: string; data?: unknown }): void {
+    this.reject(
+      new ToolCallError({
+        code: "PROTOCOL",
+        server: this.#init.server,
+        what: `The server answered ${this.#init.method} with error ${code}: ${message}`,
+        retryable: isTransient(code),
+        rpcCode: code,
+        data,
+      }),
+    );
+  }
+
+  progress(params: Record<string, unknown>): void {
+    this.#lastSign = performance.now();
+    const { progress, total, message } = params as { progress?: unknown; total?: unknown; message?: unknown };
+    if (typeof progress !== "number") return;
+    this.#init.limits.onProgress?.({
+      progress,
+      ...(typeof total === "number" && { total }),
+      ...(typeof message === "string" && { message }),
+    });
+  }
+
+  /** One timer per request: progress only moves the mark that the timer looks at when it fires. */
+  #arm(): void {
+    const { timeoutMs, maxTimeoutMs } = this.#init.limits;
+    const now = performance.now();
+    const left = Math.min(this.#lastSign + timeoutMs - now, this.#startedAt + maxTimeoutMs - now);
+    if (left <= 0) return this.#expire();
+    // Timers hold 31 bits; a longer wait simply looks again.
+    if (left !== Number.POSITIVE_INFINITY)
+      this.#timer = setTimeout(() => this.#arm(), Math.min(left, 2 ** 31 - 1));
+  }
+
+  #expire(): void {
+    const { server, method, onCancel, limits } = this.#init;
+    const elapsed = Math.round(performance.now() - this.#startedAt);
+    const total = elapsed >= limits.maxTimeoutMs;
+    onCancel("The request timed out");
+    this.reject(
+      new ToolCallError({
+        code: "TIMEOUT",
+        server,
+        what: `${method} was not answered within ${total ? limits.maxTimeoutMs : limits.timeoutMs} ms`,
+        next: total
+          ? "Raise maxTimeoutMs if the work takes longer"
+          : "Raise timeoutMs, or let the server report progress",
+        retryable: true,
+        phase: method,
+      }),
+    );
+  }
+
+  #finish(): void {
+    clearTimeout(this.#timer);
+    if (this.#onAbort !== undefined) this.#init.limits.signal?.removeEventListener("abort", this.#onAbort);
+    this.#onAbort = undefined;
+  }
+}

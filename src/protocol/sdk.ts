@@ -1,0 +1,10 @@
+/** The protocol engine, loaded at the first connection: its import costs more than all of Toolport. */
+import type * as Sdk from "@modelcontextprotocol/client";
+
+let loading: Promise<typeof Sdk> | undefined;
+
+/** The SDK's module. */
+export function loadSdk(): Promise<typeof Sdk> {
+  loading ??= import("@modelcontextprotocol/client");
+  return loading;
+}

@@ -1,0 +1,125 @@
+/** The waist of the house: a live conversation with one server, as the rooms above see it. */
+import type { Client, Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
+import type { TransportKind } from "../config/server-config.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
+import type { ToolportError } from "../errors/toolport-error.js";
+import type { Era } from "./era.js";
+import type { Lane, LaneRequestOptions } from "./lane.js";
+import type { ListName, ListWatch } from "./list-watch.js";
+
+/** One live connection to one server. It never comes back: after a loss there is a new one. */
+export interface Session {
+  readonly server: string;
+  readonly transport: TransportKind;
+  readonly era: Era;
+  readonly protocolVersion: string;
+  readonly serverInfo: Implementation | undefined;
+  readonly capabilities: ServerCapabilities;
+  readonly instructions: string | undefined;
+  /** The era came from memory and nothing has been answered on this connection yet. */
+  readonly unproven: boolean;
+  /** The SDK's client, for what Toolport does not wrap. */
+  readonly client: Client;
+  /** Resolves when the connection is gone; with the reason if nobody asked for it. */
+  readonly closed: Promise<ToolportError | undefined>;
+  /** Sends one request and gives back its result. */
+  request(
+    method: string,
+    params: Record<string, unknown>,
+    options: LaneRequestOptions,
+  ): Promise<Record<string, unknown>>;
+  /** Asks for a sign of life: `ping`, or `server/discover` in the modern era, which has no ping. */
+  ping(options: LaneRequestOptions): Promise<void>;
+  /** Tells when a list of the server's changed. */
+  onListChanged(listener: (list: ListName) => void): () => void;
+  /** Ends the conversation: tells the server, closes the transport, leaves nothing behind. */
+  close(): Promise<void>;
+}
+
+interface SessionParts {
+  server: string;
+  transport: TransportKind;
+  client: Client;
+  lane: Lane;
+  watch: ListWatch;
+  unproven: boolean;
+  endSession: () => Promise<void>;
+}
+
+/** Wraps a connected client and its lane. */
+export function createSession({
+  server,
+  transport,
+  client,
+  lane,
+  watch,
+  unproven,
+  endSession,
+}: SessionParts): Session {
+  const era: Era = client.getProtocolEra() ?? "legacy";
+  let proven = !unproven;
+  let closing: Promise<void> | undefined;
+
+  async function request(
+    method: string,
+    params: Record<string, unknown>,
+    options: LaneRequestOptions,
+  ): Promise<Record<string, unknown>> {
+    const result = await lane.request(method, params, options);
+    proven = true;
+    return completeResult(server, method, result);
+  }
+
+  return {
+    server,
+    transport,
+    era,
+    protocolVersion: client.getNegotiatedProtocolVersion() ?? "",
+    serverInfo: client.getServerVersion(),
+    capabilities: client.getServerCapabilities() ?? {},
+    instructions: client.getInstructions(),
+    get unproven() {
+      return !proven;
+    },
+    client,
+    closed: lane.closed,
+    request,
+    async ping(options) {
+      await request(era === "modern" ? "server/discover" : "ping", {}, options);
+    },
+    onListChanged: (listener) => watch.on(listener),
+    close() {
+      closing ??= (async () => {
+        watch.close();
+        await endSession();
+        await client.close();
+        // The client forgets a transport that failed to connect; the transport must go all the same.
+        await lane.close();
+      })();
+      return closing;
+    },
+  };
+}
+
+/**
+ * Results of the modern era say what they are. Absent means complete: earlier servers do not send it, and a later one
+ * that forgets it has still answered.
+ */
+function completeResult(server: string, method: string, result: unknown): Record<string, unknown> {
+  const refuse = (what: string): never => {
+    throw new ToolCallError({
+      code: "PROTOCOL",
+      server,
+      what,
+      next: "Report this to the maker of the server",
+      result,
+    });
+  };
+  if (typeof result !== "object" || result === null || Array.isArray(result)) {
+    return refuse(`The answer to ${method} is not an object`);
+  }
+  const { resultType, ...rest } = result as Record<string, unknown>;
+  if (resultType === undefined || resultType === "complete")
+    return resultType === undefined ? (result as Record<string, unknown>) : rest;
+  return refuse(`The answer to ${method} is of a kind that is not supported (${JSON.stringify(resultType)})`);
+}

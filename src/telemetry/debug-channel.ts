@@ -1,0 +1,40 @@
+/** `DEBUG=toolport:*`: what the `debug` package does, in a form that every runtime can load. */
+
+/** The parts of Toolport that can be watched. */
+export type ChannelName = "connection" | "catalog" | "call" | "auth" | "wire";
+
+export interface DebugChannel {
+  /** Look here first: building a message that nobody reads costs time. */
+  readonly enabled: boolean;
+  (message: string): void;
+}
+
+function escapeForPattern(text: string): string {
+  return text.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*");
+}
+
+/** Whether a `DEBUG` value (`a,b:*,-b:c`) names this channel. */
+export function isChannelEnabled(name: string, patterns: string | undefined): boolean {
+  if (!patterns) return false;
+  let enabled = false;
+  for (const pattern of patterns.split(/[\s,]+/).filter(Boolean)) {
+    const negative = pattern.startsWith("-");
+    const matches = new RegExp(`^${escapeForPattern(negative ? pattern.slice(1) : pattern)}$`).test(name);
+    if (matches && negative) return false;
+    enabled ||= matches;
+  }
+  return enabled;
+}
+
+const environment = (): string | undefined =>
+  typeof process === "object" ? process.env?.["DEBUG"] : undefined;
+
+/** A channel named `toolport:<name>`. It writes to stderr only, and only when `DEBUG` names it. */
+export function debugChannel(name: ChannelName): DebugChannel {
+  const full = `toolport:${name}`;
+  const enabled = isChannelEnabled(full, environment());
+  const channel = (message: string): void => {
+    if (enabled) console.error(`${full} ${message}`);
+  };
+  return Object.assign(channel, { enabled });
+}

@@ -1,0 +1,44 @@
+/** Messages on the wire, written down so that a person can read them and nobody can misuse them. */
+import { redactText } from "../util/redact-text.js";
+import { debugChannel } from "./debug-channel.js";
+import type { Logger } from "./logger.js";
+
+/** Names of fields whose values are not for logs. */
+const SECRET_NAME =
+  /token|secret|password|passwd|authorization|api[-_]?key|cookie|credential|private[-_]?key/i;
+const MAX_LOGGED = 2_000;
+
+const channel = debugChannel("wire");
+
+/** The message as text: secret-looking fields blanked, long text cut. */
+export function describeMessage(message: unknown): string {
+  const text = JSON.stringify(message, (name, value: unknown) => {
+    if (SECRET_NAME.test(name) && value !== null && name !== "progressToken") return "[redacted]";
+    return typeof value === "string" ? redactText(value) : value;
+  });
+  return text.length > MAX_LOGGED ? `${text.slice(0, MAX_LOGGED)}… (${text.length} characters)` : text;
+}
+
+export interface WireLogOptions {
+  server: string;
+  logRequests: boolean;
+  logResponses: boolean;
+  logger: Logger;
+}
+
+/** A function that logs what passes, or undefined when nobody wants to know. */
+export function createWireLog({
+  server,
+  logRequests,
+  logResponses,
+  logger,
+}: WireLogOptions): ((direction: "sent" | "received", message: unknown) => void) | undefined {
+  if (!logRequests && !logResponses && !channel.enabled) return undefined;
+  return (direction, message) => {
+    const wanted = direction === "sent" ? logRequests : logResponses;
+    if (!wanted && !channel.enabled) return;
+    const line = `[${server}] ${direction === "sent" ? "->" : "<-"} ${describeMessage(message)}`;
+    if (wanted) logger.info(line);
+    channel(line);
+  };
+}

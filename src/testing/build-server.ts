@@ -1,0 +1,209 @@
+/** Makes one SDK server out of a definition that may change while the server runs. */
+import type {
+  CallToolResult,
+  GetPromptResult,
+  ReadResourceResult,
+  Result,
+  Server,
+  ServerCapabilities,
+  ServerContext,
+  Tool,
+} from "@modelcontextprotocol/server";
+import type { ServerSdk } from "./load-server-sdk.js";
+import type {
+  RecordedCall,
+  TestPrompt,
+  TestResource,
+  TestServerDefinition,
+  TestTool,
+} from "./test-server-definition.js";
+import { checkArguments, toJsonSchema } from "./tool-schema.js";
+
+/** What all servers made from one definition share. */
+export interface SharedState {
+  definition: TestServerDefinition;
+  readonly calls: RecordedCall[];
+  /** Servers with a connection that lasts. */
+  readonly connected: Map<Server, Connected>;
+}
+
+/** What is known about one lasting connection. */
+export interface Connected {
+  readonly era: "legacy" | "modern";
+  /** URIs the client subscribed to. Legacy only: in the modern era the SDK keeps them. */
+  readonly subscriptions: Set<string>;
+}
+
+/**
+ * The low-level server is used so that tool definitions reach the wire as they were written: the high-level one would
+ * convert, complete and reject them.
+ */
+export function buildServer(sdk: ServerSdk, state: SharedState): Server {
+  const { name = "test-server", version = "1.0.0", instructions } = state.definition;
+  const capabilities = capabilitiesOf(state.definition);
+  const server = new sdk.Server(
+    { name, version },
+    { capabilities, ...(instructions !== undefined && { instructions }) },
+  );
+  if (capabilities.tools) serveTools(sdk, server, state);
+  if (capabilities.resources) serveResources(sdk, server, state);
+  if (capabilities.prompts) servePrompts(sdk, server, state);
+  return server;
+}
+
+/** Registers a server for notifications until its connection closes. */
+export function trackServer(server: Server, state: SharedState, era: Connected["era"]): Server {
+  state.connected.set(server, { era, subscriptions: new Set() });
+  server.onclose = () => state.connected.delete(server);
+  return server;
+}
+
+function capabilitiesOf({
+  tools,
+  resources,
+  prompts,
+  capabilities,
+}: TestServerDefinition): ServerCapabilities {
+  return {
+    ...(tools && { tools: { listChanged: true } }),
+    ...(resources && { resources: { listChanged: true, subscribe: true } }),
+    ...(prompts && { prompts: { listChanged: true } }),
+    ...capabilities,
+  };
+}
+
+function serveTools(sdk: ServerSdk, server: Server, state: SharedState): void {
+  server.setRequestHandler("tools/list", () => ({
+    tools: Object.entries(state.definition.tools ?? {}).map(([name, tool]) => toWireTool(name, tool)),
+  }));
+  server.setRequestHandler("tools/call", async ({ params }, request) => {
+    const args = params.arguments ?? {};
+    state.calls.push({ name: params.name, args, at: Date.now() });
+    const tool = ownEntry(state.definition.tools, params.name);
+    if (tool === undefined) throw invalidParams(sdk, `Unknown tool: ${params.name}`);
+    return callTool(tool, args, { sdk, server, request }) as Promise<CallToolResult>;
+  });
+}
+
+function toWireTool(name: string, { handler: _, inputSchema, outputSchema, ...rest }: TestTool): Tool {
+  return {
+    name,
+    ...rest,
+    inputSchema: toJsonSchema(inputSchema, "input") as Tool["inputSchema"],
+    ...(outputSchema && { outputSchema: toJsonSchema(outputSchema, "output") as Tool["outputSchema"] }),
+  };
+}
+
+async function callTool(
+  tool: TestTool,
+  args: Record<string, unknown>,
+  { sdk, server, request }: { sdk: ServerSdk; server: Server; request: ServerContext },
+): Promise<Result> {
+  const checked = await checkArguments(tool.inputSchema, args);
+  if ("problem" in checked) return failed(checked.problem);
+  try {
+    const answer = await tool.handler(checked.args, {
+      signal: request.mcpReq.signal,
+      server,
+      request,
+      progress: (value, total, message) => reportProgress(request, { value, total, message }),
+    });
+    if (typeof answer === "string") return { content: [{ type: "text", text: answer }] };
+    if (Array.isArray(answer)) return { content: answer };
+    return withText(answer as Result);
+  } catch (error) {
+    if (sdk.ProtocolError.isInstance(error)) throw error;
+    return failed(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** A structured answer also stands in the text, as the specification asks, unless there is content already. */
+function withText(answer: Result): Result {
+  if (answer.structuredContent === undefined || answer.content !== undefined) return answer;
+  return { ...answer, content: [{ type: "text", text: JSON.stringify(answer.structuredContent) }] };
+}
+
+function failed(text: string): Result {
+  return { content: [{ type: "text", text }], isError: true };
+}
+
+async function reportProgress(
+  request: ServerContext,
+  { value, total, message }: { value: number; total?: number | undefined; message?: string | undefined },
+): Promise<void> {
+  const progressToken = request.mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return;
+  await request.mcpReq.notify({
+    method: "notifications/progress",
+    params: {
+      progressToken,
+      progress: value,
+      ...(total !== undefined && { total }),
+      ...(message !== undefined && { message }),
+    },
+  });
+}
+
+function serveResources(sdk: ServerSdk, server: Server, state: SharedState): void {
+  server.setRequestHandler("resources/list", () => ({
+    resources: Object.entries(state.definition.resources ?? {}).map(
+      ([uri, { text: _text, blob: _blob, read: _read, ...rest }]) => ({ uri, name: uri, ...rest }),
+    ),
+  }));
+  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
+  server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
+    const resource = ownEntry(state.definition.resources, uri);
+    if (resource === undefined) throw new sdk.ResourceNotFoundError(uri);
+    return readResource(uri, resource);
+  });
+  server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => {
+    state.connected.get(server)?.subscriptions.add(uri);
+    return {};
+  });
+  server.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) => {
+    state.connected.get(server)?.subscriptions.delete(uri);
+    return {};
+  });
+}
+
+async function readResource(
+  uri: string,
+  { mimeType, text, blob, read }: TestResource,
+): Promise<ReadResourceResult> {
+  const value = read ? await read() : text;
+  const base = { uri, ...(mimeType !== undefined && { mimeType }) };
+  if (value instanceof Uint8Array)
+    return { contents: [{ ...base, blob: Buffer.from(value).toString("base64") }] };
+  if (value === undefined && blob !== undefined) return { contents: [{ ...base, blob }] };
+  return { contents: [{ ...base, text: value ?? "" }] };
+}
+
+function servePrompts(sdk: ServerSdk, server: Server, state: SharedState): void {
+  server.setRequestHandler("prompts/list", () => ({
+    prompts: Object.entries(state.definition.prompts ?? {}).map(([name, { get: _, ...rest }]) => ({
+      name,
+      ...rest,
+    })),
+  }));
+  server.setRequestHandler("prompts/get", async ({ params }) => {
+    const prompt = ownEntry(state.definition.prompts, params.name);
+    if (prompt === undefined) throw invalidParams(sdk, `Unknown prompt: ${params.name}`);
+    return getPrompt(prompt, params.arguments ?? {});
+  });
+}
+
+async function getPrompt(prompt: TestPrompt, args: Record<string, string>): Promise<GetPromptResult> {
+  const answer = await prompt.get(args);
+  if (typeof answer === "string") {
+    return { messages: [{ role: "user", content: { type: "text", text: answer } }] };
+  }
+  return Array.isArray(answer) ? { messages: answer } : answer;
+}
+
+function ownEntry<T>(entries: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
+  return entries !== undefined && Object.hasOwn(entries, name) ? entries[name] : undefined;
+}
+
+function invalidParams(sdk: ServerSdk, message: string): Error {
+  return new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message);
+}

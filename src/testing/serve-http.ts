@@ -1,0 +1,138 @@
+/** Serves a test server over HTTP on this machine, both protocol eras on one port. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { McpHttpHandler, ServerNotifier } from "@modelcontextprotocol/server";
+import type { HttpServerEntry } from "../config/server-entry.js";
+import { buildServer, type SharedState } from "./build-server.js";
+import { createLegacySessions, type LegacySessions } from "./legacy-sessions.js";
+import { loadServerSdk, type ServerSdk } from "./load-server-sdk.js";
+import type { Opened } from "./serve-memory.js";
+import type { TestServerEra } from "./test-server-definition.js";
+import { sendWebResponse, toWebRequest } from "./web-request.js";
+
+const MAX_REQUEST_BODY_SIZE = 64 * 1024 * 1024;
+
+export interface TestHttpOptions {
+  /** @default any free port */
+  port?: number;
+  /** @default "/mcp" */
+  path?: string;
+  /** @default the era of the test server */
+  era?: TestServerEra;
+  /** Keep sessions for clients of the legacy era; without them every request stands alone. @default true */
+  sessions?: boolean;
+  /**
+   * Sees every request first. A response is sent in place of the server's: to answer 503 for a while, to ask for a
+   * token, to hang (a promise that never settles).
+   */
+  intercept?(request: Request): Response | undefined | Promise<Response | undefined>;
+}
+
+/** A test server that listens on 127.0.0.1. */
+export interface TestHttpServer extends Opened {
+  readonly url: string;
+  /** For `mcpServers`. */
+  readonly entry: HttpServerEntry;
+  /** Sessions of the legacy era the server knows at this moment. */
+  readonly sessionIds: string[];
+  /** TCP connections open at this moment. */
+  readonly connectionCount: number;
+  /** HTTP requests so far. */
+  readonly requestCount: number;
+  /** Forgets every session, as a restart would. */
+  forgetSessions(): Promise<void>;
+  /** Cuts every TCP connection, whatever is going on in it. */
+  dropConnections(): void;
+}
+
+export async function serveHttp(
+  state: SharedState,
+  options: TestHttpOptions & { era: TestServerEra; notifiers: Set<ServerNotifier> },
+): Promise<TestHttpServer> {
+  const { port = 0, path = "/mcp", intercept, notifiers } = options;
+  const sdk = await loadServerSdk();
+  const { handle, sessions, modern } = route(sdk, state, options);
+  let requestCount = 0;
+  let connectionCount = 0;
+
+  async function answer(request: Request): Promise<Response> {
+    const refused = sdk.hostHeaderValidationResponse(request, sdk.localhostAllowedHostnames());
+    if (refused) return refused;
+    if (new URL(request.url).pathname !== path) return new Response("Not found", { status: 404 });
+    return (await intercept?.(request)) ?? handle(request);
+  }
+
+  const listener = createServer((request: IncomingMessage, response: ServerResponse) => {
+    requestCount++;
+    toWebRequest(request, response)
+      .then(answer)
+      .then((answered) => sendWebResponse(answered, response))
+      .catch(() => response.destroy());
+  });
+  listener.on("connection", (socket) => {
+    connectionCount++;
+    socket.once("close", () => connectionCount--);
+  });
+  await new Promise<void>((resolve, reject) => {
+    listener.once("error", reject);
+    listener.listen(port, "127.0.0.1", resolve);
+  });
+  notifiers.add(modern.notify);
+
+  let closing: Promise<void> | undefined;
+  const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}${path}`;
+  return {
+    url,
+    entry: { url },
+    get sessionIds() {
+      return sessions.ids;
+    },
+    get connectionCount() {
+      return connectionCount;
+    },
+    get requestCount() {
+      return requestCount;
+    },
+    forgetSessions: () => sessions.forget(),
+    dropConnections: () => listener.closeAllConnections(),
+    close() {
+      closing ??= (async () => {
+        notifiers.delete(modern.notify);
+        const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
+        await Promise.all([sessions.forget(), modern.close()]);
+        listener.closeAllConnections();
+        await closed;
+      })();
+      return closing;
+    },
+  };
+}
+
+interface Route {
+  readonly handle: (request: Request) => Promise<Response>;
+  readonly sessions: LegacySessions;
+  readonly modern: McpHttpHandler;
+}
+
+/** Who answers a request: by era, and for the legacy era with or without sessions. */
+function route(
+  sdk: ServerSdk,
+  state: SharedState,
+  { era, sessions: keepSessions = true }: { era: TestServerEra; sessions?: boolean },
+): Route {
+  const build = () => buildServer(sdk, state);
+  const limit = { maxRequestBodySize: MAX_REQUEST_BODY_SIZE };
+  const modern = sdk.createMcpHandler(build, { legacy: "reject", ...limit });
+  const sessions = createLegacySessions(sdk, state, limit);
+  const stateless = sdk.legacyStatelessFallback(build, undefined, limit);
+  const legacy = (request: Request) => (keepSessions ? sessions.handle(request) : stateless(request));
+  return {
+    sessions,
+    modern,
+    async handle(request) {
+      if (era === "legacy") return legacy(request);
+      if (era === "modern") return modern.fetch(request);
+      return (await sdk.isLegacyRequest(request, undefined, limit)) ? legacy(request) : modern.fetch(request);
+    },
+  };
+}

@@ -1,0 +1,14 @@
+/** The program that stands between a client's pipes and a socket of the test process. */
+
+/**
+ * Given to `node -e`, so that it needs no file and works from source and from the package alike. It ends when either side
+ * does: the client closes stdin, or the test process closes the socket.
+ */
+export const STDIO_BRIDGE = `
+const socket = require("node:net").connect(process.argv[1]);
+socket.on("error", (error) => { process.exitCode = 1; console.error("test server: " + (error.code || error.message)); });
+socket.on("close", () => process.stdin.destroy());
+process.stdout.on("error", () => socket.destroy());
+process.stdin.pipe(socket);
+socket.pipe(process.stdout);
+`;

@@ -1,0 +1,24 @@
+/** The one place that knows which transport belongs to which kind of server. */
+import * as platform from "#platform";
+import type { ServerConfig } from "../config/server-config.js";
+import type { ServerTransport, TransportContext } from "./server-transport.js";
+
+/** Makes the transport of one connection. Every kind is loaded when it is first used. */
+export async function createTransport(config: ServerConfig, context: TransportContext): Promise<ServerTransport> {
+  switch (config.kind) {
+    case "stdio":
+      return platform.stdio(config, context);
+    case "docker":
+      return platform.docker(config, context);
+    case "websocket":
+      return platform.webSocket(config, context);
+    case "http":
+      return (await import("./http/http-transport.js")).createHttpTransport(config, context);
+    case "sse":
+      return (await import("./http/sse-transport.js")).createSseTransport(config, context);
+    case "custom":
+      return (await import("./custom/custom-transport.js")).wrapCustomTransport(config);
+  }
+}
+
+export { httpClient as createHttpClient } from "#platform";

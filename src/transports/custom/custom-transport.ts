@@ -1,0 +1,164 @@
+/** Makes a transport of ours out of any SDK `Transport` that the user's function returns. */
+import type {
+  JSONRPCMessage,
+  MessageExtraInfo,
+  Transport,
+  TransportSendOptions,
+} from "@modelcontextprotocol/client";
+import type { CustomConfig } from "../../config/server-config.js";
+import { ConnectionError } from "../../errors/connection-error.js";
+import { toToolportError } from "../../errors/to-toolport-error.js";
+import { ToolportError } from "../../errors/toolport-error.js";
+import type { ServerTransport } from "../server-transport.js";
+
+/** Calls the user's function and wraps what it returns. The function is called anew for every connection. */
+export async function wrapCustomTransport(config: CustomConfig): Promise<ServerTransport> {
+  let inner: Transport;
+  try {
+    inner = await config.createTransport();
+  } catch (error) {
+    throw typed(config.name, error, "The function that makes the transport failed");
+  }
+  const transport = new CustomTransport(config.name, inner);
+  // The SDK asks `'pid' in transport`: these may only be there where the original has them.
+  for (const key of ["pid", "stderr", "firstSign"] as const) {
+    if (key in inner)
+      Object.defineProperty(transport, key, { get: () => Reflect.get(inner, key), enumerable: true });
+  }
+  return transport;
+}
+
+class CustomTransport implements ServerTransport {
+  readonly kind = "custom";
+  onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void;
+  onerror?: (error: Error) => void;
+  onclose?: () => void;
+  ondiscard?: ServerTransport["ondiscard"];
+  onstreamcut?: ServerTransport["onstreamcut"];
+  onsessionlost?: ServerTransport["onsessionlost"];
+  closeError: ToolportError | undefined;
+  setProtocolVersion?: (version: string) => void;
+  setSupportedProtocolVersions?: (versions: string[]) => void;
+  endSession?: () => Promise<void>;
+
+  readonly #server: string;
+  readonly #inner: ServerTransport | Transport;
+  #state: "open" | "closed" = "open";
+  #closing: Promise<void> | undefined;
+
+  constructor(server: string, inner: ServerTransport | Transport) {
+    this.#server = server;
+    this.#inner = inner;
+    if (inner.setProtocolVersion) this.setProtocolVersion = (version) => inner.setProtocolVersion?.(version);
+    if (inner.setSupportedProtocolVersions) {
+      this.setSupportedProtocolVersions = (versions) => inner.setSupportedProtocolVersions?.(versions);
+    }
+    if ("endSession" in inner) this.endSession = async () => inner.endSession?.();
+    this.#listen(inner);
+  }
+
+  get sessionId(): string | undefined {
+    return this.#inner.sessionId;
+  }
+
+  get hasPerRequestStream(): boolean {
+    return this.#inner.hasPerRequestStream ?? false;
+  }
+
+  async start(): Promise<void> {
+    if (this.#state === "closed") throw this.#notOpen();
+    try {
+      await this.#inner.start();
+    } catch (error) {
+      throw typed(this.#server, error, "The transport could not be started");
+    }
+    if (this.#closing) throw this.#notOpen();
+  }
+
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (this.#state === "closed" || this.#closing) throw this.#notOpen();
+    await this.#inner.send(message, options);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
+    try {
+      if (this.#state === "open") await this.#inner.close();
+    } catch (error) {
+      this.onerror?.(error as Error);
+    } finally {
+      // Not every transport tells that it was closed; the caller is told in any case, and once.
+      this.#shut();
+    }
+  }
+
+  /** Listeners that the function has put on the transport itself are called first, as the SDK does. */
+  #listen(inner: ServerTransport | Transport): void {
+    const { onmessage, onerror, onclose } = inner;
+    inner.onmessage = (message, extra) => {
+      onmessage?.call(inner, message, extra);
+      this.onmessage?.(message, extra);
+    };
+    inner.onerror = (error) => {
+      onerror?.call(inner, error);
+      this.onerror?.(error);
+    };
+    inner.onclose = () => {
+      onclose?.call(inner);
+      if (!this.#closing && this.#state === "open") this.closeError = this.#closedByItself();
+      this.#shut();
+    };
+    if (!("kind" in inner)) return;
+    inner.ondiscard = (discarded) => this.ondiscard?.(discarded);
+    inner.onstreamcut = (id, error) => this.onstreamcut?.(id, error);
+    inner.onsessionlost = (error) => this.onsessionlost?.(error);
+  }
+
+  #shut(): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.onclose?.();
+  }
+
+  #closedByItself(): ToolportError {
+    const known = (this.#inner as { closeError?: unknown }).closeError;
+    if (ToolportError.isInstance(known)) return known;
+    return new ConnectionError({
+      code: "CLOSED",
+      what: "The transport closed by itself",
+      next: "The next call opens a new connection",
+      server: this.#server,
+      retryable: true,
+    });
+  }
+
+  #notOpen(): ConnectionError {
+    return new ConnectionError({
+      code: "CLOSED",
+      what: "The connection is not open",
+      server: this.#server,
+      retryable: true,
+      outcome: "unsent",
+      cause: this.closeError,
+    });
+  }
+}
+
+/** What the converter knows says enough; anything else becomes an error that says at least where it came from. */
+function typed(server: string, error: unknown, what: string): ToolportError {
+  const known = toToolportError(error, { server, phase: "connect" });
+  if (known.code !== "UNEXPECTED") return known;
+  return new ConnectionError({
+    code: "UNREACHABLE",
+    what,
+    next: "Look at the cause of this error",
+    server,
+    retryable: true,
+    outcome: "unsent",
+    cause: error,
+  });
+}

@@ -1,0 +1,106 @@
+/** The command lines by which a container is started and removed, for Docker and what is compatible with it. */
+import type { DockerConfig } from "../../config/server-config.js";
+import { ConfigError } from "../../errors/config-error.js";
+
+export interface EngineCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface EngineInput {
+  readonly config: Pick<
+    DockerConfig,
+    "name" | "image" | "dockerHost" | "engine" | "args" | "env" | "mounts" | "runArgs"
+  >;
+  readonly containerName: string;
+  /** Variables of this process that are safe for every program. */
+  readonly defaults: Readonly<Record<string, string>>;
+  /** All variables of this process: the engine gets those it is configured by. */
+  readonly hostEnv: NodeJS.ProcessEnv;
+}
+
+/** What the command lines of Docker and Podman read besides `PATH` and `HOME`: hosts, contexts, sockets, proxies. */
+const ENGINE_VARIABLES =
+  /^(?:DOCKER_.*|CONTAINERS?_.*|PODMAN_.*|XDG_.*|REGISTRY_AUTH_FILE|SSH_AUTH_SOCK|TMPDIR|https?_proxy|no_proxy)$/i;
+
+/** Those that say where the engine is and how it works: a value meant for the container must not change that. */
+const ENGINE_SETTINGS =
+  /^(?:PATH|HOME|TMPDIR|DOCKER_(?:HOST|CONTEXT|CONFIG|CERT_PATH|TLS|TLS_VERIFY|API_VERSION)|CONTAINERS?_.*|XDG_.*)$/i;
+
+/**
+ * `docker run`, attached to its standard streams. The container's variables are passed by name, their values in the
+ * environment of the engine's command line, so that no process list shows them. The few that would change the engine
+ * itself (`PATH`, `HOME`, `DOCKER_HOST` …) cannot go that way: those are written out.
+ */
+export function dockerRunCommand(input: EngineInput): EngineCommand {
+  const { config, containerName } = input;
+  checkImage(config);
+  const values = config.env.reveal();
+  const byName = Object.entries(values).filter(([name]) => !ENGINE_SETTINGS.test(name));
+  const variables = config.env.names.map((name) =>
+    ENGINE_SETTINGS.test(name) ? `${name}=${values[name]}` : name,
+  );
+  return {
+    command: config.engine,
+    args: [
+      ...connectionArgs(config),
+      ...["run", "-i", "--rm", "--init", "--name", containerName],
+      ...variables.flatMap((variable) => ["-e", variable]),
+      ...config.mounts.flatMap((mount) => ["-v", mount]),
+      ...config.runArgs,
+      config.image,
+      ...config.args,
+    ],
+    env: { ...engineEnvironment(input), ...Object.fromEntries(byName) },
+  };
+}
+
+/** `docker rm -f`: ends the container, whatever became of the command line that started it. */
+export function dockerRemoveCommand(input: EngineInput): EngineCommand {
+  return {
+    command: input.config.engine,
+    args: [...connectionArgs(input.config), "rm", "-f", input.containerName],
+    env: engineEnvironment(input),
+  };
+}
+
+/** A name that says whose it is and that nobody else has. */
+export function toContainerName(server: string, suffix: string): string {
+  const readable = server.replace(/[^a-zA-Z0-9_.-]+/g, "-").slice(0, 40);
+  return `toolport-${readable}-${suffix}`;
+}
+
+function isPodman({ engine }: EngineInput["config"]): boolean {
+  return /(?:^|[\\/])podman(?:-remote)?(?:\.exe)?$/i.test(engine);
+}
+
+/** Podman takes its address as an option, which also makes it work remotely; Docker from `DOCKER_HOST`. */
+function connectionArgs(config: EngineInput["config"]): string[] {
+  return config.dockerHost !== undefined && isPodman(config) ? ["--url", config.dockerHost] : [];
+}
+
+function engineEnvironment({ config, defaults, hostEnv }: EngineInput): Record<string, string> {
+  const env: Record<string, string> = { ...defaults };
+  for (const [name, value] of Object.entries(hostEnv)) {
+    if (value !== undefined && ENGINE_VARIABLES.test(name)) env[name] = value;
+  }
+  if (config.dockerHost !== undefined && !isPodman(config)) {
+    env.DOCKER_HOST = config.dockerHost;
+    // A context wins over DOCKER_HOST.
+    delete env.DOCKER_CONTEXT;
+  }
+  return env;
+}
+
+/** An image that looks like an option would be taken as one. */
+function checkImage({ name, image }: EngineInput["config"]): void {
+  if (image !== "" && !image.startsWith("-")) return;
+  throw new ConfigError({
+    code: "INVALID_CONFIG",
+    server: name,
+    issues: [
+      { path: `mcpServers.${name}.image`, message: "expected the name of an image, such as mcp/time" },
+    ],
+  });
+}

@@ -1,0 +1,100 @@
+/** A stdio server that runs in a container: the engine's command line, and a container that is removed for certain. */
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import type { DockerConfig } from "../../config/server-config.js";
+import type { ServerTransport, TransportContext } from "../server-transport.js";
+import {
+  describeStatus,
+  type Explanation,
+  type ProcessEnd,
+  ProcessTransport,
+} from "../stdio/process-transport.js";
+import { DEFAULT_STOP_PATIENCE } from "../stdio/server-process.js";
+import { loadDefaultEnvironment } from "../stdio/spawn-environment.js";
+import type { StdioTransportOptions } from "../stdio/stdio-transport.js";
+import {
+  dockerRemoveCommand,
+  dockerRunCommand,
+  type EngineInput,
+  toContainerName,
+} from "./docker-command.js";
+
+/** All removals of one container together, so that a hung engine cannot hold up `close()` beyond 5 s. */
+const REMOVE_BUDGET_MS = 3_000;
+const REMOVE_LEAST_MS = 300;
+
+/** A transport that runs `config.image` by `docker run -i --rm`, or by another engine with the same command line. */
+export function createDockerTransport(
+  config: DockerConfig,
+  context: Pick<TransportContext, "maxMessageBytes">,
+  options: StdioTransportOptions = {},
+): ServerTransport {
+  const containerName = toContainerName(config.name, randomBytes(6).toString("hex"));
+  const engineInput = async (): Promise<EngineInput> => {
+    return { config, containerName, defaults: await loadDefaultEnvironment(), hostEnv: process.env };
+  };
+  const remove = createRemoval(engineInput);
+  return new ProcessTransport({
+    kind: "docker",
+    server: config.name,
+    command: config.engine,
+    encoding: "utf8",
+    maxMessageBytes: context.maxMessageBytes,
+    patience: options.patience ?? DEFAULT_STOP_PATIENCE,
+    secrets: config.env.reveal(),
+    launchOptions: async () => ({ ...dockerRunCommand(await engineInput()), cwd: undefined, stderr: "pipe" }),
+    explainStart: (errno) => (errno === "ENOENT" ? explainMissing(config) : undefined),
+    explainEnd: (end) => explainEnd(config, end),
+    // Signals to the command line end the container only if it listens to them.
+    onStubborn: () => void remove(),
+    // And once more when nothing can create it any more.
+    afterEnd: remove,
+  });
+}
+
+function createRemoval(engineInput: () => Promise<EngineInput>): () => Promise<void> {
+  let deadline: number | undefined;
+  let last: Promise<void> = Promise.resolve();
+  const run = async (): Promise<void> => {
+    deadline ??= performance.now() + REMOVE_BUDGET_MS;
+    const { command, args, env } = dockerRemoveCommand(await engineInput());
+    const timeout = Math.max(REMOVE_LEAST_MS, deadline - performance.now());
+    await new Promise<void>((resolve) => {
+      // What the engine says is read and ignored: mostly that there is no such container, which is the aim.
+      execFile(command, args, { env, timeout, killSignal: "SIGKILL", windowsHide: true }, () => resolve());
+    });
+  };
+  return () => {
+    last = last.then(run).catch(() => {});
+    return last;
+  };
+}
+
+function explainMissing({ engine }: DockerConfig): Explanation {
+  return {
+    what: `The container engine "${engine}" was not found`,
+    next: 'Install Docker, set "engine" to "podman" or to the full path of another one, and check PATH',
+  };
+}
+
+/** The exit codes of `docker run` itself; all others are those of the program in the container. */
+function explainEnd({ engine, image }: DockerConfig, { status, spoke }: ProcessEnd): Explanation {
+  if (status?.exitCode === 125 && !spoke) {
+    return {
+      what: `"${engine} run" could not start a container of "${image}" (exit code 125)`,
+      next: `Check that the engine works ("${engine} info") and that the image exists and may be pulled`,
+    };
+  }
+  if ((status?.exitCode === 126 || status?.exitCode === 127) && !spoke) {
+    return {
+      what: `The program in "${image}" could not be run (exit code ${status.exitCode})`,
+      next: 'Check "args": they replace or follow the command of the image',
+    };
+  }
+  return {
+    what: `The container of "${image}" ${describeStatus(status)}${spoke ? "" : " before it sent a message"}`,
+    next: spoke
+      ? "The next call starts it again"
+      : `Run "${engine} run -i --rm ${image}" by hand to see why it ends`,
+  };
+}

@@ -1,0 +1,29 @@
+/** Name resolution that looks at every address before a connection may use one. */
+import { type LookupAddress, lookup as systemLookup } from "node:dns";
+import { isIP, type LookupFunction } from "node:net";
+import type { AddressCheck } from "./wire.js";
+
+/**
+ * Wraps a resolver. The connection uses exactly the addresses that were checked (there is no second resolution), so a
+ * name that changes its answer between check and use gains nothing. Not called for literal addresses by Node.
+ */
+export function checkedLookup(
+  check: AddressCheck,
+  lookup: LookupFunction = systemLookup as LookupFunction,
+): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found, family) => {
+      if (error !== null && error !== undefined) return callback(error, []);
+      const addresses: LookupAddress[] = Array.isArray(found)
+        ? found
+        : [{ address: found, family: family ?? isIP(found) }];
+      for (const { address } of addresses) {
+        const refusal = check(address);
+        if (refusal !== undefined) return callback(refusal, []);
+      }
+      const [first] = addresses;
+      if (options.all === true || first === undefined) return callback(null, addresses);
+      callback(null, first.address, first.family);
+    });
+  };
+}

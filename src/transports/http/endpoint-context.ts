@@ -1,0 +1,21 @@
+/** What the parts of one MCP endpoint share. */
+import type { HeaderSource } from "../../config/server-config.js";
+import type { ConnectionError } from "../../errors/connection-error.js";
+import type { Discard } from "./event-body.js";
+import type { RequestLedger } from "./request-ledger.js";
+import type { WireClient } from "./wire.js";
+
+export interface EndpointContext {
+  readonly url: URL;
+  readonly headers: HeaderSource;
+  readonly maxMessageBytes: number;
+  readonly open: WireClient["open"];
+  /** For every URL that is not the endpoint. */
+  readonly guarded: typeof globalThis.fetch;
+  readonly ledger: RequestLedger;
+  readonly onDiscard: Discard;
+  readonly onSessionLost: (error: ConnectionError) => void;
+}
+
+/** Bodies of refusals: longer ones are shortened, slower ones not waited for. */
+export const REFUSAL_LIMITS = { maxBytes: 256 * 1024, timeoutMs: 5_000 } as const;

@@ -1,0 +1,67 @@
+/** Failures of the network as `ConnectionError`s that say whether the request can have reached the server. */
+import { ConnectionError } from "../../errors/connection-error.js";
+import { ToolportError } from "../../errors/toolport-error.js";
+
+const ADVICE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "Check that the server is running and that its address and port are right",
+  ENOTFOUND: "Check the host name in the server's URL",
+  EAI_AGAIN: "Check the name resolution of this machine",
+  ENETUNREACH: "Check the network connection of this machine",
+  EHOSTUNREACH: "Check the network connection of this machine",
+  UND_ERR_CONNECT_TIMEOUT: "Check that the server's address can be reached from here",
+  CERT_HAS_EXPIRED: "The server's certificate has to be renewed",
+  ERR_TLS_CERT_ALTNAME_INVALID: "The server's certificate is for another host name",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "Trust its issuer with NODE_EXTRA_CA_CERTS",
+  SELF_SIGNED_CERT_IN_CHAIN: "Trust its issuer with NODE_EXTRA_CA_CERTS",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "Trust its issuer with NODE_EXTRA_CA_CERTS",
+  EPROTO: "Check that the server speaks TLS on this port, or use an http: address",
+};
+
+/** Codes that can only come before a connection exists; for runtimes that do not tell us when they began to send. */
+const BEFORE_CONNECTION: ReadonlySet<string> = new Set([
+  ...Object.keys(ADVICE),
+  "ConnectionRefused",
+  "FailedToOpenSocket",
+]);
+
+/** The error code, at whatever depth the runtime hides it. */
+export function errnoOf(error: unknown): string | undefined {
+  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 4; depth++) {
+    const { code, cause, errors } = at as Error & { code?: unknown; errors?: unknown };
+    if (typeof code === "string") return code;
+    at = cause ?? (Array.isArray(errors) ? errors[0] : undefined);
+  }
+  return undefined;
+}
+
+export interface NetworkFailure {
+  /** Host and port, without path and query. */
+  readonly host: string;
+  /** False when it is known that no byte of the request left; undefined when nobody can tell. */
+  readonly sent: boolean | undefined;
+}
+
+/** Converts what a network client threw. An error of ours passes as it is. */
+export function toNetworkError(error: unknown, { host, sent }: NetworkFailure): ToolportError {
+  if (ToolportError.isInstance(error)) return error;
+  const errno = errnoOf(error);
+  const unsent = sent === undefined ? errno !== undefined && BEFORE_CONNECTION.has(errno) : !sent;
+  if (errno === "UND_ERR_DESTROYED" || errno === "UND_ERR_CLOSED") {
+    return new ConnectionError({
+      code: "CLOSED",
+      what: "The network client was closed",
+      outcome: unsent ? "unsent" : "unknown",
+      cause: error,
+    });
+  }
+  const reason = errno === undefined ? "" : ` (${errno})`;
+  return new ConnectionError({
+    code: "UNREACHABLE",
+    what: unsent ? `${host} cannot be reached${reason}` : `The connection to ${host} broke${reason}`,
+    next: errno === undefined ? undefined : ADVICE[errno],
+    errno,
+    retryable: true,
+    outcome: unsent ? "unsent" : "unknown",
+    cause: error,
+  });
+}

@@ -1,0 +1,52 @@
+/** JSON bodies as JSON-RPC answers to one request. */
+import type { RequestId } from "@modelcontextprotocol/client";
+
+/** Batches went out of the protocol in 2025-06-18; nobody needs a long one. */
+const MAX_BATCH = 1_000;
+
+type Fields = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isMessage = (value: unknown): value is Fields => isObject(value) && value.jsonrpc === "2.0";
+
+/** An error object of JSON-RPC. */
+export interface RpcErrorMessage {
+  readonly jsonrpc: "2.0";
+  readonly id?: unknown;
+  readonly error: { readonly code: number; readonly message: string; readonly data?: unknown };
+}
+
+/** Recognises a JSON-RPC error answer, with or without an id. */
+export function asRpcError(value: unknown): RpcErrorMessage | undefined {
+  if (!isMessage(value) || "method" in value || !isObject(value.error)) return undefined;
+  const { code, message } = value.error;
+  return typeof code === "number" && typeof message === "string"
+    ? (value as unknown as RpcErrorMessage)
+    : undefined;
+}
+
+/** The parsed text, or undefined where it is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Makes sure that a JSON body answers request `id`: the SDK would drop any other answer silently, and the request would
+ * wait for its time limit. An error without an id (the server could not read ours) gets it. Returns undefined if there
+ * is no answer in it.
+ */
+export function answerTo(id: RequestId, body: unknown): unknown {
+  if (Array.isArray(body)) {
+    const fits = body.length <= MAX_BATCH && body.every(isMessage);
+    return fits && body.some((message) => message.id === id && !("method" in message)) ? body : undefined;
+  }
+  if (!isMessage(body) || "method" in body) return undefined;
+  if (body.id === id) return body;
+  const error = asRpcError(body);
+  return error !== undefined && (error.id === null || error.id === undefined) ? { ...error, id } : undefined;
+}

@@ -1,0 +1,137 @@
+/** The fetch that the SDK's legacy HTTP+SSE transport gets. */
+import type { HeaderSource } from "../../config/server-config.js";
+import { AuthError } from "../../errors/auth-error.js";
+import { ConnectionError } from "../../errors/connection-error.js";
+import { badResponse, sessionLost, statusError } from "./answer-error.js";
+import { collectBody } from "./collect-body.js";
+import { REFUSAL_LIMITS } from "./endpoint-context.js";
+import { redactHeaders, withUserHeaders } from "./endpoint-headers.js";
+import { type Discard, sharedEvents } from "./event-body.js";
+import { lightResponse } from "./light-response.js";
+import { mediaType } from "./media-type.js";
+import { createEndpointReader } from "./sse-endpoint.js";
+import type { WireAnswer, WireClient, WireRequest } from "./wire.js";
+import { toHeaderRecord, toResponse } from "./wire-response.js";
+
+export interface SseFetchContext {
+  readonly url: URL;
+  readonly headers: HeaderSource;
+  /** The SDK has a provider to ask when the server wants authorization. */
+  readonly hasAuthProvider: boolean;
+  readonly maxMessageBytes: number;
+  readonly open: WireClient["open"];
+  readonly guarded: typeof globalThis.fetch;
+  readonly onDiscard: Discard;
+  /** The event stream is over; the SDK may not have read all of it yet. */
+  readonly onStreamEnd: (error: unknown) => void;
+  /** Something of ours went wrong that the SDK will report in its own words. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Answers that mean "no such session" on the message endpoint, whose address holds the session. */
+const SESSION_STATUSES: ReadonlySet<number> = new Set([400, 404, 410]);
+
+export function createSseFetch(context: SseFetchContext): typeof globalThis.fetch {
+  let endpoint: string | undefined;
+  const onEndpoint = (data: string) => {
+    const url = URL.canParse(data, context.url) ? new URL(data, context.url) : undefined;
+    if (url?.origin === context.url.origin) endpoint = url.href;
+    else context.onFailure(wrongEndpoint(url));
+  };
+  return async (input, init) => {
+    const url = input instanceof URL ? input : new URL(input instanceof Request ? input.url : input);
+    const method = init?.method ?? "GET";
+    const own = toHeaderRecord(init?.headers);
+    const listens = method === "GET" && url.origin === context.url.origin && own.accept === "text/event-stream";
+    if (!listens && !(method === "POST" && url.href === endpoint)) return context.guarded(input, init);
+    try {
+      const request: WireRequest = {
+        url,
+        method,
+        headers: await withUserHeaders(own, context.headers),
+        body: (init?.body ?? undefined) as string | undefined,
+        signal: init?.signal,
+      };
+      return await (listens ? listen(context, request, onEndpoint) : deliver(context, request));
+    } catch (error) {
+      if (listens) context.onFailure(error);
+      throw error;
+    }
+  };
+}
+
+async function listen(
+  context: SseFetchContext,
+  request: WireRequest,
+  onEndpoint: (data: string) => void,
+): Promise<Response> {
+  const answer = await context.open(request);
+  if (answer.status === 200 && mediaType(answer.headers.get("content-type")) === "text/event-stream") {
+    const stream = () =>
+      sharedEvents(answer.body, {
+        maxBytes: context.maxMessageBytes,
+        onDiscard: context.onDiscard,
+        onBytes: createEndpointReader(onEndpoint),
+        onEnd: context.onStreamEnd,
+      });
+    return lightResponse(answer, request.url, { stream });
+  }
+  const bytes = await readRefusal(answer);
+  const redact = redactHeaders(request.headers);
+  if (answer.status < 300) throw badResponse({ answer, why: "is no event stream", bytes, redact });
+  return refusal(context, { answer, bytes, request });
+}
+
+async function deliver(context: SseFetchContext, request: WireRequest): Promise<Response> {
+  const answer = await context.open(request);
+  const { status } = answer;
+  if (status >= 200 && status < 300) {
+    if (mediaType(answer.headers.get("content-type")) === "text/event-stream") answer.body.cancel();
+    else readRefusal(answer).catch(() => {});
+    return lightResponse({ ...answer, status: 202 }, request.url);
+  }
+  const bytes = await readRefusal(answer);
+  if (SESSION_STATUSES.has(status)) throw sessionLost(status, status === 404 ? "unsent" : "unknown");
+  return refusal(context, { answer, bytes, request });
+}
+
+interface Refusal {
+  readonly answer: WireAnswer;
+  readonly bytes: Uint8Array;
+  readonly request: WireRequest;
+}
+
+/** The SDK gets what it can act on: redirects, and 401 where it has a provider. */
+function refusal({ hasAuthProvider }: SseFetchContext, { answer, bytes, request }: Refusal): Response {
+  const { status } = answer;
+  if (status < 400 || (status === 401 && hasAuthProvider)) return toResponse(answer, bytes);
+  if (status === 401 || status === 403) throw unauthorized(status);
+  throw statusError(answer, bytes, redactHeaders(request.headers));
+}
+
+async function readRefusal(answer: WireAnswer): Promise<Uint8Array> {
+  const collected = await collectBody(answer.body, REFUSAL_LIMITS).catch(() => undefined);
+  return collected?.bytes ?? new Uint8Array(0);
+}
+
+function unauthorized(status: 401 | 403): AuthError {
+  return new AuthError({
+    code: status === 401 ? "AUTH_REQUIRED" : "FORBIDDEN",
+    what: status === 401 ? "The server wants authorization" : "The server denies access",
+    next: "Set `headers` or an `authProvider` for this server",
+    status,
+    outcome: "unsent",
+  });
+}
+
+function wrongEndpoint(url: URL | undefined): ConnectionError {
+  if (url === undefined) {
+    return new ConnectionError({ code: "BAD_RESPONSE", what: "The server named a message endpoint that is no URL" });
+  }
+  return new ConnectionError({
+    code: "ADDRESS_REFUSED",
+    what: `The server named a message endpoint on another origin: ${url.origin}`,
+    next: "Use the URL on the origin that the server names",
+    outcome: "unsent",
+  });
+}

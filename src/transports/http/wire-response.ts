@@ -1,0 +1,84 @@
+/** Between the fetch API and our light requests and answers. */
+import type { AnswerBody, AnswerHeaders, WireAnswer, WireRequest } from "./wire.js";
+
+const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
+
+type FetchArguments = Parameters<typeof globalThis.fetch>;
+
+/** Header fields in any of the forms `fetch` takes, with names in lower case. */
+export function toHeaderRecord(headers: RequestInit["headers"] | undefined): Record<string, string> {
+  const record: Record<string, string> = {};
+  if (headers === undefined || headers === null) return record;
+  if (headers instanceof Headers) for (const [name, value] of headers) record[name] = value;
+  else for (const [name, value] of new Headers(headers)) record[name] = value;
+  return record;
+}
+
+/** The arguments of a `fetch` call as one of our requests. */
+export async function toWireRequest(
+  input: FetchArguments[0],
+  init?: FetchArguments[1],
+): Promise<WireRequest> {
+  const request = input instanceof Request ? input : undefined;
+  const url = new URL(request === undefined ? String(input) : request.url);
+  const headers = toHeaderRecord(init?.headers ?? request?.headers);
+  const raw = init?.body ?? request?.body ?? undefined;
+  let body: string | Uint8Array | undefined;
+  if (typeof raw === "string" || raw instanceof Uint8Array) body = raw;
+  else if (raw !== undefined) {
+    // Response knows how every other kind of body becomes bytes, and which type it has.
+    const carrier = new Response(raw as RequestInit["body"] & {});
+    const type = carrier.headers.get("content-type");
+    if (type !== null && headers["content-type"] === undefined) headers["content-type"] = type;
+    body = new Uint8Array(await carrier.arrayBuffer());
+  }
+  return {
+    url,
+    method: (init?.method ?? request?.method ?? "GET").toUpperCase(),
+    headers,
+    body,
+    signal: init?.signal ?? request?.signal,
+  };
+}
+
+/** Response headers as a real `Headers`; fields that the fetch standard forbids are left out. */
+export function toHeaders(fields: AnswerHeaders): Headers {
+  if (fields instanceof Headers) return fields;
+  const headers = new Headers();
+  for (const [name, value] of fields) {
+    try {
+      headers.append(name, value);
+    } catch {
+      // A name or value outside the standard: nobody can want it.
+    }
+  }
+  return headers;
+}
+
+/** A body as a web stream. */
+export function toWebStream(body: AnswerBody): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      body.pipe({
+        chunk(bytes) {
+          controller.enqueue(bytes);
+          return (controller.desiredSize ?? 0) > 0;
+        },
+        end: () => controller.close(),
+        fail: (error) => controller.error(error),
+      });
+    },
+    pull: () => body.resume(),
+    cancel: () => body.cancel(),
+  });
+}
+
+/** A real `Response`, for code that tests `instanceof Response`. */
+export function toResponse(answer: WireAnswer, bytes?: Uint8Array): Response {
+  const init = { status: answer.status, statusText: answer.statusText, headers: toHeaders(answer.headers) };
+  if (WITHOUT_BODY.has(answer.status)) {
+    answer.body.cancel();
+    return new Response(null, init);
+  }
+  return new Response((bytes ?? toWebStream(answer.body)) as ConstructorParameters<typeof Response>[0], init);
+}

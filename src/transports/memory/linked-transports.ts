@@ -1,0 +1,130 @@
+/** Two transports joined in memory: what one side sends, the other gets, for servers that live in the same process. */
+import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from "@modelcontextprotocol/client";
+import { ConnectionError } from "../../errors/connection-error.js";
+import type { ServerTransport } from "../server-transport.js";
+
+export interface LinkedTransportsOptions {
+  /** Largest message the client side accepts; a larger one is thrown away and reported. @default no limit */
+  maxMessageBytes?: number;
+}
+
+/**
+ * A linked pair: the first end is for a client (or the `transport` function of a server entry), the second for a server.
+ *
+ * Messages go through JSON, as they would on a wire: the sides never share an object, and what JSON cannot carry
+ * (`undefined`, a `Date`, a symbol) does not arrive. They are delivered in order, in a microtask of their own, and those sent
+ * before the other side has started wait for it. Closing one side closes the other, after what was sent before.
+ *
+ * @example
+ * ```ts
+ * const [client, server] = createLinkedTransports();
+ * await myServer.connect(server);
+ * createToolport({ mcpServers: { mine: { transport: () => client } } });
+ * ```
+ */
+export function createLinkedTransports(
+  options: LinkedTransportsOptions = {},
+): [client: ServerTransport, server: Transport] {
+  const client = new LinkedTransport(options.maxMessageBytes ?? Number.POSITIVE_INFINITY);
+  const server = new LinkedTransport(Number.POSITIVE_INFINITY);
+  client.other = server;
+  server.other = client;
+  return [client, server];
+}
+
+type Delivery = { readonly text: string } | "close";
+
+class LinkedTransport implements ServerTransport {
+  readonly kind = "custom";
+  onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void;
+  onerror?: (error: Error) => void;
+  onclose?: () => void;
+  ondiscard?: (discarded: { id?: RequestId | undefined; error: ConnectionError }) => void;
+  closeError: ConnectionError | undefined;
+  other: LinkedTransport | undefined;
+
+  readonly #maxMessageBytes: number;
+  readonly #inbox: Delivery[] = [];
+  #state: "idle" | "open" | "closed" = "idle";
+  #scheduled = false;
+
+  constructor(maxMessageBytes: number) {
+    this.#maxMessageBytes = maxMessageBytes;
+  }
+
+  async start(): Promise<void> {
+    if (this.#state !== "idle") throw closed("The connection cannot be started again");
+    this.#state = "open";
+    this.#schedule();
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const other = this.other;
+    if (this.#state !== "open" || other === undefined || other.#state === "closed") {
+      throw closed("The connection is not open");
+    }
+    other.#accept({ text: JSON.stringify(message) });
+  }
+
+  async close(): Promise<void> {
+    if (this.#state === "closed") return;
+    this.#shut();
+    const other = this.other;
+    if (other !== undefined) other.#accept("close");
+  }
+
+  #accept(delivery: Delivery): void {
+    if (this.#state === "closed") return;
+    this.#inbox.push(delivery);
+    // A side that was never started has no messages to wait for and nobody who would start it any more.
+    if (delivery === "close" || this.#state === "open") this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#inbox.length === 0) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      const delivery = this.#state === "idle" ? "close" : this.#inbox.shift();
+      if (delivery === undefined || this.#state === "closed") return;
+      // Scheduled before delivered: a listener that throws must not hold up what comes after.
+      this.#schedule();
+      this.#deliver(delivery);
+    });
+  }
+
+  #deliver(delivery: Delivery): void {
+    if (delivery === "close") {
+      this.closeError = closed("The other side closed the connection", "unknown");
+      this.#shut();
+      return;
+    }
+    const message = JSON.parse(delivery.text) as JSONRPCMessage;
+    // A UTF-16 unit is one byte or more of UTF-8, and three at most: most messages need not be measured.
+    const { length } = delivery.text;
+    const over =
+      length > this.#maxMessageBytes ||
+      (length * 3 > this.#maxMessageBytes &&
+        new TextEncoder().encode(delivery.text).byteLength > this.#maxMessageBytes);
+    if (over) this.ondiscard?.({ id: "id" in message ? message.id : undefined, error: this.#tooLarge() });
+    else this.onmessage?.(message);
+  }
+
+  #shut(): void {
+    this.#state = "closed";
+    this.#inbox.length = 0;
+    this.onclose?.();
+  }
+
+  #tooLarge(): ConnectionError {
+    return new ConnectionError({
+      code: "MESSAGE_TOO_LARGE",
+      what: `The server sent a message of more than ${this.#maxMessageBytes} bytes; it was thrown away`,
+      next: "Ask the tool for less at a time",
+    });
+  }
+}
+
+function closed(what: string, outcome: "unsent" | "unknown" = "unsent"): ConnectionError {
+  return new ConnectionError({ code: "CLOSED", what, retryable: true, outcome });
+}

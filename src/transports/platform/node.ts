@@ -1,0 +1,23 @@
+/** What only Node (or a runtime like it) can do. Chosen over `web.ts` by the package's `#platform` conditions. */
+import type { DockerConfig, StdioConfig, WebSocketConfig } from "../../config/server-config.js";
+import type { HttpClient, ServerTransport, TransportContext } from "../server-transport.js";
+
+export async function stdio(config: StdioConfig, context: TransportContext): Promise<ServerTransport> {
+  const { createStdioTransport } = await import("../stdio/stdio-transport.js");
+  return createStdioTransport(config, context);
+}
+
+export async function docker(config: DockerConfig, context: TransportContext): Promise<ServerTransport> {
+  const { createDockerTransport } = await import("../docker/docker-transport.js");
+  return createDockerTransport(config, context);
+}
+
+export async function webSocket(config: WebSocketConfig, context: TransportContext): Promise<ServerTransport> {
+  const { createWebSocketTransport } = await import("../websocket/websocket-transport.js");
+  return createWebSocketTransport(config, context);
+}
+
+export async function httpClient(fetch?: typeof globalThis.fetch): Promise<HttpClient> {
+  if (fetch !== undefined) return (await import("../http/web-client.js")).createFetchClient(fetch);
+  return (await import("../http/undici-client.js")).createHttpClient();
+}

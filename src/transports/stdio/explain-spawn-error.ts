@@ -1,0 +1,93 @@
+/** Why a process could not be started, told apart by system error code and by what is really on disk. */
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { ConnectionError } from "../../errors/connection-error.js";
+
+export interface SpawnAttempt {
+  readonly server: string;
+  readonly command: string;
+  readonly cwd: string | undefined;
+}
+
+interface Reason {
+  what: string;
+  next: string;
+}
+
+/** Out of descriptors, processes or memory: the same start may work later. */
+const PASSING = new Set(["EMFILE", "ENFILE", "EAGAIN", "ENOMEM"]);
+
+/** An error that names the command and says what to check. */
+export async function explainSpawnError(attempt: SpawnAttempt, cause: unknown): Promise<ConnectionError> {
+  const errno = errnoOf(cause);
+  const { what, next } = (await wrongFolder(attempt)) ?? (await reasonFor(attempt, errno));
+  return new ConnectionError({
+    code: "SPAWN_FAILED",
+    what,
+    next,
+    server: attempt.server,
+    errno,
+    retryable: errno !== undefined && PASSING.has(errno),
+    outcome: "unsent",
+    cause,
+  });
+}
+
+/** A missing working directory is reported by the system as if the command were missing. */
+async function wrongFolder({ cwd }: SpawnAttempt): Promise<Reason | undefined> {
+  if (cwd === undefined) return undefined;
+  const kind = await kindOf(cwd);
+  if (kind === "folder") return undefined;
+  const next = 'Correct "cwd" in the server\'s configuration, or create the directory';
+  if (kind === "nothing") return { what: `The working directory "${cwd}" does not exist`, next };
+  return { what: `The working directory "${cwd}" is not a directory`, next };
+}
+
+async function reasonFor({ command, cwd }: SpawnAttempt, errno: string | undefined): Promise<Reason> {
+  const isPath = /[\\/]/.test(command);
+  const kind = isPath ? await kindOf(resolve(cwd ?? "", command)) : "nothing";
+  if (kind === "folder") {
+    return {
+      what: `"${command}" is a directory, not a program`,
+      next: 'Correct "command" in the configuration',
+    };
+  }
+  if (errno === "ENOENT" && kind === "file") {
+    return {
+      what: `"${command}" exists, but the interpreter named in its first line does not`,
+      next: "Install that interpreter, or correct the line",
+    };
+  }
+  if (errno === "ENOENT" || errno === "ENOTDIR") {
+    return {
+      what: `The program "${command}" was not found`,
+      next: isPath ? "Check the path" : "Install it, check that it is on PATH, or give its full path",
+    };
+  }
+  if (errno === "EACCES" || errno === "EPERM") {
+    return { what: `"${command}" may not be executed (${errno})`, next: "Check its permissions (chmod +x)" };
+  }
+  if (errno === "EMFILE" || errno === "ENFILE") {
+    return {
+      what: `"${command}" could not be started: too many files are open (${errno})`,
+      next: "Raise the limit (ulimit -n), or connect fewer servers at once",
+    };
+  }
+  return {
+    what: `"${command}" could not be started${errno === undefined ? "" : ` (${errno})`}`,
+    next: "Check the command and its arguments",
+  };
+}
+
+async function kindOf(path: string): Promise<"folder" | "file" | "nothing"> {
+  try {
+    return (await stat(path)).isDirectory() ? "folder" : "file";
+  } catch {
+    return "nothing";
+  }
+}
+
+function errnoOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === "string" ? code : undefined;
+}

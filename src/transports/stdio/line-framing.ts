@@ -1,0 +1,126 @@
+/** Cuts a stream of bytes into lines in linear time, with a cap on the memory one line may take. */
+import { TailBuffer } from "./tail-buffer.js";
+
+/** How much of the beginning and of the end of an over-size line is kept. */
+export const OVERSIZE_SAMPLE_BYTES = 4_096;
+
+const NEWLINE = 10;
+/** A line longer than this gives its memory back when it is done. */
+const KEPT_CAPACITY_BYTES = 64 * 1_024;
+
+/** What is left of a line that was over the cap. */
+export interface OversizeLine {
+  readonly head: Buffer;
+  readonly tail: Buffer;
+  /** Length of the whole line. */
+  readonly bytes: number;
+}
+
+export interface LineFramingOptions {
+  readonly maxBytes: number;
+  /** A line, without its newline: `buffer` from `start` to `end`. Valid only during the call. */
+  readonly onLine: (buffer: Buffer, start: number, end: number) => void;
+  readonly onOversize: (line: OversizeLine) => void;
+}
+
+/**
+ * Incremental framing. A line that lies within one chunk is not copied at all; any other is copied into one buffer that
+ * doubles as it grows, so that neither one byte a chunk nor a line of many megabytes costs more than linear time.
+ */
+export class LineFraming {
+  readonly #options: LineFramingOptions;
+  #partial: Buffer = Buffer.alloc(0);
+  #partialBytes = 0;
+  #oversize: OversizeSample | undefined;
+
+  constructor(options: LineFramingOptions) {
+    this.#options = options;
+  }
+
+  /** Bytes held back for a line that is not complete yet. */
+  get bufferedBytes(): number {
+    return this.#partial.length;
+  }
+
+  push(chunk: Buffer): void {
+    let start = 0;
+    let newline = chunk.indexOf(NEWLINE);
+    while (newline !== -1) {
+      this.#endLine(chunk, start, newline);
+      start = newline + 1;
+      newline = chunk.indexOf(NEWLINE, start);
+    }
+    if (start < chunk.length) this.#append(chunk, start, chunk.length);
+  }
+
+  /** The stream is over: what came after the last newline counts as a line. */
+  end(): void {
+    if (this.#partialBytes > 0 || this.#oversize !== undefined) this.#endLine(Buffer.alloc(0), 0, 0);
+    this.clear();
+  }
+
+  clear(): void {
+    this.#partial = Buffer.alloc(0);
+    this.#partialBytes = 0;
+    this.#oversize = undefined;
+  }
+
+  #endLine(chunk: Buffer, start: number, end: number): void {
+    const fresh = this.#partialBytes === 0 && this.#oversize === undefined;
+    if (fresh && end - start <= this.#options.maxBytes) {
+      this.#options.onLine(chunk, start, end);
+      return;
+    }
+    this.#append(chunk, start, end);
+    const oversize = this.#oversize;
+    const bytes = this.#partialBytes;
+    const line = this.#partial;
+    this.#oversize = undefined;
+    this.#partialBytes = 0;
+    if (line.length > KEPT_CAPACITY_BYTES) this.#partial = Buffer.alloc(0);
+    if (oversize === undefined) this.#options.onLine(line, 0, bytes);
+    else this.#options.onOversize(oversize.toLine());
+  }
+
+  #append(chunk: Buffer, start: number, end: number): void {
+    const needed = this.#partialBytes + end - start;
+    if (this.#oversize === undefined && needed > this.#options.maxBytes) {
+      this.#oversize = new OversizeSample();
+      this.#oversize.add(this.#partial.subarray(0, this.#partialBytes));
+      this.#partial = Buffer.alloc(0);
+      this.#partialBytes = 0;
+    }
+    if (this.#oversize !== undefined) {
+      this.#oversize.add(chunk.subarray(start, end));
+      return;
+    }
+    if (needed > this.#partial.length) this.#grow(needed);
+    chunk.copy(this.#partial, this.#partialBytes, start, end);
+    this.#partialBytes = needed;
+  }
+
+  #grow(needed: number): void {
+    const doubled = Math.max(needed, this.#partial.length * 2, 4_096);
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(doubled, this.#options.maxBytes)));
+    this.#partial.copy(grown, 0, 0, this.#partialBytes);
+    this.#partial = grown;
+  }
+}
+
+/** Head and tail of a line that is being thrown away. */
+class OversizeSample {
+  #head: Buffer = Buffer.alloc(0);
+  readonly #tail = new TailBuffer(OVERSIZE_SAMPLE_BYTES);
+  #bytes = 0;
+
+  add(part: Buffer): void {
+    this.#bytes += part.length;
+    const missing = OVERSIZE_SAMPLE_BYTES - this.#head.length;
+    if (missing > 0) this.#head = Buffer.concat([this.#head, part.subarray(0, missing)]);
+    this.#tail.add(part);
+  }
+
+  toLine(): OversizeLine {
+    return { head: this.#head, tail: this.#tail.last(OVERSIZE_SAMPLE_BYTES), bytes: this.#bytes };
+  }
+}

@@ -1,0 +1,294 @@
+/** JSON-RPC over the standard streams of a process: what stdio servers and containers have in common. */
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import { ConnectionError } from "../../errors/connection-error.js";
+import type { Outcome } from "../../errors/toolport-error.js";
+import type { ServerTransport } from "../server-transport.js";
+import { explainSpawnError } from "./explain-spawn-error.js";
+import { createLineDecoder } from "./line-decoder.js";
+import { MessageReader } from "./message-reader.js";
+import { Outbox } from "./outbox.js";
+import { redactValues } from "./redact-values.js";
+import {
+  type ExitStatus,
+  type LaunchOptions,
+  ServerProcess,
+  type StopPatience,
+  settledWithin,
+} from "./server-process.js";
+import { StderrTail } from "./stderr-tail.js";
+
+/** How a process ended by itself; no status: it closed a pipe but went on running. */
+export interface ProcessEnd {
+  readonly status: ExitStatus | undefined;
+  /** It had sent at least one message. */
+  readonly spoke: boolean;
+}
+
+/** A sentence on what happened, and one on what to do. */
+export interface Explanation {
+  readonly what: string;
+  readonly next: string;
+}
+
+export interface ProcessTransportOptions {
+  readonly kind: "stdio" | "docker";
+  readonly server: string;
+  readonly command: string;
+  readonly encoding: string;
+  readonly maxMessageBytes: number;
+  readonly patience: StopPatience;
+  /** Variables whose values must not show up in errors, even if the process prints them. */
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly launchOptions: () => Promise<LaunchOptions>;
+  /** Says what a missing program means here. @default words about the command */
+  readonly explainStart?: ((errno: string | undefined) => Explanation | undefined) | undefined;
+  /** Says what an exit code means here. @default words about the command */
+  readonly explainEnd?: ((end: ProcessEnd) => Explanation | undefined) | undefined;
+  /** The end of input did not end the process. */
+  readonly onStubborn?: (() => void) | undefined;
+  /** Clears away what the process itself leaves behind. Never rejects. */
+  readonly afterEnd?: (() => Promise<void>) | undefined;
+}
+
+/** After one pipe closed: how long the process has to end by itself. */
+const EXIT_GRACE_MS = 200;
+/** After the exit: how long what it wrote before may take to be read. */
+const DRAIN_MS = 100;
+/** A process that closed its output has nothing more to say. */
+const LOST_PATIENCE: StopPatience = { eofMs: 0, termMs: 500, leftoverMs: 200 };
+
+/** One process, from start to end. For another connection make another. */
+export class ProcessTransport implements ServerTransport {
+  onclose?: ServerTransport["onclose"];
+  onerror?: ServerTransport["onerror"];
+  onmessage?: ServerTransport["onmessage"];
+  ondiscard?: ServerTransport["ondiscard"];
+  readonly firstSign: Promise<void>;
+  /** Never a stream: it is read here. The SDK recognises a process by having this property and `pid`. */
+  readonly stderr = null;
+
+  readonly #options: ProcessTransportOptions;
+  readonly #redact: (text: string) => string;
+  readonly #stderrTail: StderrTail;
+  #phase: "new" | "starting" | "open" | "ending" | "closed" = "new";
+  #closedByCaller = false;
+  #closeError: ConnectionError | undefined;
+  #starting: Promise<void> | undefined;
+  #ending: Promise<void> | undefined;
+  #process: ServerProcess | undefined;
+  #outbox: Outbox | undefined;
+  #reader: MessageReader | undefined;
+  #giveSign: () => void = () => {};
+
+  constructor(options: ProcessTransportOptions) {
+    this.#options = options;
+    this.#redact = redactValues(options.secrets);
+    this.#stderrTail = new StderrTail(this.#redact);
+    this.firstSign = new Promise((resolve) => {
+      this.#giveSign = resolve;
+    });
+  }
+
+  get kind(): "stdio" | "docker" {
+    return this.#options.kind;
+  }
+
+  get pid(): number | null {
+    return this.#process?.pid ?? null;
+  }
+
+  get closeError(): ConnectionError | undefined {
+    return this.#closeError;
+  }
+
+  /** Lines on standard output that were no message. */
+  get skippedLines(): number {
+    return this.#reader?.skippedLines ?? 0;
+  }
+
+  async start(): Promise<void> {
+    if (this.#phase !== "new") throw this.#closed("unsent", "The transport was started before");
+    this.#phase = "starting";
+    this.#starting = this.#launch();
+    await this.#starting;
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    if (this.#phase !== "open" || this.#outbox === undefined) return Promise.reject(this.#closed("unsent"));
+    try {
+      return this.#outbox.send(`${JSON.stringify(message)}\n`);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  close(): Promise<void> {
+    if (this.#ending === undefined) {
+      this.#phase = "ending";
+      this.#closedByCaller = true;
+      this.#outbox?.close();
+      this.#ending = this.#stop();
+    }
+    return this.#ending;
+  }
+
+  async #launch(): Promise<void> {
+    const { server, encoding, command, launchOptions } = this.#options;
+    const decode = createLineDecoder(encoding, server);
+    const launch = await launchOptions();
+    if (this.#phase !== "starting") throw this.#closed("unsent");
+    try {
+      this.#process = await ServerProcess.launch(launch);
+    } catch (cause) {
+      const error = await explainSpawnError({ server, command, cwd: launch.cwd }, cause);
+      throw this.#explainStart(error);
+    }
+    // Closed meanwhile: close() waits for this start and then ends the process.
+    if (this.#phase !== "starting") throw this.#closed("unsent");
+    this.#phase = "open";
+    this.#attach(this.#process, decode);
+  }
+
+  #attach(process: ServerProcess, decode: ReturnType<typeof createLineDecoder>): void {
+    const { server, maxMessageBytes } = this.#options;
+    const reader = new MessageReader({
+      server,
+      maxMessageBytes,
+      decode,
+      redact: this.#redact,
+      onMessage: (message) => this.#receive(message),
+      onDiscard: (discarded) => this.ondiscard?.(discarded),
+      onWarning: (error) => this.onerror?.(error),
+    });
+    this.#reader = reader;
+    this.#outbox = new Outbox(process.stdin, {
+      unsent: () => this.#closed("unsent"),
+      unknown: () => this.#closed("unknown"),
+    });
+    process.stdout.on("data", (chunk: Buffer) => {
+      this.#giveSign();
+      reader.push(chunk);
+    });
+    process.stderr?.on("data", (chunk: Buffer) => {
+      this.#giveSign();
+      this.#stderrTail.push(chunk);
+    });
+    const lost = () => this.#lose();
+    process.stdin.on("error", lost);
+    process.stdout.on("end", lost).on("error", lost);
+    process.exited.then(lost);
+  }
+
+  #receive(message: JSONRPCMessage): void {
+    if (this.#closedByCaller) return;
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
+  }
+
+  #lose(): void {
+    if (this.#phase !== "open") return;
+    this.#phase = "ending";
+    this.#outbox?.close();
+    this.#ending = this.#clearAway(this.#process!);
+  }
+
+  /** The process went without being asked to, or closed one of its pipes. */
+  async #clearAway(process: ServerProcess): Promise<void> {
+    await settledWithin(process.exited, EXIT_GRACE_MS);
+    const status = process.status;
+    if (status === undefined) await process.stop(LOST_PATIENCE);
+    else
+      await process.sweep(
+        settledWithin(Promise.all([ended(process.stdout), ended(process.stderr)]), DRAIN_MS),
+      );
+    this.#reader?.end();
+    this.#closeError = this.#explainEnd({ status, spoke: (this.#reader?.messages ?? 0) > 0 });
+    // A send that was rejected above is to be known before the end of the connection is.
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#finish();
+    await this.#options.afterEnd?.();
+  }
+
+  async #stop(): Promise<void> {
+    await this.#starting?.catch(() => {});
+    if (this.#process !== undefined) {
+      await this.#process.stop(this.#options.patience, this.#options.onStubborn);
+      await this.#options.afterEnd?.();
+    }
+    this.#reader?.clear();
+    this.#finish();
+  }
+
+  #finish(): void {
+    this.#phase = "closed";
+    try {
+      this.onclose?.();
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
+  }
+
+  #closed(outcome: Outcome, what?: string): ConnectionError {
+    const name = this.#options.command;
+    return new ConnectionError({
+      code: "CLOSED",
+      what:
+        what ?? (this.#phase === "new" ? `"${name}" was not started yet` : `"${name}" does not run any more`),
+      next: "Make a new connection",
+      server: this.#options.server,
+      retryable: !this.#closedByCaller,
+      outcome,
+      cause: this.#closeError,
+    });
+  }
+
+  #explainStart(error: ConnectionError): ConnectionError {
+    const explanation = this.#options.explainStart?.(error.errno);
+    if (explanation === undefined) return error;
+    const { code, server, errno, retryable, outcome, cause } = error;
+    return new ConnectionError({ code, server, errno, retryable, outcome, cause, ...explanation });
+  }
+
+  #explainEnd(end: ProcessEnd): ConnectionError {
+    const { server, explainEnd } = this.#options;
+    const { what, next } = explainEnd?.(end) ?? this.#describeEnd(end);
+    const lines = this.#stderrTail.lastLines();
+    return new ConnectionError({
+      code: end.spoke ? "CLOSED" : "SPAWN_FAILED",
+      what: lines === undefined ? what : `${what}; its last words on stderr: "${lines}"`,
+      next,
+      server,
+      exitCode: end.status?.exitCode,
+      signal: end.status?.signal,
+      stderrTail: this.#stderrTail.tail(),
+      retryable: true,
+    });
+  }
+
+  #describeEnd({ status, spoke }: ProcessEnd): Explanation {
+    const how = describeStatus(status);
+    return {
+      what: `"${this.#options.command}" ${how}${spoke ? "" : " before it sent a message"}`,
+      next: spoke ? "The next call starts it again" : "Run the command by hand to see why it ends",
+    };
+  }
+}
+
+/** For use after the name of a program. */
+export function describeStatus(status: ExitStatus | undefined): string {
+  if (status === undefined) return "closed its standard input or output";
+  if (status.signal !== null) return `was ended by ${status.signal}`;
+  return `exited with code ${status.exitCode}`;
+}
+
+/** Resolves when there is nothing more to read. */
+function ended(stream: NodeJS.ReadableStream | null): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream === null || !stream.readable) return resolve();
+    stream.once("end", resolve);
+    stream.once("close", resolve);
+  });
+}

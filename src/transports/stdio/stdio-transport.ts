@@ -1,0 +1,41 @@
+/** A local process that speaks MCP on its standard input and output. */
+import type { StdioConfig } from "../../config/server-config.js";
+import type { ServerTransport, TransportContext } from "../server-transport.js";
+import { ProcessTransport } from "./process-transport.js";
+import { DEFAULT_STOP_PATIENCE, type StopPatience } from "./server-process.js";
+import { loadDefaultEnvironment, mergeEnvironment } from "./spawn-environment.js";
+
+export interface StdioTransportOptions {
+  /** How long a stop waits for each step. @default 1.5 s for end of input, 1.5 s for SIGTERM */
+  readonly patience?: StopPatience | undefined;
+}
+
+/**
+ * A transport that starts `config.command` without a shell and ends it with everything it started.
+ *
+ * The process runs in a group of its own, so a Ctrl-C in the terminal does not reach it; when this process ends, however
+ * that comes about, the guardian ends it.
+ */
+export function createStdioTransport(
+  config: StdioConfig,
+  context: Pick<TransportContext, "maxMessageBytes">,
+  options: StdioTransportOptions = {},
+): ServerTransport {
+  const { name, command, args, cwd, stderr, encoding } = config;
+  const own = config.env.reveal();
+  return new ProcessTransport({
+    kind: "stdio",
+    server: name,
+    command,
+    encoding,
+    maxMessageBytes: context.maxMessageBytes,
+    patience: options.patience ?? DEFAULT_STOP_PATIENCE,
+    secrets: own,
+    launchOptions: async () => {
+      const defaults = await loadDefaultEnvironment();
+      const inherited = config.inheritEnv ? process.env : undefined;
+      const env = mergeEnvironment({ defaults, inherited, own, platform: process.platform });
+      return { command, args, env, cwd, stderr };
+    },
+  });
+}

@@ -1,0 +1,148 @@
+/** Every way a WebSocket can fail, as a typed error: by close code, HTTP status or system error code, never by text. */
+import { AuthError } from "../../errors/auth-error.js";
+import { ConnectionError } from "../../errors/connection-error.js";
+import { fromHttpStatus } from "../../errors/from-http-status.js";
+import { fromSystemError } from "../../errors/from-system-error.js";
+import type { ToolportError } from "../../errors/toolport-error.js";
+import { parseRetryAfter } from "../http/retry-after.js";
+
+const CLOSE_CODES: Readonly<Record<number, string>> = {
+  1000: "The server closed the connection",
+  1001: "The server is going away and closed the connection",
+  1002: "The server closed the connection over a protocol error",
+  1003: "The server closed the connection over a kind of data it does not take",
+  1006: "The connection was cut without a goodbye",
+  1008: "The server closed the connection over a breach of its policy",
+  1011: "The server closed the connection because of an error of its own",
+  1012: "The server is restarting and closed the connection",
+  1013: "The server is overloaded and closed the connection",
+};
+
+/** What a close code after a successful handshake means. 4401 and 4403 are the usual spellings of 401 and 403. */
+export function closeCodeError(server: string, code: number, cause?: unknown): ToolportError {
+  if (code === 4401 || code === 4403) {
+    const status = code - 4000;
+    const { what, next } = fromHttpStatus(status, cause, { server });
+    // Unlike an HTTP status, it does not answer one request: those in flight may have run.
+    const authCode = status === 401 ? "AUTH_REQUIRED" : "FORBIDDEN";
+    return new AuthError({ code: authCode, what, next, server, status, outcome: "unknown", cause });
+  }
+  if (code === 1009) {
+    return new ConnectionError({
+      code: "MESSAGE_TOO_LARGE",
+      what: "The server closed the connection because a message to it was too large (close code 1009)",
+      next: "Send less in one call",
+      server,
+      cause,
+    });
+  }
+  return new ConnectionError({
+    code: "CLOSED",
+    what: `${CLOSE_CODES[code] ?? "The server closed the connection"} (close code ${code})`,
+    next: "The next call opens a new connection",
+    server,
+    retryable: true,
+    cause,
+  });
+}
+
+/** The upgrade request was answered with something other than 101. */
+export function upgradeError(server: string, status: number, retryAfter?: string): ToolportError {
+  const error = fromHttpStatus(status, undefined, { server, phase: "connect" });
+  if (!(error instanceof ConnectionError)) return error;
+  return new ConnectionError({
+    code: "HTTP_STATUS",
+    what: `The server answered the WebSocket upgrade with HTTP ${status}`,
+    next: error.next ?? "Check that the server speaks WebSocket at this URL",
+    server,
+    status,
+    retryAfterMs: parseRetryAfter(retryAfter ?? null),
+    retryable: error.retryable,
+    outcome: "unsent",
+  });
+}
+
+/** No connection came about. Without a system error code the server was there but did not speak WebSocket. */
+export function connectError(server: string, cause: unknown): ConnectionError {
+  return (
+    fromSystemError(cause, { server, phase: "connect" }) ??
+    new ConnectionError({
+      code: "HANDSHAKE_FAILED",
+      what: "The WebSocket handshake failed",
+      next: "Check that the URL is that of an MCP server that speaks WebSocket",
+      server,
+      outcome: "unsent",
+      cause,
+    })
+  );
+}
+
+export function handshakeTimeout(server: string, timeoutMs: number): ConnectionError {
+  return new ConnectionError({
+    code: "CONNECT_TIMEOUT",
+    what: `The WebSocket handshake was not over after ${timeoutMs} ms`,
+    next: "Check that the server is up and reachable",
+    server,
+    retryable: true,
+    outcome: "unsent",
+  });
+}
+
+export function pongTimeout(server: string, timeoutMs: number): ConnectionError {
+  return new ConnectionError({
+    code: "CLOSED",
+    what: `The server did not answer a ping within ${timeoutMs} ms, so the connection was ended`,
+    next: "The next call opens a new connection",
+    server,
+    retryable: true,
+  });
+}
+
+export function frameTooLarge(server: string, maxMessageBytes: number): ConnectionError {
+  return new ConnectionError({
+    code: "MESSAGE_TOO_LARGE",
+    what: `The server sent a message of more than ${maxMessageBytes} bytes, so the connection was ended`,
+    next: "Ask the tool for less at a time",
+    server,
+  });
+}
+
+export function brokenFrame(server: string, cause: unknown): ConnectionError {
+  return new ConnectionError({
+    code: "BAD_RESPONSE",
+    what: "The server sent a frame that breaks the WebSocket protocol, so the connection was ended",
+    server,
+    retryable: true,
+    cause,
+  });
+}
+
+export function skippedFrame(server: string): ConnectionError {
+  return new ConnectionError({
+    code: "BAD_RESPONSE",
+    what: "The server sent a frame that is not a JSON-RPC message; it and others like it are skipped",
+    server,
+  });
+}
+
+/** A message was handed over while there is no open connection. */
+export function notOpen(server: string, closeError?: ToolportError): ConnectionError {
+  return new ConnectionError({
+    code: "CLOSED",
+    what: "The connection is not open",
+    server,
+    retryable: true,
+    outcome: "unsent",
+    cause: closeError,
+  });
+}
+
+/** `close()` was called before the connection had opened. */
+export function closedWhileOpening(server: string): ConnectionError {
+  return new ConnectionError({
+    code: "CLOSED",
+    what: "The connection was closed while it was being opened",
+    server,
+    outcome: "unsent",
+  });
+}

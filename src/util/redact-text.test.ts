@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { redactText, redactUrl } from "./redact-text.js";
+
+test.each([
+  ["GET https://example.com/mcp?key=CANARY failed", "GET https://example.com/mcp failed"],
+  ["https://user:CANARY@example.com/mcp#CANARY", "https://example.com/mcp"],
+  ['bad URL "https://example.com/?a=CANARY"', 'bad URL "https://example.com/"'],
+  ["sent Bearer CANARY.abc-def", "sent Bearer [redacted]"],
+  ["Authorization: Basic CANARY==", "Authorization: [redacted]"],
+  ['{"access_token":"CANARY"}', '{"access_token":[redacted]"}'],
+  ["client_secret=CANARY&grant_type=x", "client_secret=[redacted]&grant_type=x"],
+  ["token eyJhbGciOiJIUzI1NiJ9.CANARY.CANARY seen", "token [redacted] seen"],
+  ["key sk-proj-CANARYCANARYCANARY12", "key [redacted]"],
+  ["two\nlines\u0000", "two lines"],
+  ["nothing to hide", "nothing to hide"],
+])("shows %j without secrets", (text, expected) => {
+  expect(redactText(text)).toBe(expected);
+});
+
+test("cuts long text, quickly", () => {
+  const started = performance.now();
+  const hostile = `${"a://".repeat(50_000)}${"token".repeat(50_000)}`;
+  expect(redactText(hostile).length).toBeLessThanOrEqual(501);
+  expect(performance.now() - started).toBeLessThan(500);
+});
+
+test.each([
+  ["https://example.com/mcp?key=CANARY", "https://example.com/mcp?[redacted]"],
+  ["https://a:CANARY@example.com/mcp", "https://example.com/mcp"],
+  ["https://example.com/@scope/mcp", "https://example.com/@scope/mcp"],
+])("shows the URL %s without secrets", (url, expected) => {
+  expect(redactUrl(url)).toBe(expected);
+});

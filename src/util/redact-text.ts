@@ -1,0 +1,45 @@
+/** Makes foreign text fit to be shown: no URL query, no credentials, no control characters, not endless. */
+
+const MAX_QUOTED = 500;
+const GONE = "[redacted]";
+
+const rules: readonly (readonly [pattern: RegExp, replacement: string])[] = [
+  // User and password in front of a host. Repetitions have an end, so that long hostile text stays cheap.
+  [/\b([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/?#@"'<>]{1,512}@/gi, "$1"],
+  // Everything behind the path of a URL.
+  [/\b([a-z][a-z0-9+.-]{0,31}:\/\/[^\s?#"'<>]{1,2048})[?#][^\s"'<>]*/gi, "$1"],
+  // `Authorization: <anything>` and its relatives, to the end of the line.
+  [/\b((?:proxy-)?authorization|cookie|set-cookie|x-api-key)("?\s{0,8}[:=]\s{0,8})[^\r\n]+/gi, `$1$2${GONE}`],
+  [/\b(bearer|basic|dpop)\s{1,8}[\w.~+/=-]{4,}/gi, `$1 ${GONE}`],
+  // name=value and "name": "value" for names that speak of secrets.
+  [
+    /\b([\w-]{0,32}(?:token|secret|password|passwd|api[_-]?key|code_verifier|client_assertion)"?\s{0,4}[:=]\s{0,4})"?[^\s"',;&)}\]]+/gi,
+    `$1${GONE}`,
+  ],
+  // JSON Web Tokens and the well-known prefixes of API keys, wherever they stand.
+  [/\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g, GONE],
+  [/\b(?:sk|pk|rk|ghp|gho|ghs|ghu|github_pat|glpat|xox[abprs]|AKIA|ya29)[-_.]?[A-Za-z0-9_-]{16,}/g, GONE],
+];
+
+/**
+ * Takes what may be secret out of a text of somebody else's before it is quoted. This is for the eyes only: nothing
+ * is decided by it.
+ *
+ * @example
+ * ```ts
+ * redactText("GET https://example.com/mcp?key=1 failed"); // "GET https://example.com/mcp failed"
+ * ```
+ */
+export function redactText(text: string): string {
+  let shown = text.slice(0, MAX_QUOTED * 8);
+  for (const [pattern, replacement] of rules) shown = shown.replace(pattern, replacement);
+  shown = shown.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ").trim();
+  return shown.length > MAX_QUOTED ? `${shown.slice(0, MAX_QUOTED)}…` : shown;
+}
+
+/** A URL without user, password, query values and fragment. */
+export function redactUrl(url: string): string {
+  const cut = url.search(/[?#]/);
+  const bare = (cut < 0 ? url : url.slice(0, cut)).replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, "$1");
+  return url.includes("?") ? `${bare}?${GONE}` : bare;
+}

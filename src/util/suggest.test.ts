@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { suggest } from "./suggest.js";
+
+test.each([
+  ["comand", ["command", "cwd"], ["command"]],
+  ["ulr", ["url", "args"], ["url"]],
+  ["TIMEOUTMS", ["timeoutMs"], ["timeoutMs"]],
+  ["heades", ["headers", "roots"], ["headers"]],
+  ["x", ["y", "url"], []],
+  ["", ["url"], []],
+  ["completely-different", ["url", "args"], []],
+])("suggests for %j", (word, candidates, expected) => {
+  expect(suggest(word, candidates)).toEqual(expected);
+});
+
+test("puts the best first, and no more than asked for", () => {
+  expect(suggest("forecats", ["forecaster", "forecast", "forecasts"], 2)).toEqual(["forecast", "forecasts"]);
+});
+
+test("is not held up by long words", () => {
+  const long = "a".repeat(100_000);
+  expect(suggest(long, [`${long}b`])).toHaveLength(1);
+});

@@ -1,0 +1,50 @@
+/** "Did you mean …?": the candidates that are only a typing slip away from a word. */
+
+/** Longer words are compared by their beginning only; nobody mistypes a novel. */
+const MAX_COMPARED = 64;
+
+/** Damerau-Levenshtein distance (neighbouring letters may be swapped), or `limit + 1` as soon as it is over `limit`. */
+function distance(left: string, right: string, limit: number): number {
+  if (Math.abs(left.length - right.length) > limit) return limit + 1;
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= left.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= right.length; column++) {
+      const same = left[row - 1] === right[column - 1];
+      let best = Math.min(last[column]! + 1, current[column - 1]! + 1, last[column - 1]! + (same ? 0 : 1));
+      const swapped = left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
+      if (row > 1 && column > 1 && swapped) best = Math.min(best, beforeLast[column - 2]! + 1);
+      current.push(best);
+    }
+    if (Math.min(...current) > limit) return limit + 1;
+    beforeLast = last;
+    last = current;
+  }
+  return last[right.length]!;
+}
+
+const comparable = (word: string): string => word.slice(0, MAX_COMPARED).toLowerCase();
+
+/**
+ * The candidates closest to `word`, best first; upper and lower case count as the same.
+ *
+ * @example
+ * ```ts
+ * suggest("comand", ["command", "cwd"]); // ["command"]
+ * ```
+ */
+export function suggest(word: string, candidates: Iterable<string>, limit = 3): string[] {
+  const wanted = comparable(word);
+  const allowed = Math.max(1, Math.floor(wanted.length / 3));
+  const close: { candidate: string; slips: number }[] = [];
+  for (const candidate of candidates) {
+    const slips = distance(wanted, comparable(candidate), allowed);
+    // A word of two letters is one slip away from far too many others.
+    if (slips <= allowed && slips < wanted.length) close.push({ candidate, slips });
+  }
+  return close
+    .sort((a, b) => a.slips - b.slips)
+    .slice(0, limit)
+    .map(({ candidate }) => candidate);
+}

@@ -1,0 +1,39 @@
+/** Waiting for something shared, without being bound to it for ever. */
+
+export interface DeadlineOptions {
+  signal?: AbortSignal | undefined;
+  /** Milliseconds to wait; `Infinity` or undefined: no limit. */
+  timeoutMs?: number | undefined;
+  /** Makes the error for a wait that took too long. */
+  onTimeout: () => Error;
+}
+
+/**
+ * Waits for `promise`, but no longer than the caller wants. The promise itself goes on: it is shared with others, so
+ * whoever started it must handle its rejection.
+ */
+export function withDeadline<T>(
+  promise: Promise<T>,
+  { signal, timeoutMs, onTimeout }: DeadlineOptions,
+): Promise<T> {
+  const limited = timeoutMs !== undefined && Number.isFinite(timeoutMs);
+  if (signal === undefined && !limited) return promise;
+  return new Promise<T>((resolve, reject) => {
+    if (signal?.aborted) {
+      promise.catch(() => {});
+      return reject(signal.reason);
+    }
+    const settle = (finish: () => void) => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+      finish();
+    };
+    const onAbort = () => settle(() => reject(signal?.reason));
+    const timer = limited ? setTimeout(() => settle(() => reject(onTimeout())), timeoutMs) : undefined;
+    signal?.addEventListener("abort", onAbort, { once: true });
+    promise.then(
+      (value) => settle(() => resolve(value)),
+      (error) => settle(() => reject(error)),
+    );
+  });
+}

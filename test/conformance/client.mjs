@@ -1,0 +1,95 @@
+/**
+ * The client under test for `npm run conformance`: Toolport through its public door, and nothing else.
+ *
+ * The runner gives the server's URL as the last argument, the scenario and its data in the environment. This process
+ * never calls `process.exit`: if `close()` left anything open, the run would time out, and that is a failure.
+ */
+import { createToolport } from "toolport";
+
+const SERVER = "test";
+const url = process.argv.at(-1);
+const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? "";
+const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}");
+
+/** What each scenario wants done once the connection stands; anything else calls every tool it is shown. */
+const plays = {
+  initialize: (toolport) => toolport.tools(),
+  "request-metadata": (toolport) => toolport.tools(),
+  "json-schema-ref-no-deref": (toolport) => toolport.tools(),
+  tools_call: async (toolport) => call(toolport, "add_numbers", { a: 2, b: 3 }),
+  "json-schema-2020-12-preservation": async (toolport) => {
+    const schema = (await findTool(toolport, "json_schema_2020_12_tool")).inputSchema;
+    await call(toolport, "json_schema_echo", { schema });
+  },
+  "http-standard-headers": async (toolport) => {
+    await callEveryTool(toolport);
+    await readEverything(toolport);
+  },
+};
+
+const toolport = createToolport({ mcpServers: { [SERVER]: { url } } });
+try {
+  const report = await toolport.connect();
+  const { state, error } = report.servers[SERVER];
+  if (state !== "ready") throw error ?? new Error(`The server is ${state}`);
+  await (plays[scenario] ?? callEveryTool)(toolport);
+} catch (error) {
+  console.error(error);
+  process.exitCode = 1;
+} finally {
+  await toolport.close();
+}
+
+/** The runner names tools as the server does; Toolport's names carry the server in front. */
+async function findTool(toolport, sourceName) {
+  const tools = await toolport.tools();
+  const found = tools.find((tool) => tool.server === SERVER && tool.sourceName === sourceName);
+  if (found) return found;
+  throw new Error(`No tool ${sourceName} among ${tools.map((tool) => tool.sourceName).join(", ") || "none"}`);
+}
+
+async function call(toolport, sourceName, args) {
+  const { name } = await findTool(toolport, sourceName);
+  const result = await toolport.callTool(name, args);
+  if (result.isError) throw new Error(`${sourceName} reported an error: ${result.text}`);
+  return result;
+}
+
+async function callEveryTool(toolport) {
+  if (context.toolCalls) {
+    for (const planned of context.toolCalls) await call(toolport, planned.name, planned.arguments);
+    return;
+  }
+  for (const tool of await toolport.tools())
+    await call(toolport, tool.sourceName, sampleArguments(tool.inputSchema));
+}
+
+/** Lists and reads resources and prompts: by Toolport's own methods where it has them, else by the SDK client it lends. */
+async function readEverything(toolport) {
+  if (typeof toolport.resources === "function") {
+    for (const { uri } of await toolport.resources()) await toolport.readResource(SERVER, uri);
+    for (const { name } of await toolport.prompts()) await toolport.getPrompt(SERVER, name, {});
+    return;
+  }
+  const client = await toolport.client(SERVER);
+  for (const { uri } of (await client.listResources()).resources) await client.readResource({ uri });
+  for (const { name } of (await client.listPrompts()).prompts) await client.getPrompt({ name });
+}
+
+/** One value of the right type for every required property. */
+function sampleArguments(schema) {
+  const samples = {
+    string: "sample",
+    integer: 1,
+    number: 1,
+    boolean: true,
+    array: [],
+    object: {},
+    null: null,
+  };
+  const required = (schema.required ?? []).map((key) => [
+    key,
+    samples[schema.properties?.[key]?.type] ?? "sample",
+  ]);
+  return Object.fromEntries(required);
+}

@@ -1,0 +1,39 @@
+/** The contract over WebSocket: with `ws`, and with the standard interface other runtimes offer. */
+import { WebSocket } from "ws";
+import { SecretRecord } from "../../src/config/secret-record.js";
+import type { WebSocketConfig } from "../../src/config/server-config.js";
+import type { ServerTransport } from "../../src/transports/server-transport.js";
+import {
+  createGlobalWebSocketTransport,
+  type StandardWebSocketConstructor,
+} from "../../src/transports/websocket/web-socket-transport.js";
+import { createWebSocketTransport } from "../../src/transports/websocket/websocket-transport.js";
+import { startPeer } from "./contract-peer.js";
+import { type ContractSubject, describeTransport } from "./transport-contract.js";
+
+type Create = (config: WebSocketConfig) => Promise<ServerTransport>;
+
+async function make(create: Create, ...args: string[]): Promise<ContractSubject> {
+  const peer = await startPeer("sdk-websocket", ...args);
+  const config = {
+    kind: "websocket",
+    name: "contract",
+    url: `ws://127.0.0.1:${peer.port}/mcp/ws`,
+    headers: new SecretRecord(),
+  } as WebSocketConfig;
+  return { transport: await create(config), vanish: peer.kill, cleanup: peer.stop };
+}
+
+describeTransport("websocket", (limits) => make((config) => createWebSocketTransport(config, limits)));
+
+describeTransport("websocket without subprotocol", (limits) =>
+  make((config) => createWebSocketTransport(config, limits), "none"),
+);
+
+const standard = { WebSocket: WebSocket as unknown as StandardWebSocketConstructor };
+describeTransport(
+  "global websocket",
+  (limits) => make((config) => createGlobalWebSocketTransport(config, limits, standard)),
+  // The runtime takes in every message before anybody can look at its size.
+  { inProcess: true },
+);

@@ -1,0 +1,52 @@
+/** Finds every module a source text asks for: imports, re-exports, `import()` and `require()`, types told from values. */
+import ts from "typescript";
+
+/** One request for another module. */
+export interface ImportStatement {
+  readonly specifier: string;
+  readonly line: number;
+  /** `type` is erased by the compiler, `static` is loaded with the file, `dynamic` when the line runs. */
+  readonly kind: "type" | "static" | "dynamic";
+  /** Asked for by `require()`, so that a package answers with its CommonJS files. */
+  readonly isRequire: boolean;
+}
+
+/** All requests in `text`, in the order they stand. */
+export function findImports(fileName: string, text: string): ImportStatement[] {
+  const source = ts.createSourceFile(fileName, text, ts.ScriptTarget.Latest, true);
+  const found: ImportStatement[] = [];
+  const add = (
+    node: ts.Node,
+    specifier: ts.Node | undefined,
+    kind: ImportStatement["kind"],
+    isRequire = false,
+  ) => {
+    if (!specifier || !ts.isStringLiteralLike(specifier)) return;
+    const line = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
+    found.push({ specifier: specifier.text, line, kind, isRequire });
+  };
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) {
+      add(node, node.moduleSpecifier, isTypeOnly(node.importClause) ? "type" : "static");
+    } else if (ts.isExportDeclaration(node)) {
+      add(node, node.moduleSpecifier, node.isTypeOnly ? "type" : "static");
+    } else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
+      add(node, node.argument.literal, "type");
+    } else if (ts.isImportEqualsDeclaration(node) && ts.isExternalModuleReference(node.moduleReference)) {
+      add(node, node.moduleReference.expression, node.isTypeOnly ? "type" : "static");
+    } else if (ts.isCallExpression(node)) {
+      const { expression } = node;
+      if (expression.kind === ts.SyntaxKind.ImportKeyword) add(node, node.arguments[0], "dynamic");
+      else if (ts.isIdentifier(expression) && expression.text === "require")
+        add(node, node.arguments[0], "static", true);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+// `import { type A } from "x"` still loads "x" under verbatimModuleSyntax, so only `import type` counts as erased.
+function isTypeOnly(clause: ts.ImportClause | undefined): boolean {
+  return clause?.phaseModifier === ts.SyntaxKind.TypeKeyword;
+}
