@@ -6,6 +6,7 @@ import { configIdentity } from "./config/config-identity.js";
 import { parseServerEntry, parseServers } from "./config/parse-servers.js";
 import type { ServerEntry } from "./config/server-entry.js";
 import { ConnectionPool } from "./connection/connection-pool.js";
+import { runOnSession } from "./connection/run-on-session.js";
 import type { ServerConnection, WaitOptions } from "./connection/server-connection.js";
 import { startUpkeep } from "./connection/upkeep.js";
 import { CatalogError } from "./errors/catalog-error.js";
@@ -197,7 +198,11 @@ export function createToolport(options: ToolportOptions = {}): Toolport {
   }
 
   async function reread(connection: ServerConnection, wait: WaitOptions = {}): Promise<void> {
-    await catalog.read(await connection.acquire(wait), wait);
+    await runOnSession(connection, (session) => catalog.read(session, wait), {
+      repeatable: true,
+      waitMs: wait.timeoutMs ?? limits.timeoutMs,
+      signal: wait.signal,
+    });
   }
 
   return {

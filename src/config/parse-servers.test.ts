@@ -1,4 +1,3 @@
-import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
 import { type ParseServersOptions, parseServerEntry, parseServers } from "./parse-servers.js";
@@ -41,7 +40,6 @@ describe("how a server is reached", () => {
     [{ transport: "http", sseUrl: url }, "http"],
     [{ sseUrl: url }, "sse"],
     [{ type: "sse", url }, "sse"],
-    [{ transport: "sse", base_url: "http://localhost:8000", endpoint: "/mcp" }, "sse"],
     [{ url: "ws://localhost:8080/mcp" }, "websocket"],
     [{ url: new URL("wss://example.com/mcp") }, "websocket"],
     [{ transport: "websocket", url: "ws://localhost:8080/mcp" }, "websocket"],
@@ -185,6 +183,7 @@ describe("fields", () => {
     [{ command: "x", inheritEnv: "yes" }, "inheritEnv"],
     [{ command: "x", cwd: 1 }, "cwd"],
     [{ command: "x", encoding: "klingon" }, "encoding"],
+    [{ command: "x", encoding: "utf-16le" }, "encoding"],
     [{ command: "x", stderr: "file" }, "stderr"],
     [{ command: "x", restart: true }, "restart"],
     [{ command: "x", restart: { maxAttempts: -1 } }, "restart.maxAttempts"],
@@ -230,8 +229,7 @@ describe("fields", () => {
     [{ command: "x", restart: { maxAttempts: 0 } }, { reconnect: { enabled: true, maxAttempts: 0 } }],
     [{ url, reconnect: { enabled: false, delayMs: 0 } }, { reconnect: { enabled: false, delayMs: 0 } }],
     [{ command: "x", encoding: "UTF-8" }, { encoding: "utf8" }],
-    [{ command: "x", encoding: "utf16le" }, { encoding: "utf-16le" }],
-    [{ command: "x", encoding: "latin1" }, { encoding: "windows-1252" }],
+    [{ command: "x", encoding: "Latin1" }, { encoding: "latin1" }],
     [
       { command: "x", args: [""], cwd: undefined },
       { args: [""], cwd: undefined },
@@ -348,79 +346,5 @@ test("paths are seen from a Windows directory, too", () => {
   expect(one({ command: ".\\x.exe", cwd: "../y" }, { baseDir: "C:\\app\\conf" })).toMatchObject({
     command: "C:\\app\\conf\\x.exe",
     cwd: "C:\\app\\y",
-  });
-});
-
-test("the input is copied, the configuration frozen", () => {
-  const entry = Object.freeze({
-    command: "npx",
-    args: ["a"],
-    env: { A: "1" },
-    protocol: { pin: "2025-06-18" },
-    restart: { delayMs: 1 },
-  });
-  const before = JSON.stringify(entry);
-  const config = one(entry) as StdioConfig;
-  entry.args.push("b");
-  entry.env.A = "2";
-  entry.protocol.pin = "2024-11-05";
-  expect(config).toMatchObject({ args: ["a"], protocol: { pin: "2025-06-18" } });
-  expect(config.env.reveal()).toEqual({ A: "1" });
-  expect(before).not.toBe(JSON.stringify(entry));
-  for (const part of [
-    config,
-    config.args,
-    config.reconnect,
-    config.env,
-    config.env.reveal(),
-    config.protocol,
-  ]) {
-    expect(Object.isFrozen(part)).toBe(true);
-  }
-});
-
-describe("secrets", () => {
-  class Provider {
-    kept = "CANARY";
-    async token() {
-      return this.kept;
-    }
-  }
-  const provider = new Provider();
-  const createTransport = Object.assign(transport, { kept: "CANARY" });
-  const configs = parseServers({
-    http: { url: `${url}?key=CANARY`, headers: { Authorization: "CANARY" }, authProvider: provider },
-    sse: { sseUrl: url, headers: Object.assign(() => ({}), { kept: "CANARY" }), authProvider: provider },
-    stdio: { command: "npx", env: { TOKEN: "CANARY" } },
-    docker: { image: "mcp/time", env: { TOKEN: "CANARY" } },
-    custom: { transport: createTransport },
-  });
-
-  test.each([...configs])("%s shows none", (_name, config) => {
-    const shown = [
-      inspect(config),
-      inspect(config, { depth: Number.POSITIVE_INFINITY, showHidden: true }),
-      inspect({ nested: [config] }, { depth: Number.POSITIVE_INFINITY, showHidden: true, getters: true }),
-      JSON.stringify(config),
-      JSON.stringify({ nested: [config] }),
-      String(config),
-    ].join("\n");
-    expect(shown).not.toContain("CANARY");
-    expect(shown).toContain(config.kind);
-  });
-
-  test("a getter hides the provider even from a printer that asks nobody", () => {
-    const { url: _url, ...rest } = Object.getOwnPropertyDescriptors(configs.get("http"));
-    const bare = Object.defineProperties({}, rest);
-    expect(inspect(bare, { depth: 9, showHidden: true, customInspect: false })).not.toContain("CANARY");
-  });
-
-  test("but those who need them get them", () => {
-    const config = configs.get("http") as HttpConfig;
-    expect(config.authProvider).toBe(provider);
-    expect({ ...config }.authProvider).toBe(provider);
-    expect((config.headers as SecretRecord).reveal()).toEqual({ Authorization: "CANARY" });
-    expect(inspect(config)).toContain("authProvider: '[auth provider]'");
-    expect(inspect(config)).toContain("[redacted: Authorization]");
   });
 });

@@ -39,23 +39,23 @@ interface ReadContext {
   baseDir: string | undefined;
 }
 
-/** Text labels of Node's that the decoders of the web do not know. */
-const ENCODING_ALIASES: Readonly<Record<string, string>> = {
-  utf16le: "utf-16le",
-  ucs2: "utf-16le",
-  binary: "latin1",
-};
+/** Lines are found by their last byte, so an encoding must write a newline as that one byte. */
+const NOT_BY_LINE: readonly string[] = ["utf-16le", "utf-16be", "iso-2022-jp"];
 
 function readEncoding(reader: EntryReader): string {
-  const label = reader.text("encoding")?.toLowerCase();
-  if (label === undefined) return "utf8";
+  const label = reader.text("encoding")?.trim().toLowerCase() ?? "utf8";
   try {
-    const { encoding } = new TextDecoder(ENCODING_ALIASES[label] ?? label);
-    return encoding === "utf-8" ? "utf8" : encoding;
+    const { encoding } = new TextDecoder(label);
+    if (encoding === "utf-8") return "utf8";
+    if (!NOT_BY_LINE.includes(encoding)) return label;
   } catch {
-    reader.report("encoding", 'is not a known text encoding; use "utf8", "utf-16le" or "latin1"');
-    return "utf8";
+    // An unknown label is as useless as one that cannot be used.
   }
+  reader.report(
+    "encoding",
+    'is not an encoding for lines of text; use "utf8" or, for old programs, "latin1"',
+  );
+  return "utf8";
 }
 
 /** A required text; the empty string stands for it after the problem was reported. */

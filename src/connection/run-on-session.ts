@@ -4,6 +4,7 @@ import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
+import { pause } from "../util/pause.js";
 import type { ServerConnection } from "./server-connection.js";
 
 export interface RunOptions {
@@ -13,6 +14,8 @@ export interface RunOptions {
   waitMs: number;
   signal?: AbortSignal | undefined;
 }
+
+const CLOSING_MS = 500;
 
 /** Servers that say so by JSON-RPC code instead of by HTTP status: only believed on a connection that has a session. */
 const SESSION_CODES = new Set([-32001, -32600]);
@@ -27,8 +30,11 @@ function isSessionLost(error: ToolportError, session: Session): boolean {
 function isLost(error: ToolportError, session: Session): boolean {
   if (isSessionLost(error, session)) return true;
   if (error instanceof AuthError) return error.code === "AUTH_REQUIRED";
-  return error instanceof ConnectionError && error.code === "UNREACHABLE";
+  return isClosing(error) || (error instanceof ConnectionError && error.code === "UNREACHABLE");
 }
+
+const isClosing = (error: ToolportError): boolean =>
+  error instanceof ConnectionError && error.code === "CLOSED";
 
 /** Worth one more go on a new session: the way was bad, not the request. */
 function isWayError(error: ToolportError, session: Session): boolean {
@@ -62,6 +68,8 @@ export async function runOnSession<Result>(
       // A caller's abort is nobody's fault.
       if (signal?.aborted) throw error;
       const failure = error as ToolportError;
+      // The transport knows that it is closing before the session is closed, and only then why: give it a moment.
+      if (isClosing(failure)) await Promise.race([session.closed, pause(CLOSING_MS)]);
       if (isLost(failure, session)) connection.renew(session, failure);
       const safe = failure.outcome === "unsent" || repeatable;
       if (!safe || !isWayError(failure, session)) throw error;

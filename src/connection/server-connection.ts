@@ -32,6 +32,7 @@ export class ServerConnection {
   readonly #starts = new StartBudget();
   /** Transports and sessions that are on their way out; `close()` waits for them. */
   readonly #closings = new Set<Promise<void>>();
+  readonly #retired = new Set<Session>();
   #state: ConnectionState = { status: "idle" };
   #opening: Promise<Session> | undefined;
   #ended = new AbortController();
@@ -111,7 +112,7 @@ export class ServerConnection {
   /** This session is of no use any more: bring the server back. Any number of callers may say so at once. */
   renew(session: Session, error: ToolportError): void {
     if (this.#state.status !== "ready" || this.#state.session !== session) return;
-    this.#discard(session.close());
+    this.#retire(session);
     if (performance.now() - this.#state.since >= HEALTHY_AFTER_MS) this.#errors = [];
     if (error instanceof AuthError) return this.#giveUp(error, "authorization is needed");
     if (!this.config.reconnect.enabled) return this.#giveUp(error, "it was lost and may not be restarted");
@@ -131,7 +132,14 @@ export class ServerConnection {
     } else if (this.#state.by === "idleness" && by === "request") {
       this.#state = { status: "closed", by };
     }
+    for (const retired of this.#retired) this.#discard(retired.close());
     await Promise.all(this.#closings);
+  }
+
+  /** Others may still be waiting for an answer on a session that one call has found lost. */
+  #retire(session: Session): void {
+    this.#retired.add(session);
+    this.#discard(session.retire().finally(() => this.#retired.delete(session)));
   }
 
   #begin(open: (signal: AbortSignal) => Promise<Session>): void {

@@ -115,6 +115,7 @@ export function fromSystemError(error: unknown, context: ErrorContext): Connecti
         code: "BAD_RESPONSE",
         what: `The server's answer is not HTTP (${errno})`,
         next: "Check that the URL leads to an MCP server",
+        outcome: context.phase === "connect" ? "unsent" : "unknown",
         errno,
         cause: error,
       });

@@ -95,6 +95,12 @@ export class ToolportError<Code extends string = string> extends Error {
 
   /** Recognises Toolport errors across copies of the package. */
   static isInstance(value: unknown): value is ToolportError {
-    return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[marker] === true;
+    if (typeof value !== "object" || value === null) return false;
+    try {
+      return (value as Record<symbol, unknown>)[marker] === true;
+    } catch {
+      // A proxy that throws is no error of ours.
+      return false;
+    }
   }
 }

@@ -2,6 +2,7 @@
 import type { CatalogEntry } from "../catalog/catalog.js";
 import { runOnSession } from "../connection/run-on-session.js";
 import type { ServerConnection } from "../connection/server-connection.js";
+import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { paramHeaders } from "../protocol/param-headers.js";
 import type { Progress } from "../protocol/pending-request.js";
@@ -46,7 +47,11 @@ export async function callTool<Structured>(
 ): Promise<ToolResult<Structured>> {
   try {
     return await send<Structured>(call, options, limits);
-  } catch (error) {
+  } catch (cause) {
+    // An abort is the caller's own: its reason passes through as it is.
+    if (options.signal?.aborted) throw cause;
+    const { server, sourceName } = call.entry.info;
+    const error = toToolportError(cause, { server, tool: sourceName });
     const stale = error instanceof ToolCallError && error.rpcCode === HEADER_MISMATCH;
     const entry = stale ? await call.refresh() : undefined;
     if (entry === undefined) throw error;

@@ -6,6 +6,9 @@ import { ConfigError } from "../errors/config-error.js";
 /** No list of servers is as long as this. */
 const MAX_BYTES = 1024 * 1024;
 
+/** Deeper nesting is no configuration; what walks the tree later may count on it. */
+const MAX_DEPTH = 64;
+
 /** A file as a tree whose nodes know where they stand. */
 export interface JsonConfig {
   readonly file: string;
@@ -86,6 +89,21 @@ function lineCounter(text: string): (offset: number) => number {
   };
 }
 
+/** The first node that is nested too deeply. A list instead of recursion: the stack is what has to be saved. */
+function findTooDeep(root: Node): Node | undefined {
+  let level = [root];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return level[0];
+    // A property is a node of its own between an object and its value.
+    level = level.flatMap((node) =>
+      (node.children ?? []).flatMap((child) =>
+        child.type === "property" ? (child.children ?? []) : [child],
+      ),
+    );
+  }
+  return undefined;
+}
+
 /** @throws ConfigError with code `UNREADABLE_CONFIG`, the file and, where there is one, the line. */
 export async function readJsonConfig(file: string): Promise<JsonConfig> {
   const text = await readText(file);
@@ -105,5 +123,8 @@ export async function readJsonConfig(file: string): Promise<JsonConfig> {
       (first && PROBLEMS[printParseErrorCode(first.error)]) ?? "something that is not JSON stands here";
     throw unreadable(file, `column ${column}: ${problem}`, { line: lineAt(offset) });
   }
+  const tooDeep = findTooDeep(root);
+  if (tooDeep !== undefined)
+    throw unreadable(file, "it is nested too deeply", { line: lineAt(tooDeep.offset) });
   return { file, root, lineAt };
 }

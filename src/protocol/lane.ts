@@ -54,6 +54,8 @@ export class Lane implements Transport {
   #lastId = 0;
   #started: Promise<void> | undefined;
   #closed = false;
+  /** Set when no new request may be made; called when the last one under way is settled. */
+  #onDrained: (() => void) | undefined;
   #closeError: ToolportError | undefined;
   readonly #whenClosed: Promise<ToolportError | undefined>;
   #settleClosed!: (error: ToolportError | undefined) => void;
@@ -104,6 +106,14 @@ export class Lane implements Transport {
     await this.#inner.close();
   }
 
+  /** Takes no new requests; resolves when those under way are settled. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onDrained = resolve;
+      if (this.#pending.size === 0) resolve();
+    });
+  }
+
   /** What the SDK's client sends. */
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     if (!("method" in message)) return this.#send(message, options);
@@ -120,7 +130,7 @@ export class Lane implements Transport {
   /** Sends a request of ours. Rejects with a `ToolportError`, or with the signal's own reason on abort. */
   request(method: string, params: Record<string, unknown>, options: LaneRequestOptions): Promise<unknown> {
     if (options.signal?.aborted) return Promise.reject(options.signal.reason);
-    if (this.#closed) return Promise.reject(this.#gone("unsent"));
+    if (this.#closed || this.#onDrained) return Promise.reject(this.#gone("unsent"));
     const id = `${PREFIX}${++this.#lastId}`;
     const pending = new PendingRequest({
       server: this.#server,
@@ -162,9 +172,7 @@ export class Lane implements Transport {
           onRequestStreamEnd: () => this.#fail(id, this.#cutStream()),
         }
       : {};
-    this.#send(message, options).catch((error: unknown) =>
-      this.#fail(id, toToolportError(error, { server: this.#server })),
-    );
+    this.#send(message, options).catch((error: ToolportError) => this.#fail(id, error));
   }
 
   #meta(
@@ -195,19 +203,26 @@ export class Lane implements Transport {
     this.onmessage?.(message, extra);
   }
 
-  #answer(id: string, response: Response): void {
+  /** Takes a request out of the books. */
+  #take(id: string): PendingRequest | undefined {
     const pending = this.#pending.get(id);
-    if (pending === undefined) return;
     this.#pending.delete(id);
+    if (this.#onDrained && this.#pending.size === 0) this.#onDrained();
+    return pending;
+  }
+
+  #answer(id: string, response: Response): void {
+    const pending = this.#take(id);
+    if (pending === undefined) return;
     if (response.error === undefined) pending.resolve(response.result);
     else pending.refuse(response.error);
   }
 
   /** The answer to this one request will not come. */
-  #fail(id: RequestId, error: ToolportError): void {
-    const pending = isOurs(id) ? this.#pending.get(id) : undefined;
+  #fail(id: RequestId, cause: ToolportError): void {
+    const error = toToolportError(cause, { server: this.#server });
+    const pending = isOurs(id) ? this.#take(id) : undefined;
     if (pending !== undefined) {
-      this.#pending.delete(id as string);
       pending.reject(error);
     } else if (this.#foreign.delete(id)) {
       // The client only understands answers: give it one.
@@ -225,8 +240,7 @@ export class Lane implements Transport {
 
   /** The caller no longer waits: tell the server in the way its era understands. */
   #cancel(id: string, why: string): void {
-    const pending = this.#pending.get(id);
-    this.#pending.delete(id);
+    const pending = this.#take(id);
     // The modern era cancels over HTTP by closing the answer's stream; everywhere else a notification says so.
     const byStream = this.hasPerRequestStream && this.envelope !== undefined;
     if (!byStream && !this.#closed && pending?.quiet !== true) {
@@ -247,10 +261,7 @@ export class Lane implements Transport {
     this.#closed = true;
     this.#closeError ??= this.#inner.closeError;
     const error = this.#gone("unknown");
-    for (const [id, pending] of [...this.#pending]) {
-      this.#pending.delete(id);
-      pending.reject(error);
-    }
+    for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(error);
     this.#foreign.clear();
     this.onclose?.();
     this.#settleClosed(this.#closeError);

@@ -32,6 +32,8 @@ export interface Session {
   ping(options: LaneRequestOptions): Promise<void>;
   /** Tells when a list of the server's changed. */
   onListChanged(listener: (list: ListName) => void): () => void;
+  /** Takes no new requests, lets those under way come to their end, then closes. */
+  retire(): Promise<void>;
   /** Ends the conversation: tells the server, closes the transport, leaves nothing behind. */
   close(): Promise<void>;
 }
@@ -88,17 +90,24 @@ export function createSession({
       await request(era === "modern" ? "server/discover" : "ping", {}, options);
     },
     onListChanged: (listener) => watch.on(listener),
-    close() {
-      closing ??= (async () => {
-        watch.close();
-        await endSession();
-        await client.close();
-        // The client forgets a transport that failed to connect; the transport must go all the same.
-        await lane.close();
-      })();
-      return closing;
+    async retire() {
+      watch.close();
+      await lane.drain();
+      await close();
     },
+    close,
   };
+
+  function close(): Promise<void> {
+    closing ??= (async () => {
+      watch.close();
+      await endSession();
+      await client.close();
+      // The client forgets a transport that failed to connect; the transport must go all the same.
+      await lane.close();
+    })();
+    return closing;
+  }
 }
 
 /**

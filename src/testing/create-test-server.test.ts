@@ -1,4 +1,6 @@
 /** The test server behind the real SDK client, over every way it can be served. */
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { Client, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterEach, describe, expect, it } from "vitest";
@@ -250,6 +252,10 @@ describe("createTestServer", () => {
     down = false;
     expect((await fetch(http.url)).status).not.toBe(503);
     expect((await fetch(`${http.url}/else`)).status).toBe(404);
+    const foreign = request(http.url, { headers: { host: "example.com" } }).end();
+    const [answer] = (await once(foreign, "response")) as [IncomingMessage];
+    answer.resume();
+    expect(answer.statusCode).toBe(403);
   });
 
   it("sends resource updates to those who subscribed", async () => {

@@ -4,7 +4,10 @@ import type { ServerConfig } from "../config/server-config.js";
 import type { ServerTransport, TransportContext } from "./server-transport.js";
 
 /** Makes the transport of one connection. Every kind is loaded when it is first used. */
-export async function createTransport(config: ServerConfig, context: TransportContext): Promise<ServerTransport> {
+export async function createTransport(
+  config: ServerConfig,
+  context: TransportContext,
+): Promise<ServerTransport> {
   switch (config.kind) {
     case "stdio":
       return platform.stdio(config, context);

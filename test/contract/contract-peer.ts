@@ -16,8 +16,8 @@ export interface ContractPeer {
   stop(): Promise<void>;
 }
 
-export async function startPeer(name: string, ...args: string[]): Promise<ContractPeer> {
-  const child = spawn(process.execPath, [fixture(name), ...args], { stdio: ["pipe", "pipe", "inherit"] });
+export async function startPeer(name: string): Promise<ContractPeer> {
+  const child = spawn(process.execPath, [fixture(name)], { stdio: ["pipe", "pipe", "inherit"] });
   const exited = once(child, "exit");
   const lines = createInterface({ input: child.stdout });
   const [line] = (await Promise.race([once(lines, "line"), exited])) as [unknown];

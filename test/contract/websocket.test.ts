@@ -13,8 +13,8 @@ import { type ContractSubject, describeTransport } from "./transport-contract.js
 
 type Create = (config: WebSocketConfig) => Promise<ServerTransport>;
 
-async function make(create: Create, ...args: string[]): Promise<ContractSubject> {
-  const peer = await startPeer("sdk-websocket", ...args);
+async function make(create: Create): Promise<ContractSubject> {
+  const peer = await startPeer("sdk-websocket");
   const config = {
     kind: "websocket",
     name: "contract",
@@ -25,10 +25,6 @@ async function make(create: Create, ...args: string[]): Promise<ContractSubject>
 }
 
 describeTransport("websocket", (limits) => make((config) => createWebSocketTransport(config, limits)));
-
-describeTransport("websocket without subprotocol", (limits) =>
-  make((config) => createWebSocketTransport(config, limits), "none"),
-);
 
 const standard = { WebSocket: WebSocket as unknown as StandardWebSocketConstructor };
 describeTransport(

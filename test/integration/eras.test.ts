@@ -24,7 +24,11 @@ interface Connected {
   ms: number;
 }
 
-async function connectOnce(args: string[], store: Store = memoryStore(), protocol: ProtocolChoice = "auto"): Promise<Connected> {
+async function connectOnce(
+  args: string[],
+  store: Store = memoryStore(),
+  protocol: ProtocolChoice = "auto",
+): Promise<Connected> {
   const server = { command: process.execPath, args: [SERVER, "--log", log, ...args], protocol };
   await using toolport = createToolport({ mcpServers: { server }, store, connectTimeoutMs: 15_000 });
   const { servers } = await toolport.connect();
@@ -52,7 +56,12 @@ describe("first contact over stdio", () => {
     expect(await connectOnce(["--era", "legacy"])).toMatchObject({ state: "ready", era: "legacy" });
     const { starts, methods } = await received();
     expect(starts).toBe(1);
-    expect(methods.slice(0, 4)).toEqual(["start", "server/discover", "initialize", "notifications/initialized"]);
+    expect(methods.slice(0, 4)).toEqual([
+      "start",
+      "server/discover",
+      "initialize",
+      "notifications/initialized",
+    ]);
   });
 
   test("a legacy server that is silent about what it does not know costs about 2 s, and one process", async () => {
@@ -70,14 +79,21 @@ describe("first contact over stdio", () => {
   });
 
   test("a legacy server that ends at the probe gets one fresh process", async () => {
-    expect(await connectOnce(["--era", "legacy", "--unknown", "exit"])).toMatchObject({ state: "ready", era: "legacy" });
+    expect(await connectOnce(["--era", "legacy", "--unknown", "exit"])).toMatchObject({
+      state: "ready",
+      era: "legacy",
+    });
     const { starts, methods } = await received();
     expect(starts).toBe(2);
     expect(methods.filter((method) => method === "server/discover")).toHaveLength(1);
   });
 
   test("a pinned revision that the server does not speak is refused with its name", async () => {
-    const server = { command: process.execPath, args: [SERVER, "--era", "legacy"], protocol: { pin: "2026-07-28" } };
+    const server = {
+      command: process.execPath,
+      args: [SERVER, "--era", "legacy"],
+      protocol: { pin: "2026-07-28" },
+    };
     await using toolport = createToolport({ mcpServers: { server } });
     const { servers } = await toolport.connect();
     expect(servers["server"]).toMatchObject({ state: "failed", error: { code: "HANDSHAKE_FAILED" } });

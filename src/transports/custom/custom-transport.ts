@@ -43,7 +43,7 @@ class CustomTransport implements ServerTransport {
 
   readonly #server: string;
   readonly #inner: ServerTransport | Transport;
-  #state: "open" | "closed" = "open";
+  #state: "open" | "closing" | "closed" = "open";
   #closing: Promise<void> | undefined;
 
   constructor(server: string, inner: ServerTransport | Transport) {
@@ -66,17 +66,18 @@ class CustomTransport implements ServerTransport {
   }
 
   async start(): Promise<void> {
-    if (this.#state === "closed") throw this.#notOpen();
+    if (!this.#isOpen()) throw this.#notOpen();
     try {
       await this.#inner.start();
     } catch (error) {
       throw typed(this.#server, error, "The transport could not be started");
     }
-    if (this.#closing) throw this.#notOpen();
+    // It can have been closed meanwhile, by itself or by the caller.
+    if (!this.#isOpen()) throw this.#notOpen();
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if (this.#state === "closed" || this.#closing) throw this.#notOpen();
+    if (!this.#isOpen()) throw this.#notOpen();
     await this.#inner.send(message, options);
   }
 
@@ -85,9 +86,15 @@ class CustomTransport implements ServerTransport {
     return this.#closing;
   }
 
+  #isOpen(): boolean {
+    return this.#state === "open";
+  }
+
   async #end(): Promise<void> {
+    if (!this.#isOpen()) return;
+    this.#state = "closing";
     try {
-      if (this.#state === "open") await this.#inner.close();
+      await this.#inner.close();
     } catch (error) {
       this.onerror?.(error as Error);
     } finally {
@@ -109,7 +116,7 @@ class CustomTransport implements ServerTransport {
     };
     inner.onclose = () => {
       onclose?.call(inner);
-      if (!this.#closing && this.#state === "open") this.closeError = this.#closedByItself();
+      if (this.#isOpen()) this.closeError = this.#closedByItself();
       this.#shut();
     };
     if (!("kind" in inner)) return;

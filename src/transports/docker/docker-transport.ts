@@ -10,7 +10,7 @@ import {
   ProcessTransport,
 } from "../stdio/process-transport.js";
 import { DEFAULT_STOP_PATIENCE } from "../stdio/server-process.js";
-import { loadDefaultEnvironment } from "../stdio/spawn-environment.js";
+import { safeEnvironment } from "../stdio/spawn-environment.js";
 import type { StdioTransportOptions } from "../stdio/stdio-transport.js";
 import {
   dockerRemoveCommand,
@@ -30,8 +30,8 @@ export function createDockerTransport(
   options: StdioTransportOptions = {},
 ): ServerTransport {
   const containerName = toContainerName(config.name, randomBytes(6).toString("hex"));
-  const engineInput = async (): Promise<EngineInput> => {
-    return { config, containerName, defaults: await loadDefaultEnvironment(), hostEnv: process.env };
+  const engineInput = (): EngineInput => {
+    return { config, containerName, defaults: safeEnvironment(), hostEnv: process.env };
   };
   const remove = createRemoval(engineInput);
   return new ProcessTransport({
@@ -42,7 +42,7 @@ export function createDockerTransport(
     maxMessageBytes: context.maxMessageBytes,
     patience: options.patience ?? DEFAULT_STOP_PATIENCE,
     secrets: config.env.reveal(),
-    launchOptions: async () => ({ ...dockerRunCommand(await engineInput()), cwd: undefined, stderr: "pipe" }),
+    launchOptions: () => ({ ...dockerRunCommand(engineInput()), cwd: undefined, stderr: "pipe" }),
     explainStart: (errno) => (errno === "ENOENT" ? explainMissing(config) : undefined),
     explainEnd: (end) => explainEnd(config, end),
     // Signals to the command line end the container only if it listens to them.
@@ -52,12 +52,12 @@ export function createDockerTransport(
   });
 }
 
-function createRemoval(engineInput: () => Promise<EngineInput>): () => Promise<void> {
+function createRemoval(engineInput: () => EngineInput): () => Promise<void> {
   let deadline: number | undefined;
   let last: Promise<void> = Promise.resolve();
   const run = async (): Promise<void> => {
     deadline ??= performance.now() + REMOVE_BUDGET_MS;
-    const { command, args, env } = dockerRemoveCommand(await engineInput());
+    const { command, args, env } = dockerRemoveCommand(engineInput());
     const timeout = Math.max(REMOVE_LEAST_MS, deadline - performance.now());
     await new Promise<void>((resolve) => {
       // What the engine says is read and ignored: mostly that there is no such container, which is the aim.

@@ -48,6 +48,7 @@ export class EventFrames {
   }
 
   push(chunk: Uint8Array): void {
+    if (this.#mode === "stopped") return;
     let start = 0;
     for (const end of this.#eventEnds(chunk)) {
       this.#piece(start === 0 && end === chunk.byteLength ? chunk : chunk.subarray(start, end), true);

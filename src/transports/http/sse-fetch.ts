@@ -34,7 +34,7 @@ const SESSION_STATUSES: ReadonlySet<number> = new Set([400, 404, 410]);
 export function createSseFetch(context: SseFetchContext): typeof globalThis.fetch {
   let endpoint: string | undefined;
   const onEndpoint = (data: string) => {
-    const url = URL.canParse(data, context.url) ? new URL(data, context.url) : undefined;
+    const url = URL.canParse(data, context.url.href) ? new URL(data, context.url) : undefined;
     if (url?.origin === context.url.origin) endpoint = url.href;
     else context.onFailure(wrongEndpoint(url));
   };
@@ -42,7 +42,8 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
     const url = input instanceof URL ? input : new URL(input instanceof Request ? input.url : input);
     const method = init?.method ?? "GET";
     const own = toHeaderRecord(init?.headers);
-    const listens = method === "GET" && url.origin === context.url.origin && own.accept === "text/event-stream";
+    const listens =
+      method === "GET" && url.origin === context.url.origin && own.accept === "text/event-stream";
     if (!listens && !(method === "POST" && url.href === endpoint)) return context.guarded(input, init);
     try {
       const request: WireRequest = {
@@ -126,7 +127,10 @@ function unauthorized(status: 401 | 403): AuthError {
 
 function wrongEndpoint(url: URL | undefined): ConnectionError {
   if (url === undefined) {
-    return new ConnectionError({ code: "BAD_RESPONSE", what: "The server named a message endpoint that is no URL" });
+    return new ConnectionError({
+      code: "BAD_RESPONSE",
+      what: "The server named a message endpoint that is no URL",
+    });
   }
   return new ConnectionError({
     code: "ADDRESS_REFUSED",

@@ -1,5 +1,10 @@
 /** Legacy HTTP+SSE: the SDK's transport over our network client, closed (not silently revived) when its stream ends. */
-import type { JSONRPCMessage, MessageExtraInfo, SSEClientTransport, SseError } from "@modelcontextprotocol/client";
+import type {
+  JSONRPCMessage,
+  MessageExtraInfo,
+  SSEClientTransport,
+  SseError,
+} from "@modelcontextprotocol/client";
 import type { SseConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
@@ -9,7 +14,10 @@ import { createSseFetch } from "./sse-fetch.js";
 import { openWith } from "./wire.js";
 
 /** A transport for one legacy HTTP+SSE server; `start()` opens the event stream and waits for the message endpoint. */
-export async function createSseTransport(config: SseConfig, context: TransportContext): Promise<ServerTransport> {
+export async function createSseTransport(
+  config: SseConfig,
+  context: TransportContext,
+): Promise<ServerTransport> {
   const { SSEClientTransport, SseError } = await import("@modelcontextprotocol/client");
   return new SseTransport(config, context, { SSEClientTransport, SseError });
 }
@@ -136,7 +144,8 @@ class SseTransport implements ServerTransport {
 }
 
 /** An `Error` of no class of its own: the SDK's way to say that a message or an endpoint was not accepted. */
-const isPlain = (error: unknown): boolean => error instanceof Error && Object.getPrototypeOf(error) === Error.prototype;
+const isPlain = (error: unknown): boolean =>
+  error instanceof Error && Object.getPrototypeOf(error) === Error.prototype;
 
 function unreachable(cause: SseError): ConnectionError {
   const status = cause.code;
@@ -162,8 +171,19 @@ function streamEnded(cause?: unknown): ToolportError {
 }
 
 const refusedMessage = (cause: unknown) =>
-  new ConnectionError({ code: "HTTP_STATUS", what: "The server did not take the message", outcome: "unsent", cause });
+  new ConnectionError({
+    code: "HTTP_STATUS",
+    what: "The server did not take the message",
+    outcome: "unsent",
+    cause,
+  });
 
 function closed(outcome: "unsent" | "unknown", cause?: unknown): ConnectionError {
-  return new ConnectionError({ code: "CLOSED", what: "The connection is closed", retryable: true, outcome, cause });
+  return new ConnectionError({
+    code: "CLOSED",
+    what: "The connection is closed",
+    retryable: true,
+    outcome,
+    cause,
+  });
 }

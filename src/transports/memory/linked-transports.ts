@@ -1,10 +1,10 @@
 /** Two transports joined in memory: what one side sends, the other gets, for servers that live in the same process. */
 import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
-import type { ServerTransport } from "../server-transport.js";
+import { DEFAULT_MAX_MESSAGE_BYTES, type ServerTransport } from "../server-transport.js";
 
 export interface LinkedTransportsOptions {
-  /** Largest message the client side accepts; a larger one is thrown away and reported. @default no limit */
+  /** Largest message the client side accepts; a larger one is thrown away and reported. @default 10485760 */
   maxMessageBytes?: number;
 }
 
@@ -25,7 +25,7 @@ export interface LinkedTransportsOptions {
 export function createLinkedTransports(
   options: LinkedTransportsOptions = {},
 ): [client: ServerTransport, server: Transport] {
-  const client = new LinkedTransport(options.maxMessageBytes ?? Number.POSITIVE_INFINITY);
+  const client = new LinkedTransport(options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES);
   const server = new LinkedTransport(Number.POSITIVE_INFINITY);
   client.other = server;
   server.other = client;

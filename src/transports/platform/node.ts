@@ -12,7 +12,10 @@ export async function docker(config: DockerConfig, context: TransportContext): P
   return createDockerTransport(config, context);
 }
 
-export async function webSocket(config: WebSocketConfig, context: TransportContext): Promise<ServerTransport> {
+export async function webSocket(
+  config: WebSocketConfig,
+  context: TransportContext,
+): Promise<ServerTransport> {
   const { createWebSocketTransport } = await import("../websocket/websocket-transport.js");
   return createWebSocketTransport(config, context);
 }

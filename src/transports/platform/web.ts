@@ -21,7 +21,10 @@ export async function docker(config: DockerConfig, _context: TransportContext): 
   return noProcesses(config.name);
 }
 
-export async function webSocket(config: WebSocketConfig, context: TransportContext): Promise<ServerTransport> {
+export async function webSocket(
+  config: WebSocketConfig,
+  context: TransportContext,
+): Promise<ServerTransport> {
   const { createGlobalWebSocketTransport } = await import("../websocket/web-socket-transport.js");
   return createGlobalWebSocketTransport(config, context);
 }

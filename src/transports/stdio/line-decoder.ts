@@ -13,7 +13,7 @@ const NATIVE: Readonly<Record<string, BufferEncoding>> = {
 };
 
 /**
- * A decoder for `encoding`: `utf8`, `latin1`, `ascii`, or a label that `TextDecoder` knows (`windows-1252`, `shift_jis`).
+ * A decoder for `encoding`: `utf8`, `latin1`, `ascii`, or a label that `TextDecoder` knows (`windows-1251`, `shift_jis`).
  * Lines are found by the byte 0x0A before they are decoded, which rules out UTF-16 and stateful encodings.
  */
 export function createLineDecoder(encoding: string, server: string): LineDecoder {

@@ -39,7 +39,7 @@ export interface ProcessTransportOptions {
   readonly patience: StopPatience;
   /** Variables whose values must not show up in errors, even if the process prints them. */
   readonly secrets: Readonly<Record<string, string>>;
-  readonly launchOptions: () => Promise<LaunchOptions>;
+  readonly launchOptions: () => LaunchOptions;
   /** Says what a missing program means here. @default words about the command */
   readonly explainStart?: ((errno: string | undefined) => Explanation | undefined) | undefined;
   /** Says what an exit code means here. @default words about the command */
@@ -135,8 +135,7 @@ export class ProcessTransport implements ServerTransport {
   async #launch(): Promise<void> {
     const { server, encoding, command, launchOptions } = this.#options;
     const decode = createLineDecoder(encoding, server);
-    const launch = await launchOptions();
-    if (this.#phase !== "starting") throw this.#closed("unsent");
+    const launch = launchOptions();
     try {
       this.#process = await ServerProcess.launch(launch);
     } catch (cause) {

@@ -34,8 +34,44 @@ function removeOtherSpellings(env: Record<string, string>, name: string): void {
   }
 }
 
-/** The SDK's list of safe variables (`PATH`, `HOME`, …), with the values of this process. */
-export async function loadDefaultEnvironment(): Promise<Record<string, string>> {
-  const { getDefaultEnvironment } = await import("@modelcontextprotocol/client/stdio");
-  return getDefaultEnvironment();
+/**
+ * The variables that every server may have: the SDK's list (a test compares them). It is repeated here since loading the
+ * SDK for it opens dozens of files, and a load that fails for want of descriptors cannot be repeated.
+ */
+const SAFE_VARIABLES: Readonly<Record<"posix" | "win32", readonly string[]>> = {
+  posix: ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"],
+  win32: [
+    "APPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "PATH",
+    "PATHEXT",
+    "PROCESSOR_ARCHITECTURE",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "PROGRAMFILES(X86)",
+    "PROGRAMW6432",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "USERNAME",
+    "USERPROFILE",
+    "WINDIR",
+  ],
+};
+
+/** The safe ones (`PATH`, `HOME`, …) among the variables of this process. */
+export function safeEnvironment(
+  env: NodeJS.ProcessEnv = process.env,
+  platform: NodeJS.Platform = process.platform,
+): Record<string, string> {
+  const safe: Record<string, string> = {};
+  for (const name of SAFE_VARIABLES[platform === "win32" ? "win32" : "posix"]) {
+    const value = env[name];
+    // A value that begins so is a function exported by an old bash.
+    if (value !== undefined && !value.startsWith("()")) safe[name] = value;
+  }
+  return safe;
 }

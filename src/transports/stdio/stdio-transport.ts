@@ -3,7 +3,7 @@ import type { StdioConfig } from "../../config/server-config.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import { ProcessTransport } from "./process-transport.js";
 import { DEFAULT_STOP_PATIENCE, type StopPatience } from "./server-process.js";
-import { loadDefaultEnvironment, mergeEnvironment } from "./spawn-environment.js";
+import { mergeEnvironment, safeEnvironment } from "./spawn-environment.js";
 
 export interface StdioTransportOptions {
   /** How long a stop waits for each step. @default 1.5 s for end of input, 1.5 s for SIGTERM */
@@ -31,8 +31,8 @@ export function createStdioTransport(
     maxMessageBytes: context.maxMessageBytes,
     patience: options.patience ?? DEFAULT_STOP_PATIENCE,
     secrets: own,
-    launchOptions: async () => {
-      const defaults = await loadDefaultEnvironment();
+    launchOptions: () => {
+      const defaults = safeEnvironment();
       const inherited = config.inheritEnv ? process.env : undefined;
       const env = mergeEnvironment({ defaults, inherited, own, platform: process.platform });
       return { command, args, env, cwd, stderr };

@@ -1,110 +1,27 @@
 /** The WebSocket transport against real servers that behave and that do not. */
-import { createServer as createHttpServer, type IncomingMessage, type Server } from "node:http";
-import { type AddressInfo, createServer as createTcpServer } from "node:net";
-import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import { createServer as createHttpServer } from "node:http";
+import { createServer as createTcpServer } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { WebSocket, WebSocketServer } from "ws";
+import {
+  closeAll,
+  configOf,
+  listen,
+  MIB,
+  PING,
+  PONG,
+  serve,
+  watch,
+} from "../../../test/contract/web-socket-peer.js";
 import { SecretRecord } from "../../config/secret-record.js";
-import type { HeaderSource, WebSocketConfig } from "../../config/server-config.js";
-import type { ServerTransport } from "../server-transport.js";
-import { createGlobalWebSocketTransport, type StandardWebSocketConstructor } from "./web-socket-transport.js";
+import type { HeaderSource } from "../../config/server-config.js";
 import { createWebSocketTransport, type WebSocketTimings } from "./websocket-transport.js";
 
-const MIB = 1024 * 1024;
-const PING: JSONRPCMessage = { jsonrpc: "2.0", id: 1, method: "ping" };
-const PONG = '{"jsonrpc":"2.0","id":1,"result":{}}';
-
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
-
-interface Peer {
-  readonly url: string;
-  readonly upgrades: IncomingMessage[];
-}
-
-type OnConnection = (socket: WebSocket, request: IncomingMessage) => void;
-
-/** A WebSocket server that selects the subprotocol `mcp` (or none) and leaves the rest to `onConnection`. */
-async function serve(
-  onConnection: OnConnection,
-  options: { selectNone?: boolean; autoPong?: boolean } = {},
-): Promise<Peer> {
-  const upgrades: IncomingMessage[] = [];
-  const server = new WebSocketServer({
-    port: 0,
-    host: "127.0.0.1",
-    path: "/mcp/ws",
-    autoPong: options.autoPong ?? true,
-    handleProtocols: options.selectNone ? () => false : (protocols) => (protocols.has("mcp") ? "mcp" : false),
-  });
-  server.on("connection", (socket, request) => {
-    upgrades.push(request);
-    socket.on("error", () => {});
-    onConnection(socket, request);
-  });
-  await new Promise((resolve) => server.once("listening", resolve));
-  open.push(async () => {
-    for (const client of server.clients) client.terminate();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return { url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}/mcp/ws`, upgrades };
-}
-
-async function listen(server: Server | ReturnType<typeof createTcpServer>): Promise<string> {
-  const sockets = new Set<{ destroy(): void }>();
-  server.on("connection", (socket) => sockets.add(socket));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  open.push(async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}/mcp/ws`;
-}
-
-function configOf(url: string, headers: HeaderSource = new SecretRecord()): WebSocketConfig {
-  return {
-    kind: "websocket",
-    name: "peer",
-    url,
-    headers,
-    timeoutMs: undefined,
-    protocol: "auto",
-    enabled: true,
-    logEvents: false,
-    logRequests: false,
-    logResponses: false,
-    reconnect: { enabled: true, maxAttempts: undefined, delayMs: undefined },
-  } as WebSocketConfig;
-}
+afterEach(closeAll);
 
 async function make(url: string, timings: Partial<WebSocketTimings> = {}, headers?: HeaderSource) {
   return watch(
     await createWebSocketTransport(configOf(url, headers), { maxMessageBytes: 10 * MIB }, timings),
   );
-}
-
-/** The transport with promises for its first message and its end. */
-function watch(transport: ServerTransport) {
-  const errors: Error[] = [];
-  const received: JSONRPCMessage[] = [];
-  let closes = 0;
-  transport.onerror = (error) => errors.push(error);
-  const closed = new Promise<void>((resolve) => {
-    transport.onclose = () => {
-      closes++;
-      resolve();
-    };
-  });
-  const first = new Promise<JSONRPCMessage>((resolve) => {
-    transport.onmessage = (message) => {
-      received.push(message);
-      resolve(message);
-    };
-  });
-  open.push(() => transport.close());
-  return { transport, errors, received, closed, first, closes: () => closes };
 }
 
 describe("createWebSocketTransport", () => {
@@ -243,9 +160,8 @@ describe("createWebSocketTransport", () => {
   });
 
   it("rejects when nobody listens, and when the answer is no WebSocket's", async () => {
-    const gone = createTcpServer();
-    const url = await listen(gone);
-    await open.pop()?.();
+    const url = await listen(createTcpServer());
+    await closeAll();
     await expect((await make(url)).transport.start()).rejects.toMatchObject({
       code: "UNREACHABLE",
       errno: "ECONNREFUSED",
@@ -290,57 +206,6 @@ describe("createWebSocketTransport", () => {
     const { transport } = await make(url, {}, new SecretRecord({ Authorization: "Bearer s3cret" }));
     const error = await transport.start().catch((caught: Error) => caught);
     expect(JSON.stringify([String(error), error])).not.toContain("s3cret");
-  });
-});
-
-describe("createGlobalWebSocketTransport", () => {
-  const options = { WebSocket: WebSocket as unknown as StandardWebSocketConstructor };
-  const global = async (url: string, maxMessageBytes = MIB) =>
-    watch(await createGlobalWebSocketTransport(configOf(url), { maxMessageBytes }, options));
-
-  it.each([{ selectNone: false }, { selectNone: true }])("talks to a server (%o)", async (serverOptions) => {
-    const peer = await serve(
-      (socket) => socket.on("message", () => socket.send(Buffer.from(PONG))),
-      serverOptions,
-    );
-    const { transport, first, closes } = await global(peer.url);
-    await transport.start();
-    await transport.send(PING);
-    expect(await first).toEqual(JSON.parse(PONG));
-    await transport.close();
-    expect(closes()).toBe(1);
-    await expect(transport.send(PING)).rejects.toMatchObject({ code: "CLOSED", outcome: "unsent" });
-  });
-
-  it("reports close codes, an end, and messages over the cap", async () => {
-    const closing = await global((await serve((socket) => socket.close(4401))).url);
-    await closing.transport.start();
-    await closing.closed;
-    expect(closing.transport.closeError).toMatchObject({ code: "AUTH_REQUIRED" });
-
-    const chatty = await global(
-      (await serve((socket) => socket.on("message", () => socket.send("é".repeat(600))))).url,
-      1_000,
-    );
-    await chatty.transport.start();
-    await chatty.transport.send(PING);
-    await chatty.closed;
-    expect(chatty.transport.closeError).toMatchObject({ code: "MESSAGE_TOO_LARGE" });
-
-    const url = await listen(createTcpServer((socket) => socket.destroy()));
-    await expect((await global(url)).transport.start()).rejects.toMatchObject({
-      code: "UNREACHABLE",
-      outcome: "unsent",
-    });
-  });
-
-  it("refuses what a runtime without headers cannot do", async () => {
-    const config = configOf("ws://127.0.0.1:1", new SecretRecord({ Authorization: "x" }));
-    await expect(
-      createGlobalWebSocketTransport(config, { maxMessageBytes: MIB }, options),
-    ).rejects.toMatchObject({
-      code: "TRANSPORT_NOT_SUPPORTED",
-    });
   });
 });
 

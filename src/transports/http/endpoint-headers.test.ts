@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { SecretRecord } from "../../config/secret-record.js";
+import { redactHeaders, withUserHeaders } from "./endpoint-headers.js";
+
+describe("withUserHeaders", () => {
+  it("adds fields, but not over those of the transport or of an auth provider", async () => {
+    const own = { accept: "a", authorization: "Bearer provider", "mcp-session-id": "s" };
+    const given = { Authorization: "Bearer mine", Accept: "*/*", "Mcp-Session-Id": "x", "X-Key": "k" };
+    expect(await withUserHeaders(own, new SecretRecord(given))).toEqual({ ...own, "x-key": "k" });
+    expect(await withUserHeaders({}, new SecretRecord(given))).toEqual({
+      authorization: "Bearer mine",
+      "x-key": "k",
+    });
+  });
+
+  it("asks a function every time", async () => {
+    let turn = 0;
+    const source = async () => ({ "x-turn": String(++turn) });
+    expect(await withUserHeaders({}, source)).toEqual({ "x-turn": "1" });
+    expect(await withUserHeaders({}, source)).toEqual({ "x-turn": "2" });
+  });
+
+  it.each([
+    [{ "x-a": "secret\r\nx-b: 1" }],
+    [{ "x-a": "secret\n" }],
+    [{ "x-a": "secret\u0000" }],
+    [{ "x-a": "secret\u20ac" }],
+    [{ "x a": "secret" }],
+    [{ "x\r\n": "secret" }],
+    [{ "": "secret" }],
+  ])("refuses %j without showing the value", async (given) => {
+    const error = await withUserHeaders({}, new SecretRecord(given)).catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: "INVALID_CONFIG", outcome: "unsent" });
+    expect(error.message).not.toContain("secret");
+  });
+
+  it("wraps what a function of the user's throws", async () => {
+    const cause = new Error("vault is down");
+    const failing = () => Promise.reject(cause);
+    await expect(withUserHeaders({}, failing)).rejects.toMatchObject({
+      code: "INVALID_CONFIG",
+      cause,
+      retryable: true,
+    });
+  });
+});
+
+it("redacts values and the token within an authorization", () => {
+  const redact = redactHeaders({
+    authorization: "Bearer abcdef",
+    "x-key": "k-123456",
+    accept: "application/json",
+  });
+  expect(redact("got abcdef and k-123456, want application/json")).toBe(
+    "got [redacted: authorization token] and [redacted: x-key], want application/json",
+  );
+});

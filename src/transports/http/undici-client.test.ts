@@ -1,0 +1,106 @@
+import { getEventListeners, once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createHttpClient } from "./undici-client.js";
+import { createFetchClient } from "./web-client.js";
+import type { WireClient } from "./wire.js";
+
+let server: Server;
+let url: string;
+beforeEach(async () => {
+  server = createServer((request, response) => {
+    request.resume();
+    if (request.url === "/silent") return;
+    if (request.url === "/endless") return void response.writeHead(200).write("x");
+    response.writeHead(request.url === "/created" ? 201 : 200, { "set-cookie": ["a=1", "b=2"], "x-a": "1" });
+    response.end(
+      request.url === "/large" ? "x".repeat(1_000_000) : `${request.method} ${request.headers["x-b"]}`,
+    );
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  server.close();
+  await once(server, "close");
+});
+
+describe.each<[string, () => WireClient]>([
+  ["undici", () => createHttpClient()],
+  ["fetch", () => createFetchClient()],
+])("%s", (name, create) => {
+  let client: WireClient;
+  beforeEach(() => {
+    client = create();
+  });
+  afterEach(() => client.close());
+
+  it("has the shape of fetch", async () => {
+    const response = await client.fetch(`${url}/created`, {
+      method: "PUT",
+      headers: { "X-B": "2" },
+      body: "body",
+    });
+    expect(response).toBeInstanceOf(Response);
+    expect(response.status).toBe(201);
+    expect(response.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+    expect(await response.text()).toBe("PUT 2");
+    expect(await (await client.fetch(`${url}/large`)).text()).toHaveLength(1_000_000);
+    expect(await (await client.fetch(new Request(`${url}/`, { method: "POST", body: "x" }))).text()).toBe(
+      "POST undefined",
+    );
+  });
+
+  it("passes the reason of an abort through", async () => {
+    const reason = { mine: true };
+    const controller = new AbortController();
+    const pending = client.fetch(`${url}/silent`, { signal: controller.signal });
+    setImmediate(() => controller.abort(reason));
+    await expect(pending).rejects.toBe(reason);
+    await expect(client.fetch(url, { signal: controller.signal })).rejects.toBe(reason);
+  });
+
+  it("says that nothing was sent where nothing listens", async () => {
+    await expect(client.fetch("http://127.0.0.1:1/x?secret=1")).rejects.toMatchObject({
+      code: "UNREACHABLE",
+      outcome: "unsent",
+      retryable: true,
+    });
+  });
+
+  it("ends a body whose reader goes away", async () => {
+    const response = await client.fetch(`${url}/endless`);
+    const closed = new Promise((resolve) => server.once("request", (r) => r.once("close", resolve)));
+    const second = await client.fetch(`${url}/endless`);
+    await second.body?.cancel();
+    await closed;
+    await response.body?.cancel();
+  });
+
+  it.runIf(name === "undici")("leaves no listener on a signal shared by 2,000 requests", async () => {
+    const { signal } = new AbortController();
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => warnings.push(warning);
+    process.on("warning", onWarning);
+    for (let round = 0; round < 250; round++) {
+      await Promise.all(Array.from({ length: 8 }, async () => (await client.fetch(url, { signal })).text()));
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("warning", onWarning);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+    expect(warnings).toEqual([]);
+  });
+
+  it.runIf(name === "undici")("ends everything on close(), and stays closed", async () => {
+    const pending = client.fetch(`${url}/silent`);
+    const failed = expect(pending).rejects.toMatchObject({ code: "CLOSED", outcome: "unknown" });
+    await once(server, "request");
+    await Promise.all([client.close(), client.close()]);
+    await failed;
+    await expect(client.fetch(url)).rejects.toMatchObject({ code: "CLOSED", outcome: "unsent" });
+    const connections = await new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
+    expect(connections).toBe(0);
+  });
+});

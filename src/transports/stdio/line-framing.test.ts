@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { LineFraming, OVERSIZE_SAMPLE_BYTES, type OversizeLine } from "./line-framing.js";
+
+function collect(maxBytes = 1_000_000) {
+  const lines: string[] = [];
+  const oversize: OversizeLine[] = [];
+  const framing = new LineFraming({
+    maxBytes,
+    onLine: (buffer, start, end) => lines.push(buffer.toString("utf8", start, end)),
+    onOversize: (line) => oversize.push(line),
+  });
+  return { framing, lines, oversize };
+}
+
+describe("LineFraming", () => {
+  it("finds the same lines however the bytes are cut", () => {
+    const text = "one\n\ntwö 🙂\nthree\n";
+    const bytes = Buffer.from(text);
+    for (let size = 1; size <= bytes.length; size += 1) {
+      const { framing, lines } = collect();
+      for (let at = 0; at < bytes.length; at += size) framing.push(bytes.subarray(at, at + size));
+      expect(lines).toEqual(["one", "", "twö 🙂", "three"]);
+    }
+  });
+
+  it("takes what follows the last newline as a line when the stream ends, once", () => {
+    const { framing, lines } = collect();
+    framing.push(Buffer.from("one\ntwo"));
+    framing.end();
+    framing.end();
+    expect(lines).toEqual(["one", "two"]);
+  });
+
+  it("looks at each byte once and copies it a bounded number of times", () => {
+    const scanned = (bytes: number) => {
+      const { framing, lines } = collect(8 * 1_024 * 1_024);
+      let searched = 0;
+      let copied = 0;
+      for (let left = bytes; left > 0; left -= 4_096) {
+        const chunk = Buffer.alloc(4_096, "x");
+        const indexOf = (value: number, from: number) => Buffer.prototype.indexOf.call(chunk, value, from);
+        chunk.indexOf = ((value: number, from: number = 0) => {
+          searched += chunk.length - from;
+          return indexOf(value, from);
+        }) as Buffer["indexOf"];
+        chunk.copy = ((...args: Parameters<Buffer["copy"]>) => {
+          copied += chunk.length;
+          return Buffer.prototype.copy.apply(chunk, args);
+        }) as Buffer["copy"];
+        framing.push(chunk);
+      }
+      // Grown by doubling: all copies together are less than twice the final capacity.
+      expect(framing.bufferedBytes).toBeLessThanOrEqual(2 * bytes);
+      framing.push(Buffer.from("\n"));
+      expect(lines[0]).toHaveLength(bytes);
+      return { searched, copied };
+    };
+    expect(scanned(1_048_576)).toEqual({ searched: 1_048_576, copied: 1_048_576 });
+    expect(scanned(4_194_304)).toEqual({ searched: 4_194_304, copied: 4_194_304 });
+  });
+
+  it("throws an over-size line away, keeps its two ends, and goes on with the next", () => {
+    const { framing, lines, oversize } = collect(100_000);
+    framing.push(Buffer.from(`before\n{"head":1,`));
+    for (let count = 0; count < 1_000; count += 1) {
+      framing.push(Buffer.alloc(1_000, "x"));
+      expect(framing.bufferedBytes).toBeLessThanOrEqual(100_000);
+    }
+    framing.push(Buffer.from(`,"tail":1}\nafter\n`));
+    expect(lines).toEqual(["before", "after"]);
+    expect(oversize).toHaveLength(1);
+    expect(oversize[0]?.bytes).toBe(10 + 1_000_000 + 10);
+    expect(oversize[0]?.head.toString()).toMatch(/^\{"head":1,x+$/);
+    expect(oversize[0]?.tail.toString()).toMatch(/^x+,"tail":1\}$/);
+    expect(oversize[0]?.head).toHaveLength(OVERSIZE_SAMPLE_BYTES);
+    expect(oversize[0]?.tail).toHaveLength(OVERSIZE_SAMPLE_BYTES);
+  });
+
+  it("counts a line of exactly the cap as legal, one byte more not, also within one chunk", () => {
+    const { framing, lines, oversize } = collect(10);
+    framing.push(Buffer.from(`${"a".repeat(10)}\n${"b".repeat(11)}\nc\n`));
+    expect(lines).toEqual(["aaaaaaaaaa", "c"]);
+    expect(oversize.map(({ bytes, head }) => [bytes, head.toString()])).toEqual([[11, "bbbbbbbbbbb"]]);
+  });
+
+  it("gives the memory of a long line back", () => {
+    const { framing } = collect(10_000_000);
+    framing.push(Buffer.alloc(5_000_000, "x"));
+    expect(framing.bufferedBytes).toBeGreaterThanOrEqual(5_000_000);
+    framing.push(Buffer.from("\n"));
+    expect(framing.bufferedBytes).toBe(0);
+  });
+});

@@ -1,0 +1,52 @@
+/** The contract over Streamable HTTP and over legacy HTTP+SSE. */
+import { SecretRecord } from "../../src/config/secret-record.js";
+import type { HttpConfig, SseConfig } from "../../src/config/server-config.js";
+import { createHttpTransport } from "../../src/transports/http/http-transport.js";
+import { createSseTransport } from "../../src/transports/http/sse-transport.js";
+import { createHttpClient } from "../../src/transports/http/undici-client.js";
+import type { ServerTransport, TransportContext } from "../../src/transports/server-transport.js";
+import { startPeer } from "./contract-peer.js";
+import { type ContractSubject, describeTransport } from "./transport-contract.js";
+
+type Create = (port: number, context: TransportContext) => Promise<ServerTransport>;
+
+const common = {
+  name: "contract",
+  headers: new SecretRecord(),
+  authProvider: undefined,
+  reconnect: { enabled: true, maxAttempts: undefined, delayMs: undefined },
+};
+
+async function make(
+  fixtureName: string,
+  limits: { maxMessageBytes: number },
+  create: Create,
+): Promise<ContractSubject> {
+  const peer = await startPeer(fixtureName);
+  const http = createHttpClient();
+  return {
+    transport: await create(peer.port, { ...limits, http }),
+    vanish: peer.kill,
+    cleanup: async () => {
+      await http.close();
+      await peer.stop();
+    },
+  };
+}
+
+describeTransport(
+  "http",
+  (limits) =>
+    make("sdk-http", limits, (port, context) => {
+      const config = { ...common, kind: "http", url: `http://127.0.0.1:${port}/mcp`, sseFallback: false };
+      return createHttpTransport(config as HttpConfig, context);
+    }),
+  { connectionless: true },
+);
+
+describeTransport("sse", (limits) =>
+  make("sdk-sse", limits, (port, context) => {
+    const config = { ...common, kind: "sse", url: `http://127.0.0.1:${port}/sse` };
+    return createSseTransport(config as SseConfig, context);
+  }),
+);

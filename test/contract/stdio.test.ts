@@ -1,0 +1,47 @@
+/** The contract over the pipes of a child process, and of a container engine's command line. */
+import { SecretRecord } from "../../src/config/secret-record.js";
+import type { DockerConfig, StdioConfig } from "../../src/config/server-config.js";
+import { createDockerTransport } from "../../src/transports/docker/docker-transport.js";
+import type { ServerTransport } from "../../src/transports/server-transport.js";
+import { createStdioTransport } from "../../src/transports/stdio/stdio-transport.js";
+import { fixture } from "./contract-peer.js";
+import { type ContractSubject, describeTransport } from "./transport-contract.js";
+
+/** The transport starts its other side itself. */
+function subjectOf(transport: ServerTransport): ContractSubject {
+  return {
+    transport,
+    vanish: () => void process.kill(transport.pid as number, "SIGKILL"),
+    cleanup: async () => {},
+  };
+}
+
+describeTransport("stdio", async (limits) => {
+  const config: Partial<StdioConfig> = {
+    kind: "stdio",
+    name: "contract",
+    command: process.execPath,
+    args: [fixture("sdk-stdio")],
+    env: new SecretRecord(),
+    inheritEnv: false,
+    cwd: undefined,
+    encoding: "utf8",
+    stderr: "pipe",
+  };
+  return subjectOf(createStdioTransport(config as StdioConfig, limits));
+});
+
+describeTransport("docker", async (limits) => {
+  const config: Partial<DockerConfig> = {
+    kind: "docker",
+    name: "contract",
+    image: "mcp/contract",
+    engine: fixture("sdk-docker-engine"),
+    dockerHost: undefined,
+    args: [],
+    env: new SecretRecord(),
+    mounts: [],
+    runArgs: [],
+  };
+  return subjectOf(createDockerTransport(config as DockerConfig, limits));
+});

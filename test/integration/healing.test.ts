@@ -1,0 +1,181 @@
+/** A server that dies, restarts or forgets: the next call with the same handle works, and no call runs twice. */
+import { createToolport, type ToolportError } from "toolport";
+import { createTestServer } from "toolport/testing";
+import { describe, expect, test } from "vitest";
+import { waitFor } from "../support/leaks.js";
+import { startSseServer, startWebSocketServer } from "../support/lean-servers.js";
+import { waitForExit } from "../support/processes.js";
+
+const LEAN = "test/fixtures/servers/stdio-lean.mjs";
+const stdio = { command: process.execPath, args: [LEAN] };
+
+const failure = (promise: Promise<unknown>): Promise<ToolportError> =>
+  promise.then(
+    () => Promise.reject(new Error("It should have failed")),
+    (error: ToolportError) => error,
+  );
+
+describe("a stdio server killed with -9", () => {
+  test("between two calls: the second call works, with another process", async () => {
+    await using toolport = createToolport({ mcpServers: { stdio } });
+    const first = Number((await toolport.callTool("stdio__pid")).text);
+    process.kill(first, "SIGKILL");
+    await waitForExit(first);
+    const second = Number((await toolport.callTool("stdio__pid")).text);
+    expect(second).not.toBe(first);
+  });
+
+  test("during a call: that call fails at once, typed, and is not repeated", async () => {
+    await using toolport = createToolport({ mcpServers: { stdio } });
+    const pid = Number((await toolport.callTool("stdio__pid")).text);
+    const starts: string[] = [];
+    toolport.on("state", ({ to }) => starts.push(to));
+    const call = failure(toolport.callTool("stdio__slow", { ms: 60_000 }));
+    const killedAt = performance.now();
+    process.kill(pid, "SIGKILL");
+    const error = await call;
+    expect(performance.now() - killedAt).toBeLessThan(500);
+    expect(error).toMatchObject({
+      name: "ConnectionError",
+      code: "CLOSED",
+      server: "stdio",
+      signal: "SIGKILL",
+      outcome: "unknown",
+    });
+    expect((await toolport.callTool("stdio__echo", { text: "back" })).text).toBe("back");
+    expect(starts).toEqual(["reconnecting", "connecting", "connected", "discovering", "ready"]);
+  });
+
+  test("again and again: five starts in a minute, then it is given up with its last words", async () => {
+    const crashing = {
+      command: process.execPath,
+      args: [LEAN, "--stderr=out of luck"],
+      restart: { delayMs: 1 },
+    };
+    await using toolport = createToolport({ mcpServers: { crashing } });
+    await toolport.connect();
+    for (let crash = 0; crash < 5; crash += 1) await failure(toolport.callTool("crashing__crash"));
+    await waitFor(() => toolport.snapshot().servers["crashing"]!.state === "failed");
+    const error = await failure(toolport.callTool("crashing__echo", { text: "?" }));
+    expect(error).toMatchObject({ code: "RESTART_LIMIT", exitCode: 3 });
+    expect((error as { stderrTail?: string }).stderrTail).toContain("out of luck");
+    // Asking for it by name starts a new count.
+    expect(await toolport.connectServer("crashing")).toMatchObject({ state: "ready" });
+  });
+
+  test("restart: { enabled: false } leaves it down", async () => {
+    await using toolport = createToolport({
+      mcpServers: { stdio: { ...stdio, restart: { enabled: false } } },
+    });
+    await failure(toolport.callTool("stdio__crash"));
+    expect(await failure(toolport.callTool("stdio__pid"))).toMatchObject({ code: "CLOSED", exitCode: 3 });
+  });
+
+  test("a call that may run twice is repeated", async () => {
+    await using toolport = createToolport({ mcpServers: { stdio } });
+    const pid = Number((await toolport.callTool("stdio__pid")).text);
+    const call = toolport.callTool("stdio__slow", { ms: 300 }, { idempotent: true });
+    process.kill(pid, "SIGKILL");
+    expect((await call).text).toBe("done");
+  });
+});
+
+describe("an HTTP server", () => {
+  const tools = { hello: { handler: () => "hello" } };
+
+  test("that forgets its sessions is greeted anew, once for all waiting calls", async () => {
+    await using server = createTestServer({ era: "legacy", tools });
+    const http = await server.http();
+    await using toolport = createToolport({ mcpServers: { web: { url: http.url } } });
+    await toolport.callTool("web__hello");
+    const moves: string[] = [];
+    toolport.on("state", ({ to }) => moves.push(to));
+    http.forgetSessions();
+    const results = await Promise.all(Array.from({ length: 20 }, () => toolport.callTool("web__hello")));
+    expect(results.map(({ text }) => text)).toEqual(Array(20).fill("hello"));
+    expect(moves.filter((state) => state === "connecting")).toHaveLength(1);
+    expect(server.calls.filter(({ name }) => name === "hello")).toHaveLength(21);
+  });
+
+  test.each(["legacy", "modern"] as const)("that restarts (%s) answers the next call", async (era) => {
+    const first = createTestServer({ era, tools });
+    const { url, close } = await first.http();
+    const port = Number(new URL(url).port);
+    await using toolport = createToolport({ mcpServers: { web: { url } } });
+    await toolport.callTool("web__hello");
+    await close();
+    await first.close();
+    const call = toolport.callTool("web__hello");
+    await using second = createTestServer({ era, tools });
+    await second.http({ port });
+    expect((await call).text).toBe("hello");
+    expect((await toolport.callTool("web__hello")).text).toBe("hello");
+  });
+
+  test("that stays away: a call waits no longer than its own limit", async () => {
+    const server = createTestServer({ tools });
+    const { url } = await server.http();
+    await using toolport = createToolport({ mcpServers: { web: { url } } });
+    await toolport.connect();
+    await server.close();
+    const error = await failure(toolport.callTool("web__hello", {}, { timeoutMs: 300 }));
+    expect(error).toMatchObject({ code: "TIMEOUT", phase: "connect", outcome: "unsent" });
+    expect(error.cause).toMatchObject({ code: "UNREACHABLE", errno: "ECONNREFUSED" });
+  });
+});
+
+describe.each([
+  { transport: "sse" as const, start: startSseServer },
+  { transport: "websocket" as const, start: startWebSocketServer },
+])("$transport", ({ transport, start }) => {
+  test("a dropped connection is back for the next call", async () => {
+    await using server = await start();
+    await using toolport = createToolport({ mcpServers: { it: { transport, url: server.url } as never } });
+    await toolport.connect();
+    const call = failure(toolport.callTool("it__slow", { ms: 60_000 }));
+    // The request must be on its way before the line is cut.
+    await toolport.ping("it");
+    server.drop();
+    expect(await call).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+    expect((await toolport.callTool("it__echo", { text: "back" })).text).toBe("back");
+  });
+
+  test("a server that restarts answers the next call", async () => {
+    const first = await start();
+    await using toolport = createToolport({ mcpServers: { it: { transport, url: first.url } as never } });
+    await toolport.connect();
+    const lost = new Promise((resolve) => toolport.on("state", resolve));
+    await first.close();
+    await lost;
+    await using _second = await start({ port: first.port });
+    expect((await toolport.callTool("it__echo", { text: "back" })).text).toBe("back");
+  });
+});
+
+test("disconnect() leaves a server down until it is asked for", async () => {
+  await using toolport = createToolport({ mcpServers: { stdio } });
+  await toolport.connect();
+  await toolport.disconnect("stdio");
+  expect(await failure(toolport.callTool("stdio__pid"))).toMatchObject({ code: "CLOSED", outcome: "unsent" });
+  expect(await toolport.connectServer("stdio")).toMatchObject({ state: "ready", toolCount: 7 });
+  expect((await toolport.callTool("stdio__echo", { text: "up" })).text).toBe("up");
+});
+
+test("an idle connection is closed and reopens by itself", async () => {
+  await using toolport = createToolport({ mcpServers: { stdio }, idleTimeoutMs: 200 });
+  const pid = Number((await toolport.callTool("stdio__pid")).text);
+  await waitFor(() => toolport.snapshot().servers["stdio"]!.state === "closed");
+  await waitForExit(pid);
+  expect(Number((await toolport.callTool("stdio__pid")).text)).not.toBe(pid);
+});
+
+test("a health check brings back a server that stopped answering", async () => {
+  await using toolport = createToolport({ mcpServers: { stdio }, healthCheck: { intervalMs: 50 } });
+  const pid = Number((await toolport.callTool("stdio__pid")).text);
+  const states: string[] = [];
+  toolport.on("state", ({ to }) => states.push(to));
+  process.kill(pid, "SIGKILL");
+  await waitForExit(pid);
+  await waitFor(() => states.at(-1) === "ready");
+  expect(Number((await toolport.callTool("stdio__pid")).text)).not.toBe(pid);
+});
