@@ -1,11 +1,13 @@
-/** A real MCP server for tests, written as a few plain objects and served over memory, HTTP or stdio. */
+/** A real MCP server for tests, written as a few plain objects and served over every transport. */
 import type { Server, ServerNotifier } from "@modelcontextprotocol/server";
-import type { CustomServerEntry } from "../config/server-entry.js";
+import type { CustomServerEntry, HttpServerEntry, WebSocketServerEntry } from "../config/server-entry.js";
 import type { Connected, SharedState } from "./build-server.js";
 import { loadServerSdk } from "./load-server-sdk.js";
 import { serveHttp, type TestHttpOptions, type TestHttpServer } from "./serve-http.js";
 import { memoryEntry, type Opened, serveConnection } from "./serve-memory.js";
+import { serveSse, type TestPortOptions, type TestStreamServer } from "./serve-sse.js";
 import { serveStdioBridge, type TestStdioServer } from "./serve-stdio.js";
+import { serveWebSocket } from "./serve-web-socket.js";
 import type { RecordedCall, TestServerDefinition } from "./test-server-definition.js";
 
 /** A server made of plain objects. It can be served in several ways at once. */
@@ -16,6 +18,10 @@ export interface TestServer extends AsyncDisposable {
   memory(): CustomServerEntry;
   /** Listens on 127.0.0.1. */
   http(options?: TestHttpOptions): Promise<TestHttpServer>;
+  /** Listens on 127.0.0.1 for clients of the legacy HTTP+SSE transport. */
+  sse(options?: TestPortOptions): Promise<TestStreamServer<HttpServerEntry>>;
+  /** Listens on 127.0.0.1 for WebSockets. */
+  webSocket(options?: TestPortOptions): Promise<TestStreamServer<WebSocketServerEntry>>;
   /** A command for a real child process whose requests are answered here, so that handlers may use what the test holds. */
   stdio(): Promise<TestStdioServer>;
   /** Serves on the stdin and stdout of this process, for scripts that are spawned themselves. */
@@ -73,6 +79,8 @@ export function createTestServer(definition: TestServerDefinition): TestServer {
     calls: state.calls,
     memory: () => memoryEntry(state, { era, opened }),
     http: (options = {}) => keep(serveHttp(state, { ...options, era: options.era ?? era, notifiers })),
+    sse: (options) => keep(serveSse(state, { ...options, opened })),
+    webSocket: (options) => keep(serveWebSocket(state, { ...options, era, opened })),
     stdio: () => keep(serveStdioBridge(state, { era, opened })),
     async serveStdio() {
       const sdk = await loadServerSdk();

@@ -1,6 +1,7 @@
 /** The door `toolport/testing`: real MCP servers for the tests of users. */
 export { createTestServer, type TestServer } from "./create-test-server.js";
 export type { TestHttpOptions, TestHttpServer } from "./serve-http.js";
+export type { TestPortOptions, TestStreamServer } from "./serve-sse.js";
 export type { TestStdioServer } from "./serve-stdio.js";
 export type {
   RecordedCall,

@@ -1,10 +1,10 @@
 /** Serves a test server over HTTP on this machine, both protocol eras on one port. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { McpHttpHandler, ServerNotifier } from "@modelcontextprotocol/server";
 import type { HttpServerEntry } from "../config/server-entry.js";
 import { buildServer, type SharedState } from "./build-server.js";
 import { createLegacySessions, type LegacySessions } from "./legacy-sessions.js";
+import { listenOnLoopback } from "./listen-on-loopback.js";
 import { loadServerSdk, type ServerSdk } from "./load-server-sdk.js";
 import type { Opened } from "./serve-memory.js";
 import type { TestServerEra } from "./test-server-definition.js";
@@ -73,14 +73,10 @@ export async function serveHttp(
     connectionCount++;
     socket.once("close", () => connectionCount--);
   });
-  await new Promise<void>((resolve, reject) => {
-    listener.once("error", reject);
-    listener.listen(port, "127.0.0.1", resolve);
-  });
+  const listening = await listenOnLoopback(listener, port);
   notifiers.add(modern.notify);
 
-  let closing: Promise<void> | undefined;
-  const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}${path}`;
+  const url = `http://${listening.address}${path}`;
   return {
     url,
     entry: { url },
@@ -94,16 +90,11 @@ export async function serveHttp(
       return requestCount;
     },
     forgetSessions: () => sessions.forget(),
-    dropConnections: () => listener.closeAllConnections(),
-    close() {
-      closing ??= (async () => {
-        notifiers.delete(modern.notify);
-        const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
-        await Promise.all([sessions.forget(), modern.close()]);
-        listener.closeAllConnections();
-        await closed;
-      })();
-      return closing;
+    dropConnections: listening.dropConnections,
+    async close() {
+      notifiers.delete(modern.notify);
+      await Promise.all([sessions.forget(), modern.close()]);
+      await listening.close();
     },
   };
 }

@@ -3,7 +3,6 @@ import { createToolport, type ToolportError } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, test } from "vitest";
 import { waitFor } from "../support/leaks.js";
-import { startSseServer, startWebSocketServer } from "../support/lean-servers.js";
 import { waitForExit } from "../support/processes.js";
 
 const LEAN = "test/fixtures/servers/stdio-lean.mjs";
@@ -90,7 +89,7 @@ describe("an HTTP server", () => {
     await toolport.callTool("web__hello");
     const moves: string[] = [];
     toolport.on("state", ({ to }) => moves.push(to));
-    http.forgetSessions();
+    await http.forgetSessions();
     const results = await Promise.all(Array.from({ length: 20 }, () => toolport.callTool("web__hello")));
     expect(results.map(({ text }) => text)).toEqual(Array(20).fill("hello"));
     expect(moves.filter((state) => state === "connecting")).toHaveLength(1);
@@ -124,30 +123,35 @@ describe("an HTTP server", () => {
   });
 });
 
-describe.each([
-  { transport: "sse" as const, start: startSseServer },
-  { transport: "websocket" as const, start: startWebSocketServer },
-])("$transport", ({ transport, start }) => {
+describe.each(["sse", "webSocket"] as const)("%s", (kind) => {
+  const tools = {
+    echo: { handler: ({ text }: { text?: unknown }) => String(text) },
+    hang: { handler: () => new Promise<string>(() => {}) },
+  };
+
   test("a dropped connection is back for the next call", async () => {
-    await using server = await start();
-    await using toolport = createToolport({ mcpServers: { it: { transport, url: server.url } as never } });
+    await using server = createTestServer({ tools });
+    const listening = await server[kind]();
+    await using toolport = createToolport({ mcpServers: { it: listening.entry } });
     await toolport.connect();
-    const call = failure(toolport.callTool("it__slow", { ms: 60_000 }));
+    const call = failure(toolport.callTool("it__hang"));
     // The request must be on its way before the line is cut.
-    await toolport.ping("it");
-    server.drop();
+    await waitFor(() => server.calls.length === 1);
+    listening.dropConnections();
     expect(await call).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
     expect((await toolport.callTool("it__echo", { text: "back" })).text).toBe("back");
+    expect(server.calls.filter(({ name }) => name === "hang")).toHaveLength(1);
   });
 
   test("a server that restarts answers the next call", async () => {
-    const first = await start();
-    await using toolport = createToolport({ mcpServers: { it: { transport, url: first.url } as never } });
+    await using server = createTestServer({ tools });
+    const first = await server[kind]();
+    await using toolport = createToolport({ mcpServers: { it: first.entry } });
     await toolport.connect();
     const lost = new Promise((resolve) => toolport.on("state", resolve));
     await first.close();
     await lost;
-    await using _second = await start({ port: first.port });
+    await server[kind]({ port: Number(new URL(first.url).port) });
     expect((await toolport.callTool("it__echo", { text: "back" })).text).toBe("back");
   });
 });

@@ -2,6 +2,7 @@
 import type { LookupFunction } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SecretRecord } from "../../src/config/secret-record.js";
+import { ConnectionError } from "../../src/errors/connection-error.js";
 import { createGuardedFetch } from "../../src/transports/http/guarded-fetch.js";
 import { createHttpClient } from "../../src/transports/http/undici-client.js";
 import { createFetchClient } from "../../src/transports/http/web-client.js";
@@ -124,18 +125,22 @@ describe("the guarded fetch", () => {
     },
   );
 
-  it("resolves a name once for each request: what was checked is what is used", async () => {
+  it("uses the address that was checked, and checks anew for the next request", async () => {
+    const home = await start((_request, response) => response.end("home"));
     let turn = 0;
     const lookup = ((_hostname, _options, callback) => {
-      turn++;
-      // First a public address (unreachable from here, so refused or timed out), then the canary's.
-      callback(null, [{ address: turn === 1 ? "192.0.0.8" : "127.0.0.2", family: 4 }]);
+      callback(null, [{ address: ++turn === 1 ? "127.0.0.1" : "127.0.0.2", family: 4 }]);
     }) as LookupFunction;
-    const http = setup.keep(createHttpClient({ lookup, connectTimeoutMs: 200 }));
-    const guarded = createGuardedFetch(http, { serverUrl: "https://mcp.example.com/mcp", timeoutMs: 500 });
-    await expect(guarded(`https://auth.example.com:${canary.port}/`)).rejects.toThrow();
-    await expect(guarded(`https://auth.example.com:${canary.port}/`)).rejects.toMatchObject(refused);
+    const http = setup.keep(createHttpClient({ lookup }));
+    const refusal = new ConnectionError({ code: "ADDRESS_REFUSED", what: "no", outcome: "unsent" });
+    const checkAddress = (address: string) => (address === "127.0.0.1" ? undefined : refusal);
+    const url = new URL(`http://rebind.example:${home.port}/`);
+    const answer = await http.open({ url, method: "GET", headers: {}, checkAddress });
+    expect(answer.status).toBe(200);
+    answer.body.cancel();
+    await expect(http.open({ url, method: "GET", headers: {}, checkAddress })).rejects.toBe(refusal);
     expect(turn).toBe(2);
+    expect(home.seen).toHaveLength(1);
   });
 
   it("does not follow redirects", async () => {

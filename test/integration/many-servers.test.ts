@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { ConnectionError, createToolport, isUnauthorized, type ServerEntry, ToolportError } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { expect, test } from "vitest";
-import { startSseServer, startWebSocketServer } from "../support/lean-servers.js";
 
 const LEAN = "test/fixtures/servers/stdio-lean.mjs";
 const echo = { echo: { handler: ({ text }: { text?: unknown }) => String(text) } };
@@ -13,16 +12,15 @@ const echo = { echo: { handler: ({ text }: { text?: unknown }) => String(text) }
 async function withServers(run: (servers: Record<string, ServerEntry>) => Promise<void>): Promise<void> {
   await using legacy = createTestServer({ era: "legacy", tools: echo });
   await using modern = createTestServer({ era: "modern", tools: echo });
-  await using sse = await startSseServer();
-  await using socket = await startWebSocketServer();
+  await using both = createTestServer({ tools: echo });
   const folder = await mkdtemp(join(tmpdir(), "toolport-docker-"));
   try {
     await run({
       stdio: { command: process.execPath, args: [LEAN] },
       legacy: { url: (await legacy.http()).url },
       modern: { url: (await modern.http()).url },
-      sse: { transport: "sse", url: sse.url },
-      socket: { transport: "websocket", url: socket.url },
+      sse: (await both.sse()).entry,
+      socket: (await both.webSocket()).entry,
       docker: {
         image: "mcp/lean",
         engine: "test/fixtures/bin/docker-stand-in.mjs",

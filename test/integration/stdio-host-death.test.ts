@@ -1,5 +1,5 @@
 /** Whatever ends the host, no server outlives it: not after kill -9 either. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -83,7 +83,6 @@ describe.skipIf(process.platform === "win32")("the end of the host", () => {
   it("kill -9 after the guardian was killed: another one had taken over", async () => {
     const { child, report, exited } = await startHost("wait", [stubborn()]);
     process.kill(report.guardian, "SIGKILL");
-    const { execFileSync } = await import("node:child_process");
     const isGuardedAgain = () =>
       execFileSync("ps", ["-A", "-o", "ppid=,args="], { encoding: "utf8" })
         .split("\n")
@@ -98,18 +97,46 @@ describe.skipIf(process.platform === "win32")("the end of the host", () => {
     ["SIGTERM", "wait", { code: null, signal: "SIGTERM" }],
     ["SIGINT", "wait", { code: null, signal: "SIGINT" }],
     ["SIGTERM", "handle", { code: 4, signal: null }],
-    [undefined, "exit", { code: 5, signal: null }],
-    [undefined, "throw", { code: 1, signal: null }],
+    ["nothing", "exit", { code: 5, signal: null }],
+    ["nothing", "throw", { code: 1, signal: null }],
   ] as const)(
     "%s in a host that does %s: the exit is what it would have been",
     async (signal, way, expected) => {
       const { child, report, exited } = await startHost(way, [stubborn()]);
-      if (signal !== undefined) child.kill(signal);
+      if (signal !== "nothing") child.kill(signal);
       expect(await exited).toEqual(expected);
       expect(report.newListeners).toBe(0);
       await expectAllGone(report, 1);
     },
   );
+
+  it("kill -9 where there is no shell: a guardian in JavaScript does the same", async () => {
+    const script = `
+      const { Guardian } = await import(process.argv[1]);
+      const { spawn } = await import("node:child_process");
+      const [command, ...args] = process.argv.slice(2);
+      const guardian = new Guardian(null);
+      guardian.prepare();
+      const { pid } = spawn(command, args, { detached: true, stdio: ["ignore", "pipe", "ignore"] });
+      guardian.register(pid);
+      guardian.register(2 ** 22 + 1);
+      await guardian.unregister(2 ** 22 + 1);
+      console.log(JSON.stringify({ pids: [pid], guardian: guardian.pid }));`;
+    const args = [
+      "--input-type=module",
+      "-e",
+      script,
+      `${source.folder}/transports/stdio/guardian.js`,
+      ...stubborn(),
+    ];
+    host = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+    const line = await new Promise<string>((resolve) => host?.stdout?.once("data", resolve));
+    const report: Report = JSON.parse(String(line));
+    await until(() => scratch.pids().length === 2);
+    // The guardian has to be up before it can read that it is alone.
+    host.kill("SIGKILL");
+    await expectAllGone(report, 1);
+  });
 
   it("a host that closed its servers ends by itself, without a guardian", async () => {
     const { report, exited, lines } = await startHost("return", [[process.execPath, LEAN_SERVER]]);

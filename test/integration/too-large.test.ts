@@ -2,7 +2,6 @@
 import { type ConnectionError, createToolport, type ServerEntry } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, test } from "vitest";
-import { startSseServer, startWebSocketServer } from "../support/lean-servers.js";
 
 const MIB = 1024 * 1024;
 const TOO_LARGE = 64 * MIB;
@@ -28,12 +27,12 @@ const transports: Record<string, WithEntry> = {
   "legacy HTTP": overHttp("legacy"),
   "modern HTTP": overHttp("modern"),
   "HTTP+SSE": async (run) => {
-    await using server = await startSseServer();
-    await run({ transport: "sse", url: server.url });
+    await using server = createTestServer({ tools });
+    await run((await server.sse()).entry);
   },
   WebSocket: async (run) => {
-    await using server = await startWebSocketServer();
-    await run({ transport: "websocket", url: server.url });
+    await using server = createTestServer({ tools });
+    await run((await server.webSocket()).entry);
   },
   memory: async (run) => {
     await using server = createTestServer({ tools });

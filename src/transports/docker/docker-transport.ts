@@ -20,7 +20,7 @@ import {
 } from "./docker-command.js";
 
 /** All removals of one container together, so that a hung engine cannot hold up `close()` beyond 5 s. */
-const REMOVE_BUDGET_MS = 3_000;
+const REMOVE_BUDGET_MS = 2_500;
 const REMOVE_LEAST_MS = 300;
 
 /** A transport that runs `config.image` by `docker run -i --rm`, or by another engine with the same command line. */
@@ -58,7 +58,7 @@ function createRemoval(engineInput: () => EngineInput): () => Promise<void> {
   const run = async (): Promise<void> => {
     deadline ??= performance.now() + REMOVE_BUDGET_MS;
     const { command, args, env } = dockerRemoveCommand(engineInput());
-    const timeout = Math.max(REMOVE_LEAST_MS, deadline - performance.now());
+    const timeout = Math.max(REMOVE_LEAST_MS, Math.ceil(deadline - performance.now()));
     await new Promise<void>((resolve) => {
       // What the engine says is read and ignored: mostly that there is no such container, which is the aim.
       execFile(command, args, { env, timeout, killSignal: "SIGKILL", windowsHide: true }, () => resolve());

@@ -47,12 +47,16 @@ export class EventFrames {
     this.#options = options;
   }
 
+  get #stopped(): boolean {
+    return this.#mode === "stopped";
+  }
+
   push(chunk: Uint8Array): void {
-    if (this.#mode === "stopped") return;
+    if (this.#stopped) return;
     let start = 0;
     for (const end of this.#eventEnds(chunk)) {
       this.#piece(start === 0 && end === chunk.byteLength ? chunk : chunk.subarray(start, end), true);
-      if (this.#mode === "stopped") return;
+      if (this.#stopped) return;
       start = end;
     }
     if (start < chunk.byteLength) this.#piece(start === 0 ? chunk : chunk.subarray(start), false);

@@ -63,7 +63,12 @@ describe.each<[string, () => WireClient]>([
   });
 
   it("says that nothing was sent where nothing listens", async () => {
-    await expect(client.fetch("http://127.0.0.1:1/x?secret=1")).rejects.toMatchObject({
+    const gone = createServer().listen(0, "127.0.0.1");
+    await once(gone, "listening");
+    const { port } = gone.address() as AddressInfo;
+    gone.close();
+    await once(gone, "close");
+    await expect(client.fetch(`http://127.0.0.1:${port}/x?secret=1`)).rejects.toMatchObject({
       code: "UNREACHABLE",
       outcome: "unsent",
       retryable: true,
@@ -100,7 +105,8 @@ describe.each<[string, () => WireClient]>([
     await Promise.all([client.close(), client.close()]);
     await failed;
     await expect(client.fetch(url)).rejects.toMatchObject({ code: "CLOSED", outcome: "unsent" });
-    const connections = await new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
-    expect(connections).toBe(0);
+    const connections = () =>
+      new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)));
+    await expect.poll(connections).toBe(0);
   });
 });

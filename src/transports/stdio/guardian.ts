@@ -50,13 +50,13 @@ const FAREWELL_MS = 500;
 /** Starts the process with the first group and ends it with the last. */
 export class Guardian {
   readonly #groups = new Set<number>();
-  readonly #shell: string | undefined;
+  readonly #shell: string | null;
   #child: ChildProcess | undefined;
   #startedAt = 0;
   #restart: NodeJS.Timeout | undefined;
 
-  /** @param shell undefined: use the JavaScript runtime instead of a shell */
-  constructor(shell: string | undefined = existsSync(SHELL) ? SHELL : undefined) {
+  /** @param shell null: there is none, so use the JavaScript runtime instead */
+  constructor(shell: string | null = existsSync(SHELL) ? SHELL : null) {
     this.#shell = shell;
   }
 
@@ -137,9 +137,9 @@ export class Guardian {
 
   #spawn(): ChildProcess | undefined {
     const command = this.#shell ?? process.execPath;
-    const args = this.#shell === undefined ? ["-e", NODE_SCRIPT] : ["-c", SHELL_SCRIPT, "toolport-guardian"];
+    const args = this.#shell === null ? ["-e", NODE_SCRIPT] : ["-c", SHELL_SCRIPT, "toolport-guardian"];
     // Electron's binary is a JavaScript runtime only if told so.
-    const env = this.#shell === undefined ? { ELECTRON_RUN_AS_NODE: "1" } : {};
+    const env = this.#shell === null ? { ELECTRON_RUN_AS_NODE: "1" } : {};
     try {
       return spawn(command, args, { cwd: "/", env, detached: true, stdio: ["pipe", "ignore", "ignore"] });
     } catch {

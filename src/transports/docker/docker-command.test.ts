@@ -1,0 +1,111 @@
+import { describe, expect, it } from "vitest";
+import { SecretRecord } from "../../config/secret-record.js";
+import {
+  dockerRemoveCommand,
+  dockerRunCommand,
+  type EngineInput,
+  toContainerName,
+} from "./docker-command.js";
+
+const input = (
+  config: Partial<EngineInput["config"]> = {},
+  hostEnv: NodeJS.ProcessEnv = {},
+): EngineInput => ({
+  containerName: "toolport-time-1",
+  defaults: { PATH: "/bin", HOME: "/home/me" },
+  hostEnv,
+  config: {
+    name: "time",
+    image: "mcp/time",
+    dockerHost: undefined,
+    engine: "docker",
+    args: [],
+    env: new SecretRecord(),
+    mounts: [],
+    runArgs: [],
+    ...config,
+  },
+});
+
+describe("dockerRunCommand", () => {
+  it("runs attached, removed at its end, with an init and a name", () => {
+    expect(dockerRunCommand(input())).toEqual({
+      command: "docker",
+      args: ["run", "-i", "--rm", "--init", "--name", "toolport-time-1", "mcp/time"],
+      env: { PATH: "/bin", HOME: "/home/me" },
+    });
+  });
+
+  it("puts everything in its place", () => {
+    const { args } = dockerRunCommand(
+      input({
+        args: ["--local-timezone", "UTC"],
+        env: new SecretRecord({ A: "1", B: "2" }),
+        mounts: ["/data:/data:ro", "cache:/cache"],
+        runArgs: ["--network", "none"],
+      }),
+    );
+    const start = args.indexOf("toolport-time-1") + 1;
+    expect(args.slice(start).join(" ")).toBe(
+      "-e A -e B -v /data:/data:ro -v cache:/cache --network none mcp/time --local-timezone UTC",
+    );
+  });
+
+  it("passes values by the environment, never on the command line", () => {
+    const { args, env } = dockerRunCommand(
+      input({ env: new SecretRecord({ TOKEN: "s3cret", DOCKER_TOKEN: "t0p" }) }),
+    );
+    expect(args.join(" ")).not.toMatch(/s3cret|t0p/);
+    expect(env).toMatchObject({ TOKEN: "s3cret", DOCKER_TOKEN: "t0p" });
+  });
+
+  it("does not let the container's variables change the engine", () => {
+    const { args, env } = dockerRunCommand(
+      input({
+        env: new SecretRecord({ PATH: "/app", DOCKER_HOST: "tcp://inner" }),
+        dockerHost: "unix:///outer",
+      }),
+    );
+    expect(args).toContain("PATH=/app");
+    expect(args).toContain("DOCKER_HOST=tcp://inner");
+    expect(env).toMatchObject({ PATH: "/bin", DOCKER_HOST: "unix:///outer" });
+  });
+
+  it("gives the engine what it is configured by, and nothing else of the host", () => {
+    const hostEnv = { DOCKER_CONFIG: "/c", DOCKER_CONTEXT: "far", XDG_RUNTIME_DIR: "/run/me", API_KEY: "k" };
+    expect(dockerRunCommand(input({}, hostEnv)).env).toEqual({
+      PATH: "/bin",
+      HOME: "/home/me",
+      DOCKER_CONFIG: "/c",
+      DOCKER_CONTEXT: "far",
+      XDG_RUNTIME_DIR: "/run/me",
+    });
+    const { env } = dockerRunCommand(input({ dockerHost: "tcp://127.0.0.1:2375" }, hostEnv));
+    expect(env.DOCKER_HOST).toBe("tcp://127.0.0.1:2375");
+    expect(env).not.toHaveProperty("DOCKER_CONTEXT");
+  });
+
+  it.each(["podman", "/usr/bin/podman", "podman-remote"])("tells %s its address by an option", (engine) => {
+    const config = { engine, dockerHost: "unix:///run/podman.sock" };
+    const run = dockerRunCommand(input(config));
+    expect(run.args.slice(0, 3)).toEqual(["--url", "unix:///run/podman.sock", "run"]);
+    expect(run.env).not.toHaveProperty("DOCKER_HOST");
+    const remove = dockerRemoveCommand(input(config));
+    expect(remove.args).toEqual(["--url", "unix:///run/podman.sock", "rm", "-f", "toolport-time-1"]);
+  });
+
+  it.each(["", "--privileged"])("refuses the image %j", (image) => {
+    expect(() => dockerRunCommand(input({ image }))).toThrow(/image/);
+  });
+});
+
+describe("toContainerName", () => {
+  it.each([
+    ["time", "toolport-time-ab"],
+    ["my server/ü", "toolport-my-server--ab"],
+    ["x".repeat(100), `toolport-${"x".repeat(40)}-ab`],
+  ])("%s", (server, name) => {
+    expect(toContainerName(server, "ab")).toBe(name);
+    expect(name).toMatch(/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/);
+  });
+});

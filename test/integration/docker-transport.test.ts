@@ -1,0 +1,150 @@
+/** Servers in containers, with a stand-in for the engine's command line that records what it was asked. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { SecretRecord } from "../../src/config/secret-record.js";
+import type { DockerConfig } from "../../src/config/server-config.js";
+import { createDockerTransport } from "../../src/transports/docker/docker-transport.js";
+import { isAlive, ownChildren, pidFolder, StdioPeer, stdioConfig } from "../fixtures/stdio-peer.js";
+
+const STAND_IN = fileURLToPath(new URL("../fixtures/bin/docker-stand-in.mjs", import.meta.url));
+let scratch: ReturnType<typeof pidFolder>;
+let log: string;
+
+beforeEach(() => {
+  scratch = pidFolder();
+  log = join(scratch.folder, "log");
+  process.env.DOCKER_STAND_IN_LOG = log;
+});
+
+afterEach(() => {
+  delete process.env.DOCKER_STAND_IN_LOG;
+  delete process.env.DOCKER_STAND_IN_MODE;
+  scratch.remove();
+  expect(ownChildren()).toEqual([]);
+});
+
+function dockerConfig(overrides: Partial<DockerConfig> = {}): DockerConfig {
+  const { timeoutMs, protocol, enabled, logEvents, logRequests, logResponses, reconnect } = stdioConfig();
+  return {
+    kind: "docker",
+    name: "time",
+    image: "mcp/lean",
+    dockerHost: undefined,
+    engine: STAND_IN,
+    args: [],
+    env: new SecretRecord(),
+    mounts: [],
+    runArgs: [],
+    ...{ timeoutMs, protocol, enabled, logEvents, logRequests, logResponses, reconnect },
+    ...overrides,
+  };
+}
+
+async function start(overrides: Partial<DockerConfig> = {}): Promise<StdioPeer> {
+  const peer = new StdioPeer(createDockerTransport(dockerConfig(overrides), { maxMessageBytes: 1_000_000 }));
+  await peer.transport.start();
+  return peer;
+}
+
+function calls(): { argv: string[]; env: string[]; pid: number }[] {
+  if (!existsSync(log)) return [];
+  return readFileSync(log, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}
+
+const nameOf = (argv: string[] = []) => argv[argv.indexOf("--name") + 1];
+
+describe("a server in a container", () => {
+  it("is run, spoken to and removed by name", async () => {
+    const peer = await start({ env: new SecretRecord({ API_KEY: "s3cret-value" }), mounts: ["/a:/b:ro"] });
+    expect(peer.transport.kind).toBe("docker");
+    expect(await peer.call("env", { name: "API_KEY" })).toBe("s3cret-value");
+    await peer.transport.close();
+    expect(peer.closeCount).toBe(1);
+    const [run, remove] = calls();
+    expect(run?.argv.join(" ")).toMatch(
+      /^run -i --rm --init --name toolport-time-[0-9a-f]{12} -e API_KEY -v \/a:\/b:ro mcp\/lean$/,
+    );
+    expect(run?.env).toContain("API_KEY");
+    expect(readFileSync(log, "utf8")).not.toContain("s3cret-value");
+    expect(remove?.argv).toEqual(["rm", "-f", nameOf(run?.argv)]);
+  });
+
+  it("has a new name each time", async () => {
+    const peers = await Promise.all([start(), start()]);
+    await Promise.all(peers.map((peer) => peer.transport.close()));
+    const names = calls().flatMap(({ argv }) => (argv[0] === "run" ? [nameOf(argv)] : []));
+    expect(new Set(names).size).toBe(2);
+  });
+
+  it("works when the engine writes its progress to standard output", async () => {
+    process.env.DOCKER_STAND_IN_MODE = "progress";
+    const peer = await start();
+    expect(await peer.call("echo", { text: "hi" })).toBe("hi");
+    await peer.transport.close();
+  });
+
+  it("is ended by rm -f when it ignores everything else", async () => {
+    const peer = await start({ args: ["--ignore-eof", "--ignore-signals"] });
+    const container = Number(await peer.call("pid"));
+    const before = performance.now();
+    await peer.transport.close();
+    expect(performance.now() - before).toBeLessThan(5_000);
+    expect(isAlive(container)).toBe(false);
+    expect(calls().filter(({ argv }) => argv[0] === "rm").length).toBeGreaterThanOrEqual(1);
+  });
+
+  it("is removed when it ends by itself", async () => {
+    const peer = await start();
+    await peer.call("echo", { text: "hi" });
+    void peer.request("tools/call", { name: "crash", arguments: { code: 3 } });
+    await peer.closed;
+    expect(peer.transport.closeError).toMatchObject({ code: "CLOSED", exitCode: 3 });
+    expect(peer.transport.closeError?.message).toContain('The container of "mcp/lean" exited with code 3');
+    await peer.transport.close();
+    expect(calls().at(-1)?.argv[0]).toBe("rm");
+  });
+
+  it("exit code 125: says what the engine said and what to check", async () => {
+    process.env.DOCKER_STAND_IN_MODE = "exit125";
+    const peer = await start();
+    await peer.closed;
+    await peer.transport.close();
+    const error = peer.transport.closeError;
+    expect(error).toMatchObject({ code: "SPAWN_FAILED", exitCode: 125, server: "time" });
+    expect(error?.message).toContain('could not start a container of "mcp/lean" (exit code 125)');
+    expect(error?.message).toContain("pull access denied");
+    expect(error?.message).toContain("Check that the engine works");
+    expect(calls().map(({ argv }) => argv[0])).toEqual(["run", "rm"]);
+  });
+
+  it("a missing engine is named", async () => {
+    const transport = createDockerTransport(dockerConfig({ engine: "no-such-engine" }), {
+      maxMessageBytes: 1_000,
+    });
+    await expect(transport.start()).rejects.toMatchObject({
+      code: "SPAWN_FAILED",
+      errno: "ENOENT",
+      message: expect.stringContaining('The container engine "no-such-engine" was not found'),
+    });
+    await transport.close();
+  });
+
+  it("a hung engine does not hold up close() for more than 5 s, and is gone", async () => {
+    process.env.DOCKER_STAND_IN_MODE = "hang";
+    const peer = await start();
+    const before = performance.now();
+    await peer.transport.close();
+    expect(performance.now() - before).toBeLessThan(5_000);
+    expect(
+      calls()
+        .map(({ pid }) => pid)
+        .filter(isAlive),
+    ).toEqual([]);
+    expect(calls().map(({ argv }) => argv[0])).toContain("rm");
+  });
+});

@@ -1,0 +1,69 @@
+/** close() leaves no process behind, however the server and what it started behave. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createStdioTransport } from "../../src/transports/stdio/stdio-transport.js";
+import { isAlive, LEAN_SERVER, leanConfig, ownChildren, pidFolder, StdioPeer, stdioConfig, } from "../fixtures/stdio-peer.js";
+const context = { maxMessageBytes: 1_000_000 };
+let scratch;
+beforeEach(() => {
+    scratch = pidFolder();
+});
+afterEach(() => {
+    for (const pid of scratch.pids().filter(isAlive))
+        process.kill(pid, "SIGKILL");
+    scratch.remove();
+});
+async function closeAndCount(flags, shell = false) {
+    const args = [...flags, `--pid-file=${scratch.file}`];
+    const config = shell
+        ? stdioConfig({ command: "sh", args: ["-c", `"$0" "$@"; true`, process.execPath, LEAN_SERVER, ...args] })
+        : leanConfig(...args);
+    const peer = new StdioPeer(createStdioTransport(config, context));
+    await peer.transport.start();
+    expect(await peer.call("echo", { text: "hi" })).toBe("hi");
+    const before = performance.now();
+    await Promise.all([peer.transport.close(), peer.transport.close()]);
+    await peer.transport.close();
+    const ms = performance.now() - before;
+    expect(peer.closeCount).toBe(1);
+    expect(peer.transport.closeError).toBeUndefined();
+    expect(ownChildren()).toEqual([]);
+    return { left: scratch.pids().filter(isAlive), ms, seen: scratch.pids().length };
+}
+const STUBBORN = ["--ignore-eof", "--ignore-signals"];
+describe("closing a stdio server", () => {
+    it("is quick when the server goes at the end of its input", async () => {
+        const { left, ms } = await closeAndCount([]);
+        expect(left).toEqual([]);
+        expect(ms).toBeLessThan(1_500);
+    });
+    it.each([
+        ["SIGTERM after the end of input is ignored", ["--ignore-eof"], false, 1],
+        ["ends one that ignores everything", STUBBORN, false, 1],
+        ["ends one that ignores everything behind sh -c", STUBBORN, true, 1],
+        ["ends a stubborn child of a server that goes", ["--child"], false, 2],
+        ["ends a stubborn child that left the group", ["--setsid-child"], false, 2],
+        ["ends a whole stubborn family behind sh -c", [...STUBBORN, "--child", "--setsid-child"], true, 3],
+    ])("%s", async (_name, flags, shell, processes) => {
+        const { left, ms, seen } = await closeAndCount(flags, shell);
+        expect(seen).toBe(processes);
+        expect(left).toEqual([]);
+        expect(ms).toBeLessThan(5_000);
+    });
+    it("ends a stopped server", async () => {
+        const peer = new StdioPeer(createStdioTransport(leanConfig(), context));
+        await peer.transport.start();
+        const pid = peer.transport.pid ?? 0;
+        process.kill(pid, "SIGSTOP");
+        await peer.transport.close();
+        expect(isAlive(pid)).toBe(false);
+    });
+    it("delivers nothing after close and sends what was accepted before it", async () => {
+        const peer = new StdioPeer(createStdioTransport(leanConfig(), context));
+        await peer.transport.start();
+        await peer.call("echo", { text: "hi" });
+        void peer.request("tools/call", { name: "echo", arguments: { text: "late" } });
+        await peer.transport.close();
+        expect(peer.messageCount).toBe(1);
+        expect(ownChildren()).toEqual([]);
+    });
+});

@@ -1,0 +1,136 @@
+/** A stdio server that ends, or stops listening, without being asked to. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { SecretRecord } from "../../src/config/secret-record.js";
+import { createStdioTransport } from "../../src/transports/stdio/stdio-transport.js";
+import { isAlive, LEAN_SERVER, leanConfig, ownChildren, pidFolder, StdioPeer, stdioConfig, until, } from "../fixtures/stdio-peer.js";
+const context = { maxMessageBytes: 1_000_000 };
+let scratch;
+beforeEach(() => {
+    scratch = pidFolder();
+});
+afterEach(() => {
+    for (const pid of scratch.pids().filter(isAlive))
+        process.kill(pid, "SIGKILL");
+    scratch.remove();
+});
+async function start(config) {
+    const peer = new StdioPeer(createStdioTransport(config, context));
+    await peer.transport.start();
+    return peer;
+}
+async function expectAllGone(peer) {
+    await peer.transport.close();
+    expect(peer.closeCount).toBe(1);
+    expect(ownChildren()).toEqual([]);
+}
+describe("a stdio server that ends by itself", () => {
+    it("fails with exit code and last words when it never spoke", async () => {
+        const config = leanConfig("--stderr=\u001b[31mError: no key\u001b[0m (sk-12345678)", "--exit=7");
+        const peer = await start({ ...config, env: new SecretRecord({ API_KEY: "sk-12345678" }) });
+        await peer.closed;
+        expect(peer.transport.closeError).toMatchObject({
+            code: "SPAWN_FAILED",
+            exitCode: 7,
+            signal: null,
+            stderrTail: "Error: no key ([redacted: API_KEY])",
+            message: expect.stringContaining('exited with code 7 before it sent a message; its last words on stderr: "Error: no key'),
+        });
+        await expectAllGone(peer);
+    });
+    it("is CLOSED with the same details when it had spoken, and delivers what it said last", async () => {
+        const peer = await start(leanConfig());
+        await peer.call("echo", { text: "hi" });
+        void peer.request("tools/call", { name: "slow", arguments: { ms: 60_000 } });
+        void peer.request("tools/call", { name: "echo", arguments: { text: "last" } });
+        void peer.request("tools/call", { name: "crash", arguments: { code: 9 } });
+        await peer.closed;
+        expect(peer.messageCount).toBe(2);
+        expect(peer.transport.closeError).toMatchObject({
+            code: "CLOSED",
+            exitCode: 9,
+            retryable: true,
+            outcome: "unknown",
+        });
+        await expect(peer.transport.send({ jsonrpc: "2.0", method: "x" })).rejects.toMatchObject({
+            code: "CLOSED",
+            outcome: "unsent",
+            retryable: true,
+        });
+        await expectAllGone(peer);
+    });
+    it("names the signal that ended it", async () => {
+        const peer = await start(leanConfig());
+        await peer.call("echo", { text: "hi" });
+        process.kill(peer.transport.pid ?? 0, "SIGKILL");
+        await peer.closed;
+        expect(peer.transport.closeError).toMatchObject({ code: "CLOSED", signal: "SIGKILL", exitCode: null });
+        await expectAllGone(peer);
+    });
+    it("is lost when it closes its output but goes on running, and is ended with its child", async () => {
+        const peer = await start(leanConfig("--close-stdout-after=1", "--child", "--ignore-eof", "--ignore-signals", `--pid-file=${scratch.file}`));
+        await peer.call("echo", { text: "hi" });
+        const before = Date.now();
+        await peer.closed;
+        expect(Date.now() - before).toBeLessThan(2_000);
+        expect(peer.transport.closeError).toMatchObject({
+            code: "CLOSED",
+            message: expect.stringContaining("closed its standard"),
+        });
+        expect(scratch.pids()).toHaveLength(2);
+        await expectAllGone(peer);
+        expect(scratch.pids().filter(isAlive)).toEqual([]);
+    });
+    it("is lost at its exit even while another process holds its output open", async () => {
+        const peer = await start(leanConfig("--daemon-holds-stdout", `--pid-file=${scratch.file}`));
+        await peer.call("echo", { text: "hi" });
+        const before = Date.now();
+        void peer.request("tools/call", { name: "crash" });
+        await peer.closed;
+        expect(Date.now() - before).toBeLessThan(2_000);
+        expect(peer.transport.closeError).toMatchObject({ code: "CLOSED", exitCode: 3 });
+        await expectAllGone(peer);
+    });
+    it("takes the rest of its group with it", async () => {
+        const peer = await start(leanConfig("--child", `--pid-file=${scratch.file}`));
+        await peer.call("echo", { text: "hi" });
+        void peer.request("tools/call", { name: "crash" });
+        await peer.closed;
+        await expectAllGone(peer);
+        await until(() => scratch.pids().filter(isAlive).length === 0, 1_000);
+    });
+});
+describe("a stdio server that does not read", () => {
+    it("holds the sender back, and its death settles every send", async () => {
+        const peer = await start(leanConfig("--never-read"));
+        const text = "x".repeat(8 * 1_024 * 1_024);
+        const outcomes = Promise.allSettled([
+            peer.transport.send({ jsonrpc: "2.0", id: 1, method: "a", params: { text } }),
+            peer.transport.send({ jsonrpc: "2.0", id: 2, method: "b" }),
+        ]);
+        const settled = await Promise.race([
+            outcomes.then(() => "settled"),
+            new Promise((resolve) => setTimeout(resolve, 200, "waits")),
+        ]);
+        expect(settled).toBe("waits");
+        process.kill(peer.transport.pid ?? 0, "SIGKILL");
+        expect((await outcomes).map((outcome) => outcome.status === "rejected" && outcome.reason.outcome)).toEqual(["unknown", "unsent"]);
+        await peer.closed;
+        await expectAllGone(peer);
+    });
+    it("is lost when it closes its input", async () => {
+        const script = 'require("node:fs").closeSync(0); console.log("ready"); setInterval(() => {}, 1000);';
+        const peer = await start(stdioConfig({ args: ["-e", script] }));
+        await peer.transport.firstSign;
+        await peer.transport.send({ jsonrpc: "2.0", method: "x" });
+        await peer.closed;
+        expect(peer.transport.closeError).toMatchObject({ code: "SPAWN_FAILED" });
+        await expectAllGone(peer);
+    });
+    it("does not block on stderr that nobody asked for", async () => {
+        for (const stderr of ["pipe", "ignore"]) {
+            const peer = await start(stdioConfig({ args: [LEAN_SERVER, `--stderr-bytes=${5 * 1_024 * 1_024}`], stderr }));
+            expect(await peer.call("echo", { text: "hi" })).toBe("hi");
+            await expectAllGone(peer);
+        }
+    });
+});

@@ -1,0 +1,102 @@
+/** The order of the rooms of `src/` as data, and the check that holds an import against it. See docs/architecture.md. */
+import { isBuiltin } from "node:module";
+import { posix } from "node:path";
+import { findImports } from "./import-statements.js";
+/** From the ground up. A room may import from the floors below it, never from above or from its own floor's other rooms. */
+export const FLOORS = [
+    ["util"],
+    ["errors"],
+    ["telemetry"],
+    ["config", "schema", "content"],
+    ["transports", "state"],
+    ["protocol", "auth"],
+    ["connection"],
+    ["catalog"],
+    ["execution"],
+    ["toolport"],
+    ["adapters", "registry", "node", "testing"],
+    ["index"],
+    ["cli", "console", "demo"],
+];
+/** Rooms that may look into a room of their own floor. */
+const NEIGHBOURS = {
+    cli: ["console"],
+};
+/** Folders that may load a package (not merely its types). The first match decides; a package not listed is free. */
+const PACKAGE_HOMES = [
+    {
+        name: "SDK values",
+        matches: /^@modelcontextprotocol\/client(\/|$)/,
+        homes: ["protocol", "transports", "auth"],
+    },
+    {
+        name: "the SDK's server package",
+        matches: /^@modelcontextprotocol\/server(\/|$)/,
+        homes: ["testing", "demo"],
+    },
+    { name: "any other MCP package", matches: /^@modelcontextprotocol\//, homes: [] },
+    { name: "LangChain", matches: /^(@langchain\/|langchain(\/|$))/, homes: ["adapters/langchain"] },
+    { name: "the AI SDK", matches: /^(ai|@ai-sdk\/.*)(\/|$)/, homes: ["adapters/ai-sdk", "adapters/agents"] },
+    { name: "OpenAI's client", matches: /^openai(\/|$)/, homes: ["adapters/openai"] },
+    { name: "Anthropic's client", matches: /^@anthropic-ai\//, homes: ["adapters/anthropic"] },
+    { name: "Google's client", matches: /^@google\/genai(\/|$)/, homes: ["adapters/gemini"] },
+    {
+        name: "a database driver",
+        matches: /^(ioredis|pg|@photostructure\/sqlite)(\/|$)/,
+        homes: ["state/stores"],
+    },
+];
+/** Where a process, a file or a socket is the point. */
+const NODE_HOMES = ["transports", "node", "testing", "cli", "console", "demo", "state/stores"];
+/** Everything wrong with one file's imports, one sentence each, starting with `src/<file>:<line>`. */
+export function checkImports(file, text) {
+    const room = roomOf(file);
+    const floor = floorOf(room);
+    if (floor < 0)
+        return [`src/${file}:1 stands in the room "${room}", which has no place in the order of rooms`];
+    return findImports(file, text).flatMap((found) => {
+        const problem = found.specifier.startsWith(".")
+            ? wrongWay(file, found.specifier)
+            : wrongHome(file, found);
+        return problem ? [`src/${file}:${found.line} imports "${found.specifier}": ${problem}`] : [];
+    });
+}
+function wrongWay(file, specifier) {
+    const target = posix.join(posix.dirname(file), specifier).replace(/\.js$/, ".ts");
+    if (target.startsWith(".."))
+        return "it leaves src/";
+    const [from, to] = [roomOf(file), roomOf(target)];
+    if (from === to)
+        return undefined;
+    const [fromFloor, toFloor] = [floorOf(from), floorOf(to)];
+    if (toFloor < 0)
+        return `the room "${to}" has no place in the order of rooms`;
+    if (toFloor < fromFloor || NEIGHBOURS[from]?.includes(to))
+        return undefined;
+    if (toFloor === fromFloor)
+        return `${from} and ${to} are on the same floor and may not know each other`;
+    return `it points up, ${from} stands below ${to}`;
+}
+function wrongHome(file, { specifier, kind }) {
+    if (kind === "type")
+        return undefined;
+    if (isBuiltin(specifier))
+        return liesIn(file, NODE_HOMES) ? undefined : notHere("node: modules", NODE_HOMES);
+    const rule = PACKAGE_HOMES.find(({ matches }) => matches.test(specifier));
+    return !rule || liesIn(file, rule.homes) ? undefined : notHere(rule.name, rule.homes);
+}
+function notHere(name, homes) {
+    return homes.length > 0 ? `${name} may be loaded only in ${homes.join(", ")}` : `${name} may not be loaded`;
+}
+function liesIn(file, homes) {
+    return homes.some((home) => file.startsWith(`${home}/`));
+}
+function roomOf(file) {
+    if (file.includes("/"))
+        return file.slice(0, file.indexOf("/"));
+    // What stands directly in `src/` is the wiring around `toolport.ts`; only the public door is above it.
+    return file === "index.ts" ? "index" : "toolport";
+}
+function floorOf(room) {
+    return FLOORS.findIndex((rooms) => rooms.includes(room));
+}

@@ -1,0 +1,85 @@
+/** The root door must load where there is no Node: walks what a bundler would take from the built files. */
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { walkModules } from "./module-graph.js";
+import { root } from "./source-files.js";
+const entry = join(root, "dist/index.js");
+/** Too heavy to load before something is connected: they may be reached only by a dynamic import. */
+const HEAVY = ["@modelcontextprotocol/", "undici", "ws", "zod"];
+const describeChain = (base) => (module) => module.chain.map((id) => (id.startsWith(base) ? relative(base, id) : id)).join(" → ");
+function unwelcome(from, base, options) {
+    return walkModules(from, options)
+        .filter(({ kind }) => kind !== "file")
+        .map(describeChain(base));
+}
+describe("toolport's root door", () => {
+    beforeAll(() => {
+        if (!existsSync(entry))
+            throw new Error("dist/index.js is missing. Run `npm run build` first.");
+    });
+    // Bundlers read the `browser` field for Workers too, and most set more conditions than `workerd` alone.
+    it.each([
+        ["workerd", ["workerd"]],
+        ["workerd as wrangler sets them", ["workerd", "worker", "browser"]],
+        ["browser", ["browser"]],
+    ])("reaches no module of Node's under the conditions of %s", (_name, conditions) => {
+        const reached = walkModules(entry, { conditions, browserField: true });
+        expect(reached.length).toBeGreaterThan(10);
+        // A dependency of the SDK's has no files for `workerd` without `browser`: not found, but not Node's either.
+        const forbidden = reached.filter(({ kind }) => kind === "builtin" || (kind === "missing" && conditions.includes("browser")));
+        expect(forbidden.map(describeChain(root))).toEqual([]);
+    });
+    it("reaches Node's modules under Node, so the walk sees them", () => {
+        const reached = walkModules(entry, { conditions: ["node"] });
+        expect(reached.some(({ kind }) => kind === "builtin")).toBe(true);
+    });
+    it("loads nothing heavy before something is connected", () => {
+        const reached = walkModules(entry, { conditions: ["node"], staticOnly: true, skip: ["#platform"] });
+        const heavy = reached.filter(({ id }) => HEAVY.some((name) => id.includes(`/node_modules/${name}${name.endsWith("/") ? "" : "/"}`)));
+        expect(heavy.map(describeChain(root))).toEqual([]);
+    });
+});
+describe("the walk", () => {
+    const base = mkdtempSync(join(tmpdir(), "module-graph-"));
+    const write = (file, text) => {
+        const path = join(base, file);
+        mkdirSync(dirname(path), { recursive: true });
+        writeFileSync(path, text);
+    };
+    beforeAll(() => {
+        write("package.json", JSON.stringify({
+            type: "module",
+            main: "index.js",
+            imports: { "#door": { browser: "./web.js", default: "./node.js" } },
+        }));
+        write("index.js", 'import "#door";\nexport * from "./lazy.js";');
+        write("lazy.js", 'export const load = () => import("kit/part");');
+        write("web.js", 'import "old";');
+        write("node.js", 'import "node:fs";');
+        write("node_modules/kit/package.json", JSON.stringify({ exports: { "./*": { workerd: "./worker/*.js", default: "./plain/*.js" } } }));
+        write("node_modules/kit/worker/part.js", "export {};");
+        write("node_modules/kit/plain/part.js", 'import "path";');
+        write("node_modules/old/package.json", JSON.stringify({ main: "./main.js", browser: { "./tty.js": false, "./main.js": "./slim.js" } }));
+        write("node_modules/old/main.js", 'require("net");');
+        write("node_modules/old/slim.js", 'require("./tty"); require("not-installed");');
+        write("node_modules/old/tty.js", 'require("tty");');
+    });
+    afterAll(() => rmSync(base, { recursive: true, force: true }));
+    const from = join(base, "index.js");
+    it("names the chain to a builtin, through a private door and a lazy import", () => {
+        const chains = unwelcome(from, base, { conditions: ["node"] });
+        expect(chains).toEqual([
+            "index.js → node.js → node:fs",
+            "index.js → lazy.js → node_modules/kit/plain/part.js → path",
+        ]);
+    });
+    it("leaves lazy imports and skipped doors out when told to", () => {
+        expect(unwelcome(from, base, { conditions: ["node"], staticOnly: true, skip: ["#door"] })).toEqual([]);
+    });
+    it("takes the conditions and the browser field into account", () => {
+        const chains = unwelcome(from, base, { conditions: ["workerd", "browser"], browserField: true });
+        expect(chains).toEqual(["index.js → web.js → node_modules/old/slim.js → not-installed"]);
+    });
+});

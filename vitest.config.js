@@ -1,0 +1,19 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+const source = (path) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
+export default defineConfig({
+    resolve: {
+        alias: [
+            { find: "#platform", replacement: source("transports/platform/node.ts") },
+            { find: /^toolport$/, replacement: source("index.ts") },
+            { find: /^toolport\/(node|testing)$/, replacement: source("$1/index.ts") },
+        ],
+    },
+    test: {
+        include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+        testTimeout: 20_000,
+        hookTimeout: 20_000,
+        // An unhandled rejection anywhere fails the run: that is one of our promises.
+        dangerouslyIgnoreUnhandledErrors: false,
+    },
+});
