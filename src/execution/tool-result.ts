@@ -15,6 +15,10 @@ export interface ToolResult<Structured = unknown> {
   readonly _meta?: Readonly<Record<string, unknown>> | undefined;
   /** Who really answered. */
   readonly server: string;
+  /** How many times a server was asked. */
+  readonly attempts: number;
+  /** From the call to the answer. */
+  readonly durationMs: number;
 }
 
 const isBlock = (value: unknown): value is ContentBlock =>

@@ -6,7 +6,6 @@ import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SecretRecord } from "../../src/config/secret-record.js";
 import {
-  event,
   openEvents,
   result,
   type Script,

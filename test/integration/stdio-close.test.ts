@@ -54,7 +54,7 @@ describe("closing a stdio server", () => {
   });
 
   it.each([
-    ["SIGTERM after the end of input is ignored", ["--ignore-eof"], false, 1],
+    ["sends SIGTERM to one that ignores the end of input", ["--ignore-eof"], false, 1],
     ["ends one that ignores everything", STUBBORN, false, 1],
     ["ends one that ignores everything behind sh -c", STUBBORN, true, 1],
     ["ends a stubborn child of a server that goes", ["--child"], false, 2],
@@ -84,5 +84,26 @@ describe("closing a stdio server", () => {
     await peer.transport.close();
     expect(peer.messageCount).toBe(1);
     expect(ownChildren()).toEqual([]);
+  });
+
+  it("leaves no handle, timer or listener behind", async () => {
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    const cycle = async () => {
+      const peer = new StdioPeer(createStdioTransport(leanConfig(), context));
+      await peer.transport.start();
+      await peer.call("echo", { text: "hi" });
+      await peer.transport.close();
+      await turn();
+    };
+    await cycle();
+    const before = {
+      resources: process.getActiveResourcesInfo().sort(),
+      events: process.eventNames().length,
+    };
+    for (let count = 0; count < 5; count += 1) await cycle();
+    expect({
+      resources: process.getActiveResourcesInfo().sort(),
+      events: process.eventNames().length,
+    }).toEqual(before);
   });
 });

@@ -2,6 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isAlive, LEAN_SERVER, pidFolder, until } from "../fixtures/stdio-peer.js";
 import { transpileSource } from "../fixtures/transpiled-source.js";
@@ -136,6 +137,13 @@ describe.skipIf(process.platform === "win32")("the end of the host", () => {
     // The guardian has to be up before it can read that it is alone.
     host.kill("SIGKILL");
     await expectAllGone(report, 1);
+  });
+
+  it("the end of a worker thread ends its servers, and only those", async () => {
+    const worker = new Worker(HOST, { argv: [source.folder, "wait", ...stubborn()], stdout: true });
+    const line = await new Promise<string>((resolve) => worker.stdout.once("data", resolve));
+    await worker.terminate();
+    await expectAllGone(JSON.parse(String(line).slice(6)), 1);
   });
 
   it("a host that closed its servers ends by itself, without a guardian", async () => {

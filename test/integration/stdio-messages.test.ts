@@ -53,13 +53,14 @@ describe("what a stdio server writes", () => {
     await peer.transport.close();
   });
 
-  it("isolates a receiver that throws", async () => {
+  it("reaches a receiver that throws, and one whose reporter throws too, without harm", async () => {
     const transport = createStdioTransport(leanConfig(), { maxMessageBytes: MEBIBYTE });
     const errors: Error[] = [];
     const reported = new Promise<void>((resolve) => {
       transport.onerror = (error) => {
         errors.push(error);
-        resolve();
+        if (errors.length === 2) resolve();
+        throw new Error("mine too");
       };
     });
     transport.onmessage = () => {
@@ -67,8 +68,9 @@ describe("what a stdio server writes", () => {
     };
     await transport.start();
     await transport.send({ jsonrpc: "2.0", id: 1, method: "ping" });
+    await transport.send({ jsonrpc: "2.0", id: 2, method: "ping" });
     await reported;
-    expect(errors[0]?.message).toBe("mine");
+    expect(errors.map((error) => error.message)).toEqual(["mine", "mine"]);
     await transport.close();
   });
 

@@ -1,6 +1,7 @@
 /** One request on an undici dispatcher: its answer, its body, its abort. */
 import type { Dispatcher } from "undici";
 import { toNetworkError } from "./network-error.js";
+import { onSharedAbort } from "./shared-abort.js";
 import type { AnswerBody, AnswerHeaders, BodySink, WireAnswer, WireRequest } from "./wire.js";
 
 type RawHeaders = Record<string, string | string[] | undefined>;
@@ -41,6 +42,7 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AnswerBody {
   readonly #signal: AbortSignal | undefined;
   readonly #host: string;
   readonly #onDone: (() => void) | undefined;
+  #stopWaiting: (() => void) | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #phase: "queued" | "sent" | "answered" | "done" = "queued";
   #sink: BodySink | undefined;
@@ -58,7 +60,7 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AnswerBody {
     this.#onDone = onDone;
     this.#signal = request.signal ?? undefined;
     if (this.#signal?.aborted) this.#onAbort();
-    else this.#signal?.addEventListener("abort", this.#onAbort);
+    else if (this.#signal !== undefined) this.#stopWaiting = onSharedAbort(this.#signal, this.#onAbort);
   }
 
   /** Over before it was dispatched. */
@@ -144,8 +146,8 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AnswerBody {
 
   #settle(): void {
     this.#phase = "done";
-    // The same signal is given to every request of a connection: listeners must not pile up on it.
-    this.#signal?.removeEventListener("abort", this.#onAbort);
+    // The same signal is given to every request of a connection: nothing may pile up on it.
+    this.#stopWaiting?.();
     this.#onDone?.();
   }
 

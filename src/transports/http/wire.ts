@@ -1,5 +1,6 @@
 /** What our own HTTP layers say to each other: one request, one answer, a body that is pushed and can be stopped. */
 import type { HttpClient } from "../server-transport.js";
+import { onSharedAbort } from "./shared-abort.js";
 
 /** Says no to an address a host name resolved to, by returning the error to fail with. */
 export type AddressCheck = (address: string) => Error | undefined;
@@ -60,38 +61,51 @@ export function openWith(client: HttpClient): WireClient["open"] {
 
 /** One request through a fetch of somebody else's. Addresses cannot be checked there. */
 export async function openByFetch(fetch: typeof globalThis.fetch, request: WireRequest): Promise<WireAnswer> {
-  const response = await fetch(request.url, {
-    method: request.method,
-    headers: request.headers,
-    body: (request.body ?? null) as RequestInit["body"],
-    signal: request.signal ?? null,
-    redirect: "manual",
-  });
-  return {
-    status: response.status,
-    statusText: response.statusText,
-    headers: response.headers,
-    body: webBody(response.body),
-  };
+  // A signal of its own: `fetch` may keep listening on it until it is collected as garbage.
+  const own = new AbortController();
+  const { signal } = request;
+  if (signal?.aborted) throw signal.reason;
+  const release = signal ? onSharedAbort(signal, () => own.abort(signal.reason)) : () => {};
+  try {
+    const response = await fetch(request.url, {
+      method: request.method,
+      headers: request.headers,
+      body: (request.body ?? null) as RequestInit["body"],
+      signal: own.signal,
+      redirect: "manual",
+    });
+    const { status, statusText, headers } = response;
+    return { status, statusText, headers, body: webBody(response.body, release) };
+  } catch (error) {
+    release();
+    throw error;
+  }
 }
 
-/** A web stream as an `AnswerBody`. */
-export function webBody(stream: ReadableStream<Uint8Array> | null): AnswerBody {
+/** A web stream as an `AnswerBody`; `onDone` is called when nothing more comes of it. */
+function webBody(stream: ReadableStream<Uint8Array> | null, onDone: () => void): AnswerBody {
   const reader = stream?.getReader();
   let wake: (() => void) | undefined;
   let cancelled = false;
   return {
     pipe(sink) {
-      if (reader === undefined) return sink.end();
+      if (reader === undefined) {
+        onDone();
+        return sink.end();
+      }
       const run = async () => {
         for (;;) {
           const { done, value } = await reader.read();
           if (cancelled) return;
-          if (done) return sink.end();
+          if (done) {
+            onDone();
+            return sink.end();
+          }
           if (!sink.chunk(value) && !cancelled) await new Promise<void>((resolve) => (wake = resolve));
         }
       };
       run().catch((error) => {
+        onDone();
         if (!cancelled) sink.fail(error);
       });
     },
@@ -101,6 +115,7 @@ export function webBody(stream: ReadableStream<Uint8Array> | null): AnswerBody {
     },
     cancel() {
       cancelled = true;
+      onDone();
       wake?.();
       reader?.cancel().catch(() => {});
     },

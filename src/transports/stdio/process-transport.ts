@@ -156,8 +156,8 @@ export class ProcessTransport implements ServerTransport {
       decode,
       redact: this.#redact,
       onMessage: (message) => this.#receive(message),
-      onDiscard: (discarded) => this.ondiscard?.(discarded),
-      onWarning: (error) => this.onerror?.(error),
+      onDiscard: (discarded) => this.#isolate(() => this.ondiscard?.(discarded)),
+      onWarning: (error) => this.#report(error),
     });
     this.#reader = reader;
     this.#outbox = new Outbox(process.stdin, {
@@ -180,10 +180,27 @@ export class ProcessTransport implements ServerTransport {
 
   #receive(message: JSONRPCMessage): void {
     if (this.#closedByCaller) return;
+    // Not by #isolate: this is the hot path, and a closure a message is not free.
     try {
       this.onmessage?.(message);
     } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  #isolate(callback: () => void): void {
+    try {
+      callback();
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  #report(error: unknown): void {
+    try {
       this.onerror?.(error as Error);
+    } catch {
+      // Nowhere left to report it.
     }
   }
 
@@ -223,11 +240,7 @@ export class ProcessTransport implements ServerTransport {
 
   #finish(): void {
     this.#phase = "closed";
-    try {
-      this.onclose?.();
-    } catch (error) {
-      this.onerror?.(error as Error);
-    }
+    this.#isolate(() => this.onclose?.());
   }
 
   #closed(outcome: Outcome, what?: string): ConnectionError {

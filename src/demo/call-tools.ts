@@ -1,0 +1,66 @@
+/** Lists what the servers offer and calls one tool on each of those that work. */
+import type { Toolport } from "../index.js";
+import { check, type StepOutcome } from "./step-runner.js";
+import { formatTable } from "./table.js";
+
+/** So that a step that fails does so while somebody still looks. */
+export const CALL_LIMIT = { timeoutMs: 5_000 } as const;
+
+interface DemoCall {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly answer: string;
+}
+
+export const CALLS = {
+  notes: { name: "notes__add_note", args: { text: "buy milk" }, answer: "Note 1 is kept" },
+  calendar: {
+    name: "calendar__days_between",
+    args: { from: "2026-01-01", to: "2026-12-24" },
+    answer: "357",
+  },
+  units: { name: "units__to_fahrenheit", args: { celsius: 21 }, answer: '{"fahrenheit":69.8}' },
+  dictionary: {
+    name: "dictionary__define",
+    args: { word: "port" },
+    answer: "a place where ships load and unload",
+  },
+  relay: { name: "relay__reverse", args: { text: "troploot" }, answer: "toolport" },
+} as const satisfies Record<string, DemoCall>;
+
+export async function listTools(toolport: Toolport): Promise<StepOutcome<never>> {
+  const tools = await toolport.tools();
+  for (const { name } of Object.values(CALLS)) {
+    check(
+      tools.some((tool) => tool.name === name),
+      `${name} is not in the list`,
+    );
+  }
+  const rows = tools.map(({ name, description }) => [name, description ?? ""]);
+  return { details: formatTable([{ title: "tool" }, { title: "what it does" }], rows) };
+}
+
+export async function callEach(toolport: Toolport): Promise<StepOutcome<never>> {
+  const rows: string[][] = [];
+  for (const call of Object.values(CALLS)) {
+    const { text, ms } = await callOnce(toolport, call);
+    rows.push([call.name, text, `${ms} ms`]);
+  }
+  return {
+    details: formatTable([{ title: "tool" }, { title: "answer" }, { title: "time", align: "right" }], rows),
+  };
+}
+
+/** Makes a call and holds its answer against what is expected. */
+export async function callOnce(
+  toolport: Toolport,
+  { name, args, answer }: DemoCall,
+): Promise<{ text: string; ms: number }> {
+  const startedAt = performance.now();
+  const { text, isError } = await toolport.callTool(name, args, CALL_LIMIT);
+  check(
+    !isError && text === answer,
+    `${name} answered ${JSON.stringify(text)}, not ${JSON.stringify(answer)}`,
+  );
+  return { text, ms: Math.round(performance.now() - startedAt) };
+}

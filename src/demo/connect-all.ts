@@ -1,0 +1,131 @@
+/** Connects to every server at once and shows how each comes up, while it does. */
+import { ConnectionError, type ServerReport, type Toolport, type ToolportSnapshot } from "../index.js";
+import type { Look, Screen } from "./screen.js";
+import { MEANT_TO_FAIL } from "./servers.js";
+import { check, type ShowProgress, type StepOutcome } from "./step-runner.js";
+import { type Column, formatTable } from "./table.js";
+
+/** One server, as `--json` shows it. */
+export interface ServerRow {
+  readonly server: string;
+  readonly transport: string;
+  readonly era: string | null;
+  readonly protocolVersion: string | null;
+  readonly state: string;
+  readonly tools: number;
+  readonly ms: number;
+  readonly error?: ServerFailure | undefined;
+}
+
+interface ServerFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly errno?: string | undefined;
+  readonly exitCode?: number | null | undefined;
+  readonly stderrTail?: string | undefined;
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: "server" },
+  { title: "transport" },
+  { title: "era" },
+  { title: "state" },
+  { title: "tools", align: "right" },
+  { title: "ms", align: "right" },
+];
+
+const LOOKS: Readonly<Record<string, Look>> = { ready: "good", failed: "bad", idle: "quiet" };
+const REDRAW_MS = 80;
+
+export async function connectAll(
+  toolport: Toolport,
+  screen: Screen,
+  show: ShowProgress,
+): Promise<StepOutcome<ServerRow[]>> {
+  const startedAt = performance.now();
+  const elapsed = () => Math.round(performance.now() - startedAt);
+  const settled = new Map<string, number>();
+  const table = () =>
+    drawTable(
+      rowsOf(toolport.snapshot(), (server) => settled.get(server) ?? elapsed()),
+      screen,
+    );
+  const off = toolport.on("state", ({ server, to }) => {
+    if (to === "ready" || to === "failed") settled.set(server, elapsed());
+    show(table());
+  });
+  const redraw = setInterval(() => show(table()), REDRAW_MS);
+  try {
+    const { servers } = await toolport.connect({ timeoutMs: 8_000 });
+    const rows = rowsOf(toolport.snapshot(), (server) => servers[server]?.ms ?? elapsed(), servers);
+    for (const row of rows) checkRow(row);
+    return { value: rows, details: [...drawTable(rows, screen), "", ...describeFailures(rows, screen)] };
+  } finally {
+    clearInterval(redraw);
+    off();
+  }
+}
+
+function rowsOf(
+  { servers }: ToolportSnapshot,
+  msOf: (server: string) => number,
+  reports: Readonly<Record<string, ServerReport>> = {},
+): ServerRow[] {
+  return Object.values(servers).map(({ name, transport, era, protocolVersion, state, toolCount }) => ({
+    server: name,
+    transport,
+    era,
+    protocolVersion,
+    state,
+    tools: toolCount,
+    ms: msOf(name),
+    error: failureOf(reports[name]?.error),
+  }));
+}
+
+function failureOf(error: ServerReport["error"]): ServerFailure | undefined {
+  if (error === undefined) return undefined;
+  const { code, message } = error;
+  if (!(error instanceof ConnectionError)) return { code, message };
+  const { errno, exitCode, stderrTail } = error;
+  return { code, message, errno, exitCode, stderrTail };
+}
+
+function drawTable(rows: readonly ServerRow[], { paint }: Screen): string[] {
+  const [head = "", ...lines] = formatTable(
+    COLUMNS,
+    rows.map(({ server, transport, era, protocolVersion, state, tools, ms }) => [
+      server,
+      transport,
+      era === null ? "" : `${era} ${protocolVersion}`,
+      paint(LOOKS[state] ?? "busy", state),
+      state === "ready" ? String(tools) : "",
+      state === "idle" ? "" : String(ms),
+    ]),
+  );
+  return [paint("quiet", head), ...lines];
+}
+
+function checkRow({ server, state, error }: ServerRow): void {
+  const expected = MEANT_TO_FAIL[server];
+  if (expected === undefined)
+    check(state === "ready", `${server} is ${state}: ${error?.message ?? "no error"}`);
+  else check(error?.code === expected, `${server} should fail with ${expected}, not ${error?.code ?? state}`);
+}
+
+function describeFailures(rows: readonly ServerRow[], { paint }: Screen): string[] {
+  return rows.flatMap(({ server, error }) => {
+    if (error === undefined) return [];
+    const known = [
+      error.code,
+      ...(error.errno === undefined ? [] : [error.errno]),
+      ...(typeof error.exitCode === "number" ? [`exit code ${error.exitCode}`] : []),
+    ];
+    const stderr = (error.stderrTail?.split("\n") ?? []).map((line) => paint("quiet", `  stderr | ${line}`));
+    return [
+      `${paint("bad", server)} failed, as it should: ${known.join(", ")}`,
+      `  ${error.message}`,
+      ...stderr,
+    ];
+  });
+}

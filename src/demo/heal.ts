@@ -1,0 +1,89 @@
+/** Breaks a connection on purpose, then calls again with the same handle. */
+import type { StateChange, Toolport } from "../index.js";
+import { CALL_LIMIT, CALLS, callOnce } from "./call-tools.js";
+import type { DemoServers } from "./servers.js";
+import { check, type StepOutcome } from "./step-runner.js";
+
+const NOTICED_WITHIN_MS = 5_000;
+
+/** Kills the process of the stdio server. `pids` gets every process that has answered, for the count at the end. */
+export async function killProcess(toolport: Toolport, pids: Set<number>): Promise<StepOutcome<never>> {
+  const processId = async () => {
+    const pid = Number((await toolport.callTool("notes__process_id", {}, CALL_LIMIT)).text);
+    pids.add(pid);
+    return pid;
+  };
+  const first = await processId();
+  const moves = watch(toolport, "notes");
+  const lost = whenLost(toolport, "notes");
+  process.kill(first, "SIGKILL");
+  await lost;
+  const { ms } = await callOnce(toolport, CALLS.notes);
+  const second = await processId();
+  check(second !== first, "the same process answered");
+  return {
+    details: [`process ${first} was killed, process ${second} answered after ${ms} ms`, `states: ${moves()}`],
+  };
+}
+
+/** Has the HTTP server forget its sessions, as a restart would. */
+export async function forgetSessions(
+  toolport: Toolport,
+  { calendar }: DemoServers,
+): Promise<StepOutcome<never>> {
+  const [before] = calendar.sessionIds;
+  const moves = watch(toolport, "calendar");
+  await calendar.forgetSessions();
+  const { text, ms } = await callOnce(toolport, CALLS.calendar);
+  const [after] = calendar.sessionIds;
+  check(before !== undefined && after !== undefined && after !== before, "there is no new session");
+  return {
+    details: [
+      `session ${brief(before)} was forgotten, session ${brief(after)} answered "${text}" after ${ms} ms`,
+      `states: ${moves()}`,
+    ],
+  };
+}
+
+/** Cuts the WebSocket under the connection. */
+export async function dropWebSocket(toolport: Toolport, { relay }: DemoServers): Promise<StepOutcome<never>> {
+  const moves = watch(toolport, "relay");
+  const lost = whenLost(toolport, "relay");
+  relay.dropConnections();
+  await lost;
+  const { text, ms } = await callOnce(toolport, CALLS.relay);
+  return { details: [`a new connection answered "${text}" after ${ms} ms`, `states: ${moves()}`] };
+}
+
+const brief = (id: string): string => `${id.slice(0, 8)}…`;
+
+/** Notes the states a server goes through, until it is asked for them. */
+function watch(toolport: Toolport, server: string): () => string {
+  const states: string[] = [toolport.snapshot().servers[server]?.state ?? "unknown"];
+  const off = toolport.on("state", (change) => {
+    if (change.server === server) states.push(change.to);
+  });
+  return () => {
+    off();
+    return states.join(" → ");
+  };
+}
+
+/** Resolves when Toolport has noticed that the connection is gone. */
+function whenLost(toolport: Toolport, server: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = (settle: () => void) => {
+      off();
+      clearTimeout(timer);
+      settle();
+    };
+    const listener = (change: StateChange) => {
+      if (change.server === server && change.from === "ready") done(resolve);
+    };
+    const off = toolport.on("state", listener);
+    const timer = setTimeout(
+      () => done(() => reject(new Error("the loss of the connection was not noticed"))),
+      NOTICED_WITHIN_MS,
+    );
+  });
+}

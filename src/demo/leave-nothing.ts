@@ -1,0 +1,41 @@
+/** Closes everything and then looks for what was left behind. */
+import type { Toolport } from "../index.js";
+import { readProcessTable } from "../transports/stdio/process-table.js";
+import type { DemoServers } from "./servers.js";
+import { check, type StepOutcome } from "./step-runner.js";
+
+interface Parts {
+  readonly toolport: Toolport;
+  readonly servers: DemoServers;
+  /** Processes that have answered; one that was orphaned is no child of ours any more, but still there. */
+  readonly pids: ReadonlySet<number>;
+}
+
+const SOCKETS = new Set(["TCPSocketWrap", "TCPServerWrap", "ProcessWrap"]);
+const PATIENCE_MS = 2_000;
+const LOOK_AGAIN_MS = 20;
+
+export async function leaveNothing({ toolport, servers, pids }: Parts): Promise<StepOutcome<never>> {
+  const startedAt = performance.now();
+  await toolport.close();
+  const closedMs = Math.round(performance.now() - startedAt);
+  await servers.close();
+  const deadline = performance.now() + PATIENCE_MS;
+  let left = await findLeft(pids);
+  // The other end of a socket that was closed needs a turn of the event loop to notice.
+  while (left.processes + left.sockets > 0 && performance.now() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    left = await findLeft(pids);
+  }
+  const { processes, sockets } = left;
+  check(processes === 0 && sockets === 0, `${processes} processes and ${sockets} sockets are left`);
+  return { details: [`closed in ${closedMs} ms: no process and no socket is left`] };
+}
+
+async function findLeft(pids: ReadonlySet<number>): Promise<{ processes: number; sockets: number }> {
+  const table = await readProcessTable();
+  return {
+    processes: table.filter(({ pid, parent }) => parent === process.pid || pids.has(pid)).length,
+    sockets: process.getActiveResourcesInfo().filter((name) => SOCKETS.has(name)).length,
+  };
+}

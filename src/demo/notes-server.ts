@@ -1,0 +1,20 @@
+/** A real MCP server on standard input and output; the demo spawns this file, and kills it. */
+import { createTestServer } from "../testing/index.js";
+
+const notes: string[] = [];
+
+await createTestServer({
+  name: "notes",
+  tools: {
+    add_note: {
+      description: "Keeps a note for as long as this process lives",
+      inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+      handler: ({ text }) => `Note ${notes.push(String(text))} is kept`,
+    },
+    process_id: {
+      description: "Tells which process answers",
+      annotations: { readOnlyHint: true },
+      handler: () => String(process.pid),
+    },
+  },
+}).serveStdio();

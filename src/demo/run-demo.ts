@@ -1,0 +1,80 @@
+/** The demo from its first step to its last. */
+import { createToolport, memoryStore } from "../index.js";
+import { callEach, listTools } from "./call-tools.js";
+import { connectAll, type ServerRow } from "./connect-all.js";
+import { dropWebSocket, forgetSessions, killProcess } from "./heal.js";
+import { leaveNothing } from "./leave-nothing.js";
+import { rememberEra } from "./remember-era.js";
+import type { Screen } from "./screen.js";
+import { startServers } from "./servers.js";
+import { type StepReport, StepRunner } from "./step-runner.js";
+
+/** What `--json` prints. */
+export interface DemoReport {
+  readonly ok: boolean;
+  readonly ms: number;
+  readonly servers: readonly ServerRow[];
+  readonly steps: readonly StepReport[];
+}
+
+export async function runDemo(screen: Screen): Promise<DemoReport> {
+  const startedAt = performance.now();
+  const runner = new StepRunner(screen);
+  const rows = await runSteps(runner, screen);
+  return {
+    ok: runner.reports.every(({ ok }) => ok),
+    ms: Math.round(performance.now() - startedAt),
+    servers: rows,
+    steps: runner.reports,
+  };
+}
+
+async function runSteps(runner: StepRunner, screen: Screen): Promise<ServerRow[]> {
+  const servers = await runner.run({
+    id: "start",
+    title: "Start real MCP servers on this machine",
+    run: async () => ({
+      value: await startServers(),
+      details: ["four listen on 127.0.0.1, one is started by its command, two are made to fail"],
+    }),
+  });
+  if (servers === undefined) return [];
+  const toolport = createToolport({ mcpServers: servers.mcpServers, store: memoryStore() });
+  const pids = new Set<number>();
+  try {
+    const rows = await runner.run({
+      id: "connect",
+      title: "Connect to all of them at once",
+      run: (show) => connectAll(toolport, screen, show),
+    });
+    await runner.run({ id: "list", title: "List their tools", run: () => listTools(toolport) });
+    await runner.run({ id: "call", title: "Call one tool on each", run: () => callEach(toolport) });
+    await runner.run({
+      id: "kill",
+      title: "Kill the stdio server with -9 and call again",
+      run: () => killProcess(toolport, pids),
+    });
+    await runner.run({
+      id: "forget",
+      title: "Make the HTTP server forget its sessions and call again",
+      run: () => forgetSessions(toolport, servers),
+    });
+    await runner.run({
+      id: "drop",
+      title: "Cut the WebSocket and call again",
+      run: () => dropWebSocket(toolport, servers),
+    });
+    await runner.run({
+      id: "remember",
+      title: "Connect a second port over the same store, without a probe",
+      run: () => rememberEra(servers),
+    });
+    return rows ?? [];
+  } finally {
+    await runner.run({
+      id: "close",
+      title: "Close and look for what is left behind",
+      run: () => leaveNothing({ toolport, servers, pids }),
+    });
+  }
+}

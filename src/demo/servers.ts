@@ -1,0 +1,103 @@
+/** The servers of the demo: one real one per transport, and two that cannot work. */
+import { fileURLToPath } from "node:url";
+import type { ServerEntry, WebSocketServerEntry } from "../index.js";
+import {
+  createTestServer,
+  type TestHttpServer,
+  type TestStreamServer,
+  type TestTool,
+} from "../testing/index.js";
+
+export interface DemoServers {
+  readonly mcpServers: Readonly<Record<string, ServerEntry>>;
+  /** Streamable HTTP up to 2025-11-25, with sessions. */
+  readonly calendar: TestHttpServer;
+  /** Streamable HTTP of 2026-07-28, without. */
+  readonly units: TestHttpServer;
+  /** WebSocket. */
+  readonly relay: TestStreamServer<WebSocketServerEntry>;
+  close(): Promise<void>;
+}
+
+/** Servers that are meant to fail, and the code they are meant to fail with. */
+export const MEANT_TO_FAIL: Readonly<Record<string, string>> = {
+  broken: "SPAWN_FAILED",
+  missing: "SPAWN_FAILED",
+};
+
+const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
+const text = { type: "string" };
+const number = { type: "number" };
+const takes = (properties: Record<string, unknown>) => ({
+  type: "object",
+  properties,
+  required: Object.keys(properties),
+});
+
+const daysBetween: TestTool = {
+  description: "Counts the days between two dates",
+  inputSchema: takes({ from: text, to: text }),
+  handler: ({ from, to }) =>
+    String(Math.round((Date.parse(String(to)) - Date.parse(String(from))) / 86_400_000)),
+};
+
+const toFahrenheit: TestTool = {
+  description: "Converts degrees Celsius to degrees Fahrenheit",
+  inputSchema: takes({ celsius: number }),
+  outputSchema: takes({ fahrenheit: number }),
+  handler: ({ celsius }) => ({ structuredContent: { fahrenheit: (Number(celsius) * 9) / 5 + 32 } }),
+};
+
+const MEANINGS: Readonly<Record<string, string>> = { port: "a place where ships load and unload" };
+const define: TestTool = {
+  description: "Says what a word means",
+  inputSchema: takes({ word: text }),
+  handler: ({ word }) => MEANINGS[String(word)] ?? `No entry for ${String(word)}`,
+};
+
+const reverse: TestTool = {
+  description: "Turns a text around",
+  inputSchema: takes({ text }),
+  handler: (args) => [...String(args["text"])].reverse().join(""),
+};
+
+/** Starts those that listen; those behind a command are started by whoever connects. */
+export async function startServers(): Promise<DemoServers> {
+  const calendarServer = createTestServer({
+    name: "calendar",
+    era: "legacy",
+    tools: { days_between: daysBetween },
+  });
+  const unitsServer = createTestServer({
+    name: "units",
+    era: "modern",
+    tools: { to_fahrenheit: toFahrenheit },
+  });
+  const dictionaryServer = createTestServer({ name: "dictionary", tools: { define } });
+  const relayServer = createTestServer({ name: "relay", tools: { reverse } });
+  const all = [calendarServer, unitsServer, dictionaryServer, relayServer];
+  const [calendar, units, dictionary, relay] = await Promise.all([
+    calendarServer.http(),
+    unitsServer.http(),
+    dictionaryServer.sse(),
+    relayServer.webSocket(),
+  ]);
+  return {
+    mcpServers: {
+      notes: { command: process.execPath, args: [script("./notes-server.js")] },
+      calendar: calendar.entry,
+      units: units.entry,
+      dictionary: dictionary.entry,
+      relay: relay.entry,
+      broken: { command: process.execPath, args: [script("./broken-server.js")] },
+      missing: { command: "no-such-mcp-server" },
+    },
+    calendar,
+    units,
+    relay,
+    async close() {
+      await Promise.all(all.map((server) => server.close()));
+    },
+  };
+}

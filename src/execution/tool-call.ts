@@ -1,0 +1,68 @@
+/** What flows through the call pipeline, and the shape of everything that stands in it. */
+import type { ToolInfo } from "../catalog/tool-info.js";
+import type { ToolportError } from "../errors/toolport-error.js";
+import type { Progress } from "../protocol/pending-request.js";
+import type { ToolResult } from "./tool-result.js";
+
+/** What a caller may say about one call. */
+export interface CallToolOptions {
+  /**
+   * Longest silence of the server's; progress counts as a sign of life. `Infinity`: no limit.
+   * @default the server's `timeoutMs`, then the port's (60 s)
+   */
+  timeoutMs?: number;
+  /** Ends the call; the server is told. */
+  signal?: AbortSignal;
+  onProgress?: (progress: Progress) => void;
+  /** The call may run twice: it is repeated when its outcome is unknown. @default false */
+  idempotent?: boolean;
+  /** HTTP headers for this call only. */
+  headers?: Readonly<Record<string, string>>;
+  /** `_meta` of the request. */
+  meta?: Readonly<Record<string, unknown>>;
+  /** Anything of the caller's; reaches interceptors, listeners and `beforeFallback`. */
+  context?: unknown;
+  /** Fill in the defaults of the tool's schema before the arguments are checked. @default false */
+  applyDefaults?: boolean;
+}
+
+/** One thing that was tried on the way to an answer. */
+export interface CallAttempt {
+  readonly server: string;
+  readonly durationMs: number;
+  /** Why it failed; undefined: it answered. */
+  readonly error?: ToolportError | undefined;
+}
+
+/** One call. A step that wants to change it hands a changed copy to the next. */
+export interface ToolCall {
+  /** The tool as listed; `tool.server` is the server asked now, which a fallback changes. */
+  readonly tool: ToolInfo;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly options: CallToolOptions;
+  /** Whose call it is; undefined outside `as(principal)`. */
+  readonly principal?: string | undefined;
+  /** What was tried so far, in order. Every step may look; the attempt itself writes it down. */
+  readonly attempts: CallAttempt[];
+  /** When the call began (`performance.now()`). */
+  readonly startedAt: number;
+  /** When it must be over at the latest (`performance.now()`); `Infinity`: never. */
+  readonly deadline: number;
+}
+
+/** Answers a call, or throws a `ToolportError`. */
+export type CallHandler = (call: ToolCall) => Promise<ToolResult>;
+
+/**
+ * A step of the pipeline. Yours have the same type as ours.
+ *
+ * @example
+ * ```ts
+ * const timing: CallInterceptor = (next) => async (call) => {
+ *   const result = await next(call);
+ *   console.error(`${call.tool.name} took ${result.durationMs} ms`);
+ *   return result;
+ * };
+ * ```
+ */
+export type CallInterceptor = (next: CallHandler) => CallHandler;

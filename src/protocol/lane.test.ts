@@ -1,0 +1,311 @@
+/** The lane over linked transports in memory: whose answer is whose, and what happens to those that never come. */
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ConnectionError } from "../errors/connection-error.js";
+import { createLinkedTransports } from "../transports/memory/linked-transports.js";
+import type { ServerTransport } from "../transports/server-transport.js";
+import { Lane, type LaneRequestOptions } from "./lane.js";
+
+interface Message {
+  id?: string | number;
+  method?: string;
+  params?: Record<string, unknown>;
+  result?: unknown;
+  error?: { code: number; message: string; data?: unknown };
+}
+
+const limits = (more: Partial<LaneRequestOptions> = {}): LaneRequestOptions => ({
+  timeoutMs: 5_000,
+  maxTimeoutMs: 5_000,
+  ...more,
+});
+
+let inner: ServerTransport;
+let server: Transport;
+let lane: Lane;
+/** What the server received. */
+let arrived: Message[];
+/** What reached the SDK's client. */
+let passed: Message[];
+
+beforeEach(async () => {
+  [inner, server] = createLinkedTransports();
+  lane = new Lane(inner, "it");
+  arrived = [];
+  passed = [];
+  server.onmessage = (message) => arrived.push(message as Message);
+  lane.onmessage = (message) => passed.push(message as Message);
+  await server.start();
+  await lane.start();
+});
+
+/** Everything sent before has been delivered, both ways. */
+const delivered = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+const reply = (message: Message) => server.send({ jsonrpc: "2.0", ...message } as JSONRPCMessage);
+
+const tooLarge = () => new ConnectionError({ code: "MESSAGE_TOO_LARGE", what: "It was over the cap" });
+
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => Promise.reject(new Error("It should have failed")),
+    (error: unknown) => error as ConnectionError,
+  );
+
+describe("requests of ours", () => {
+  test("carry ids of their own, and their answers never reach the client", async () => {
+    const asked = lane.request("tools/list", { cursor: "a" }, limits());
+    await delivered();
+    expect(arrived).toEqual([{ jsonrpc: "2.0", id: "tp-1", method: "tools/list", params: { cursor: "a" } }]);
+    await reply({ id: "tp-1", result: { tools: [] } });
+    expect(await asked).toEqual({ tools: [] });
+    expect(passed).toEqual([]);
+  });
+
+  test("that are refused reject with the code of the refusal", async () => {
+    const asked = failure(lane.request("tools/call", {}, limits()));
+    await delivered();
+    await reply({ id: "tp-1", error: { code: -32602, message: "Unknown tool", data: { hint: 1 } } });
+    expect(await asked).toMatchObject({ code: "PROTOCOL", server: "it", rpcCode: -32602, data: { hint: 1 } });
+  });
+
+  test("carry the envelope, the caller's own _meta and a token where progress is wanted", async () => {
+    lane.envelope = { era: "modern", mine: "envelope" };
+    const seen: unknown[] = [];
+    const onProgress = (progress: unknown) => void seen.push(progress);
+    const asked = lane.request("tools/call", { _meta: { mine: "caller", trace: 1 } }, limits({ onProgress }));
+    await delivered();
+    expect(arrived[0]?.params).toEqual({
+      _meta: { era: "modern", mine: "envelope", trace: 1, progressToken: "tp-1" },
+    });
+    await reply({
+      method: "notifications/progress",
+      params: { progressToken: "tp-1", progress: 1, total: 2, message: "half" },
+    });
+    await reply({ id: "tp-1", result: {} });
+    await asked;
+    expect(seen).toEqual([{ progress: 1, total: 2, message: "half" }]);
+    expect(passed).toEqual([]);
+  });
+
+  test("that are aborted before they are made are not sent", async () => {
+    const reason = new Error("mine");
+    expect(await failure(lane.request("ping", {}, limits({ signal: AbortSignal.abort(reason) })))).toBe(reason);
+    await delivered();
+    expect(arrived).toEqual([]);
+  });
+
+  test("with no time left are cancelled, and their late answer is nobody's", async () => {
+    const error = await failure(lane.request("ping", {}, limits({ timeoutMs: 0 })));
+    expect(error).toMatchObject({ code: "TIMEOUT" });
+    await delivered();
+    expect(arrived.map(({ method }) => method)).toEqual(["ping", "notifications/cancelled"]);
+    await reply({ id: "tp-1", result: {} });
+    // Nothing is left in the books, so the lane can be retired.
+    await lane.drain();
+    expect(passed).toEqual([]);
+  });
+
+  test("that cannot be sent reject with the transport's error", async () => {
+    inner.send = () => Promise.reject(new ConnectionError({ code: "UNREACHABLE", what: "No way" }));
+    expect(await failure(lane.request("ping", {}, limits()))).toMatchObject({
+      code: "UNREACHABLE",
+      server: "it",
+    });
+  });
+});
+
+describe("a cancelled request", () => {
+  test("is told to the server; its late answer and progress are dropped", async () => {
+    const abort = new AbortController();
+    const onProgress = () => passed.push({ method: "progress of a cancelled request" });
+    const asked = failure(lane.request("tools/call", {}, limits({ signal: abort.signal, onProgress })));
+    await delivered();
+    abort.abort("enough");
+    expect(await asked).toBe("enough");
+    await delivered();
+    expect(arrived.at(-1)).toMatchObject({
+      method: "notifications/cancelled",
+      params: { requestId: "tp-1", reason: expect.any(String) },
+    });
+    await reply({ method: "notifications/progress", params: { progressToken: "tp-1", progress: 1 } });
+    await reply({ id: "tp-1", result: {} });
+    await delivered();
+    expect(passed).toEqual([]);
+  });
+
+  test("of the modern era over pipes carries the envelope", async () => {
+    lane.envelope = { version: "modern" };
+    const abort = new AbortController();
+    const asked = failure(lane.request("tools/call", {}, limits({ signal: abort.signal })));
+    abort.abort();
+    await asked;
+    await delivered();
+    expect(arrived.at(-1)?.params).toMatchObject({ requestId: "tp-1", _meta: { version: "modern" } });
+  });
+
+  test("that is quiet says nothing: a handshake may not be cancelled", async () => {
+    await failure(lane.request("initialize", {}, limits({ timeoutMs: 5, quiet: true })));
+    await delivered();
+    expect(arrived.map(({ method }) => method)).toEqual(["initialize"]);
+  });
+
+  test("with a stream of its own in the modern era is told by closing that stream", async () => {
+    const [client, other] = createLinkedTransports();
+    const signals: (AbortSignal | undefined)[] = [];
+    const send = client.send.bind(client);
+    const streaming = Object.assign(client, {
+      hasPerRequestStream: true,
+      send: (message: JSONRPCMessage, options?: { requestSignal?: AbortSignal }) => {
+        signals.push(options?.requestSignal);
+        return send(message);
+      },
+    });
+    const modern = new Lane(streaming, "it");
+    modern.envelope = {};
+    await other.start();
+    await modern.start();
+    const abort = new AbortController();
+    const asked = failure(modern.request("tools/call", {}, limits({ signal: abort.signal })));
+    abort.abort("enough");
+    await asked;
+    expect(signals.map((signal) => signal?.aborted)).toEqual([true]);
+    await modern.close();
+  });
+});
+
+describe("the client's own messages", () => {
+  test("pass both ways, ids and all", async () => {
+    await lane.send({ jsonrpc: "2.0", id: 7, method: "prompts/list" });
+    await delivered();
+    expect(arrived).toMatchObject([{ id: 7, method: "prompts/list" }]);
+    await reply({ id: 7, result: { prompts: [] } });
+    await reply({ method: "notifications/tools/list_changed" });
+    await reply({ id: 1, method: "roots/list" });
+    await reply({ method: "notifications/progress", params: { progressToken: 7, progress: 1 } });
+    await reply({ id: "their-own-text", result: {} });
+    await delivered();
+    expect(passed.map(({ id, method }) => id ?? method)).toEqual([
+      7,
+      "notifications/tools/list_changed",
+      1,
+      "notifications/progress",
+      "their-own-text",
+    ]);
+  });
+
+  test("initialize is answered from what was negotiated, once", async () => {
+    lane.initializeResult = { protocolVersion: "2025-11-25" };
+    await lane.send({ jsonrpc: "2.0", id: 0, method: "initialize", params: {} });
+    await delivered();
+    expect(passed).toEqual([{ jsonrpc: "2.0", id: 0, result: { protocolVersion: "2025-11-25" } }]);
+    expect(arrived).toEqual([]);
+    await lane.send({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} });
+    await delivered();
+    expect(arrived).toMatchObject([{ id: 1, method: "initialize" }]);
+  });
+});
+
+describe("an answer that was thrown away", () => {
+  test("fails the request it belongs to and no other", async () => {
+    const lost = failure(lane.request("tools/call", {}, limits()));
+    const fine = lane.request("tools/call", {}, limits());
+    await delivered();
+    inner.ondiscard?.({ id: "tp-1", error: tooLarge() });
+    expect(await lost).toMatchObject({ code: "MESSAGE_TOO_LARGE", server: "it" });
+    await reply({ id: "tp-2", result: { ok: true } });
+    expect(await fine).toEqual({ ok: true });
+  });
+
+  test("of a request of the client's becomes an answer it understands", async () => {
+    await lane.send({ jsonrpc: "2.0", id: 3, method: "resources/read" });
+    inner.ondiscard?.({ id: 3, error: tooLarge() });
+    expect(passed).toMatchObject([{ id: 3, error: { code: -32000, data: { toolport: "MESSAGE_TOO_LARGE" } } }]);
+    inner.ondiscard?.({ id: 3, error: tooLarge() });
+    expect(passed).toHaveLength(1);
+  });
+
+  test("and cannot be told apart fails all that wait, ours and the client's", async () => {
+    const ours = [1, 2].map(() => failure(lane.request("tools/call", {}, limits())));
+    await lane.send({ jsonrpc: "2.0", id: 3, method: "resources/read" });
+    inner.ondiscard?.({ error: tooLarge() });
+    for (const error of await Promise.all(ours)) expect(error).toMatchObject({ code: "MESSAGE_TOO_LARGE" });
+    expect(passed).toMatchObject([{ id: 3, error: { data: { toolport: "MESSAGE_TOO_LARGE" } } }]);
+  });
+
+  test("because its stream was cut fails that request", async () => {
+    const asked = failure(lane.request("tools/call", {}, limits()));
+    inner.onstreamcut?.("tp-1", new ConnectionError({ code: "STREAM_CUT", what: "It was cut" }));
+    expect(await asked).toMatchObject({ code: "STREAM_CUT", server: "it" });
+  });
+
+  test("of nobody's is nobody's business", () => {
+    inner.ondiscard?.({ id: "tp-99", error: tooLarge() });
+    inner.ondiscard?.({ id: 99, error: tooLarge() });
+    inner.ondiscard?.({ error: tooLarge() });
+    expect(passed).toEqual([]);
+  });
+});
+
+describe("the end", () => {
+  test("drain() takes no new requests and waits for those under way", async () => {
+    const asked = lane.request("tools/call", {}, limits());
+    let drained = false;
+    const draining = lane.drain().then(() => {
+      drained = true;
+    });
+    expect(await failure(lane.request("ping", {}, limits()))).toMatchObject({
+      code: "CLOSED",
+      outcome: "unsent",
+    });
+    await delivered();
+    expect(drained).toBe(false);
+    await reply({ id: "tp-1", result: {} });
+    await asked;
+    await draining;
+    expect(arrived).toHaveLength(1);
+  });
+
+  test("drain() of an idle lane is over at once", () => expect(lane.drain()).resolves.toBeUndefined());
+
+  test("by the server fails what waits with an unknown outcome, and says why", async () => {
+    const asked = failure(lane.request("tools/call", {}, limits()));
+    await delivered();
+    let closed = 0;
+    lane.onclose = () => {
+      closed += 1;
+    };
+    await server.close();
+    expect(await asked).toMatchObject({ code: "CLOSED", outcome: "unknown" });
+    expect(await lane.closed).toMatchObject({ code: "CLOSED" });
+    expect(closed).toBe(1);
+    expect(await failure(lane.request("ping", {}, limits()))).toMatchObject({ outcome: "unsent" });
+  });
+
+  test("by the caller has no reason", async () => {
+    await lane.close();
+    expect(await lane.closed).toBeUndefined();
+  });
+
+  test("by a lost session carries that reason", async () => {
+    const asked = failure(lane.request("tools/call", {}, limits()));
+    inner.onsessionlost?.(new ConnectionError({ code: "SESSION_LOST", what: "Who are you" }));
+    expect(await asked).toMatchObject({ code: "SESSION_LOST" });
+    expect(await lane.closed).toMatchObject({ code: "SESSION_LOST" });
+  });
+});
+
+test("a tap sees every message, both ways", async () => {
+  const seen: string[] = [];
+  lane.tap = (direction, message) => seen.push(`${direction} ${(message as Message).method ?? "answer"}`);
+  const asked = lane.request("ping", {}, limits());
+  await delivered();
+  await reply({ id: "tp-1", result: {} });
+  await asked;
+  await lane.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  expect(seen).toEqual(["sent ping", "received answer", "sent notifications/initialized"]);
+});
+
+test("starting twice starts the transport once", async () => {
+  await expect(lane.start()).resolves.toBeUndefined();
+});

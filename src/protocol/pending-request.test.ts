@@ -1,0 +1,165 @@
+/** The clock of one request, with the clock in our hands. */
+import { getEventListeners } from "node:events";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { ToolCallError } from "../errors/tool-call-error.js";
+import { PendingRequest, type RequestLimits } from "./pending-request.js";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+});
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+/** A request whose end can be looked at any time. */
+function start(limits: Partial<RequestLimits>) {
+  const cancels: string[] = [];
+  const request = new PendingRequest({
+    server: "it",
+    method: "tools/call",
+    limits: { timeoutMs: 1_000, maxTimeoutMs: 10_000, ...limits },
+    onCancel: (why) => cancels.push(why),
+  });
+  const end: { value?: unknown; error?: unknown } = {};
+  const settled = request.promise.then(
+    (value) => void (end.value = value),
+    (error: unknown) => void (end.error = error),
+  );
+  return { request, cancels, end, settled };
+}
+
+describe("the limit of silence", () => {
+  test("ends the request, tells the server, and says how long it was", async () => {
+    const { cancels, end, settled } = start({});
+    vi.advanceTimersByTime(999);
+    expect(cancels).toEqual([]);
+    vi.advanceTimersByTime(1);
+    await settled;
+    expect(cancels).toHaveLength(1);
+    expect(end.error).toMatchObject({ code: "TIMEOUT", server: "it", phase: "tools/call", retryable: true });
+    expect((end.error as ToolCallError).what).toContain("1000 ms");
+    expect((end.error as ToolCallError).next).toContain("timeoutMs");
+  });
+
+  test("begins anew with every sign of progress, up to the hard cap", async () => {
+    const { request, end, settled } = start({});
+    for (let second = 0; second < 11; second += 1) {
+      vi.advanceTimersByTime(900);
+      request.progress({ progress: second });
+      await Promise.resolve();
+      expect(end).toEqual({});
+    }
+    vi.advanceTimersByTime(100);
+    await settled;
+    expect((end.error as ToolCallError).what).toContain("10000 ms");
+    expect((end.error as ToolCallError).next).toContain("maxTimeoutMs");
+  });
+
+  test("of no time at all ends it in the next turn, not in the constructor", async () => {
+    const { cancels, end, settled } = start({ timeoutMs: 0 });
+    expect(cancels).toEqual([]);
+    vi.advanceTimersByTime(1);
+    await settled;
+    expect(end.error).toMatchObject({ code: "TIMEOUT" });
+  });
+
+  test("Infinity sets no timer", async () => {
+    const { request, end, settled } = start({
+      timeoutMs: Number.POSITIVE_INFINITY,
+      maxTimeoutMs: Number.POSITIVE_INFINITY,
+    });
+    expect(vi.getTimerCount()).toBe(0);
+    request.resolve("at last");
+    await settled;
+    expect(end.value).toBe("at last");
+  });
+
+  test("of more than a timer can hold is waited for in pieces", async () => {
+    const day = 86_400_000;
+    const { end, settled } = start({ timeoutMs: 30 * day, maxTimeoutMs: 100 * day });
+    vi.advanceTimersByTime(29 * day);
+    await Promise.resolve();
+    expect(end).toEqual({});
+    vi.advanceTimersByTime(day);
+    await settled;
+    expect(end.error).toMatchObject({ code: "TIMEOUT" });
+  });
+});
+
+test("an answer stops the clock", async () => {
+  const { request, cancels, end, settled } = start({});
+  request.resolve({ ok: true });
+  await settled;
+  vi.advanceTimersByTime(60_000);
+  expect({ end, cancels }).toEqual({ end: { value: { ok: true } }, cancels: [] });
+});
+
+test.each([
+  [-32603, true],
+  [-32602, false],
+  [-32601, false],
+  [-32000, false],
+])("a refusal with %d may be different next time: %s", async (code, retryable) => {
+  const { request, end, settled } = start({});
+  request.refuse({ code, message: "no" });
+  await settled;
+  expect(end.error).toMatchObject({ code: "PROTOCOL", rpcCode: code, retryable });
+});
+
+describe("the caller's signal", () => {
+  test("ends the request with its own reason and is told once", async () => {
+    const abort = new AbortController();
+    const { cancels, end, settled } = start({ signal: abort.signal });
+    const reason = { mine: true };
+    abort.abort(reason);
+    await settled;
+    expect(end.error).toBe(reason);
+    expect(cancels).toHaveLength(1);
+    expect(getEventListeners(abort.signal, "abort")).toEqual([]);
+  });
+
+  test.each(["resolve", "reject"] as const)("is left alone after %s", async (how) => {
+    const abort = new AbortController();
+    const { request, cancels, settled } = start({ signal: abort.signal });
+    expect(getEventListeners(abort.signal, "abort")).toHaveLength(1);
+    request[how]("over");
+    await settled;
+    expect(getEventListeners(abort.signal, "abort")).toEqual([]);
+    abort.abort();
+    expect(cancels).toEqual([]);
+  });
+
+  test("is left alone after a timeout", async () => {
+    const abort = new AbortController();
+    const { settled } = start({ signal: abort.signal });
+    vi.advanceTimersByTime(1_000);
+    await settled;
+    expect(getEventListeners(abort.signal, "abort")).toEqual([]);
+  });
+});
+
+test("progress without a number is a sign of life and nothing more", async () => {
+  const seen: unknown[] = [];
+  const { request, end, settled } = start({ onProgress: (progress) => seen.push(progress) });
+  vi.advanceTimersByTime(900);
+  request.progress({ progress: "much" });
+  request.progress({ progress: 1, total: "all", message: 5, extra: true });
+  vi.advanceTimersByTime(900);
+  await Promise.resolve();
+  expect(end).toEqual({});
+  expect(seen).toEqual([{ progress: 1 }]);
+  request.resolve(undefined);
+  await settled;
+});
+
+test("a stream of its own is opened once and closed by hand", async () => {
+  const { request, settled } = start({});
+  request.closeStream();
+  const signal = request.openStream();
+  expect(request.openStream()).toBe(signal);
+  request.closeStream();
+  expect(signal.aborted).toBe(true);
+  request.resolve(undefined);
+  await settled;
+});

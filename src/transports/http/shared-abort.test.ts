@@ -1,0 +1,26 @@
+import { getEventListeners } from "node:events";
+import { expect, it } from "vitest";
+import { onSharedAbort } from "./shared-abort.js";
+
+it("needs one listener for many waiters, and none when they are gone", () => {
+  const { signal } = new AbortController();
+  const stops = Array.from({ length: 100 }, () => onSharedAbort(signal, () => {}));
+  expect(getEventListeners(signal, "abort")).toHaveLength(1);
+  for (const stop of stops) stop();
+  expect(getEventListeners(signal, "abort")).toHaveLength(0);
+  const again = onSharedAbort(signal, () => {});
+  expect(getEventListeners(signal, "abort")).toHaveLength(1);
+  again();
+});
+
+it("tells everybody who still waits, once", () => {
+  const controller = new AbortController();
+  const told: string[] = [];
+  onSharedAbort(controller.signal, () => told.push("a"));
+  const stop = onSharedAbort(controller.signal, () => told.push("b"));
+  onSharedAbort(controller.signal, () => told.push("c"));
+  stop();
+  controller.abort();
+  expect(told).toEqual(["a", "c"]);
+  expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
+});
