@@ -1,5 +1,5 @@
 /** The demo from its first step to its last. */
-import { createToolport, memoryStore } from "../index.js";
+import { createToolport } from "../index.js";
 import { callEach, listTools } from "./call-tools.js";
 import { connectAll, type ServerRow } from "./connect-all.js";
 import { dropWebSocket, forgetSessions, killProcess } from "./heal.js";
@@ -39,7 +39,7 @@ async function runSteps(runner: StepRunner, screen: Screen): Promise<ServerRow[]
     }),
   });
   if (servers === undefined) return [];
-  const toolport = createToolport({ mcpServers: servers.mcpServers, store: memoryStore() });
+  const toolport = createToolport({ mcpServers: servers.mcpServers });
   const pids = new Set<number>();
   try {
     const rows = await runner.run({

@@ -32,7 +32,7 @@ export function createScreen(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv 
     draw(lines) {
       if (!isTerminal) return;
       // A line that wraps would make the next erase miss its mark.
-      const fitting = lines.map((line) => fit(line, stream.columns ?? 80));
+      const fitting = lines.map((line) => shorten(line, stream.columns || 80));
       stream.write(erase() + joined(fitting));
       drawn = fitting.length;
     },
@@ -43,7 +43,7 @@ export function createScreen(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv 
   };
 }
 
-function fit(line: string, columns: number): string {
+function shorten(line: string, columns: number): string {
   const plain = stripVTControlCharacters(line);
   return plain.length < columns ? line : `${plain.slice(0, Math.max(0, columns - 2))}…`;
 }

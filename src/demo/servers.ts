@@ -16,6 +16,8 @@ export interface DemoServers {
   readonly units: TestHttpServer;
   /** WebSocket. */
   readonly relay: TestStreamServer<WebSocketServerEntry>;
+  /** How often somebody asked `calendar` or `units` which era it speaks. */
+  readonly probeCount: number;
   close(): Promise<void>;
 }
 
@@ -76,10 +78,15 @@ export async function startServers(): Promise<DemoServers> {
   });
   const dictionaryServer = createTestServer({ name: "dictionary", tools: { define } });
   const relayServer = createTestServer({ name: "relay", tools: { reverse } });
+  let probeCount = 0;
+  const intercept = async (request: Request) => {
+    if (await isProbe(request.clone())) probeCount++;
+    return undefined;
+  };
   const all = [calendarServer, unitsServer, dictionaryServer, relayServer];
   const [calendar, units, dictionary, relay] = await Promise.all([
-    calendarServer.http(),
-    unitsServer.http(),
+    calendarServer.http({ intercept }),
+    unitsServer.http({ intercept }),
     dictionaryServer.sse(),
     relayServer.webSocket(),
   ]);
@@ -96,8 +103,17 @@ export async function startServers(): Promise<DemoServers> {
     calendar,
     units,
     relay,
+    get probeCount() {
+      return probeCount;
+    },
     async close() {
       await Promise.all(all.map((server) => server.close()));
     },
   };
+}
+
+async function isProbe(request: Request): Promise<boolean> {
+  if (request.method !== "POST") return false;
+  const message = (await request.json()) as { method?: unknown } | null;
+  return message?.method === "server/discover";
 }

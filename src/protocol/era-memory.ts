@@ -30,11 +30,10 @@ export class EraMemory {
   }
 
   async recall(identity: string): Promise<RememberedEra | undefined> {
-    const value = await this.#store.get(key(identity)).then(
-      (record) => record?.value as RememberedEra | undefined,
-      () => undefined,
-    );
-    if (value?.era === "modern") return typeof value.discover === "object" ? value : undefined;
+    const record = await attempt(() => this.#store.get(key(identity)));
+    const value = record?.value as RememberedEra | null | undefined;
+    if (value?.era === "modern")
+      return typeof value.discover === "object" && value.discover !== null ? value : undefined;
     if (value?.era !== "legacy") return undefined;
     const age = this.#now() - value.at;
     return age >= 0 && age < LEGACY_VERDICT_AGE_MS ? value : undefined;
@@ -42,12 +41,21 @@ export class EraMemory {
 
   async remember(identity: string, verdict: EraVerdict): Promise<void> {
     const value: RememberedEra = verdict.era === "modern" ? verdict : { ...verdict, at: this.#now() };
-    await this.#store.put(key(identity), value).catch(() => {});
+    await attempt(() => this.#store.put(key(identity), value));
   }
 
   async forget(identity: string): Promise<void> {
-    await this.#store.delete(key(identity)).catch(() => {});
+    await attempt(() => this.#store.delete(key(identity)));
   }
 }
 
 const key = (identity: string): string => `era/${identity}`;
+
+/** Nothing if it fails, in whatever way a store of somebody else's fails. */
+async function attempt<Result>(ask: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await ask();
+  } catch {
+    return undefined;
+  }
+}

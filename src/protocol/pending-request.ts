@@ -112,15 +112,21 @@ export class PendingRequest {
     });
   }
 
-  /** One timer per request: progress only moves the mark that the timer looks at when it fires. */
+  /**
+   * One timer per request: progress only moves the mark that the timer looks at when it fires. Even a request without
+   * any time runs out by the timer: whoever made it has to have it in the books before it ends.
+   */
   #arm(): void {
-    const { timeoutMs, maxTimeoutMs } = this.#init.limits;
-    const now = performance.now();
-    const left = Math.min(this.#lastSign + timeoutMs - now, this.#startedAt + maxTimeoutMs - now);
-    if (left <= 0) return this.#expire();
+    const left = this.#left();
+    if (left === Number.POSITIVE_INFINITY) return;
+    const look = () => (this.#left() > 0 ? this.#arm() : this.#expire());
     // Timers hold 31 bits; a longer wait simply looks again.
-    if (left !== Number.POSITIVE_INFINITY)
-      this.#timer = setTimeout(() => this.#arm(), Math.min(left, 2 ** 31 - 1));
+    this.#timer = setTimeout(look, Math.min(left, 2 ** 31 - 1));
+  }
+
+  #left(): number {
+    const { timeoutMs, maxTimeoutMs } = this.#init.limits;
+    return Math.min(this.#lastSign + timeoutMs, this.#startedAt + maxTimeoutMs) - performance.now();
   }
 
   #expire(): void {

@@ -24,15 +24,29 @@ describe("a stdio server killed with -9", () => {
     expect(second).not.toBe(first);
   });
 
+  test("at the very moment of a call: the call works, because the server provably did not read it", async () => {
+    await using toolport = createToolport({ mcpServers: { stdio } });
+    for (let round = 0; round < 3; round += 1) {
+      const pid = Number((await toolport.callTool("stdio__pid")).text);
+      process.kill(pid, "SIGKILL");
+      expect(Number((await toolport.callTool("stdio__pid")).text)).not.toBe(pid);
+    }
+  });
+
   test("during a call: that call fails at once, typed, and is not repeated", async () => {
     await using toolport = createToolport({ mcpServers: { stdio } });
     const pid = Number((await toolport.callTool("stdio__pid")).text);
     const starts: string[] = [];
     toolport.on("state", ({ to }) => starts.push(to));
-    const call = failure(toolport.callTool("stdio__slow", { ms: 60_000 }));
+    let call: Promise<ToolportError> | undefined;
+    // Progress shows that the server has begun.
+    await new Promise<void>((begun) => {
+      const args = { count: 1_000, everyMs: 20 };
+      call = failure(toolport.callTool("stdio__progress", args, { onProgress: () => begun() }));
+    });
     const killedAt = performance.now();
     process.kill(pid, "SIGKILL");
-    const error = await call;
+    const error = await call!;
     expect(performance.now() - killedAt).toBeLessThan(500);
     expect(error).toMatchObject({
       name: "ConnectionError",

@@ -134,10 +134,10 @@ describe("a stdio server that does not read", () => {
   it("holds the sender back, and its death settles every send", async () => {
     const peer = await start(leanConfig("--never-read"));
     const text = "x".repeat(8 * 1_024 * 1_024);
-    const outcomes = Promise.allSettled([
-      peer.transport.send({ jsonrpc: "2.0", id: 1, method: "a", params: { text } }),
-      peer.transport.send({ jsonrpc: "2.0", id: 2, method: "b" }),
-    ]);
+    const first = peer.transport.send({ jsonrpc: "2.0", id: 1, method: "a", params: { text } });
+    // The second waits for the first, which the pipe has taken in part.
+    await new Promise((resolve) => setImmediate(resolve));
+    const outcomes = Promise.allSettled([first, peer.transport.send({ jsonrpc: "2.0", id: 2, method: "b" })]);
     const settled = await Promise.race([
       outcomes.then(() => "settled"),
       new Promise((resolve) => setTimeout(resolve, 200, "waits")),
@@ -155,7 +155,9 @@ describe("a stdio server that does not read", () => {
     const script = 'require("node:fs").closeSync(0); console.log("ready"); setInterval(() => {}, 1000);';
     const peer = await start(stdioConfig({ args: ["-e", script] }));
     await peer.transport.firstSign;
-    await peer.transport.send({ jsonrpc: "2.0", method: "x" });
+    await expect(peer.transport.send({ jsonrpc: "2.0", method: "x" })).rejects.toMatchObject({
+      outcome: "unsent",
+    });
     await peer.closed;
     expect(peer.transport.closeError).toMatchObject({ code: "SPAWN_FAILED" });
     await expectAllGone(peer);

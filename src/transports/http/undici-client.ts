@@ -31,6 +31,7 @@ class UndiciClient implements WireClient {
   #ready: Agent | undefined;
   readonly #singles = new Set<Client>();
   #closed = false;
+  #usedAt = 0;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
@@ -42,6 +43,7 @@ class UndiciClient implements WireClient {
   async open(request: WireRequest): Promise<WireAnswer> {
     if (this.#closed) throw toNetworkError(closed(), { host: request.url.host, sent: false });
     if (request.checkAddress !== undefined) return this.#openChecked(request, request.checkAddress);
+    if (performance.now() - this.#usedAt > IDLE_MS) await noticeClosedSockets();
     return this.#exchange(this.#ready ?? (await this.#pool()), request);
   }
 
@@ -112,8 +114,22 @@ class UndiciClient implements WireClient {
       const path = url.pathname + url.search;
       dispatcher.dispatch({ origin: url.origin, path, method, headers, body: body ?? null }, exchange);
     }
-    return decompress(await exchange.answer);
+    const answer = await exchange.answer;
+    this.#usedAt = performance.now();
+    return decompress(answer);
   }
+}
+
+/** Longer than the gap between two calls that follow each other. */
+const IDLE_MS = 1;
+
+/**
+ * A server that went away while we were idle has closed its sockets, but we only know after a look at them. Without it
+ * the request would be written to a dead socket, and nobody could say whether it was read.
+ */
+async function noticeClosedSockets(): Promise<void> {
+  // Twice: the first may come in the same turn of the event loop, before it has looked at its sockets again.
+  for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const closed = () => Object.assign(new Error("closed"), { code: "UND_ERR_CLOSED" });

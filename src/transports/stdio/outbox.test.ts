@@ -19,54 +19,76 @@ function slowPipe(highWaterMark = 100) {
   return { stream, written, takeAll };
 }
 
+/** A pipe whose reader is gone. */
+function brokenPipe(): Writable {
+  const stream = new Writable({ write: (_chunk, _encoding, done) => done(new Error("EPIPE")) });
+  stream.on("error", () => {});
+  return stream;
+}
+
 const errors = { unsent: () => new Error("unsent"), unknown: () => new Error("unknown") };
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("Outbox", () => {
   it("writes everything of one turn at once, in order", async () => {
-    const { stream, written } = slowPipe();
+    const { stream, written, takeAll } = slowPipe();
     const outbox = new Outbox(stream, errors);
-    await Promise.all([outbox.send("a\n"), outbox.send("b\n"), outbox.send("c\n")]);
+    const sent = Promise.all([outbox.send("a\n"), outbox.send("b\n"), outbox.send("c\n")]);
+    await turn();
+    takeAll();
+    await sent;
     expect(written).toEqual(["a\nb\nc\n"]);
   });
 
-  it("holds lines back while the pipe is full and resolves when it drains", async () => {
+  it("holds lines back while a write is under way, then writes them together", async () => {
     const { stream, written, takeAll } = slowPipe();
     const outbox = new Outbox(stream, errors);
-    await outbox.send("x".repeat(200));
-    await turn();
-    let sent = false;
-    const waiting = outbox.send("b\n").then(() => {
-      sent = true;
+    let first = false;
+    const waiting = outbox.send("x".repeat(200)).then(() => {
+      first = true;
     });
     await turn();
-    expect([sent, written.length]).toEqual([false, 1]);
-    takeAll();
-    await waiting;
-    expect(written[1]).toBe("b\n");
-  });
-
-  it("lets the sender of a large message wait itself", async () => {
-    const { stream, takeAll } = slowPipe();
-    const outbox = new Outbox(stream, errors);
-    let sent = false;
-    const waiting = outbox.send("x".repeat(100_000)).then(() => {
-      sent = true;
-    });
+    const others = Promise.all([outbox.send("b\n"), outbox.send("c\n")]);
     await turn();
-    expect(sent).toBe(false);
+    expect([first, written.length]).toEqual([false, 1]);
     takeAll();
     await waiting;
+    await turn();
+    takeAll();
+    await others;
+    expect(written[1]).toBe("b\nc\n");
   });
 
-  it("rejects all who wait when it is closed, and says which lines never left", async () => {
+  it("tells those who wait when it is closed that their lines never left", async () => {
     const { stream } = slowPipe();
     const outbox = new Outbox(stream, errors);
-    const outcomes = Promise.allSettled([outbox.send("x".repeat(100_000)), outbox.send("b\n")]);
+    const writing = outbox.send("x".repeat(100_000));
+    await turn();
+    const waiting = outbox.send("b\n");
     outbox.close();
     outbox.close();
-    const reasons = (await outcomes).map((outcome) => (outcome as PromiseRejectedResult).reason.message);
-    expect(reasons).toEqual(["unknown", "unsent"]);
+    await expect(waiting).rejects.toThrow("unsent");
     await expect(outbox.send("c\n")).rejects.toThrow("unsent");
+    outbox.abandon();
+    await expect(writing).rejects.toThrow("unknown");
+  });
+
+  it("knows that a failed write of one line, or of a short batch, delivered nothing", async () => {
+    for (const lines of [["x".repeat(100_000)], ["a\n", "b\n"]]) {
+      const outbox = new Outbox(brokenPipe(), errors);
+      const outcomes = await Promise.allSettled(lines.map((line) => outbox.send(line)));
+      expect(outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason.message)).toEqual(
+        lines.map(() => "unsent"),
+      );
+    }
+  });
+
+  it("does not know it of a long batch", async () => {
+    const outbox = new Outbox(brokenPipe(), errors);
+    const outcomes = await Promise.allSettled([outbox.send("x".repeat(5_000)), outbox.send("b\n")]);
+    expect(outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason.message)).toEqual([
+      "unknown",
+      "unknown",
+    ]);
   });
 });

@@ -1,4 +1,4 @@
-/** Outgoing messages: one write per turn of the microtask queue, with back-pressure that always settles. */
+/** Outgoing messages: one write at a time, each with all that was said meanwhile, and the fate of every line known. */
 import type { Writable } from "node:stream";
 
 export interface OutboxErrors {
@@ -8,85 +8,108 @@ export interface OutboxErrors {
   readonly unknown: () => Error;
 }
 
-interface Sender {
-  resolve(): void;
-  reject(error: Error): void;
+/** A socket takes this much whole or not at all, so a failed write of it delivered nothing. */
+const ATOMIC_CHARS = 4 * 1_024;
+
+/** Lines that are written together. */
+class Batch {
+  readonly sent: Promise<void>;
+  #lines: string[] = [];
+  #chars = 0;
+  #resolve!: () => void;
+  #reject!: (error: Error) => void;
+
+  constructor() {
+    this.sent = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    // Whoever sent something looks at it; a batch nobody looks at must not become an unhandled rejection.
+    this.sent.catch(() => {});
+  }
+
+  add(line: string): void {
+    this.#lines.push(line);
+    this.#chars += line.length;
+  }
+
+  get text(): string {
+    return this.#lines.length === 1 ? this.#lines[0]! : this.#lines.join("");
+  }
+
+  /** A write of it that failed delivered no whole line: a single line lacks its end, a short batch went nowhere. */
+  get allOrNothing(): boolean {
+    return this.#lines.length === 1 || this.#chars <= ATOMIC_CHARS;
+  }
+
+  settle(error?: Error): void {
+    if (error === undefined) this.#resolve();
+    else this.#reject(error);
+  }
 }
 
-/** Above this a batch is written at once, so that its sender feels the back-pressure. */
-const BATCH_CHARS = 64 * 1_024;
-const SENT = Promise.resolve();
-
 /**
- * Collects lines and writes them together: with many calls in flight this is the cheapest system call saved. While the
- * pipe is full, lines wait here, and it is known that they did not leave.
+ * Collects lines and writes them together: with many calls in flight that saves the most system calls. While a write is
+ * under way, lines wait here, and it is known that they did not leave.
  */
 export class Outbox {
   readonly #stream: Writable;
   readonly #errors: OutboxErrors;
-  #lines: string[] = [];
-  #chars = 0;
-  /** The pipe is full: nothing is written before it drains. */
-  #blocked = false;
+  #next: Batch | undefined;
+  #writing: Batch | undefined;
   #scheduled = false;
   #closed = false;
-  #waitingToWrite: Sender[] = [];
-  #waitingForDrain: Sender[] = [];
-  readonly #flush = () => this.#write();
 
   constructor(stream: Writable, errors: OutboxErrors) {
     this.#stream = stream;
     this.#errors = errors;
-    stream.on("drain", () => this.#drained());
   }
 
-  /** Resolves when the line was handed to the pipe; waits while the pipe is full. */
+  /** Resolves when the pipe took the line; rejects with what is known of its fate when it did not. */
   send(line: string): Promise<void> {
     if (this.#closed) return Promise.reject(this.#errors.unsent());
-    this.#lines.push(line);
-    this.#chars += line.length;
-    if (!this.#blocked && this.#chars < BATCH_CHARS) {
-      if (!this.#scheduled) {
-        this.#scheduled = true;
-        queueMicrotask(this.#flush);
-      }
-      return SENT;
+    this.#next ??= new Batch();
+    this.#next.add(line);
+    if (!this.#scheduled && this.#writing === undefined) {
+      this.#scheduled = true;
+      queueMicrotask(this.#flush);
     }
-    if (this.#blocked) return this.#wait(this.#waitingToWrite);
-    this.#write();
-    return this.#blocked ? this.#wait(this.#waitingForDrain) : SENT;
+    return this.#next.sent;
   }
 
   /** Nothing more can be sent: whoever waits is told, with what is known of the message's fate. */
   close(): void {
     if (this.#closed) return;
     // What was accepted in this very turn still goes out.
-    if (!this.#blocked) this.#write();
+    if (this.#writing === undefined) this.#flush();
     this.#closed = true;
-    this.#lines = [];
-    for (const sender of this.#waitingForDrain.splice(0)) sender.reject(this.#errors.unknown());
-    for (const sender of this.#waitingToWrite.splice(0)) sender.reject(this.#errors.unsent());
+    this.#next?.settle(this.#errors.unsent());
+    this.#next = undefined;
   }
 
-  #wait(list: Sender[]): Promise<void> {
-    return new Promise((resolve, reject) => list.push({ resolve, reject }));
+  /** The stream is gone, and with it the write under way. */
+  abandon(): void {
+    this.close();
+    this.#writing?.settle(this.#errors.unknown());
+    this.#writing = undefined;
   }
 
-  #write(): void {
+  readonly #flush = (): void => {
     this.#scheduled = false;
-    if (this.#closed || this.#blocked || this.#lines.length === 0) return;
-    const batch = this.#lines.length === 1 ? this.#lines[0]! : this.#lines.join("");
-    this.#lines = [];
-    this.#chars = 0;
-    if (this.#stream.writable) this.#blocked = !this.#stream.write(batch);
-  }
+    const batch = this.#next;
+    if (batch === undefined || this.#closed) return;
+    this.#next = undefined;
+    if (!this.#stream.writable) return batch.settle(this.#errors.unsent());
+    this.#writing = batch;
+    this.#stream.write(batch.text, (error) => this.#written(batch, error));
+  };
 
-  #drained(): void {
-    this.#blocked = false;
-    for (const sender of this.#waitingForDrain.splice(0)) sender.resolve();
-    this.#waitingForDrain = this.#waitingToWrite;
-    this.#waitingToWrite = [];
-    this.#write();
-    if (!this.#blocked) for (const sender of this.#waitingForDrain.splice(0)) sender.resolve();
+  #written(batch: Batch, error: Error | null | undefined): void {
+    if (error) batch.settle(batch.allOrNothing ? this.#errors.unsent() : this.#errors.unknown());
+    // Node calls back without an error when the stream was destroyed under the write.
+    else batch.settle(this.#stream.destroyed ? this.#errors.unknown() : undefined);
+    if (this.#writing !== batch) return;
+    this.#writing = undefined;
+    if (this.#next !== undefined && !this.#scheduled) this.#flush();
   }
 }

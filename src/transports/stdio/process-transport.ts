@@ -1,5 +1,5 @@
 /** JSON-RPC over the standard streams of a process: what stdio servers and containers have in common. */
-import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import type { Outcome } from "../../errors/toolport-error.js";
 import type { ServerTransport } from "../server-transport.js";
@@ -63,6 +63,7 @@ export class ProcessTransport implements ServerTransport {
   onerror?: ServerTransport["onerror"];
   onmessage?: ServerTransport["onmessage"];
   ondiscard?: ServerTransport["ondiscard"];
+  onstreamcut?: ServerTransport["onstreamcut"];
   readonly firstSign: Promise<void>;
   /** Never a stream: it is read here. The SDK recognises a process by having this property and `pid`. */
   readonly stderr = null;
@@ -77,6 +78,7 @@ export class ProcessTransport implements ServerTransport {
   #ending: Promise<void> | undefined;
   #process: ServerProcess | undefined;
   #outbox: Outbox | undefined;
+  #lastRequest: RequestId | undefined;
   #reader: MessageReader | undefined;
   #giveSign: () => void = () => {};
 
@@ -115,6 +117,7 @@ export class ProcessTransport implements ServerTransport {
 
   send(message: JSONRPCMessage): Promise<void> {
     if (this.#phase !== "open" || this.#outbox === undefined) return Promise.reject(this.#closed("unsent"));
+    if ("id" in message && "method" in message) this.#lastRequest = message.id;
     try {
       return this.#outbox.send(`${JSON.stringify(message)}\n`);
     } catch (error) {
@@ -173,7 +176,10 @@ export class ProcessTransport implements ServerTransport {
       this.#stderrTail.push(chunk);
     });
     const lost = () => this.#lose();
-    process.stdin.on("error", lost);
+    process.stdin.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "ECONNRESET") this.#disown();
+      lost();
+    });
     process.stdout.on("end", lost).on("error", lost);
     process.exited.then(lost);
   }
@@ -202,6 +208,12 @@ export class ProcessTransport implements ServerTransport {
     } catch {
       // Nowhere left to report it.
     }
+  }
+
+  /** It ended with unread input: the request sent last was never taken, whoever waits for it may ask again. */
+  #disown(): void {
+    const id = this.#lastRequest;
+    if (id !== undefined) this.#isolate(() => this.onstreamcut?.(id, this.#closed("unsent")));
   }
 
   #lose(): void {
@@ -240,6 +252,7 @@ export class ProcessTransport implements ServerTransport {
 
   #finish(): void {
     this.#phase = "closed";
+    this.#outbox?.abandon();
     this.#isolate(() => this.onclose?.());
   }
 

@@ -35,6 +35,16 @@ export const DEFAULT_STOP_PATIENCE: StopPatience = { eofMs: 1_500, termMs: 1_500
 const KILL_MS = 1_000;
 const POLL_MS = 10;
 
+/**
+ * Node only writes to a child's input. On Linux that pipe is a socket: when its reader ends with unread bytes in it, a
+ * read on our side fails with ECONNRESET, and that is the proof that the last message was never taken. So read it too,
+ * where the runtime allows; elsewhere the fate of that message stays unknown.
+ */
+function watchInput(stdin: Writable): void {
+  const { _handle: handle } = stdin as Writable & { _handle?: { readStart?: () => void } | null };
+  if (process.platform === "linux") handle?.readStart?.();
+}
+
 /** A started process. */
 export class ServerProcess {
   readonly pid: number;
@@ -55,6 +65,7 @@ export class ServerProcess {
     this.#tree = new ProcessTree(pid);
     // A broken pipe is told by its stream's end or the process's exit; without a listener it would end the host.
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream?.on("error", () => {});
+    watchInput(child.stdin!);
     this.exited = new Promise((resolve) => {
       child.once("exit", (exitCode, signal) => {
         this.#status = { exitCode, signal };

@@ -1,0 +1,61 @@
+/** The map of states: every way leads somewhere known, and none leads into a dead end. */
+import { expect, test } from "vitest";
+import { ConnectionError } from "../errors/connection-error.js";
+import { type ConnectionStatus, errorOf, TRANSITIONS } from "./connection-state.js";
+
+const STATES = Object.keys(TRANSITIONS) as ConnectionStatus[];
+
+/** All states that can be reached from one, itself included. */
+function reachable(from: ConnectionStatus): Set<ConnectionStatus> {
+  const seen = new Set([from]);
+  for (const state of seen) for (const next of TRANSITIONS[state]) seen.add(next);
+  return seen;
+}
+
+test("every target is a known state, named once, and never the state itself", () => {
+  for (const state of STATES) {
+    const targets = TRANSITIONS[state];
+    expect(STATES).toEqual(expect.arrayContaining([...targets]));
+    expect(new Set(targets).size).toBe(targets.length);
+    expect(targets).not.toContain(state);
+  }
+});
+
+test("every state can be reached from the first one", () => {
+  expect([...reachable("idle")].sort()).toEqual([...STATES].sort());
+});
+
+test.each(STATES)("from %s a server can be made ready again, and be put down", (state) => {
+  const ahead = reachable(state);
+  expect(ahead).toContain("ready");
+  if (state !== "closed") expect(TRANSITIONS[state]).toContain("closed");
+});
+
+test("ready is reached only through handshake and lists", () => {
+  const before = (target: ConnectionStatus) => STATES.filter((state) => TRANSITIONS[state].includes(target));
+  expect(before("ready")).toEqual(["discovering"]);
+  expect(before("discovering")).toEqual(["connected"]);
+  expect(before("connected")).toEqual(["connecting"]);
+});
+
+test("a walk of ten thousand random steps never gets stuck", () => {
+  // A fixed seed: the same walk every time.
+  let seed = 42;
+  const random = () => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31) / 2 ** 31;
+  let state: ConnectionStatus = "idle";
+  const visits = new Map<ConnectionStatus, number>();
+  for (let step = 0; step < 10_000; step += 1) {
+    const ways: readonly ConnectionStatus[] = TRANSITIONS[state];
+    expect(ways.length).toBeGreaterThan(0);
+    state = ways[Math.floor(random() * ways.length)]!;
+    visits.set(state, (visits.get(state) ?? 0) + 1);
+  }
+  expect(STATES.filter((name) => name !== "idle" && !visits.has(name))).toEqual([]);
+});
+
+test("errorOf knows the last failure of the states that have one", () => {
+  const error = new ConnectionError({ code: "CLOSED", what: "It is gone" });
+  expect(errorOf({ status: "failed", error })).toBe(error);
+  expect(errorOf({ status: "reconnecting", attempt: 1, retryAt: 0, error })).toBe(error);
+  expect(errorOf({ status: "idle" })).toBeUndefined();
+});

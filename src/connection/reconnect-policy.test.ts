@@ -1,0 +1,118 @@
+/** When a lost server is tried again, and when it is given up. */
+import { describe, expect, test } from "vitest";
+import type { ReconnectConfig } from "../config/server-config.js";
+import { AuthError } from "../errors/auth-error.js";
+import { ConnectionError } from "../errors/connection-error.js";
+import {
+  MAX_STARTS,
+  reasonToStop,
+  reconnectDelayMs,
+  restartLimitError,
+  START_WINDOW_MS,
+  StartBudget,
+} from "./reconnect-policy.js";
+
+const policy = (more: Partial<ReconnectConfig> = {}): ReconnectConfig => ({
+  enabled: true,
+  maxAttempts: undefined,
+  delayMs: undefined,
+  ...more,
+});
+const lost = () => new ConnectionError({ code: "CLOSED", what: "It is gone" });
+const denied = (code: "AUTH_REQUIRED" | "ISSUER_MISMATCH" = "AUTH_REQUIRED") =>
+  new AuthError({ code, what: "Not you" });
+
+describe("the wait", () => {
+  const middle = () => 0.5;
+
+  test.each([
+    [1, 0],
+    [2, 1_000],
+    [3, 1_600],
+    [4, 2_560],
+    [10, 42_950],
+    [11, 60_000],
+    [1_000, 60_000],
+  ])("before attempt %d is %d ms", (attempt, ms) => {
+    expect(reconnectDelayMs(attempt, policy(), middle)).toBe(ms);
+  });
+
+  test("is spread by a fifth either way", () => {
+    expect(reconnectDelayMs(2, policy(), () => 0)).toBe(800);
+    expect(reconnectDelayMs(2, policy(), () => 1)).toBe(1_200);
+    for (let round = 0; round < 100; round += 1) {
+      const ms = reconnectDelayMs(3, policy());
+      expect(ms).toBeGreaterThanOrEqual(1_280);
+      expect(ms).toBeLessThanOrEqual(1_920);
+    }
+  });
+
+  test("is what the user says, from the second attempt on", () => {
+    expect([1, 2, 3, 50].map((attempt) => reconnectDelayMs(attempt, policy({ delayMs: 70 })))).toEqual([
+      0, 70, 70, 70,
+    ]);
+    expect(reconnectDelayMs(5, policy({ delayMs: 0 }))).toBe(0);
+  });
+});
+
+describe("giving up", () => {
+  test("never, by itself", () => {
+    expect(reasonToStop([], policy())).toBeUndefined();
+    expect(reasonToStop(Array.from({ length: 500 }, lost), policy())).toBeUndefined();
+  });
+
+  test("after as many attempts as the user allows", () => {
+    expect(reasonToStop([lost(), lost()], policy({ maxAttempts: 3 }))).toBeUndefined();
+    expect(reasonToStop([lost(), lost(), lost()], policy({ maxAttempts: 3 }))).toContain("3");
+  });
+
+  test("after the same refusal of authorization twice in a row", () => {
+    expect(reasonToStop([denied()], policy())).toBeUndefined();
+    expect(reasonToStop([denied(), lost(), denied()], policy())).toBeUndefined();
+    expect(reasonToStop([denied("ISSUER_MISMATCH"), denied()], policy())).toBeUndefined();
+    expect(reasonToStop([lost(), denied(), denied()], policy())).toContain("authorization");
+  });
+
+  test("at the limit of starts", () => {
+    expect(reasonToStop([restartLimitError("it", lost())], policy())).toContain("too often");
+  });
+});
+
+describe("starts of a process", () => {
+  test("are five in a minute, and each is forgotten after one", () => {
+    let now = 0;
+    const budget = new StartBudget(() => now);
+    for (let start = 0; start < MAX_STARTS; start += 1) {
+      expect(budget.spend()).toBe(true);
+      now += 1_000;
+    }
+    expect(budget.spend()).toBe(false);
+    // What was refused is not counted: the first start is forgotten after its own minute.
+    now = START_WINDOW_MS - 1;
+    expect(budget.spend()).toBe(false);
+    now = START_WINDOW_MS;
+    expect(budget.spend()).toBe(true);
+    expect(budget.spend()).toBe(false);
+  });
+
+  test("begin anew when somebody asks", () => {
+    const budget = new StartBudget(() => 0);
+    while (budget.spend());
+    budget.reset();
+    expect(budget.spend()).toBe(true);
+  });
+});
+
+test("the error of the limit tells how the process ended last", () => {
+  const last = new ConnectionError({
+    code: "SPAWN_FAILED",
+    what: "It exited with code 3",
+    exitCode: 3,
+    stderrTail: "out of luck",
+  });
+  const error = restartLimitError("it", last);
+  expect(error).toMatchObject({ code: "RESTART_LIMIT", server: "it", exitCode: 3, stderrTail: "out of luck" });
+  expect(error).toMatchObject({ retryable: false, outcome: "unsent", cause: last });
+  expect(error.message).toContain("It exited with code 3");
+  expect(restartLimitError("it", undefined).message).not.toContain("undefined");
+});

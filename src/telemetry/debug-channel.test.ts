@@ -1,0 +1,56 @@
+/** `DEBUG` as users of the `debug` package know it. */
+import { afterEach, expect, test, vi } from "vitest";
+import { debugChannel, isChannelEnabled } from "./debug-channel.js";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
+
+test.each<[string | undefined, boolean]>([
+  [undefined, false],
+  ["", false],
+  ["*", true],
+  ["toolport:*", true],
+  ["toolport:wire", true],
+  ["toolport:call", false],
+  ["toolport", false],
+  ["express:*,toolport:wire", true],
+  ["express:* toolport:wire", true],
+  [" , toolport:wire ,", true],
+  ["toolport:*,-toolport:wire", false],
+  ["-toolport:wire,toolport:*", false],
+  ["toolport:*,-toolport:call", true],
+  ["*,-*", false],
+  ["toolport.wire", false],
+  ["tool*:wi*", true],
+  ["toolport:(wire", false],
+  ["toolport:wire+", false],
+  ["[", false],
+])("DEBUG=%s", (patterns, expected) => {
+  expect(isChannelEnabled("toolport:wire", patterns)).toBe(expected);
+});
+
+test("a long pattern of stars does not hold anybody up", () => {
+  const started = performance.now();
+  isChannelEnabled(`toolport:${"a".repeat(60)}`, `${"*a".repeat(12)}b`);
+  expect(performance.now() - started).toBeLessThan(1_000);
+});
+
+test("a channel that is named writes one line to stderr, under its name", () => {
+  vi.stubEnv("DEBUG", "toolport:connection");
+  const write = vi.spyOn(console, "error").mockImplementation(() => {});
+  const channel = debugChannel("connection");
+  expect(channel.enabled).toBe(true);
+  channel("ready");
+  expect(write.mock.calls).toEqual([["toolport:connection ready"]]);
+});
+
+test("a channel that is not named is silent", () => {
+  vi.stubEnv("DEBUG", "other:*");
+  const write = vi.spyOn(console, "error").mockImplementation(() => {});
+  const channel = debugChannel("call");
+  channel("anything");
+  expect(channel.enabled).toBe(false);
+  expect(write).not.toHaveBeenCalled();
+});

@@ -1,0 +1,114 @@
+/** Messages in the log: readable, short, and without what is secret. */
+import { describe, expect, test } from "vitest";
+import { guardLogger, type Logger } from "./logger.js";
+import { createWireLog, describeMessage } from "./wire-log.js";
+
+const CANARY = "CANARY-3f9a";
+
+function recorder() {
+  const lines: string[] = [];
+  const note = (message: string) => void lines.push(message);
+  const logger: Logger = { debug: note, info: note, warn: note, error: note };
+  return { lines, logger };
+}
+
+describe("describeMessage", () => {
+  test.each<[string, unknown]>([
+    ["a token", { params: { arguments: { token: CANARY } } }],
+    ["a token under a longer name", { accessToken: CANARY, refresh_token: CANARY, "x-auth-token": CANARY }],
+    ["a password", { password: CANARY, userPassword: CANARY, passwd: CANARY }],
+    ["a secret", { client_secret: CANARY, Secret: CANARY }],
+    ["keys", { apiKey: CANARY, api_key: CANARY, "API-Key": CANARY, privateKey: CANARY, "private-key": CANARY }],
+    ["headers", { headers: { Authorization: `Bearer ${CANARY}`, Cookie: CANARY } }],
+    ["a whole object under a secret name", { credentials: { user: CANARY, list: [CANARY] } }],
+    ["a list under a secret name", { tokens: [CANARY] }],
+    ["a number under a secret name", { pin: 1, secret: 12345 }],
+    ["a URL with a query", { uri: `https://example.com/x?sig=${CANARY}` }],
+    ["a bearer in running text", { text: `call it with Bearer ${CANARY}` }],
+    ["JSON inside text", { text: `{"access_token":"${CANARY}"}` }],
+  ])("blanks %s", (_what, message) => {
+    const text = describeMessage(message);
+    expect(text).not.toContain(CANARY);
+    expect(text).not.toContain("12345");
+  });
+
+  test("leaves alone what a reader needs", () => {
+    const message = {
+      jsonrpc: "2.0",
+      id: "tp-1",
+      method: "tools/call",
+      params: { name: "echo", arguments: { text: "hello" }, _meta: { progressToken: "tp-1" } },
+    };
+    expect(JSON.parse(describeMessage(message))).toEqual(message);
+    expect(describeMessage({ token: null })).toBe('{"token":null}');
+  });
+
+  test("cuts what is long, and says how long it was", () => {
+    const text = describeMessage({ list: Array.from({ length: 1_000 }, (_, index) => `item ${index}`) });
+    expect(text.length).toBeLessThan(2_100);
+    expect(text).toMatch(/… \(\d+ characters\)$/);
+  });
+
+  test("is quick with a message of megabytes", () => {
+    const started = performance.now();
+    describeMessage({ text: "token=".repeat(1_000_000) });
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+});
+
+describe("createWireLog", () => {
+  const sent = { method: "ping", id: 1 };
+  const received = { id: 1, result: {} };
+
+  test.each([
+    [true, true, ["[it] -> ", "[it] <- "]],
+    [true, false, ["[it] -> "]],
+    [false, true, ["[it] <- "]],
+  ])("requests %s, responses %s", (logRequests, logResponses, expected) => {
+    const { lines, logger } = recorder();
+    const log = createWireLog({ server: "it", logRequests, logResponses, logger });
+    log?.("sent", sent);
+    log?.("received", received);
+    expect(lines.map((line) => line.slice(0, 8))).toEqual(expected);
+  });
+
+  test("is not there when nobody wants to know", () => {
+    const { logger } = recorder();
+    expect(createWireLog({ server: "it", logRequests: false, logResponses: false, logger })).toBeUndefined();
+  });
+});
+
+describe("guardLogger", () => {
+  const levels = ["debug", "info", "warn", "error"] as const;
+
+  test("passes everything on, and keeps `this`", () => {
+    const seen: unknown[] = [];
+    class Mine {
+      #mark = "mine";
+      log(message: string, details?: unknown) {
+        seen.push([this.#mark, message, details]);
+      }
+      debug = this.log.bind(this);
+      info(message: string, details?: unknown) {
+        this.log(message, details);
+      }
+      warn = this.log.bind(this);
+      error = this.log.bind(this);
+    }
+    guardLogger(new Mine()).info("hello", { a: 1 });
+    expect(seen).toEqual([["mine", "hello", { a: 1 }]]);
+  });
+
+  test.each(levels)("a %s that throws or rejects hurts nobody", async (level) => {
+    const fail = () => {
+      throw new Error("disk full");
+    };
+    const reject = () => Promise.reject(new Error("disk full"));
+    const throwing = guardLogger({ debug: fail, info: fail, warn: fail, error: fail });
+    const rejecting = guardLogger({ debug: reject, info: reject, warn: reject, error: reject });
+    expect(() => throwing[level]("x")).not.toThrow();
+    expect(() => rejecting[level]("x")).not.toThrow();
+    // An unhandled rejection would fail the run.
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+});

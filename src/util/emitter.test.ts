@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import { Emitter } from "./emitter.js";
+
+interface Events {
+  word: string;
+  number: number;
+}
+
+function make() {
+  const reported: unknown[] = [];
+  return { reported, emitter: new Emitter<Events>((error) => reported.push(error)) };
+}
+
+test("tells all who listen, in order, and nobody else", () => {
+  const { emitter } = make();
+  const heard: string[] = [];
+  emitter.on("word", (word) => heard.push(`a ${word}`));
+  emitter.on("word", (word) => heard.push(`b ${word}`));
+  emitter.on("number", () => heard.push("number"));
+  emitter.emit("word", "x");
+  expect(heard).toEqual(["a x", "b x"]);
+});
+
+test("nobody has to listen", () => {
+  expect(() => make().emitter.emit("word", "x")).not.toThrow();
+});
+
+test("the same function twice is called twice and taken off once", () => {
+  const { emitter } = make();
+  let calls = 0;
+  const listener = () => {
+    calls += 1;
+  };
+  const off = emitter.on("word", listener);
+  emitter.on("word", listener);
+  off();
+  off();
+  emitter.emit("word", "x");
+  expect(calls).toBe(1);
+});
+
+test("listeners may come and go while one is told", () => {
+  const { emitter } = make();
+  const heard: string[] = [];
+  const off = emitter.on("word", () => {
+    heard.push("first");
+    off();
+    emitter.on("word", () => heard.push("late"));
+  });
+  emitter.on("word", () => heard.push("second"));
+  emitter.emit("word", "x");
+  expect(heard).toEqual(["first", "second"]);
+  emitter.emit("word", "x");
+  expect(heard).toEqual(["first", "second", "second", "late"]);
+});
+
+test("clear() takes all off", () => {
+  const { emitter } = make();
+  emitter.on("word", () => {
+    throw new Error("still here");
+  });
+  emitter.clear();
+  emitter.emit("word", "x");
+});
+
+describe("a listener that fails", () => {
+  test.each<[string, (error: Error) => unknown]>([
+    [
+      "throws",
+      (error) => {
+        throw error;
+      },
+    ],
+    ["rejects", (error) => Promise.reject(error)],
+    // biome-ignore lint/suspicious/noThenProperty: a promise of another kind is the point
+    ["rejects in a promise of its own kind", (error) => ({ then: (_: unknown, no: (e: Error) => void) => no(error) })],
+  ])("because it %s is reported, and the others still hear", async (_how, fail) => {
+    const { emitter, reported } = make();
+    const error = new Error("mine");
+    let heard = false;
+    emitter.on("word", () => fail(error));
+    emitter.on("word", () => {
+      heard = true;
+    });
+    emitter.emit("word", "x");
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(reported).toEqual([error]);
+    expect(heard).toBe(true);
+  });
+});

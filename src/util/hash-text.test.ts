@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { hashText } from "./hash-text.js";
+
+test("16 hexadecimal digits, the same every time", () => {
+  for (const text of ["", "a", "🔥", "x".repeat(100_000)]) {
+    expect(hashText(text)).toMatch(/^[0-9a-f]{16}$/);
+    expect(hashText(text)).toBe(hashText(text));
+  }
+});
+
+test("stays what it was: stored records are found by it", () => {
+  expect(hashText("toolport")).toBe(hashText(["tool", "port"].join("")));
+  expect([hashText(""), hashText("toolport")]).toMatchInlineSnapshot();
+});
+
+test("tells a hundred thousand similar texts apart", () => {
+  const seen = new Set(Array.from({ length: 100_000 }, (_, index) => hashText(`["node",["${index}"]]`)));
+  expect(seen.size).toBe(100_000);
+});

@@ -1,0 +1,82 @@
+import { getEventListeners } from "node:events";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { withDeadline } from "./with-deadline.js";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+const late = new Error("too late");
+const onTimeout = () => late;
+const never = new Promise<never>(() => {});
+
+test("without limits it is the promise itself", () => {
+  const promise = Promise.resolve(1);
+  expect(withDeadline(promise, { onTimeout })).toBe(promise);
+  expect(withDeadline(promise, { timeoutMs: Number.POSITIVE_INFINITY, onTimeout })).toBe(promise);
+});
+
+test("what comes in time comes through, and nothing is left", async () => {
+  const { signal } = new AbortController();
+  expect(await withDeadline(Promise.resolve(1), { signal, timeoutMs: 10, onTimeout })).toBe(1);
+  const failing = withDeadline(Promise.reject(new Error("no")), { signal, timeoutMs: 10, onTimeout });
+  await expect(failing).rejects.toThrow("no");
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+});
+
+test("what is late fails with the error asked for", async () => {
+  const { signal } = new AbortController();
+  const waiting = withDeadline(never, { signal, timeoutMs: 10, onTimeout }).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(await waiting).toBe(late);
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+});
+
+describe("an abort", () => {
+  test("ends the wait with the caller's reason", async () => {
+    const abort = new AbortController();
+    const waiting = withDeadline(never, { signal: abort.signal, timeoutMs: 10, onTimeout });
+    abort.abort("enough");
+    await expect(waiting).rejects.toBe("enough");
+  });
+
+  test("before the wait ends it at once; what fails later is no unhandled rejection", async () => {
+    const failing = Promise.reject(new Error("later"));
+    await expect(withDeadline(failing, { signal: AbortSignal.abort("gone"), onTimeout })).rejects.toBe("gone");
+    await Promise.resolve();
+  });
+
+  test("after the wait changes nothing", async () => {
+    const abort = new AbortController();
+    expect(await withDeadline(Promise.resolve(1), { signal: abort.signal, onTimeout })).toBe(1);
+    abort.abort();
+  });
+});
+
+test("the promise goes on for the others", async () => {
+  let finish: (value: number) => void = () => {};
+  const shared = new Promise<number>((resolve) => {
+    finish = resolve;
+  });
+  const impatient = withDeadline(shared, { timeoutMs: 5, onTimeout }).catch((error: unknown) => error);
+  const patient = withDeadline(shared, { timeoutMs: 50, onTimeout });
+  await vi.advanceTimersByTimeAsync(5);
+  finish(1);
+  expect(await impatient).toBe(late);
+  expect(await patient).toBe(1);
+});
+
+test("a limit longer than a timer can hold does not run out at once", async () => {
+  const abort = new AbortController();
+  let ended = false;
+  const waiting = withDeadline(never, { signal: abort.signal, timeoutMs: Number.MAX_SAFE_INTEGER, onTimeout });
+  waiting.catch(() => (ended = true));
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(ended).toBe(false);
+  abort.abort();
+  await expect(waiting).rejects.toThrow();
+});
