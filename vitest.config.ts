@@ -7,6 +7,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: "#platform", replacement: source("transports/platform/node.ts") },
+      { find: "#run-bounded", replacement: source("schema/bounded/node.ts") },
       { find: /^toolport$/, replacement: source("index.ts") },
       { find: /^toolport\/(node|testing)$/, replacement: source("$1/index.ts") },
     ],

@@ -1,5 +1,6 @@
 /** The public door: named exports only. */
-export type { JsonSchema, ToolAnnotations, ToolInfo, WithheldTool } from "./catalog/tool-info.js";
+export type { ToolInfo, WithheldTool } from "./catalog/tool-info.js";
+export type { JsonSchema, ListedTool, ServerRef, ToolAnnotations, ToolFilter } from "./config/listed-tool.js";
 export type {
   CommonServerEntry,
   CustomServerEntry,
@@ -34,7 +35,13 @@ export {
 } from "./errors/tool-call-error.js";
 export { type Outcome, ToolportError, type ToolportErrorInit } from "./errors/toolport-error.js";
 export type { ToolportEvents } from "./events.js";
-export type { CallToolOptions } from "./execution/call-tool.js";
+export type {
+  CallAttempt,
+  CallHandler,
+  CallInterceptor,
+  CallToolOptions,
+  ToolCall,
+} from "./execution/tool-call.js";
 export type { ContentBlock, ToolResult } from "./execution/tool-result.js";
 export type { ServerErrorPolicy, ToolportOptions } from "./options.js";
 export type { Era } from "./protocol/era.js";

@@ -1,6 +1,7 @@
 /** What `createToolport` takes. */
-import type { ToolFilter } from "./catalog/filters.js";
+
 import type { CatalogExport } from "./catalog/exported-catalog.js";
+import type { ToolFilter } from "./catalog/filters.js";
 import type { PinMode } from "./catalog/pins.js";
 import type { ScanHook } from "./catalog/scan.js";
 import type { ToolNameMapper, ToolSpecificationMapper } from "./catalog/tool-mapping.js";

@@ -2,6 +2,7 @@
 import type { Catalog } from "./catalog/catalog.js";
 import type { ConnectOutcome } from "./connection/connection-pool.js";
 import type { ConnectionStatus } from "./connection/connection-state.js";
+import { CatalogError } from "./errors/catalog-error.js";
 import { ToolportError } from "./errors/toolport-error.js";
 
 /** How one server came up. */
@@ -43,5 +44,22 @@ export function throwFailures(errors: readonly ToolportError[]): void {
     retryable: errors.some((error) => error.retryable),
     outcome: "unsent",
     errors,
+  });
+}
+
+/** Tools that a program cannot do without: by public name, or as `server.tool`. */
+export function checkRequiredTools(required: readonly string[], catalog: Catalog): void {
+  const missing = required.filter((name) => {
+    if (catalog.entry(name) !== undefined) return false;
+    return !catalog
+      .tools()
+      .some(({ server, sourceName }) => name === `${server}.${sourceName}` || name === sourceName);
+  });
+  if (missing.length === 0) return;
+  throw new CatalogError({
+    code: "REQUIRED_TOOLS_MISSING",
+    what: `Required tools are missing: ${missing.join(", ")}`,
+    next: "Look at the servers that should have them, or take them out of requiredTools",
+    missing,
   });
 }

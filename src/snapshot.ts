@@ -1,8 +1,12 @@
 /** The whole state of a port as plain data: for consoles, logs and support requests. */
+import type { NameIssue } from "./catalog/assign-names.js";
 import type { Catalog } from "./catalog/catalog.js";
+import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./catalog/resource-info.js";
 import type { ToolInfo, WithheldTool } from "./catalog/tool-info.js";
 import { type ConnectionState, type ConnectionStatus, errorOf } from "./connection/connection-state.js";
 import type { ServerConnection } from "./connection/server-connection.js";
+import type { BreakerSnapshot } from "./execution/breaker.js";
+import type { Port } from "./port.js";
 import type { Era } from "./protocol/era.js";
 
 /** One server in a snapshot. */
@@ -23,33 +27,49 @@ export interface ServerSnapshot {
   /** Attempt under way and when the next one is made, while reconnecting. */
   attempt: number | null;
   retryAt: number | null;
+  breaker: BreakerSnapshot | null;
 }
 
 /** What {@link Toolport.snapshot} returns: a superset of the shape Cloudflare's agents know. */
 export interface ToolportSnapshot {
+  principal: string | null;
   servers: Record<string, ServerSnapshot>;
   tools: (ToolInfo & { serverId: string })[];
   withheldTools: WithheldTool[];
-  prompts: unknown[];
-  resources: unknown[];
-  resourceTemplates: unknown[];
+  /** Tools whose name could not be the plain one, and why. */
+  nameIssues: NameIssue[];
+  prompts: (PromptInfo & { serverId: string })[];
+  resources: (ResourceInfo & { serverId: string })[];
+  resourceTemplates: (ResourceTemplateInfo & { serverId: string })[];
 }
 
 /** Takes the picture. Everything in it is a copy or frozen. */
-export function takeSnapshot(connections: readonly ServerConnection[], catalog: Catalog): ToolportSnapshot {
+export function takeSnapshot({ pool, catalog, pipeline, principal }: Port): ToolportSnapshot {
+  const owned = <Info extends { server: string }>(infos: readonly Info[]) =>
+    infos.map((info) => ({ ...info, serverId: info.server }));
   return {
+    principal: principal?.name ?? null,
     servers: Object.fromEntries(
-      connections.map((connection) => [connection.name, serverSnapshot(connection, catalog)]),
+      pool
+        .all()
+        .map((connection) => [
+          connection.name,
+          { ...serverSnapshot(connection, catalog), breaker: pipeline.breakerOf(connection.name) },
+        ]),
     ),
-    tools: catalog.tools().map((tool) => ({ ...tool, serverId: tool.server })),
-    withheldTools: catalog.withheld(),
-    prompts: [],
-    resources: [],
-    resourceTemplates: [],
+    tools: owned(catalog.tools()),
+    withheldTools: [...catalog.withheld()],
+    nameIssues: [...catalog.snapshot().nameIssues],
+    prompts: owned(catalog.prompts()),
+    resources: owned(catalog.resources()),
+    resourceTemplates: owned(catalog.resourceTemplates()),
   };
 }
 
-function serverSnapshot({ config, name, state }: ServerConnection, catalog: Catalog): ServerSnapshot {
+function serverSnapshot(
+  { config, name, state }: ServerConnection,
+  catalog: Catalog,
+): Omit<ServerSnapshot, "breaker"> {
   const session = "session" in state ? state.session : undefined;
   const error = errorOf(state);
   return {

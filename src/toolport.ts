@@ -1,46 +1,72 @@
-/** `createToolport`: wires the rooms together. There is no policy here. */
+/** `createToolport`: the public object. There is no policy here, only doors into the rooms. */
 import type { Client } from "@modelcontextprotocol/client";
-import { Catalog } from "./catalog/catalog.js";
+import type { CatalogExport } from "./catalog/exported-catalog.js";
+import type { FilterInput } from "./catalog/filter-set.js";
+import { compileFilter, type ToolFilters } from "./catalog/filters.js";
+import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./catalog/resource-info.js";
 import type { ToolInfo } from "./catalog/tool-info.js";
-import { configIdentity } from "./config/config-identity.js";
-import { parseServerEntry, parseServers } from "./config/parse-servers.js";
+import { parseServerEntry } from "./config/parse-servers.js";
 import type { ServerEntry } from "./config/server-entry.js";
-import { ConnectionPool } from "./connection/connection-pool.js";
-import { runOnSession } from "./connection/run-on-session.js";
 import type { ServerConnection, WaitOptions } from "./connection/server-connection.js";
-import { startUpkeep } from "./connection/upkeep.js";
-import { CatalogError } from "./errors/catalog-error.js";
-import { ConfigError } from "./errors/config-error.js";
-import { ConnectionError } from "./errors/connection-error.js";
+import { createDeferredView, type DeferredView } from "./deferred-view.js";
 import type { ToolportEvents } from "./events.js";
-import { type CallToolOptions, callTool } from "./execution/call-tool.js";
+import type { CallToolOptions } from "./execution/tool-call.js";
 import type { ToolResult } from "./execution/tool-result.js";
+import { getPrompt, type PromptResult } from "./get-prompt.js";
 import type { ToolportOptions } from "./options.js";
-import { CLIENT_INFO } from "./protocol/client-info.js";
-import { EraMemory } from "./protocol/era-memory.js";
-import { type ConnectReport, reportOf, type ServerReport, throwFailures } from "./report.js";
+import { Port } from "./port.js";
+import type { Principal, PrincipalOptions } from "./principal.js";
+import { readOptions } from "./read-options.js";
+import { type ResourceContents, readResource } from "./read-resource.js";
+import {
+  type ConnectReport,
+  checkRequiredTools,
+  reportOf,
+  type ServerReport,
+  throwFailures,
+} from "./report.js";
+import { createSharedParts, type SharedParts } from "./shared-parts.js";
 import { type ToolportSnapshot, takeSnapshot } from "./snapshot.js";
-import { memoryStore } from "./state/memory-store.js";
-import { debugChannel } from "./telemetry/debug-channel.js";
-import { guardLogger, silentLogger } from "./telemetry/logger.js";
-import { createWireLog } from "./telemetry/wire-log.js";
-import { createHttpClient } from "./transports/create-transport.js";
-import { DEFAULT_MAX_MESSAGE_BYTES, type HttpClient } from "./transports/server-transport.js";
-import { Emitter } from "./util/emitter.js";
-import { suggest } from "./util/suggest.js";
+
+/** What `tools()` takes. */
+export interface ToolsOptions extends WaitOptions, ToolFilters {
+  /** Only the tools of these servers. @default all */
+  servers?: readonly string[];
+  /** With `deferTools`: every tool, not only those a model is shown. @default false */
+  all?: boolean;
+}
+
+/** What may be said about reading a resource or getting a prompt. */
+export interface AccessOptions extends WaitOptions {
+  /** Anything of the caller's; reaches listeners. */
+  context?: unknown;
+}
 
 /** Many MCP servers behind one handle. Made by {@link createToolport}. */
 export interface Toolport extends AsyncDisposable {
   /** Brings up every server that is not ready, all at once. One bad server never hides another. */
   connect(options?: WaitOptions): Promise<ConnectReport>;
   /** Every tool of every server, connecting those that were never asked for. */
-  tools(options?: WaitOptions & { servers?: readonly string[] }): Promise<ToolInfo[]>;
+  tools(options?: ToolsOptions): Promise<ToolInfo[]>;
+  /** The tools that fit a few words best, of those that are known. */
+  searchTools(query: string, options?: { limit?: number } & WaitOptions): Promise<ToolInfo[]>;
   /** Calls a tool by its public name. Throws only if the call could not be made or its answer is not to be trusted. */
   callTool<Structured = unknown>(
     name: string,
     args?: Readonly<Record<string, unknown>>,
     options?: CallToolOptions,
   ): Promise<ToolResult<Structured>>;
+  resources(options?: WaitOptions): Promise<ResourceInfo[]>;
+  resourceTemplates(options?: WaitOptions): Promise<ResourceTemplateInfo[]>;
+  /** Reads a resource; a URI may stand for several contents. */
+  readResource(server: string, uri: string, options?: AccessOptions): Promise<ResourceContents[]>;
+  prompts(options?: WaitOptions): Promise<PromptInfo[]>;
+  getPrompt(
+    server: string,
+    name: string,
+    args?: Readonly<Record<string, string>>,
+    options?: AccessOptions,
+  ): Promise<PromptResult>;
   /** Adds a server and connects it. Adding the same server again changes nothing. */
   add(name: string, entry: ServerEntry, options?: WaitOptions): Promise<ServerReport>;
   /** Adds a server without connecting it. */
@@ -57,8 +83,22 @@ export interface Toolport extends AsyncDisposable {
   disconnect(name?: string): Promise<void>;
   /** Asks a server for a sign of life and tells how long it took. */
   ping(name: string, options?: WaitOptions): Promise<{ ms: number }>;
+  /** One more filter that every tool must pass. */
+  addFilter(filter: FilterInput): void;
+  /** Replaces the filters added so far; those of the options stay. */
+  setFilters(filters: FilterInput | readonly FilterInput[]): void;
+  /** Takes back every filter added. */
+  resetFilters(): void;
+  /** Accepts changed definitions: of the named tools of a server, or of all. */
+  approveTools(server: string, tools?: readonly string[]): Promise<void>;
+  /** The catalog as plain JSON, for the option `catalog` of another process. */
+  exportCatalog(): CatalogExport;
+  /** Tells servers that the roots changed. */
+  rootsChanged(): Promise<void>;
   /** The state of everything, as plain data. */
   snapshot(): ToolportSnapshot;
+  /** The same port for one user: connections, caches and credentials of its own. The same name is the same port. */
+  as(principal: string, options?: PrincipalOptions): Toolport;
   /** Listens to an event; returns what stops it. */
   on<Name extends keyof ToolportEvents>(
     event: Name,
@@ -66,11 +106,9 @@ export interface Toolport extends AsyncDisposable {
   ): () => void;
   /** The SDK's client of a server, for what Toolport does not wrap. */
   client(server: string, options?: WaitOptions): Promise<Client>;
-  /** Ends everything: no process, socket, timer or listener is left. */
+  /** Ends everything: no process, socket, timer or listener is left. On `as(…)`: everything of that user's. */
   close(): Promise<void>;
 }
-
-const LIST_TIMEOUT_MS = 15_000;
 
 /**
  * Makes a port to many MCP servers. Nothing is connected before `connect()`, `tools()` or `callTool()`.
@@ -86,162 +124,126 @@ const LIST_TIMEOUT_MS = 15_000;
  * ```
  */
 export function createToolport(options: ToolportOptions = {}): Toolport {
-  const servers = parseServers(options.mcpServers ?? {});
-  const logger = guardLogger(options.logger ?? silentLogger);
-  const debug = debugChannel("connection");
-  const limits = {
-    timeoutMs: options.timeoutMs ?? 60_000,
-    maxTimeoutMs: options.maxTimeoutMs ?? 300_000,
-    report: (error: unknown) => warn(undefined, `A callback threw: ${String(error)}`),
-  };
-  const emitter = new Emitter<ToolportEvents>((error) => logger.warn(`A listener threw: ${String(error)}`));
-  const warn = (server: string | undefined, message: string) => {
-    logger.warn(server === undefined ? message : `[${server}] ${message}`);
-    emitter.emit("warning", { server, message });
-  };
+  return new ToolportRoot(createSharedParts(readOptions(options))).port();
+}
 
-  let http: Promise<HttpClient> | undefined;
-  let closing: Promise<void> | undefined;
-  const catalog: Catalog = new Catalog({
-    prefix: options.prefix ?? true,
-    listTimeoutMs: LIST_TIMEOUT_MS,
-    serverOrder: () => pool.names,
-    onChanged: (server) => emitter.emit("tools", { server }),
-    onWarning: warn,
-  });
-  const pool: ConnectionPool = new ConnectionPool({
-    identity: { clientInfo: options.clientInfo ?? CLIENT_INFO, capabilities: {} },
-    eras: new EraMemory(options.store ?? memoryStore()),
-    connectTimeoutMs: options.connectTimeoutMs ?? 60_000,
-    async transportContext() {
-      http ??= createHttpClient(options.fetch);
-      return { http: await http, maxMessageBytes: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES };
-    },
-    discover: (session, signal) => catalog.load(session, signal),
-    onState(change) {
-      const line = `[${change.server}] ${change.from} -> ${change.to}: ${change.reason}`;
-      debug(line);
-      if (pool.get(change.server)?.config.logEvents) logger.info(line);
-      emitter.emit("state", change);
-    },
-    tap: ({ name, logRequests, logResponses }) =>
-      createWireLog({ server: name, logRequests, logResponses, logger }),
-  });
-  for (const config of servers.values()) pool.add(config);
-  const stopUpkeep = startUpkeep(pool, {
-    healthCheckMs: options.healthCheck?.intervalMs,
-    idleTimeoutMs: options.idleTimeoutMs,
-  });
+/** All ports of one `createToolport`: the plain one, and one per principal. */
+class ToolportRoot {
+  readonly #parts: SharedParts;
+  readonly #ports = new Map<string | undefined, { port: Port; toolport: Toolport }>();
 
-  /** Everything but `close()` ends here once the port is closed. */
-  function assertOpen(): void {
-    if (closing === undefined) return;
-    throw new ConnectionError({
-      code: "CLOSED",
-      what: "This port is closed",
-      next: "Make a new one",
-      outcome: "unsent",
-    });
+  constructor(parts: SharedParts) {
+    this.#parts = parts;
   }
 
-  const chosen = (names: readonly string[] | undefined): ServerConnection[] =>
-    names === undefined ? pool.all() : names.map((name) => pool.require(name));
+  port(principal?: Principal): Toolport {
+    const known = this.#ports.get(principal?.name);
+    if (known !== undefined) return known.toolport;
+    const port = new Port(this.#parts, principal);
+    const first = this.#ports.get(undefined);
+    const configs =
+      first?.port.pool.all().map(({ config }) => config) ?? this.#parts.settings.servers.values();
+    for (const config of configs) port.register(config);
+    const toolport = openDoors(port, this);
+    this.#ports.set(principal?.name, { port, toolport });
+    return toolport;
+  }
 
-  /** Brings up what was never asked for; what failed is left alone until somebody asks for it by name. */
-  const connectIdle = (connections: readonly ServerConnection[], wait: WaitOptions) => {
-    const wanted = connections.filter(({ state }) =>
-      ["idle", "connecting", "connected", "discovering"].includes(state.status),
-    );
-    return wanted.length === 0 ? [] : pool.connect(wanted, wait);
-  };
+  /** Servers added or removed on the plain port are so for everybody. */
+  others(port: Port): Port[] {
+    return port.principal === undefined
+      ? [...this.#ports.values()].map((entry) => entry.port).filter((it) => it !== port)
+      : [];
+  }
+
+  async close(port: Port): Promise<void> {
+    if (port.principal !== undefined) {
+      this.#ports.delete(port.principal.name);
+      return port.close();
+    }
+    await Promise.all([...this.#ports.values()].map((entry) => entry.port.close()));
+    await this.#parts.close();
+  }
+}
+
+function openDoors(port: Port, root: ToolportRoot): Toolport {
+  const { pool, catalog, filters, parts } = port;
+  const { settings } = parts;
+  const deferred: DeferredView | undefined = createDeferredView(port);
+  let closing: Promise<void> | undefined;
 
   async function connectOne(connection: ServerConnection, wait: WaitOptions = {}): Promise<ServerReport> {
     const [outcome] = await pool.connect([connection], wait);
     if (wait.signal?.aborted) throw wait.signal.reason;
+    if (outcome!.error === undefined) port.pipeline.forgive(connection.name);
     return reportOf(outcome!, catalog);
   }
 
   function register(name: string, entry: ServerEntry): ServerConnection {
-    assertOpen();
+    port.assertOpen();
     const config = parseServerEntry(name, entry);
-    const known = pool.get(name);
-    if (known === undefined) return pool.add(config);
-    if (configIdentity(known.config) === configIdentity(config)) return known;
-    throw new ConfigError({
-      code: "DUPLICATE_SERVER",
-      server: name,
-      what: "Another server has this name already",
-      next: "Remove it first, or choose another name",
-    });
+    for (const other of root.others(port)) other.register(config);
+    return port.register(config);
   }
 
-  async function find(name: string, wait: WaitOptions) {
-    const known = catalog.entry(name);
-    if (known !== undefined) return known;
-    await connectIdle(pool.all(), wait);
-    const found = catalog.entry(name);
-    if (found !== undefined) return found;
-    const suggestions = suggest(
-      name,
-      catalog.tools().map((tool) => tool.name),
-    );
-    throw new CatalogError({
-      code: "TOOL_NOT_FOUND",
-      tool: name,
-      what: `There is no tool named ${JSON.stringify(name)}`,
-      next:
-        suggestions.length > 0
-          ? `Did you mean ${suggestions.join(" or ")}`
-          : "Look at tools() for what there is",
-      suggestions,
-    });
-  }
-
-  async function reread(connection: ServerConnection, wait: WaitOptions = {}): Promise<void> {
-    await runOnSession(connection, (session) => catalog.read(session, wait), {
-      repeatable: true,
-      waitMs: wait.timeoutMs ?? limits.timeoutMs,
-      signal: wait.signal,
-    });
+  /** Brings up what is needed for a list. */
+  async function listed<Item>(read: () => readonly Item[], wait: WaitOptions = {}): Promise<Item[]> {
+    port.assertOpen();
+    await port.bringUp(pool.all(), wait);
+    return [...read()];
   }
 
   return {
     async connect(wait = {}) {
-      assertOpen();
-      const enabled = pool.all().filter(({ config }) => config.enabled);
-      const outcomes = await pool.connect(enabled, wait);
+      port.assertOpen();
+      const outcomes = await pool.connect(
+        pool.all().filter(({ config }) => config.enabled),
+        wait,
+      );
       if (wait.signal?.aborted) throw wait.signal.reason;
       const failed = outcomes.filter((outcome) => outcome.error !== undefined);
-      if (options.onServerError === "throw") throwFailures(failed.map((outcome) => outcome.error!));
-      if (typeof options.onServerError === "function") {
-        for (const { connection, error } of failed) options.onServerError({ name: connection.name }, error!);
+      if (settings.onServerError === "throw") throwFailures(failed.map((outcome) => outcome.error!));
+      if (typeof settings.onServerError === "function") {
+        for (const { connection, error } of failed) settings.onServerError({ name: connection.name }, error!);
       }
+      checkRequiredTools(settings.requiredTools, catalog);
       return {
         servers: Object.fromEntries(
           outcomes.map((outcome) => [outcome.connection.name, reportOf(outcome, catalog)]),
         ),
       };
     },
-    async tools({ servers: names, ...wait } = {}) {
-      assertOpen();
-      await connectIdle(chosen(names), wait);
-      if (wait.signal?.aborted) throw wait.signal.reason;
-      const tools = catalog.tools();
-      return names === undefined ? tools : tools.filter((tool) => names.includes(tool.server));
+    async tools({ servers, only, except, filter, all = false, ...wait } = {}) {
+      port.assertOpen();
+      await port.bringUp(port.choose(servers), wait);
+      const offered = deferred === undefined || all ? catalog.tools() : deferred.tools();
+      const isWanted = compileFilter({ only, except, filter });
+      return offered.filter(
+        (tool) =>
+          (servers?.includes(tool.server) ?? true) && isWanted({ name: tool.server }, tool) === undefined,
+      );
     },
-    async callTool<Structured>(
-      name: string,
-      args: Readonly<Record<string, unknown>> = {},
-      callOptions: CallToolOptions = {},
-    ): Promise<ToolResult<Structured>> {
-      assertOpen();
-      const entry = catalog.entry(name) ?? (await find(name, callOptions));
-      const connection = pool.require(entry.info.server);
-      const refresh = async () => {
-        await reread(connection, callOptions);
-        return catalog.entry(name);
-      };
-      return callTool<Structured>({ entry, connection, args, refresh }, callOptions, limits);
+    async searchTools(query, { limit = 10, ...wait } = {}) {
+      port.assertOpen();
+      await port.bringUp(pool.all(), wait);
+      return catalog.search(query, limit).map(({ tool }) => tool);
+    },
+    async callTool<Structured>(name: string, args = {}, callOptions: CallToolOptions = {}) {
+      port.assertOpen();
+      const result =
+        (await deferred?.call(name, args, callOptions)) ?? (await port.callTool(name, args, callOptions));
+      return result as ToolResult<Structured>;
+    },
+    resources: (wait) => listed(catalog.resources, wait),
+    resourceTemplates: (wait) => listed(catalog.resourceTemplates, wait),
+    prompts: (wait) => listed(catalog.prompts, wait),
+    async readResource(server, uri, access = {}) {
+      port.assertOpen();
+      return readResource(port, { server, uri }, access);
+    },
+    async getPrompt(server, name, args = {}, access = {}) {
+      port.assertOpen();
+      return getPrompt(port, { server, name, args }, access);
     },
     async add(name, entry, wait) {
       return connectOne(register(name, entry), wait);
@@ -251,51 +253,54 @@ export function createToolport(options: ToolportOptions = {}): Toolport {
     },
     async remove(name) {
       pool.require(name);
-      await pool.remove(name);
-      catalog.drop(name);
+      await Promise.all([port, ...root.others(port)].map((each) => each.remove(name)));
     },
     async connectServer(name, wait) {
-      assertOpen();
+      port.assertOpen();
       return connectOne(pool.require(name), wait);
     },
     async discover(name, wait) {
-      assertOpen();
+      port.assertOpen();
       const connection = pool.require(name);
       const startedAt = performance.now();
-      await reread(connection, wait);
+      await port.reread(connection, wait);
       return reportOf({ connection, ms: Math.round(performance.now() - startedAt) }, catalog);
     },
     async refresh(name, wait) {
-      assertOpen();
-      const connections =
-        name === undefined ? pool.all().filter(({ session }) => session !== undefined) : [pool.require(name)];
-      await Promise.all(connections.map((connection) => reread(connection, wait)));
+      port.assertOpen();
+      const ready = pool.all().filter(({ session }) => session !== undefined);
+      const connections = name === undefined ? ready : [pool.require(name)];
+      await Promise.all(connections.map((connection) => port.reread(connection, wait)));
     },
     async disconnect(name) {
-      await Promise.all(
-        chosen(name === undefined ? undefined : [name]).map((connection) => connection.disconnect()),
-      );
+      const connections = port.choose(name === undefined ? undefined : [name]);
+      await Promise.all(connections.map((connection) => connection.disconnect()));
     },
-    async ping(name, { signal, timeoutMs = limits.timeoutMs } = {}) {
-      assertOpen();
+    async ping(name, { signal, timeoutMs = settings.timeoutMs } = {}) {
+      port.assertOpen();
       const session = await pool.require(name).acquire({ signal, timeoutMs });
       const startedAt = performance.now();
       await session.ping({ timeoutMs, maxTimeoutMs: timeoutMs, signal });
       return { ms: performance.now() - startedAt };
     },
-    snapshot: () => takeSnapshot(pool.all(), catalog),
-    on: (event, listener) => emitter.on(event, listener),
-    async client(server, wait) {
-      assertOpen();
-      return (await pool.require(server).acquire(wait)).client;
+    addFilter: (filter) => void filters.add(filter),
+    setFilters: (input) => void filters.set(input),
+    resetFilters: () => void filters.reset(),
+    approveTools: (server, tools) => catalog.approve(server, tools),
+    exportCatalog: () => catalog.export(),
+    rootsChanged: () => parts.serverRequests.rootsChanged(),
+    snapshot: () => takeSnapshot(port),
+    as(principal, principalOptions = {}) {
+      port.assertOpen();
+      return root.port({ name: principal, ...principalOptions });
+    },
+    on: (event, listener) => parts.emitter.on(event, listener),
+    async client(server, wait = {}) {
+      port.assertOpen();
+      return port.client(server, wait);
     },
     close() {
-      closing ??= (async () => {
-        stopUpkeep();
-        await pool.close();
-        await (await http)?.close();
-        emitter.clear();
-      })();
+      closing ??= root.close(port);
       return closing;
     },
     [Symbol.asyncDispose]() {

@@ -1,33 +1,60 @@
 /** Everything the servers offer, under public names. A snapshot never changes; a change makes a new one. */
+
+import type { ServerConfig } from "../config/server-config.js";
+import type { CacheOption } from "../config/server-entry.js";
+import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ListName } from "../protocol/list-watch.js";
 import type { Session } from "../protocol/session.js";
-import { type ListOptions, listTools, type ToolList } from "./list-tools.js";
-import type { SourceTool } from "./source-tool.js";
+import {
+  buildSnapshot,
+  type CatalogEntry,
+  type CatalogSnapshot,
+  type NamingOptions,
+} from "./build-snapshot.js";
+import type { CatalogExport, ExportedServer } from "./exported-catalog.js";
+import type { FilterSet } from "./filter-set.js";
+import { isStale } from "./freshness.js";
+import type { ListOptions } from "./list-pages.js";
+import { readTools } from "./list-tools.js";
+import type { ChangedTool, Pins } from "./pins.js";
+import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./resource-info.js";
+import { type ScanHook, scanTools } from "./scan.js";
+import { createSearchIndex, type SearchIndex } from "./search-index.js";
+import { readServerLists, type ServerLists, usable } from "./server-lists.js";
 import type { ToolInfo, WithheldTool } from "./tool-info.js";
-import { publicName } from "./tool-names.js";
-
-/** Where a public name leads. */
-export interface CatalogEntry {
-  readonly info: ToolInfo;
-  readonly source: SourceTool;
-}
 
 export interface CatalogOptions {
-  prefix: boolean;
+  naming: NamingOptions;
+  filters: FilterSet;
+  pins: Pins;
+  scan: ScanHook | undefined;
+  cache: CacheOption;
   listTimeoutMs: number;
-  /** Names of the servers in the order they were configured: it decides who keeps a bare name. */
-  serverOrder: () => readonly string[];
+  /** The servers in the order they were configured: it decides who keeps a bare name. */
+  servers: () => readonly ServerConfig[];
   onChanged: (server: string) => void;
+  onToolChanged: (change: ChangedTool) => void;
   onWarning: (server: string, message: string) => void;
 }
 
-/** How long changes are gathered before the list is read again. */
+/** How long changes are gathered before the lists are read again. */
 const DEBOUNCE_MS = 50;
+
+/** What is kept of one server. */
+interface Kept {
+  readonly lists: ServerLists;
+  /** Tools that pins or the scan withhold, with the reason. */
+  readonly refused: ReadonlyMap<string, string>;
+  readonly session: Pick<Session, "era" | "transport"> | undefined;
+}
 
 export class Catalog {
   readonly #options: CatalogOptions;
-  readonly #lists = new Map<string, ToolList>();
-  #entries: ReadonlyMap<string, CatalogEntry> | undefined;
+  readonly #kept = new Map<string, Kept>();
+  readonly #reading = new Map<string, Promise<void>>();
+  #snapshot: CatalogSnapshot | undefined;
+  #filterVersion = -1;
+  #search: { of: CatalogSnapshot; index: SearchIndex } | undefined;
 
   constructor(options: CatalogOptions) {
     this.#options = options;
@@ -37,15 +64,13 @@ export class Catalog {
   async load(session: Session, signal: AbortSignal): Promise<void> {
     await this.read(session, { signal });
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const off = session.onListChanged((list: ListName) => {
-      if (list !== "tools" || timer !== undefined) return;
+    const off = session.onListChanged((_list: ListName) => {
+      if (timer !== undefined) return;
       timer = setTimeout(() => {
         timer = undefined;
         this.read(session).catch((error: unknown) => {
-          this.#options.onWarning(
-            session.server,
-            `The changed tool list could not be read: ${String(error)}`,
-          );
+          const { message } = toToolportError(error, { server: session.server });
+          this.#options.onWarning(session.server, `The changed lists could not be read: ${message}`);
         });
       }, DEBOUNCE_MS);
       if (typeof timer === "object") timer.unref?.();
@@ -56,62 +81,166 @@ export class Catalog {
     });
   }
 
-  /** Forgets a server that was removed. */
-  drop(server: string): void {
-    if (this.#lists.delete(server)) this.#changed(server);
-  }
-
-  entry(name: string): CatalogEntry | undefined {
-    return this.#snapshot().get(name);
-  }
-
-  tools(): ToolInfo[] {
-    return [...this.#snapshot().values()].map((entry) => entry.info);
-  }
-
-  toolCount(server: string): number {
-    return this.#lists.get(server)?.tools.length ?? 0;
-  }
-
-  withheld(): WithheldTool[] {
-    return [...this.#lists].flatMap(([server, list]) => list.withheld.map((tool) => ({ server, ...tool })));
-  }
-
   /** Reads a server's lists anew. */
   async read(
     session: Session,
     { signal, timeoutMs = this.#options.listTimeoutMs }: Partial<ListOptions> = {},
   ): Promise<void> {
     const { server } = session;
-    const list = await listTools(session, { timeoutMs, signal });
-    if (list.cut !== undefined) this.#options.onWarning(server, list.cut);
-    for (const { name, reason } of list.withheld)
-      this.#options.onWarning(server, `Tool ${name} is withheld: ${reason}`);
-    this.#lists.set(server, list);
+    const { scan, pins, onWarning, onToolChanged } = this.#options;
+    const lists = await readServerLists(session, { signal, timeoutMs }, (message) =>
+      onWarning(server, message),
+    );
+    const { tools, withheld } = lists.tools;
+    for (const { name, reason } of withheld) onWarning(server, `Tool ${name} is withheld: ${reason}`);
+    const refused = new Map(await scanTools(scan, { name: server }, tools));
+    for (const change of await this.#checkPins(server, tools)) {
+      onToolChanged(change);
+      if (pins.mode === "block") refused.set(change.tool, "Its definition changed since it was pinned");
+    }
+    this.#keep(server, { lists, refused, session });
+  }
+
+  /** Reads the lists of a ready session again if they are too old; calls at the same time share one reading. */
+  async refreshStale(session: Session, config: ServerConfig, wait: Partial<ListOptions>): Promise<void> {
+    const kept = this.#kept.get(session.server);
+    const cache = config.cache ?? this.#options.cache;
+    if (kept !== undefined && !isStale(kept.lists, cache)) return;
+    const running = this.#reading.get(session.server);
+    if (running !== undefined) return running;
+    const reading = this.read(session, wait).finally(() => this.#reading.delete(session.server));
+    this.#reading.set(session.server, reading);
+    await reading;
+  }
+
+  /** Takes over lists that were exported elsewhere. */
+  restore({ servers }: CatalogExport): void {
+    for (const [server, exported] of Object.entries(servers)) this.#restoreServer(server, exported);
+  }
+
+  export(): CatalogExport {
+    const servers = [...this.#kept].map(([server, { lists, session }]): [string, ExportedServer] => [
+      server,
+      {
+        tools: lists.tools.tools.map((tool) => tool.raw),
+        resources: lists.resources,
+        resourceTemplates: lists.resourceTemplates,
+        prompts: lists.prompts,
+        era: session?.era,
+        transport: session?.transport,
+      },
+    ]);
+    return { toolport: 1, servers: Object.fromEntries(servers) };
+  }
+
+  /** Whether a server's lists are known, connected or not. */
+  knows(server: string): boolean {
+    return this.#kept.has(server);
+  }
+
+  /** Forgets a server that was removed. */
+  drop(server: string): void {
+    if (this.#kept.delete(server)) this.#changed(server);
+  }
+
+  /** Accepts changed definitions, and offers those tools again. */
+  async approve(server: string, tools?: readonly string[]): Promise<void> {
+    await this.#options.pins.approve(server, tools);
+    const kept = this.#kept.get(server);
+    if (kept === undefined) return;
+    const refused = new Map(
+      [...kept.refused].filter(([name]) => tools !== undefined && !tools.includes(name)),
+    );
+    this.#keep(server, { ...kept, refused });
+  }
+
+  entry(name: string): CatalogEntry | undefined {
+    return this.snapshot().byName.get(name);
+  }
+
+  /** A tool of one server by its name there. */
+  find(server: string, sourceName: string): CatalogEntry | undefined {
+    return this.snapshot().bySource.get(server)?.get(sourceName);
+  }
+
+  tools(): readonly ToolInfo[] {
+    return this.snapshot().tools;
+  }
+
+  toolCount(server: string): number {
+    return this.snapshot().bySource.get(server)?.size ?? 0;
+  }
+
+  withheld(): readonly WithheldTool[] {
+    return this.snapshot().withheld;
+  }
+
+  search(query: string, limit: number): { tool: ToolInfo; score: number }[] {
+    const snapshot = this.snapshot();
+    if (this.#search?.of !== snapshot)
+      this.#search = { of: snapshot, index: createSearchIndex(snapshot.tools) };
+    return this.#search.index.search(query, { limit });
+  }
+
+  resources = (): ResourceInfo[] => this.#all<ResourceInfo>("resources");
+  resourceTemplates = (): ResourceTemplateInfo[] => this.#all<ResourceTemplateInfo>("resourceTemplates");
+  prompts = (): PromptInfo[] => this.#all<PromptInfo>("prompts");
+
+  /** The tools as they stand now; built when somebody looks. */
+  snapshot(): CatalogSnapshot {
+    const { filters, naming, servers, onWarning } = this.#options;
+    if (this.#snapshot !== undefined && this.#filterVersion === filters.version) return this.#snapshot;
+    const sources = servers().flatMap((config) => {
+      const kept = this.#kept.get(config.name);
+      return kept === undefined ? [] : [{ config, list: kept.lists.tools, refused: kept.refused }];
+    });
+    this.#filterVersion = filters.version;
+    this.#snapshot = buildSnapshot(sources, { filters, naming, previous: this.#snapshot, onWarning });
+    return this.#snapshot;
+  }
+
+  #all<Info>(key: "resources" | "resourceTemplates" | "prompts"): Info[] {
+    return this.#options
+      .servers()
+      .flatMap(({ name: server }) =>
+        (this.#kept.get(server)?.lists[key] ?? []).map((item) => ({ ...item, server }) as Info),
+      );
+  }
+
+  async #checkPins(server: string, tools: ServerLists["tools"]["tools"]): Promise<ChangedTool[]> {
+    try {
+      return await this.#options.pins.check(server, tools);
+    } catch (error) {
+      this.#options.onWarning(server, `Definitions could not be compared: ${toToolportError(error).message}`);
+      return [];
+    }
+  }
+
+  #restoreServer(server: string, exported: ExportedServer): void {
+    const session = {
+      era: exported.era ?? "legacy",
+      transport: (exported.transport ?? "custom") as Session["transport"],
+    };
+    const tools = readTools(exported.tools ?? [], session);
+    const lists: ServerLists = {
+      tools,
+      resources: usable(exported.resources ?? [], "uri"),
+      resourceTemplates: usable(exported.resourceTemplates ?? [], "uriTemplate"),
+      prompts: usable(exported.prompts ?? [], "name"),
+      readAt: Date.now(),
+      ttlMs: undefined,
+    };
+    this.#keep(server, { lists, refused: new Map(), session });
+  }
+
+  #keep(server: string, kept: Kept): void {
+    this.#kept.set(server, kept);
     this.#changed(server);
   }
 
   #changed(server: string): void {
-    this.#entries = undefined;
+    // The version is what makes the next look rebuild it; names given so far are taken over from the old one.
+    this.#filterVersion = -1;
     this.#options.onChanged(server);
-  }
-
-  #snapshot(): ReadonlyMap<string, CatalogEntry> {
-    this.#entries ??= this.#build();
-    return this.#entries;
-  }
-
-  #build(): ReadonlyMap<string, CatalogEntry> {
-    const entries = new Map<string, CatalogEntry>();
-    const taken = new Set<string>();
-    for (const server of this.#options.serverOrder()) {
-      for (const source of this.#lists.get(server)?.tools ?? []) {
-        const name = publicName({ server, tool: source.sourceName, prefix: this.#options.prefix }, taken);
-        taken.add(name.toLowerCase());
-        const { paramHeaders: _, ...rest } = source;
-        entries.set(name, { info: Object.freeze({ name, server, ...rest }), source });
-      }
-    }
-    return entries;
   }
 }

@@ -1,71 +1,42 @@
-/** Reads all pages of a server's tool list. */
-import { ToolCallError } from "../errors/tool-call-error.js";
+/** A server's tools, read with tolerance. */
 import type { Session } from "../protocol/session.js";
+import { type ListOptions, listPages } from "./list-pages.js";
 import { readSourceTool, type SourceTool } from "./source-tool.js";
-
-/** More pages than any honest server has. */
-const MAX_PAGES = 64;
 
 export interface ToolList {
   readonly tools: readonly SourceTool[];
+  /** Tools that were listed but cannot be offered. */
   readonly withheld: readonly { name: string; reason: string }[];
   /** Why the list is not whole, if it is not. */
   readonly cut?: string | undefined;
+  readonly ttlMs?: number | undefined;
 }
-
-export interface ListOptions {
-  timeoutMs: number;
-  signal?: AbortSignal | undefined;
-}
-
-const METHOD_NOT_FOUND = -32601;
 
 /** All tools of a server. A server that offers none is not asked. */
-export async function listTools(session: Session, { timeoutMs, signal }: ListOptions): Promise<ToolList> {
-  const list: { tools: SourceTool[]; withheld: { name: string; reason: string }[] } = {
-    tools: [],
-    withheld: [],
-  };
-  if (session.capabilities.tools === undefined) return list;
-  const names = new Set<string>();
-  const cursors = new Set<string>();
-  const withHeaders = session.era === "modern" && session.transport === "http";
-  let cursor: string | undefined;
-  const deadline = performance.now() + timeoutMs;
-  for (let page = 0; page < MAX_PAGES; page += 1) {
-    const left = Math.max(1, deadline - performance.now());
-    const result = await fetchPage(session, cursor, { timeoutMs: left, signal });
-    if (result === undefined)
-      return { ...list, cut: "The server declares tools but does not know tools/list" };
-    for (const raw of Array.isArray(result["tools"]) ? result["tools"] : []) {
-      const read = readSourceTool(raw, { withHeaders });
-      if (!("tool" in read)) list.withheld.push(read.withheld);
-      else if (names.has(read.tool.sourceName))
-        list.withheld.push({ name: read.tool.sourceName, reason: "Listed twice" });
-      else list.tools.push(read.tool);
-      if ("tool" in read) names.add(read.tool.sourceName);
-    }
-    const next = result["nextCursor"];
-    if (next === undefined || next === null) return list;
-    if (typeof next !== "string") return { ...list, cut: "The server sent a cursor that is not text" };
-    if (cursors.has(next)) return { ...list, cut: "The server sent the same cursor twice" };
-    cursors.add(next);
-    cursor = next;
-  }
-  return { ...list, cut: `The list has more than ${MAX_PAGES} pages` };
+export async function listTools(session: Session, options: ListOptions): Promise<ToolList> {
+  if (session.capabilities.tools === undefined) return { tools: [], withheld: [] };
+  const { items, cut, ttlMs } = await listPages(session, { method: "tools/list", key: "tools" }, options);
+  return { ...readTools(items, session), cut, ttlMs };
 }
 
-async function fetchPage(
-  session: Session,
-  cursor: string | undefined,
-  { timeoutMs, signal }: ListOptions,
-): Promise<Record<string, unknown> | undefined> {
-  try {
-    const params = cursor === undefined ? {} : { cursor };
-    return await session.request("tools/list", params, { timeoutMs, maxTimeoutMs: timeoutMs, signal });
-  } catch (error) {
-    if (error instanceof ToolCallError && error.rpcCode === METHOD_NOT_FOUND && !session.unproven)
-      return undefined;
-    throw error;
+/** Sorts raw entries into tools and what must be withheld. */
+export function readTools(
+  items: readonly unknown[],
+  { era, transport }: Pick<Session, "era" | "transport">,
+): Pick<ToolList, "tools" | "withheld"> {
+  const tools: SourceTool[] = [];
+  const withheld: { name: string; reason: string }[] = [];
+  const names = new Set<string>();
+  // Only this wire repeats arguments as headers.
+  const withHeaders = era === "modern" && transport === "http";
+  for (const raw of items) {
+    const read = readSourceTool(raw, { withHeaders });
+    if (!("tool" in read)) withheld.push(read.withheld);
+    else if (names.has(read.tool.name)) withheld.push({ name: read.tool.name, reason: "Listed twice" });
+    else {
+      names.add(read.tool.name);
+      tools.push(read.tool);
+    }
   }
+  return { tools, withheld };
 }

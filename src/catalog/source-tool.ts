@@ -1,43 +1,75 @@
 /** A tool as its server lists it, read with tolerance: one bad tool costs only itself. */
+import type { ListedTool } from "../config/listed-tool.js";
 import { type ParamHeader, readParamHeaders } from "../protocol/param-headers.js";
-import type { ToolInfo } from "./tool-info.js";
+import { checkToolSchema } from "../schema/check-schema.js";
+import { sanitiseText } from "./sanitise.js";
 
 /** What is kept of a listed tool, before it gets its public name. */
-export type SourceTool = Omit<ToolInfo, "name" | "server"> & {
+export interface SourceTool extends ListedTool {
+  /** Its name on the server, under the key that stays when `name` becomes the public one. */
+  readonly sourceName: string;
+  /** The definition as it was sent: pins are made of it. */
+  readonly raw: Readonly<Record<string, unknown>>;
+  /** Characters taken out of title and description because nobody could see them. */
+  readonly removedCharacters: number;
   /** Arguments that the modern wire repeats as HTTP headers. */
   readonly paramHeaders: readonly ParamHeader[];
-};
+}
 
 export type ReadTool = { tool: SourceTool } | { withheld: { name: string; reason: string } };
+
+const MAX_SHOWN_NAME = 200;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+const objectOf = (value: unknown): Record<string, unknown> | undefined =>
+  isObject(value) ? value : undefined;
 
 /** Reads one entry of `tools/list`. `withHeaders`: the wire repeats arguments as headers, so look for such. */
 export function readSourceTool(raw: unknown, { withHeaders }: { withHeaders: boolean }): ReadTool {
-  if (!isObject(raw)) return { withheld: { name: String(raw), reason: "The entry is not an object" } };
-  const { name, inputSchema, outputSchema, annotations, icons, _meta } = raw;
+  if (!isObject(raw)) return { withheld: { name: shown(raw), reason: "The entry is not an object" } };
+  const { name } = raw;
   if (typeof name !== "string" || name === "") {
-    return { withheld: { name: String(name), reason: "The name is not a non-empty string" } };
+    return { withheld: { name: shown(name), reason: "The name is not a non-empty string" } };
   }
-  const withhold = (reason: string): ReadTool => ({ withheld: { name, reason } });
-  if (!isObject(inputSchema)) return withhold("inputSchema is not an object");
-  if (outputSchema !== undefined && !isObject(outputSchema)) return withhold("outputSchema is not an object");
-  const headers = withHeaders ? readParamHeaders(inputSchema) : [];
-  if (typeof headers === "string") return withhold(headers);
+  const headers = withHeaders && isObject(raw["inputSchema"]) ? readParamHeaders(raw["inputSchema"]) : [];
+  const fault = problemOf(raw) ?? (typeof headers === "string" ? headers : undefined);
+  if (fault !== undefined || typeof headers === "string") {
+    return { withheld: { name: shown(name), reason: fault ?? "" } };
+  }
+  const title = clean(raw["title"]);
+  const description = clean(raw["description"]);
   return {
     tool: {
+      name,
       sourceName: name,
-      title: text(raw["title"]),
-      description: text(raw["description"]),
-      inputSchema,
-      outputSchema,
-      annotations: isObject(annotations) ? annotations : undefined,
-      icons: Array.isArray(icons) ? icons.filter(isObject) : undefined,
-      _meta: isObject(_meta) ? _meta : undefined,
+      title: title?.text,
+      description: description?.text,
+      inputSchema: raw["inputSchema"] as Record<string, unknown>,
+      outputSchema: objectOf(raw["outputSchema"]),
+      annotations: objectOf(raw["annotations"]),
+      icons: Array.isArray(raw["icons"]) ? raw["icons"].filter(isObject) : undefined,
+      execution: objectOf(raw["execution"]),
+      _meta: objectOf(raw["_meta"]),
+      raw,
+      removedCharacters: (title?.removed ?? 0) + (description?.removed ?? 0),
       paramHeaders: headers,
     },
   };
 }
+
+function problemOf({ name, inputSchema, outputSchema }: Record<string, unknown>): string | undefined {
+  if ((name as string).length > 1_000) return "The name is longer than 1000 characters";
+  const input = checkToolSchema(inputSchema, "input");
+  if (input !== undefined) return `inputSchema: ${input}`;
+  const output = outputSchema === undefined ? undefined : checkToolSchema(outputSchema, "output");
+  return output === undefined ? undefined : `outputSchema: ${output}`;
+}
+
+const clean = (value: unknown): { text: string; removed: number } | undefined =>
+  typeof value === "string" ? sanitiseText(value) : undefined;
+
+/** What stands in place of a name, short enough for a log. */
+const shown = (value: unknown): string =>
+  (typeof value === "string" ? value : (JSON.stringify(value) ?? String(value))).slice(0, MAX_SHOWN_NAME);

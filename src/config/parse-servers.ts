@@ -1,4 +1,5 @@
 /** Turns what users write in `mcpServers` into checked, frozen configurations, or says everything that is wrong. */
+import { suggest } from "../util/suggest.js";
 import { ConfigIssues, type Locate } from "./config-issues.js";
 import { EntryReader, isRecord } from "./entry-reader.js";
 import { readConfig } from "./read-config.js";
@@ -44,6 +45,18 @@ function readEntry(
   return readConfig(name, new EntryReader(entry, [name], issues), options);
 }
 
+/** A fallback that does not exist would only be noticed on the day it is needed. */
+function checkFallback({ name, fallback }: ServerConfig, known: readonly string[], issues: ConfigIssues): void {
+  for (const server of fallback?.servers ?? []) {
+    if (server === name) issues.add([name, "fallback"], "names the server itself");
+    else if (!known.includes(server)) {
+      const [close] = suggest(server, known, 1);
+      const hint = close === undefined ? "" : `; did you mean "${close}"?`;
+      issues.add([name, "fallback"], `names "${server}", which is not among the servers${hint}`);
+    }
+  }
+}
+
 /**
  * Checks a map of server entries. The input is never changed.
  *
@@ -62,6 +75,7 @@ export function parseServers(servers: unknown, options: ParseServersOptions = {}
       const config = readEntry(name, entry, { ...options, issues });
       if (config !== undefined) configs.set(name, config);
     }
+    for (const config of configs.values()) checkFallback(config, Object.keys(servers), issues);
   }
   issues.throwIfAny();
   return configs;

@@ -20,6 +20,7 @@ import { readServerKind } from "./server-kind.js";
 const COMMON_KEYS = [
   ...["transport", "type", "timeoutMs", "protocol", "enabled"],
   ...["logEvents", "logRequests", "logResponses"],
+  ...["fallback", "only", "except", "filter", "cache", "trustAnnotations", "concurrency", "rateLimit"],
 ];
 const URL_KEYS = ["url", "sseUrl", "base_url", "endpoint"];
 

@@ -1,12 +1,21 @@
 /** Readers for the fields that several kinds of servers share. */
 import { type EntryReader, isRecord } from "./entry-reader.js";
+import { readPolicy } from "./read-policy.js";
 import { SecretRecord } from "./secret-record.js";
 import type { HeaderSource, ReconnectConfig, ServerConfig } from "./server-config.js";
 import type { HeadersOption, ProtocolChoice } from "./server-entry.js";
 
 type CommonFields = Pick<
   ServerConfig,
-  "name" | "timeoutMs" | "protocol" | "enabled" | "logEvents" | "logRequests" | "logResponses" | "reconnect"
+  | "name"
+  | "timeoutMs"
+  | "protocol"
+  | "enabled"
+  | "logEvents"
+  | "logRequests"
+  | "logResponses"
+  | "reconnect"
+  | keyof ReturnType<typeof readPolicy>
 >;
 
 function readReconnect(reader: EntryReader, key: "restart" | "reconnect"): ReconnectConfig {
@@ -55,6 +64,7 @@ export function readCommon(
     logRequests: reader.flag("logRequests", false),
     logResponses: reader.flag("logResponses", false),
     reconnect: readReconnect(reader, healing),
+    ...readPolicy(reader),
   };
 }
 

@@ -1,7 +1,8 @@
 /** One server after its entry was checked: frozen, every default filled in, secrets wrapped. */
 import type { AuthProvider, OAuthClientProvider, Transport } from "@modelcontextprotocol/client";
 import type { SecretRecord } from "./secret-record.js";
-import type { ProtocolChoice } from "./server-entry.js";
+import type { ToolFilter } from "./listed-tool.js";
+import type { CacheOption, ProtocolChoice } from "./server-entry.js";
 
 /** Header values that may be asked for anew before every request. */
 export type HeaderSource = SecretRecord | (() => Promise<Readonly<Record<string, string>>>);
@@ -14,6 +15,13 @@ export interface ReconnectConfig {
   readonly delayMs: number | undefined;
 }
 
+/** Who is asked instead, in which order, and when. */
+export interface FallbackConfig {
+  readonly servers: readonly string[];
+  readonly tools: Readonly<Record<string, string>>;
+  readonly when: "transient" | "unsent";
+}
+
 interface CommonConfig {
   readonly name: string;
   readonly timeoutMs: number | undefined;
@@ -23,6 +31,14 @@ interface CommonConfig {
   readonly logRequests: boolean;
   readonly logResponses: boolean;
   readonly reconnect: ReconnectConfig;
+  readonly fallback?: FallbackConfig | undefined;
+  readonly only?: readonly string[] | undefined;
+  readonly except?: readonly string[] | undefined;
+  readonly filter?: ToolFilter | undefined;
+  readonly cache?: CacheOption | undefined;
+  readonly trustAnnotations?: boolean;
+  readonly concurrency?: number | undefined;
+  readonly rateLimit?: { readonly perSecond: number; readonly burst?: number | undefined } | undefined;
 }
 
 export interface StdioConfig extends CommonConfig {

@@ -1,5 +1,6 @@
 /** What users write for one server: the input shapes, before they are checked and normalised. */
 import type { AuthProvider, OAuthClientProvider, Transport } from "@modelcontextprotocol/client";
+import type { ToolFilter } from "./listed-tool.js";
 
 /** Which protocol revisions may be spoken. */
 export type ProtocolChoice = "auto" | "legacy" | { readonly pin: string };
@@ -19,10 +20,41 @@ export type HeadersOption =
   | Readonly<Record<string, string>>
   | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
 
+/** How long lists are kept: until the server says that they changed, for a time at most, or not at all. */
+export type CacheOption = boolean | { readonly ttlMs: number };
+
+/** Which servers may be asked instead of this one. Naming them is the caller's word that they may. */
+export type FallbackOption =
+  | string
+  | readonly string[]
+  | {
+      readonly servers: string | readonly string[];
+      /** Names of tools that are called otherwise on the other servers. @default the same name */
+      readonly tools?: Readonly<Record<string, string>>;
+      /** `"unsent"`: only if the first server cannot have run the call. @default "transient" */
+      readonly when?: "transient" | "unsent";
+    };
+
 /** What every kind of server entry takes. */
 export interface CommonServerEntry {
   /** Idle time limit of one request to this server. @default the port's `timeoutMs` */
   timeoutMs?: number;
+  /** Servers to ask when this one cannot answer. @default none */
+  fallback?: FallbackOption;
+  /** Only these tools of this server; `*` and `?` stand for anything. @default all */
+  only?: readonly string[];
+  /** All but these tools of this server. @default none */
+  except?: readonly string[];
+  /** Only tools for which it returns true. @default all */
+  filter?: ToolFilter;
+  /** How long this server's lists are kept. @default the port's `cache` */
+  cache?: CacheOption;
+  /** Believe what this server says about its tools (read-only, idempotent). @default false */
+  trustAnnotations?: boolean;
+  /** Calls at once on this server. @default the port's `concurrency` */
+  concurrency?: number;
+  /** Calls per second on this server. @default the port's `rateLimit` */
+  rateLimit?: { readonly perSecond: number; readonly burst?: number };
   /** Protocol revisions to try: both eras, only up to 2025-11-25, or one exactly. @default "auto" */
   protocol?: ProtocolChoice;
   /** A disabled server is listed but never connected. @default true */

@@ -1,14 +1,18 @@
 /** What a connection is given from outside: the network, the memory, the eyes and ears of the port. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../config/server-config.js";
+import type { ToolportError } from "../errors/toolport-error.js";
 import type { ClientIdentity } from "../protocol/era.js";
 import type { EraMemory } from "../protocol/era-memory.js";
+import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { Session } from "../protocol/session.js";
 import type { TransportContext } from "../transports/server-transport.js";
 import type { StateChange } from "./connection-state.js";
 
 export interface ConnectionParts {
   readonly identity: ClientIdentity;
+  /** Serves what servers ask of the client. */
+  readonly serverRequests?: ServerRequests | undefined;
   readonly eras: EraMemory;
   /** Limit of one attempt to connect. */
   readonly connectTimeoutMs: number;
@@ -18,6 +22,8 @@ export interface ConnectionParts {
   /** Reads the server's lists; a connection is ready only after it. */
   discover(session: Session, signal: AbortSignal): Promise<void>;
   onState(change: StateChange): void;
+  /** A session is over; `ms` is how long it lasted. */
+  onSessionEnded?: ((session: Session, ms: number, error: ToolportError | undefined) => void) | undefined;
   /** A function that sees every message of this server, if somebody wants to. */
   tap(config: ServerConfig): ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
 }

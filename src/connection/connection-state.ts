@@ -3,7 +3,7 @@ import type { ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
 
 export type ConnectionState =
-  /** Known, never asked for. */
+  /** Known, but not asked for, or not any more. */
   | { readonly status: "idle" }
   /** The transport is being opened and the era found out. */
   | { readonly status: "connecting"; readonly attempt: number }
@@ -38,15 +38,17 @@ export interface StateChange {
   /** Why, in a few words. */
   readonly reason: string;
   readonly error?: ToolportError | undefined;
+  /** Whose connection it is; undefined outside `as(principal)`. */
+  readonly principal?: string | undefined;
 }
 
 /** Every move that is allowed. Anything else is a bug of ours. */
 export const TRANSITIONS: Readonly<Record<ConnectionStatus, readonly ConnectionStatus[]>> = {
   idle: ["connecting", "closed"],
-  connecting: ["connected", "authenticating", "failed", "reconnecting", "closed"],
+  connecting: ["connected", "authenticating", "failed", "reconnecting", "idle", "closed"],
   authenticating: ["connecting", "closed"],
-  connected: ["discovering", "failed", "reconnecting", "connecting", "authenticating", "closed"],
-  discovering: ["ready", "failed", "reconnecting", "connecting", "authenticating", "closed"],
+  connected: ["discovering", "failed", "reconnecting", "connecting", "authenticating", "idle", "closed"],
+  discovering: ["ready", "failed", "reconnecting", "connecting", "authenticating", "idle", "closed"],
   ready: ["reconnecting", "authenticating", "failed", "closed"],
   reconnecting: ["connecting", "authenticating", "failed", "closed"],
   failed: ["connecting", "closed"],

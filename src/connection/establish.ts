@@ -52,6 +52,7 @@ async function attempt(
     config,
     context: await parts.transportContext(),
     identity: parts.identity,
+    serverRequests: parts.serverRequests,
     remembered,
     timeoutMs: parts.connectTimeoutMs,
     silenceMs: parts.silenceMs,

@@ -111,7 +111,12 @@ test("the error of the limit tells how the process ended last", () => {
     stderrTail: "out of luck",
   });
   const error = restartLimitError("it", last);
-  expect(error).toMatchObject({ code: "RESTART_LIMIT", server: "it", exitCode: 3, stderrTail: "out of luck" });
+  expect(error).toMatchObject({
+    code: "RESTART_LIMIT",
+    server: "it",
+    exitCode: 3,
+    stderrTail: "out of luck",
+  });
   expect(error).toMatchObject({ retryable: false, outcome: "unsent", cause: last });
   expect(error.message).toContain("It exited with code 3");
   expect(restartLimitError("it", undefined).message).not.toContain("undefined");

@@ -12,6 +12,8 @@ export interface RunOptions {
   repeatable: boolean;
   /** Longest wait for a server that is coming back. */
   waitMs: number;
+  /** Wait at all for a server that was lost? False when another server can be asked. @default true */
+  patient?: boolean | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -49,10 +51,11 @@ function isWayError(error: ToolportError, session: Session): boolean {
 export async function runOnSession<Result>(
   connection: ServerConnection,
   operation: (session: Session) => Promise<Result>,
-  { repeatable, waitMs, signal }: RunOptions,
+  { repeatable, waitMs, patient, signal }: RunOptions,
 ): Promise<Result> {
   const deadline = performance.now() + waitMs;
-  const acquire = () => connection.acquire({ signal, timeoutMs: Math.max(0, deadline - performance.now()) });
+  const acquire = () =>
+    connection.acquire({ signal, patient, timeoutMs: Math.max(0, deadline - performance.now()) });
   const release = connection.use();
   try {
     return await attempt();

@@ -35,6 +35,8 @@ export class ServerConnection {
   readonly #retired = new Set<Session>();
   #state: ConnectionState = { status: "idle" };
   #opening: Promise<Session> | undefined;
+  /** How many wait for the opening; undefined while it is ours, because a lost connection is brought back unasked. */
+  #waiting: number | undefined;
   #ended = new AbortController();
   /** Failures since the connection was last healthy. */
   #errors: ToolportError[] = [];
@@ -80,16 +82,19 @@ export class ServerConnection {
   connect(options: WaitOptions = {}): Promise<Session> {
     if (!this.config.enabled) return Promise.reject(this.#down());
     if (this.#state.status === "ready") return Promise.resolve(this.#state.session);
+    if (options.signal?.aborted) return Promise.reject(options.signal.reason);
     if (this.#opening === undefined) {
       this.#starts.reset();
       this.#errors = [];
       this.#begin((signal) => this.#openOnce(1, signal));
+      this.#waiting = 0;
     }
     return this.#wait(options);
   }
 
   /** A session to make a call on: at once if there is one, else as soon as it is back. */
-  async acquire(options: WaitOptions = {}): Promise<Session> {
+  async acquire(options: WaitOptions & { patient?: boolean | undefined } = {}): Promise<Session> {
+    if (options.patient === false) this.#refuseToWait();
     switch (this.#state.status) {
       case "ready":
         return this.#state.session;
@@ -109,6 +114,22 @@ export class ServerConnection {
     }
   }
 
+  /** Somebody else can be asked: say at once that this server is away, and see to it that it comes back. */
+  #refuseToWait(): void {
+    if (this.#state.status !== "reconnecting" && this.#state.status !== "failed") return;
+    const { status, error } = this.#state;
+    if (status === "failed" && !isRestartLimit(error) && this.config.reconnect.enabled)
+      this.connect().catch(() => {});
+    throw new ConnectionError({
+      code: "UNREACHABLE",
+      server: this.name,
+      what: `The server is away: ${error.what}`,
+      retryable: true,
+      outcome: "unsent",
+      cause: error,
+    });
+  }
+
   /** This session is of no use any more: bring the server back. Any number of callers may say so at once. */
   renew(session: Session, error: ToolportError): void {
     if (this.#state.status !== "ready" || this.#state.session !== session) return;
@@ -122,13 +143,10 @@ export class ServerConnection {
   /** Puts the server down. It stays down until asked for (`request`) or needed (`idleness`). */
   async disconnect(by: "request" | "idleness" = "request"): Promise<void> {
     if (this.#state.status !== "closed") {
-      const session = "session" in this.#state ? this.#state.session : undefined;
-      this.#move(
+      this.#stop(
         { status: "closed", by },
         by === "request" ? "disconnected on request" : "closed for idleness",
       );
-      this.#ended.abort(this.#down());
-      if (session !== undefined) this.#discard(session.close());
     } else if (this.#state.by === "idleness" && by === "request") {
       this.#state = { status: "closed", by };
     }
@@ -142,7 +160,18 @@ export class ServerConnection {
     this.#discard(session.retire().finally(() => this.#retired.delete(session)));
   }
 
+  /** Ends what is open and what is being opened. */
+  #stop(next: ConnectionState, reason: string): void {
+    const session = "session" in this.#state ? this.#state.session : undefined;
+    this.#move(next, reason);
+    this.#ended.abort(this.#down());
+    // It may take a while to come to its end; whoever connects meanwhile must not wait for it.
+    this.#opening = undefined;
+    if (session !== undefined) this.#discard(session.close());
+  }
+
   #begin(open: (signal: AbortSignal) => Promise<Session>): void {
+    this.#waiting = undefined;
     this.#ended = new AbortController();
     const opening = open(this.#ended.signal);
     this.#opening = opening;
@@ -155,6 +184,13 @@ export class ServerConnection {
   /** Waits for the opening in progress, within the caller's own limits. */
   #wait({ signal, timeoutMs }: WaitOptions): Promise<Session> {
     const opening = this.#opening ?? Promise.reject(this.#down());
+    if (this.#waiting !== undefined) this.#waiting += 1;
+    const leave = () => {
+      if (this.#opening !== opening || this.#waiting === undefined) return;
+      this.#waiting -= 1;
+      // Whoever runs out of time may ask again and find it ready; whoever aborts has no more use for it.
+      if (signal?.aborted && this.#waiting === 0) this.#stop({ status: "idle" }, "nobody waits for it any more");
+    };
     return withDeadline(opening, {
       signal,
       timeoutMs,
@@ -169,7 +205,7 @@ export class ServerConnection {
           outcome: "unsent",
           cause: errorOf(this.#state),
         }),
-    });
+    }).finally(leave);
   }
 
   async #openOnce(attempt: number, signal: AbortSignal): Promise<Session> {
@@ -236,7 +272,11 @@ export class ServerConnection {
     }
     this.#usedAt = performance.now();
     this.#move({ status: "ready", session, since: this.#usedAt }, "ready");
-    void session.closed.then((error) => this.renew(session, error ?? this.#lostWithoutReason()));
+    const readyAt = this.#usedAt;
+    void session.closed.then((error) => {
+      this.#parts.onSessionEnded?.(session, performance.now() - readyAt, error);
+      this.renew(session, error ?? this.#lostWithoutReason());
+    });
     return session;
   }
 

@@ -27,7 +27,8 @@ export const MEANT_TO_FAIL: Readonly<Record<string, string>> = {
   missing: "SPAWN_FAILED",
 };
 
-const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const NOTES_SCRIPT = fileURLToPath(new URL("./notes-server.js", import.meta.url));
+const BROKEN_SCRIPT = fileURLToPath(new URL("./broken-server.js", import.meta.url));
 
 const text = { type: "string" };
 const number = { type: "number" };
@@ -92,12 +93,12 @@ export async function startServers(): Promise<DemoServers> {
   ]);
   return {
     mcpServers: {
-      notes: { command: process.execPath, args: [script("./notes-server.js")] },
+      notes: { command: process.execPath, args: [NOTES_SCRIPT] },
       calendar: calendar.entry,
       units: units.entry,
       dictionary: dictionary.entry,
       relay: relay.entry,
-      broken: { command: process.execPath, args: [script("./broken-server.js")] },
+      broken: { command: process.execPath, args: [BROKEN_SCRIPT] },
       missing: { command: "no-such-mcp-server" },
     },
     calendar,

@@ -7,7 +7,8 @@ export type CatalogErrorCode =
   | "PROMPT_NOT_FOUND"
   | "TOOL_WITHHELD"
   | "DISCOVERY_FAILED"
-  | "TOOL_CHANGED";
+  | "TOOL_CHANGED"
+  | "REQUIRED_TOOLS_MISSING";
 
 /** Thrown when what was asked for is not in the catalog. */
 export class CatalogError extends ToolportError<CatalogErrorCode> {
@@ -16,15 +17,19 @@ export class CatalogError extends ToolportError<CatalogErrorCode> {
   readonly suggestions: readonly string[];
   /** Why a tool is withheld. */
   readonly reason?: string | undefined;
+  /** Names that were required and are not there. */
+  readonly missing: readonly string[];
 
   constructor(
     init: ToolportErrorInit<CatalogErrorCode> & {
       suggestions?: readonly string[] | undefined;
       reason?: string | undefined;
+      missing?: readonly string[] | undefined;
     },
   ) {
     super({ outcome: "unsent", ...init });
     this.suggestions = init.suggestions ?? [];
     this.reason = init.reason;
+    this.missing = init.missing ?? [];
   }
 }

@@ -14,6 +14,7 @@ export type ConnectionErrorCode =
   | "TRANSPORT_NOT_SUPPORTED"
   | "RESTART_LIMIT"
   | "CONNECT_TIMEOUT"
+  | "CIRCUIT_OPEN"
   | "CLOSED";
 
 export interface ConnectionErrorDetails {

@@ -48,6 +48,10 @@ export interface ToolCall {
   readonly startedAt: number;
   /** When it must be over at the latest (`performance.now()`); `Infinity`: never. */
   readonly deadline: number;
+  /** Wait for a server that is coming back; false while another one can be asked instead. */
+  readonly patient: boolean;
+  /** What checking arguments and results may still cost; the two share it. */
+  readonly budget: { leftMs: number };
 }
 
 /** Answers a call, or throws a `ToolportError`. */

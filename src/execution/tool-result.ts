@@ -1,4 +1,5 @@
 /** What a tool answered. */
+import type { ResultArtifact } from "./result-artifact.js";
 
 /** A block of content in the protocol's own form. */
 export type ContentBlock = Readonly<Record<string, unknown>> & { readonly type: string };
@@ -19,6 +20,8 @@ export interface ToolResult<Structured = unknown> {
   readonly attempts: number;
   /** From the call to the answer. */
   readonly durationMs: number;
+  /** Parts that were too large to hand on; see `maxResultBytes`. */
+  readonly artifacts?: readonly ResultArtifact[] | undefined;
 }
 
 const isBlock = (value: unknown): value is ContentBlock =>
@@ -38,5 +41,8 @@ export function toToolResult<Structured>(
     isError: raw["isError"] === true,
     _meta: raw["_meta"] as Record<string, unknown> | undefined,
     server,
+    // Known when the whole call is over; the pipeline fills them in.
+    attempts: 1,
+    durationMs: 0,
   };
 }

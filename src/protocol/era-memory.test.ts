@@ -9,7 +9,7 @@ const discover = { supportedVersions: ["2026-07-28"] };
 
 function memory(store: Store = memoryStore()) {
   const clock = { now: 1_000_000 };
-  return { clock, store, eras: new EraMemory(store, () => clock.now) };
+  return { clock, store, eras: new EraMemory(store, "", () => clock.now) };
 }
 
 test("what was never seen is not known", async () => {

@@ -22,15 +22,18 @@ const LEGACY_VERDICT_AGE_MS = 7 * 24 * 60 * 60 * 1_000;
 /** The store is a convenience here: when it fails, a server is simply asked again. */
 export class EraMemory {
   readonly #store: Store;
+  readonly #prefix: string;
   readonly #now: () => number;
 
-  constructor(store: Store, now: () => number = Date.now) {
+  /** @param principal what a server says of itself may depend on who asks: every principal has its own memory */
+  constructor(store: Store, principal = "", now: () => number = Date.now) {
     this.#store = store;
+    this.#prefix = principal === "" ? "era/" : `era/${principal}/`;
     this.#now = now;
   }
 
   async recall(identity: string): Promise<RememberedEra | undefined> {
-    const record = await attempt(() => this.#store.get(key(identity)));
+    const record = await attempt(() => this.#store.get(`${this.#prefix}${identity}`));
     const value = record?.value as RememberedEra | null | undefined;
     if (value?.era === "modern")
       return typeof value.discover === "object" && value.discover !== null ? value : undefined;
@@ -41,15 +44,13 @@ export class EraMemory {
 
   async remember(identity: string, verdict: EraVerdict): Promise<void> {
     const value: RememberedEra = verdict.era === "modern" ? verdict : { ...verdict, at: this.#now() };
-    await attempt(() => this.#store.put(key(identity), value));
+    await attempt(() => this.#store.put(`${this.#prefix}${identity}`, value));
   }
 
   async forget(identity: string): Promise<void> {
-    await attempt(() => this.#store.delete(key(identity)));
+    await attempt(() => this.#store.delete(`${this.#prefix}${identity}`));
   }
 }
-
-const key = (identity: string): string => `era/${identity}`;
 
 /** Nothing if it fails, in whatever way a store of somebody else's fails. */
 async function attempt<Result>(ask: () => Promise<Result>): Promise<Result | undefined> {

@@ -90,7 +90,9 @@ describe("requests of ours", () => {
 
   test("that are aborted before they are made are not sent", async () => {
     const reason = new Error("mine");
-    expect(await failure(lane.request("ping", {}, limits({ signal: AbortSignal.abort(reason) })))).toBe(reason);
+    expect(await failure(lane.request("ping", {}, limits({ signal: AbortSignal.abort(reason) })))).toBe(
+      reason,
+    );
     await delivered();
     expect(arrived).toEqual([]);
   });
@@ -220,7 +222,9 @@ describe("an answer that was thrown away", () => {
   test("of a request of the client's becomes an answer it understands", async () => {
     await lane.send({ jsonrpc: "2.0", id: 3, method: "resources/read" });
     inner.ondiscard?.({ id: 3, error: tooLarge() });
-    expect(passed).toMatchObject([{ id: 3, error: { code: -32000, data: { toolport: "MESSAGE_TOO_LARGE" } } }]);
+    expect(passed).toMatchObject([
+      { id: 3, error: { code: -32000, data: { toolport: "MESSAGE_TOO_LARGE" } } },
+    ]);
     inner.ondiscard?.({ id: 3, error: tooLarge() });
     expect(passed).toHaveLength(1);
   });

@@ -43,6 +43,8 @@ export class Lane implements Transport {
   tap: ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
   /** Set once the era is known: `_meta` for every request, and how a cancellation is told. */
   envelope: Readonly<Record<string, unknown>> | undefined;
+  /** When the server last showed life outside the requests themselves; their idle clocks count from there. */
+  lastSignAt: (() => number) | undefined;
   /** The handshake as it was answered to us; the client's own `initialize` is then answered from here. */
   initializeResult: unknown;
 
@@ -136,6 +138,7 @@ export class Lane implements Transport {
       server: this.#server,
       method,
       limits: options,
+      lastSignAt: this.lastSignAt,
       onCancel: (why) => this.#cancel(id, why),
     });
     this.#pending.set(id, pending);

@@ -12,12 +12,16 @@ import { Lane } from "./lane.js";
 import { createListWatch } from "./list-watch.js";
 import { negotiate } from "./negotiate.js";
 import { loadSdk } from "./sdk.js";
+import { createServerRequests, type ServerRequests } from "./server-requests/server-requests.js";
 import { createSession, type Session } from "./session.js";
 
 export interface OpenOptions {
   config: ServerConfig;
   context: TransportContext;
+  /** Its capabilities must be those of `serverRequests`. */
   identity: ClientIdentity;
+  /** Answers what servers ask of the client. @default nothing is answered */
+  serverRequests?: ServerRequests | undefined;
   /** What is known about the server's era. */
   remembered?: RememberedEra | undefined;
   timeoutMs: number;
@@ -154,22 +158,29 @@ async function connectClient(
   transport: ServerTransport,
   options: OpenOptions,
 ): Promise<OpenedSession> {
-  const { config, identity, remembered } = options;
+  const { config, identity, remembered, serverRequests = noServerRequests } = options;
   const client = await createClient(config, identity);
+  // Before the handshake: a server may ask as soon as it is done.
+  const { desk, opened } = serverRequests.attach(client, config.name);
   const watch = createListWatch(client);
   // What the SDK reports here it also throws, or it concerns a single message; neither may end up on the console.
   client.onerror = () => {};
+  // Given up meanwhile: nothing may be started that nobody waits for.
+  options.signal.throwIfAborted();
   const sure = await handshake({ client, lane, transport, options });
   const era = client.getProtocolEra() ?? "legacy";
   const discover = client.getDiscoverResult() as Record<string, unknown> | undefined;
   if (era === "modern") lane.envelope = createEnvelope(client.getNegotiatedProtocolVersion()!, identity);
+  else lane.lastSignAt = desk.lastOwedAt;
   watch.keepListening();
+  opened(lane.closed);
   const session = createSession({
     server: config.name,
     transport: config.kind,
     client,
     lane,
     watch,
+    desk,
     unproven: remembered?.era === "modern",
     endSession: () => transport.endSession?.() ?? Promise.resolve(),
   });
@@ -177,6 +188,9 @@ async function connectClient(
   if (era === "modern") return { session, verdict: discover && { era, discover } };
   return { session, verdict: config.kind === "sse" ? { era, via: "sse" } : { era } };
 }
+
+/** Nothing is advertised, so nothing should be asked; who asks all the same gets an error that says what is missing. */
+const noServerRequests = createServerRequests({ report() {} });
 
 async function createClient(config: ServerConfig, identity: ClientIdentity): Promise<Client> {
   const [{ Client }, { CfWorkerJsonSchemaValidator }] = await Promise.all([

@@ -24,6 +24,8 @@ interface Init {
   server: string;
   method: string;
   limits: RequestLimits;
+  /** A sign of life that the request does not see itself: the server waits for us (`performance.now()`). */
+  lastSignAt?: (() => number) | undefined;
   /** Called when the caller gives up: by abort or by time. */
   onCancel: (why: string) => void;
 }
@@ -126,7 +128,8 @@ export class PendingRequest {
 
   #left(): number {
     const { timeoutMs, maxTimeoutMs } = this.#init.limits;
-    return Math.min(this.#lastSign + timeoutMs, this.#startedAt + maxTimeoutMs) - performance.now();
+    const lastSign = Math.max(this.#lastSign, this.#init.lastSignAt?.() ?? 0);
+    return Math.min(lastSign + timeoutMs, this.#startedAt + maxTimeoutMs) - performance.now();
   }
 
   #expire(): void {

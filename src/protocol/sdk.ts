@@ -5,6 +5,10 @@ let loading: Promise<typeof Sdk> | undefined;
 
 /** The SDK's module. */
 export function loadSdk(): Promise<typeof Sdk> {
-  loading ??= import("@modelcontextprotocol/client");
+  loading ??= import("@modelcontextprotocol/client").catch((error: unknown) => {
+    // Out of file descriptors, say: the next connection tries again.
+    loading = undefined;
+    throw error;
+  });
   return loading;
 }

@@ -1,11 +1,14 @@
 /** The waist of the house: a live conversation with one server, as the rooms above see it. */
 import type { Client, Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
+import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Era } from "./era.js";
+import { answerRounds, markFromRounds, needsInput } from "./input-rounds.js";
 import type { Lane, LaneRequestOptions } from "./lane.js";
 import type { ListName, ListWatch } from "./list-watch.js";
+import type { RequestDesk } from "./server-requests/request-desk.js";
 
 /** One live connection to one server. It never comes back: after a loss there is a new one. */
 export interface Session {
@@ -22,7 +25,10 @@ export interface Session {
   readonly client: Client;
   /** Resolves when the connection is gone; with the reason if nobody asked for it. */
   readonly closed: Promise<ToolportError | undefined>;
-  /** Sends one request and gives back its result. */
+  /**
+   * Sends one request and gives back its result. What a modern server wants to know before it answers is answered on
+   * the way, within the same limits; such a result is told by `isFromRounds` and must not be cached.
+   */
   request(
     method: string,
     params: Record<string, unknown>,
@@ -44,6 +50,8 @@ interface SessionParts {
   client: Client;
   lane: Lane;
   watch: ListWatch;
+  /** Answers what the server asks meanwhile. */
+  desk: RequestDesk;
   unproven: boolean;
   endSession: () => Promise<void>;
 }
@@ -55,21 +63,61 @@ export function createSession({
   client,
   lane,
   watch,
+  desk,
   unproven,
   endSession,
 }: SessionParts): Session {
   const era: Era = client.getProtocolEra() ?? "legacy";
   let proven = !unproven;
   let closing: Promise<void> | undefined;
+  /** Requests between two rounds: the lane does not know of them. */
+  const rounds = new Set<Promise<unknown>>();
+  const gone = new AbortController();
+  lane.closed.then((error) => gone.abort(error ?? lost(server)));
 
   async function request(
     method: string,
     params: Record<string, unknown>,
     options: LaneRequestOptions,
   ): Promise<Record<string, unknown>> {
+    if (era === "legacy" && method === "tools/call") return call(params, options);
+    const startedAt = performance.now();
     const result = await lane.request(method, params, options);
     proven = true;
-    return completeResult(server, method, result);
+    if (era === "legacy" || !needsInput(method, result)) return completeResult(server, method, result);
+    const answering = answerRounds(result, {
+      server,
+      method,
+      params,
+      options,
+      startedAt,
+      desk,
+      gone: gone.signal,
+      send: (next, limits) => lane.request(method, next, limits),
+    });
+    rounds.add(answering);
+    try {
+      return markFromRounds(completeResult(server, method, await answering));
+    } finally {
+      rounds.delete(answering);
+    }
+  }
+
+  /** What a legacy server asks during a call does not say which call it is for, so calls are noted down. */
+  async function call(
+    params: Record<string, unknown>,
+    options: LaneRequestOptions,
+  ): Promise<Record<string, unknown>> {
+    const underWay = desk.beginCall(String(params["name"]));
+    try {
+      const result = await lane.request("tools/call", params, options);
+      proven = true;
+      desk.endCall(underWay);
+      return completeResult(server, "tools/call", result);
+    } catch (error) {
+      desk.endCall(underWay, error);
+      throw error;
+    }
   }
 
   return {
@@ -92,6 +140,7 @@ export function createSession({
     onListChanged: (listener) => watch.on(listener),
     async retire() {
       watch.close();
+      await Promise.allSettled(rounds);
       await lane.drain();
       await close();
     },
@@ -108,6 +157,16 @@ export function createSession({
     })();
     return closing;
   }
+}
+
+function lost(server: string): ConnectionError {
+  return new ConnectionError({
+    code: "CLOSED",
+    server,
+    what: "The connection was closed while the server waited for input",
+    next: "Call again",
+    retryable: true,
+  });
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Where Toolport writes what it has to say: the caller's logger, and `DEBUG=toolport:*`. */
+import { callSafely } from "../util/call-safely.js";
 
 /** Anything with these four methods: `console`, pino, winston … */
 export interface Logger {
@@ -14,11 +15,11 @@ export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() 
 /** A logger that throws must not take a connection down with it. */
 export function guardLogger(logger: Logger): Logger {
   const guarded = (level: keyof Logger) => (message: string, details?: unknown) => {
-    try {
-      logger[level](message, details);
-    } catch {
-      // Nowhere left to report it.
-    }
+    // There is nowhere left to report it.
+    callSafely(
+      () => logger[level](message, details),
+      () => {},
+    );
   };
   return { debug: guarded("debug"), info: guarded("info"), warn: guarded("warn"), error: guarded("error") };
 }

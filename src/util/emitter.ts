@@ -1,4 +1,5 @@
 /** A typed event emitter whose listeners cannot hurt each other or the one who emits. */
+import { callSafely } from "./call-safely.js";
 
 type Listener<T> = (event: T) => void;
 
@@ -33,13 +34,7 @@ export class Emitter<Events extends object> {
 
   emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
     for (const listener of [...(this.#listeners.get(name) ?? [])] as Listener<Events[Name]>[]) {
-      try {
-        // An async listener's rejection is the listener's own fault too: never let it become unhandled.
-        const returned: unknown = listener(event);
-        if (returned instanceof Promise) returned.catch(this.#report);
-      } catch (error) {
-        this.#report(error);
-      }
+      callSafely(() => listener(event), this.#report);
     }
   }
 

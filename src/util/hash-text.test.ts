@@ -10,7 +10,12 @@ test("16 hexadecimal digits, the same every time", () => {
 
 test("stays what it was: stored records are found by it", () => {
   expect(hashText("toolport")).toBe(hashText(["tool", "port"].join("")));
-  expect([hashText(""), hashText("toolport")]).toMatchInlineSnapshot();
+  expect([hashText(""), hashText("toolport")]).toMatchInlineSnapshot(`
+    [
+      "1aee8d83488bdcb8",
+      "23547b4eef29b803",
+    ]
+  `);
 });
 
 test("tells a hundred thousand similar texts apart", () => {

@@ -1,4 +1,5 @@
 /** A wait that an abort ends at once. */
+import { timerMs } from "./timer-ms.js";
 
 /** Resolves after `ms`, rejects with the signal's reason when aborted. The timer never keeps the process alive. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
@@ -11,7 +12,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     const timer = setTimeout(() => {
       signal?.removeEventListener("abort", onAbort);
       resolve();
-    }, ms);
+    }, timerMs(ms));
     // Timers are objects with unref() on Node, plain numbers on Workers and in browsers.
     if (typeof timer === "object") timer.unref?.();
     signal?.addEventListener("abort", onAbort, { once: true });

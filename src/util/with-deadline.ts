@@ -1,4 +1,5 @@
 /** Waiting for something shared, without being bound to it for ever. */
+import { timerMs } from "./timer-ms.js";
 
 export interface DeadlineOptions {
   signal?: AbortSignal | undefined;
@@ -29,7 +30,7 @@ export function withDeadline<T>(
       finish();
     };
     const onAbort = () => settle(() => reject(signal?.reason));
-    const timer = limited ? setTimeout(() => settle(() => reject(onTimeout())), timeoutMs) : undefined;
+    const timer = limited ? setTimeout(() => settle(() => reject(onTimeout())), timerMs(timeoutMs)) : undefined;
     signal?.addEventListener("abort", onAbort, { once: true });
     promise.then(
       (value) => settle(() => resolve(value)),

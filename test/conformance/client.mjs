@@ -21,13 +21,25 @@ const plays = {
     const schema = (await findTool(toolport, "json_schema_2020_12_tool")).inputSchema;
     await call(toolport, "json_schema_echo", { schema });
   },
+  "elicitation-sep1034-client-defaults": (toolport) => call(toolport, "test_client_elicitation_defaults", {}),
+  "sep-2322-client-request-state": async (toolport) => {
+    // All at once: nothing of one call's rounds may show in another.
+    await Promise.all((await toolport.tools()).map(({ sourceName }) => call(toolport, sourceName, {})));
+  },
   "http-standard-headers": async (toolport) => {
     await callEveryTool(toolport);
     await readEverything(toolport);
   },
 };
 
-const toolport = createToolport({ mcpServers: { [SERVER]: { url } } });
+/** A user who agrees to everything and types nothing, where a scenario wants one. */
+const agree = () => ({ action: "accept", content: {} });
+const options = {
+  "elicitation-sep1034-client-defaults": { onElicitation: agree },
+  "sep-2322-client-request-state": { onElicitation: agree },
+};
+
+const toolport = createToolport({ mcpServers: { [SERVER]: { url } }, ...options[scenario] });
 try {
   const report = await toolport.connect();
   const { state, error } = report.servers[SERVER];

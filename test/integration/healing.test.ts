@@ -65,7 +65,8 @@ describe("a stdio server killed with -9", () => {
       args: [LEAN, "--stderr=out of luck"],
       restart: { delayMs: 1 },
     };
-    await using toolport = createToolport({ mcpServers: { crashing } });
+    // The breaker would leave the server alone before it is given up.
+    await using toolport = createToolport({ mcpServers: { crashing }, breaker: false });
     await toolport.connect();
     for (let crash = 0; crash < 5; crash += 1) await failure(toolport.callTool("crashing__crash"));
     await waitFor(() => toolport.snapshot().servers["crashing"]!.state === "failed");

@@ -54,8 +54,17 @@ const PACKAGE_HOMES: readonly {
   },
 ];
 
-/** Where a process, a file or a socket is the point. */
-const NODE_HOMES = ["transports", "node", "testing", "cli", "console", "demo", "state/stores"];
+/** Where a process, a file, a socket or the clock of a script is the point. */
+const NODE_HOMES = [
+  "transports",
+  "schema/bounded",
+  "node",
+  "testing",
+  "cli",
+  "console",
+  "demo",
+  "state/stores",
+];
 
 /** Everything wrong with one file's imports, one sentence each, starting with `src/<file>:<line>`. */
 export function checkImports(file: string, text: string): string[] {

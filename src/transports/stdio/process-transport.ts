@@ -79,6 +79,8 @@ export class ProcessTransport implements ServerTransport {
   #process: ServerProcess | undefined;
   #outbox: Outbox | undefined;
   #lastRequest: RequestId | undefined;
+  /** It ended with input it had not read. */
+  #unread = false;
   #reader: MessageReader | undefined;
   #giveSign: () => void = () => {};
 
@@ -177,7 +179,7 @@ export class ProcessTransport implements ServerTransport {
     });
     const lost = () => this.#lose();
     process.stdin.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code === "ECONNRESET") this.#disown();
+      if (error.code === "ECONNRESET") this.#unread = true;
       lost();
     });
     process.stdout.on("end", lost).on("error", lost);
@@ -234,6 +236,8 @@ export class ProcessTransport implements ServerTransport {
       );
     this.#reader?.end();
     this.#closeError = this.#explainEnd({ status, spoke: (this.#reader?.messages ?? 0) > 0 });
+    // Not before the reason is known: whoever is told asks for it.
+    if (this.#unread) this.#disown();
     // A send that was rejected above is to be known before the end of the connection is.
     await new Promise((resolve) => setImmediate(resolve));
     this.#finish();

@@ -1,0 +1,141 @@
+/** From the servers' lists to what is offered: filter, map, name. Pure, and cheap enough to do again at every change. */
+import type { ServerRef } from "../config/listed-tool.js";
+import type { ServerConfig } from "../config/server-config.js";
+import { assignNames, type NameIssue } from "./assign-names.js";
+import type { FilterSet } from "./filter-set.js";
+import { compileFilter, filterTools } from "./filters.js";
+import type { ToolList } from "./list-tools.js";
+import type { SourceTool } from "./source-tool.js";
+import type { ToolInfo, WithheldTool } from "./tool-info.js";
+import { mapTool, type ToolNameMapper, type ToolSpecificationMapper } from "./tool-mapping.js";
+
+/** Where a public name leads. */
+export interface CatalogEntry {
+  readonly info: ToolInfo;
+  readonly source: SourceTool;
+}
+
+export interface CatalogSnapshot {
+  /** In the order of the servers, then as listed. */
+  readonly tools: readonly ToolInfo[];
+  readonly byName: ReadonlyMap<string, CatalogEntry>;
+  readonly bySource: ReadonlyMap<string, ReadonlyMap<string, CatalogEntry>>;
+  readonly withheld: readonly WithheldTool[];
+  readonly nameIssues: readonly NameIssue[];
+  /** Who has which name, so that the next snapshot renames nobody. */
+  readonly given: ReadonlyMap<string, string>;
+}
+
+export interface NamingOptions {
+  prefix: boolean;
+  additionalToolNamePrefix: string;
+  toolNameMapper: ToolNameMapper | undefined;
+  toolSpecificationMapper: ToolSpecificationMapper | undefined;
+}
+
+/** One server's part of the catalog. */
+export interface CatalogSource {
+  readonly config: ServerConfig;
+  readonly list: ToolList;
+  /** Tools withheld by pins or the scan. */
+  readonly refused: ReadonlyMap<string, string>;
+}
+
+export interface BuildOptions {
+  filters: FilterSet;
+  naming: NamingOptions;
+  previous: CatalogSnapshot | undefined;
+  onWarning: (server: string, message: string) => void;
+}
+
+interface Candidate {
+  readonly server: ServerRef;
+  readonly source: SourceTool;
+  /** As the user's mapper shows it. */
+  readonly tool: SourceTool;
+}
+
+export function buildSnapshot(sources: readonly CatalogSource[], options: BuildOptions): CatalogSnapshot {
+  const { filters, naming, previous, onWarning } = options;
+  const withheld: WithheldTool[] = [];
+  const candidates: Candidate[] = [];
+  for (const { config, list, refused } of sources) {
+    const server: ServerRef = { name: config.name };
+    withheld.push(...list.withheld.map((tool) => ({ server: server.name, ...tool })));
+    const own = compileFilter(config, "server");
+    const listed = list.tools.map((tool) => ({ server, tool }));
+    const passed = filterTools(listed, () => [own, ...filters.filters]);
+    withheld.push(...passed.withheld);
+    for (const { tool: source } of passed.tools) {
+      const reason = refused.get(source.sourceName);
+      if (reason !== undefined) withheld.push({ server: server.name, name: source.sourceName, reason });
+      else {
+        const report = (message: string) => onWarning(server.name, message);
+        candidates.push({
+          server,
+          source,
+          tool: mapTool(naming.toolSpecificationMapper, { server, tool: source }, report),
+        });
+      }
+    }
+  }
+  const { names, issues, given } = assignNames(candidates, {
+    prefix: naming.prefix,
+    additionalToolNamePrefix: naming.additionalToolNamePrefix,
+    toolNameMapper: nameMapper(naming),
+    previous: previous?.given,
+  });
+  return { ...index(candidates, names), withheld, nameIssues: issues, given };
+}
+
+/** A name changed by the specification mapper counts like one made by the name mapper. */
+function nameMapper({
+  prefix,
+  additionalToolNamePrefix,
+  toolNameMapper,
+  toolSpecificationMapper,
+}: NamingOptions): ToolNameMapper | undefined {
+  if (toolSpecificationMapper === undefined) return toolNameMapper;
+  return (server, tool) => {
+    const { sourceName } = tool as SourceTool;
+    if (tool.name !== sourceName) return tool.name;
+    if (toolNameMapper !== undefined) return toolNameMapper(server, tool);
+    return [additionalToolNamePrefix, prefix ? server.name : "", sourceName].filter(Boolean).join("__");
+  };
+}
+
+function index(
+  candidates: readonly Candidate[],
+  names: readonly string[],
+): Pick<CatalogSnapshot, "tools" | "byName" | "bySource"> {
+  const tools: ToolInfo[] = [];
+  const byName = new Map<string, CatalogEntry>();
+  const bySource = new Map<string, Map<string, CatalogEntry>>();
+  for (const [position, { server, source, tool }] of candidates.entries()) {
+    const info = toInfo(names[position]!, server.name, tool);
+    const entry: CatalogEntry = { info, source };
+    tools.push(info);
+    byName.set(info.name, entry);
+    const ofServer = bySource.get(server.name) ?? new Map<string, CatalogEntry>();
+    bySource.set(server.name, ofServer.set(source.sourceName, entry));
+  }
+  return { tools, byName, bySource };
+}
+
+function toInfo(name: string, server: string, tool: SourceTool): ToolInfo {
+  const { sourceName, title, description, inputSchema, outputSchema, annotations, icons, execution, _meta } =
+    tool;
+  return Object.freeze({
+    name,
+    server,
+    sourceName,
+    title,
+    description,
+    inputSchema,
+    outputSchema,
+    annotations,
+    icons,
+    execution,
+    _meta,
+  });
+}

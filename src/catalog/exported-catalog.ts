@@ -1,0 +1,34 @@
+/** A catalog as plain JSON: made where servers can be reached, used where nothing is connected yet. */
+import { ConfigError } from "../errors/config-error.js";
+
+/** One server's lists, exactly as it sent them. */
+export interface ExportedServer {
+  readonly tools: readonly unknown[];
+  readonly resources: readonly unknown[];
+  readonly resourceTemplates: readonly unknown[];
+  readonly prompts: readonly unknown[];
+  readonly era?: "legacy" | "modern" | undefined;
+  readonly transport?: string | undefined;
+}
+
+/** What {@link Toolport.exportCatalog} returns and the option `catalog` takes. */
+export interface CatalogExport {
+  readonly toolport: 1;
+  readonly servers: Readonly<Record<string, ExportedServer>>;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;
+
+/** Checks what was given back. It may have been through any number of hands. */
+export function readCatalogExport(value: unknown): CatalogExport {
+  const servers = isObject(value) ? value["servers"] : undefined;
+  if (!isObject(value) || value["toolport"] !== 1 || !isObject(servers)) {
+    throw new ConfigError({
+      code: "INVALID_CONFIG",
+      issues: [{ path: "catalog", message: "must be what exportCatalog() returned" }],
+      next: "Export the catalog again with this version",
+    });
+  }
+  return value as unknown as CatalogExport;
+}

@@ -1,0 +1,77 @@
+/** Reads all pages of one of a server's lists. */
+import { ToolCallError } from "../errors/tool-call-error.js";
+import type { Session } from "../protocol/session.js";
+
+/** More pages than any honest server has. */
+const MAX_PAGES = 64;
+const METHOD_NOT_FOUND = -32601;
+
+export interface ListOptions {
+  /** For all pages together. */
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** A list as it was sent, and what is known about it. */
+export interface PagedList {
+  readonly items: readonly unknown[];
+  /** Why the list is not whole, if it is not. */
+  readonly cut?: string | undefined;
+  /** How long the server says the list holds. */
+  readonly ttlMs?: number | undefined;
+}
+
+export interface ListKind {
+  /** `tools/list`, … */
+  method: string;
+  /** Where the items stand in a page. */
+  key: string;
+}
+
+/** All items of a list. What goes wrong on the first page throws; a list that never ends is cut and says so. */
+export async function listPages(session: Session, kind: ListKind, options: ListOptions): Promise<PagedList> {
+  const { method, key } = kind;
+  const items: unknown[] = [];
+  const cursors = new Set<string>();
+  const deadline = performance.now() + options.timeoutMs;
+  let ttlMs: number | undefined;
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const timeoutMs = Math.max(1, deadline - performance.now());
+    const result = await fetchPage(session, { method, cursor }, { ...options, timeoutMs });
+    if (result === undefined)
+      return { items, ttlMs, cut: `The server declares it but does not know ${method}` };
+    const found = result[key];
+    // One by one: a spread of a very long page would overflow the stack.
+    for (const item of Array.isArray(found) ? found : []) items.push(item);
+    ttlMs = shorter(ttlMs, result["ttlMs"]);
+    const next = result["nextCursor"];
+    if (next === undefined || next === null) return { items, ttlMs };
+    if (typeof next !== "string") return { items, ttlMs, cut: "The server sent a cursor that is not text" };
+    if (cursors.has(next)) return { items, ttlMs, cut: "The server sent the same cursor twice" };
+    cursors.add(next);
+    cursor = next;
+  }
+  return { items, ttlMs, cut: `The list has more than ${MAX_PAGES} pages` };
+}
+
+/** Zero and less mean "no promise": the list then holds until the server says that it changed. */
+function shorter(known: number | undefined, given: unknown): number | undefined {
+  if (typeof given !== "number" || !(given > 0)) return known;
+  return known === undefined ? given : Math.min(known, given);
+}
+
+async function fetchPage(
+  session: Session,
+  { method, cursor }: { method: string; cursor: string | undefined },
+  { timeoutMs, signal }: ListOptions,
+): Promise<Record<string, unknown> | undefined> {
+  try {
+    const params = cursor === undefined ? {} : { cursor };
+    return await session.request(method, params, { timeoutMs, maxTimeoutMs: timeoutMs, signal });
+  } catch (error) {
+    if (error instanceof ToolCallError && error.rpcCode === METHOD_NOT_FOUND && !session.unproven)
+      return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,50 @@
+/** Who has which name while names are given out; names that look alike count as one. */
+import { lookOf } from "./look-alikes.js";
+import { candidateNames, isSafeName, type NameParts } from "./safe-name.js";
+
+/** Names of Toolport's own tools; no server's tool ever gets one, nor one that looks like it. */
+export const RESERVED_NAMES: readonly string[] = [
+  "search_tools",
+  "call_tool",
+  "list_resources",
+  "read_resource",
+];
+
+/** The owner of the reserved names. No tool's identity is a text like this. */
+export const RESERVED = "toolport";
+
+export class NameOwners {
+  readonly #owners = new Map<string, string>();
+  readonly #kept = new Map<string, string>();
+
+  /** @param previous names given before, by identity: they stay, also those of tools that are gone for now. */
+  constructor(previous: ReadonlyMap<string, string>) {
+    for (const name of RESERVED_NAMES) this.#owners.set(lookOf(name), RESERVED);
+    for (const [identity, name] of previous) {
+      const look = lookOf(name);
+      if (!isSafeName(name) || this.#owners.has(look)) continue;
+      this.#owners.set(look, identity);
+      this.#kept.set(identity, name);
+    }
+  }
+
+  /** The name for a tool, and who has the one it would have got first, if that is somebody else. */
+  assign(parts: NameParts, identity: string): { name: string; holder?: string | undefined } {
+    const candidates = candidateNames(parts, identity);
+    let name = candidates.next().value;
+    let look = lookOf(name);
+    const owner = this.#owners.get(look);
+    const holder = owner === identity ? undefined : owner;
+    const kept = this.#kept.get(identity);
+    if (kept !== undefined) {
+      this.#kept.delete(identity);
+      return { name: kept, holder };
+    }
+    while (this.#owners.has(look)) {
+      name = candidates.next().value;
+      look = lookOf(name);
+    }
+    this.#owners.set(look, identity);
+    return { name, holder };
+  }
+}

@@ -1,0 +1,38 @@
+/** Resources, templates and prompts as the rest of the world sees them. */
+
+/** A resource of one server. Fields the protocol may add later are kept. */
+export interface ResourceInfo {
+  readonly server: string;
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  readonly size?: number;
+  readonly _meta?: Readonly<Record<string, unknown>>;
+}
+
+/** A family of resources of one server. */
+export interface ResourceTemplateInfo {
+  readonly server: string;
+  readonly uriTemplate: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  readonly _meta?: Readonly<Record<string, unknown>>;
+}
+
+/** A prompt of one server. */
+export interface PromptInfo {
+  readonly server: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly arguments?: readonly {
+    readonly name: string;
+    readonly description?: string;
+    readonly required?: boolean;
+  }[];
+  readonly _meta?: Readonly<Record<string, unknown>>;
+}

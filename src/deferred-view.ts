@@ -1,0 +1,57 @@
+/** With `deferTools`: what a model is shown instead of every definition, and what happens when it uses it. */
+import {
+  CALL_TOOL_NAME,
+  deferredTools,
+  readCallArguments,
+  readSearchArguments,
+  SEARCH_TOOLS_NAME,
+  searchAnswer,
+} from "./catalog/deferred-tools.js";
+import { compileNames } from "./catalog/glob.js";
+import type { ToolInfo } from "./catalog/tool-info.js";
+import type { CallToolOptions } from "./execution/tool-call.js";
+import { type ToolResult, toToolResult } from "./execution/tool-result.js";
+import type { Port } from "./port.js";
+
+/** Whose tools they are, in place of a server. */
+const OWN = "toolport";
+
+export interface DeferredView {
+  /** What a model is shown. */
+  tools(): ToolInfo[];
+  /** Answers a call of one of the two tools; undefined for any other. */
+  call(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    options: CallToolOptions,
+  ): Promise<ToolResult | undefined>;
+}
+
+/** Undefined when every tool is shown. */
+export function createDeferredView(port: Port): DeferredView | undefined {
+  const { deferTools } = port.parts.settings;
+  if (deferTools === undefined || deferTools === false) return undefined;
+  const visible = compileNames(deferTools === true ? [] : (deferTools.alwaysVisible ?? []));
+  const { catalog } = port;
+  const answer = (text: string, isError = false) =>
+    toToolResult({ content: [{ type: "text", text }], isError }, OWN);
+  return {
+    tools: () => [
+      ...deferredTools(port.pool.names).map((tool) =>
+        Object.freeze({ ...tool, server: OWN, sourceName: tool.name }),
+      ),
+      ...catalog.tools().filter((tool) => visible(tool.name) || visible(tool.sourceName)),
+    ],
+    async call(name, args, options) {
+      if (name === SEARCH_TOOLS_NAME) {
+        await port.bringUp(port.pool.all(), options);
+        const { query, limit } = readSearchArguments(args);
+        return answer(searchAnswer(catalog.search(query, limit)));
+      }
+      if (name !== CALL_TOOL_NAME) return undefined;
+      const call = readCallArguments(args);
+      // A model's slip is told to the model, not thrown at the program.
+      return "problem" in call ? answer(call.problem, true) : port.callTool(call.name, call.args, options);
+    },
+  };
+}

@@ -1,0 +1,113 @@
+/** The innermost step: one request to one server, its time, its headers, its trace. */
+import type { CatalogEntry } from "../catalog/build-snapshot.js";
+import { runOnSession } from "../connection/run-on-session.js";
+import type { ServerConnection } from "../connection/server-connection.js";
+import { toToolportError } from "../errors/to-toolport-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
+import { paramHeaders } from "../protocol/param-headers.js";
+import type { Progress } from "../protocol/pending-request.js";
+import type { Session } from "../protocol/session.js";
+import type { CallHandler, ToolCall } from "./tool-call.js";
+import { toToolResult } from "./tool-result.js";
+
+export interface AttemptParts {
+  connectionOf: (server: string) => ServerConnection;
+  /** The tool as the server listed it. */
+  sourceOf: (server: string, sourceName: string) => CatalogEntry | undefined;
+  /** Reads the server's lists anew. */
+  refresh: (server: string, call: ToolCall) => Promise<void>;
+  timeoutMs: number;
+  /** The port's own listener for progress. */
+  onProgress: ((server: { readonly name: string }, progress: Progress) => void) | undefined;
+  /** Told when a callback of the user's throws. */
+  report: (error: unknown) => void;
+  /** May run twice although its caller did not say so. */
+  isRepeatable?: ((call: ToolCall) => boolean) | undefined;
+  /** Runs one request inside a span, and gives it the trace context for `_meta`. */
+  trace: <Result>(
+    request: TracedRequest,
+    run: (meta: Record<string, string> | undefined) => Promise<Result>,
+  ) => Promise<Result>;
+}
+
+/** What a span needs to know about a request. */
+export interface TracedRequest {
+  readonly call: ToolCall;
+  readonly session: Session;
+}
+
+/** The server refused headers that do not match the body: its definition of the tool has changed, nothing was run. */
+const HEADER_MISMATCH = -32020;
+
+/** Sends `tools/call`, and writes down what became of it. */
+export function createAttempt(parts: AttemptParts): CallHandler {
+  return async (call) => {
+    const { server, sourceName } = call.tool;
+    const startedAt = performance.now();
+    const note = (error?: ReturnType<typeof toToolportError>) =>
+      call.attempts.push({ server, durationMs: performance.now() - startedAt, error });
+    try {
+      const raw = await send(parts, call);
+      note();
+      return toToolResult(raw, server);
+    } catch (cause) {
+      // An abort is the caller's own: its reason passes through as it is.
+      if (call.options.signal?.aborted) throw cause;
+      const error = toToolportError(cause, { server, tool: sourceName });
+      note(error);
+      throw error;
+    }
+  };
+}
+
+async function send(parts: AttemptParts, call: ToolCall): Promise<Record<string, unknown>> {
+  try {
+    return await request(parts, call);
+  } catch (error) {
+    if (!(error instanceof ToolCallError) || error.rpcCode !== HEADER_MISMATCH) throw error;
+    await parts.refresh(call.tool.server, call);
+    return request(parts, call);
+  }
+}
+
+function request(parts: AttemptParts, call: ToolCall): Promise<Record<string, unknown>> {
+  const { tool, args, options, patient } = call;
+  const connection = parts.connectionOf(tool.server);
+  const source = parts.sourceOf(tool.server, tool.sourceName)?.source;
+  const timeoutMs = options.timeoutMs ?? connection.config.timeoutMs ?? parts.timeoutMs;
+  const declared = paramHeaders(source?.paramHeaders ?? [], args);
+  const headers = options.headers === undefined ? declared : { ...options.headers, ...declared };
+  const onProgress = (progress: Progress) => {
+    try {
+      options.onProgress?.(progress);
+      parts.onProgress?.({ name: tool.server }, progress);
+    } catch (error) {
+      parts.report(error);
+    }
+  };
+  return runOnSession(
+    connection,
+    (session) =>
+      parts.trace({ call, session }, (trace) => {
+        const meta = trace === undefined ? options.meta : { ...trace, ...options.meta };
+        return session.request(
+          "tools/call",
+          { name: tool.sourceName, arguments: args, ...(meta !== undefined && { _meta: meta }) },
+          // Progress is always asked for: without it a server that works for long looks silent.
+          {
+            timeoutMs,
+            maxTimeoutMs: call.deadline - performance.now(),
+            signal: options.signal,
+            headers,
+            onProgress,
+          },
+        );
+      }),
+    {
+      repeatable: options.idempotent === true || parts.isRepeatable?.(call) === true,
+      waitMs: Math.min(timeoutMs, call.deadline - performance.now()),
+      patient,
+      signal: options.signal,
+    },
+  );
+}

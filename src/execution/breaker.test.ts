@@ -1,0 +1,184 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { callOf, deferred, inTurn, resultOf, timedOut, unreachable } from "../../test/support/tool-call.js";
+import { AuthError } from "../errors/auth-error.js";
+import { ConnectionError } from "../errors/connection-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
+import type { ToolportError } from "../errors/toolport-error.js";
+import { Breaker, breakerStep, judge } from "./breaker.js";
+import type { CallHandler } from "./tool-call.js";
+
+beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
+afterEach(() => void vi.useRealTimers());
+
+const ok = resultOf("ok");
+
+function setup(options?: ConstructorParameters<typeof Breaker>[1]) {
+  const breaker = new Breaker("a", options);
+  const step = breakerStep(() => breaker);
+  const run = (next: CallHandler, signal?: AbortSignal) =>
+    step(next)(callOf({ options: signal === undefined ? {} : { signal } })).catch((error: unknown) => error);
+  const fail = async (times: number) => {
+    for (let count = 0; count < times; count++) await run(inTurn(unreachable()));
+  };
+  return { breaker, run, fail };
+}
+
+test("five failures in a row open it for 30 s: calls fail at once and are not made", async () => {
+  const { breaker, run, fail } = setup();
+  await fail(4);
+  expect(breaker.snapshot).toEqual({ state: "closed", failures: 4, openUntil: null, opens: 0 });
+  await fail(1);
+  expect(breaker.snapshot).toEqual({ state: "open", failures: 5, openUntil: 1_030_000, opens: 1 });
+  const next = inTurn(ok);
+  await vi.advanceTimersByTimeAsync(10_000);
+  const error = await run(next);
+  expect(next.calls).toHaveLength(0);
+  expect(error).toBeInstanceOf(ConnectionError);
+  expect(error).toMatchObject({
+    code: "CIRCUIT_OPEN",
+    server: "a",
+    tool: "echo",
+    retryable: true,
+    outcome: "unsent",
+    retryAfterMs: 20_000,
+    message:
+      "[a/echo] The server failed too often in a row and is left alone; last: The server cannot be reached. " +
+      "Try again in 20 s. (CIRCUIT_OPEN)",
+  });
+});
+
+test("a success in between starts the count anew", async () => {
+  const { breaker, run, fail } = setup();
+  await fail(4);
+  await run(inTurn(ok));
+  await fail(4);
+  expect(breaker.snapshot).toMatchObject({ state: "closed", failures: 4 });
+});
+
+test("after its time one call tries the server out; its success closes it", async () => {
+  const { breaker, run, fail } = setup();
+  await fail(5);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(breaker.isOpen).toBe(false);
+  const { promise, resolve } = deferred<typeof ok>();
+  const probe = run(() => promise);
+  expect(breaker.snapshot).toMatchObject({ state: "half-open", opens: 1 });
+  expect(breaker.isOpen).toBe(true);
+  expect(await run(inTurn(ok))).toMatchObject({
+    code: "CIRCUIT_OPEN",
+    next: "Another call is just trying it out",
+  });
+  resolve(ok);
+  expect(await probe).toBe(ok);
+  expect(breaker.snapshot).toEqual({ state: "closed", failures: 0, openUntil: null, opens: 0 });
+  expect(await run(inTurn(ok))).toBe(ok);
+});
+
+test("every failed trial opens it for longer, 300 s at most", async () => {
+  const { breaker, fail } = setup();
+  await fail(5);
+  const times: number[] = [];
+  for (let count = 0; count < 12; count++) {
+    const ms = (breaker.snapshot.openUntil ?? 0) - Date.now();
+    times.push(ms / 1_000);
+    await vi.advanceTimersByTimeAsync(ms);
+    await fail(1);
+  }
+  expect(times).toEqual([30, 60, 90, 120, 150, 180, 210, 240, 270, 300, 300, 300]);
+});
+
+test("a trial that shows nothing lets the next one try", async () => {
+  const { breaker, run, fail } = setup();
+  await fail(5);
+  await vi.advanceTimersByTimeAsync(30_000);
+  await run(inTurn(new ToolCallError({ code: "INVALID_ARGUMENTS", what: "x", outcome: "unsent" })));
+  expect(breaker.snapshot).toMatchObject({ state: "open", opens: 1 });
+  expect(await run(inTurn(ok))).toBe(ok);
+});
+
+test("calls that were under way when it opened neither prolong it nor count as trial", async () => {
+  const { breaker, run, fail } = setup();
+  const late = Array.from({ length: 3 }, () => deferred<never>());
+  const answers = late.map(({ promise }) => run(() => promise));
+  await fail(5);
+  const before = breaker.snapshot;
+  late[0]?.reject(unreachable());
+  await answers[0];
+  expect(breaker.snapshot).toEqual(before);
+  await vi.advanceTimersByTimeAsync(30_000);
+  const { promise, resolve } = deferred<typeof ok>();
+  const probe = run(() => promise);
+  late[1]?.reject(unreachable());
+  await answers[1];
+  expect(breaker.snapshot.state).toBe("half-open");
+  resolve(ok);
+  await probe;
+  expect(breaker.snapshot.state).toBe("closed");
+  late[2]?.reject(unreachable());
+  await answers[2];
+});
+
+test("an answer that comes late closes it: the server lives", async () => {
+  const { breaker, run, fail } = setup();
+  const { promise, resolve } = deferred<typeof ok>();
+  const slow = run(() => promise);
+  await fail(5);
+  resolve(ok);
+  await slow;
+  expect(breaker.snapshot.state).toBe("closed");
+});
+
+test("a caller's abort counts for nothing", async () => {
+  const { breaker, run } = setup();
+  for (let count = 0; count < 10; count++) await run(inTurn(unreachable()), AbortSignal.abort("enough"));
+  expect(breaker.snapshot.failures).toBe(0);
+});
+
+test("can be closed by whoever knows better, and set otherwise", async () => {
+  const { breaker, fail } = setup({ failures: 2, openMs: 100, maxOpenMs: 150 });
+  await fail(2);
+  expect(breaker.snapshot.openUntil).toBe(Date.now() + 100);
+  await vi.advanceTimersByTimeAsync(100);
+  await fail(1);
+  expect(breaker.snapshot.openUntil).toBe(Date.now() + 150);
+  breaker.reset();
+  expect(breaker.snapshot).toEqual({ state: "closed", failures: 0, openUntil: null, opens: 0 });
+});
+
+describe("what counts as", () => {
+  const connection = (code: ConnectionError["code"], status?: number) =>
+    new ConnectionError({ code, what: "x", status });
+  const call = (code: ToolCallError["code"], more: { rpcCode?: number; phase?: string } = {}) =>
+    new ToolCallError({ code, what: "x", ...more });
+
+  test.each<[string, ToolportError]>([
+    ["failed", unreachable()],
+    ["failed", timedOut()],
+    ["failed", connection("STREAM_CUT")],
+    ["failed", connection("SPAWN_FAILED")],
+    ["failed", connection("HTTP_STATUS", 500)],
+    ["failed", connection("HTTP_STATUS", 503)],
+    ["answered", connection("HTTP_STATUS", 404)],
+    ["answered", connection("HTTP_STATUS", 429)],
+    ["answered", connection("SESSION_LOST", 404)],
+    ["answered", connection("MESSAGE_TOO_LARGE")],
+    ["answered", call("PROTOCOL", { rpcCode: -32602 })],
+    ["answered", call("PROTOCOL", { rpcCode: -32603 })],
+    ["answered", call("INVALID_OUTPUT")],
+    ["answered", new AuthError({ code: "AUTH_REQUIRED", what: "x", status: 401 })],
+    ["nothing", new ToolCallError({ code: "PROTOCOL", what: "not supported", outcome: "unsent" })],
+    ["nothing", new AuthError({ code: "AUTH_FAILED", what: "x" })],
+    ["nothing", call("INVALID_ARGUMENTS")],
+    ["nothing", call("REFUSED")],
+    ["nothing", call("OVERLOADED")],
+    ["nothing", call("TIMEOUT", { phase: "queue" })],
+    ["nothing", connection("CIRCUIT_OPEN")],
+  ])("%s: %s", (verdict, error) => expect(judge(error)).toBe(verdict));
+
+  test("a tool that reports failure is an answer", async () => {
+    const { breaker, run, fail } = setup();
+    await fail(4);
+    await run(inTurn(resultOf("failed", { isError: true })));
+    expect(breaker.snapshot.failures).toBe(0);
+  });
+});

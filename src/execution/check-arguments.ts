@@ -1,0 +1,28 @@
+/** Arguments are checked against the tool's own schema before anything is sent. */
+import { ToolCallError } from "../errors/tool-call-error.js";
+import { applyDefaults } from "../schema/apply-defaults.js";
+import type { SchemaValidator } from "../schema/create-validator.js";
+import type { CallInterceptor } from "./tool-call.js";
+
+/** Never sends what is wrong: all problems, each with its path. */
+export function checkArgumentsStep(validator: SchemaValidator): CallInterceptor {
+  return (next) => async (call) => {
+    const { tool, options } = call;
+    const args =
+      options.applyDefaults === true
+        ? (applyDefaults(tool.inputSchema, call.args) as typeof call.args)
+        : call.args;
+    const checked = validator.validate(tool.inputSchema, args, call.budget);
+    const issues = checked instanceof Promise ? await checked : checked;
+    if (issues.length === 0) return next(args === call.args ? call : { ...call, args });
+    throw new ToolCallError({
+      code: "INVALID_ARGUMENTS",
+      server: tool.server,
+      tool: tool.sourceName,
+      what: `The arguments do not fit the tool's schema: ${issues.map(({ path, message }) => `${path} ${message}`).join("; ")}`,
+      next: "Correct them and call again",
+      outcome: "unsent",
+      issues,
+    });
+  };
+}

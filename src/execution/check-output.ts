@@ -1,0 +1,32 @@
+/** A structured answer must be what the tool promised. */
+import { ToolCallError } from "../errors/tool-call-error.js";
+import type { SchemaValidator } from "../schema/create-validator.js";
+import type { CallInterceptor } from "./tool-call.js";
+
+/** Checks `structuredContent` against `outputSchema`. A tool that reports failure promises nothing. */
+export function checkOutputStep(validator: SchemaValidator): CallInterceptor {
+  return (next) => async (call) => {
+    const result = await next(call);
+    const { tool } = call;
+    if (tool.outputSchema === undefined || result.isError) return result;
+    const refuse = (what: string, issues: readonly { path: string; message: string }[]): never => {
+      throw new ToolCallError({
+        code: "INVALID_OUTPUT",
+        server: tool.server,
+        tool: tool.sourceName,
+        what,
+        next: "The answer as it came is in `result`; report this to the maker of the server",
+        issues,
+        result,
+      });
+    };
+    if (result.structuredContent === undefined) {
+      return refuse("The tool promises structured content and sent none", []);
+    }
+    const checked = validator.validate(tool.outputSchema, result.structuredContent, call.budget);
+    const issues = checked instanceof Promise ? await checked : checked;
+    if (issues.length === 0) return result;
+    const problems = issues.map(({ path, message }) => `${path} ${message}`).join("; ");
+    return refuse(`The answer does not fit the tool's output schema: ${problems}`, issues);
+  };
+}

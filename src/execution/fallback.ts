@@ -1,0 +1,118 @@
+/** When one server cannot answer, the next one that the caller named is asked. */
+
+import type { ToolInfo } from "../catalog/tool-info.js";
+import type { ServerRef } from "../config/listed-tool.js";
+import type { FallbackConfig } from "../config/server-config.js";
+import { classifyError } from "../errors/classify-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
+import { type Outcome, ToolportError } from "../errors/toolport-error.js";
+import type { CallInterceptor, ToolCall } from "./tool-call.js";
+
+/** What is known at the moment before another server is asked. */
+export interface FallbackRequest {
+  readonly server: ServerRef;
+  readonly tool: ToolInfo;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly error: ToolportError;
+  /** `"unsent"`: the first server cannot have run the call. */
+  readonly outcome: Outcome;
+  /** The server that would be asked now. */
+  readonly next: ServerRef;
+  readonly context?: unknown;
+}
+
+/** Returns `false` to keep the call from going to another server. */
+export type BeforeFallback = (request: FallbackRequest) => unknown;
+
+export interface FallbackParts {
+  /** The fallback of a server, if it has one. */
+  fallbackOf: (server: string) => FallbackConfig | undefined;
+  /** A tool of another server by its name there; it may have to be connected first. */
+  findTool: (server: string, sourceName: string, call: ToolCall) => Promise<ToolInfo | undefined>;
+  beforeFallback: BeforeFallback | undefined;
+}
+
+/** A list tried in a loop, that ends in one error with all attempts. Never for a tool that reports failure. */
+export function fallbackStep({ fallbackOf, findTool, beforeFallback }: FallbackParts): CallInterceptor {
+  return (next) => async (call) => {
+    const fallback = fallbackOf(call.tool.server);
+    if (fallback === undefined) return next(call);
+    const errors: ToolportError[] = [];
+    const targets = [call.tool.server, ...fallback.servers];
+    for (const [position, server] of targets.entries()) {
+      const tool = position === 0 ? call.tool : await target(server, call);
+      if (tool === undefined) continue;
+      try {
+        return await next({ ...call, tool, patient: position === targets.length - 1 });
+      } catch (error) {
+        errors.push(await mayGoOn(error, { call, server, following: targets[position + 1], fallback }));
+      }
+    }
+    throw exhausted(call, errors);
+
+    async function target(server: string, { tool }: ToolCall): Promise<ToolInfo | undefined> {
+      const name = fallback!.tools[tool.sourceName] ?? tool.sourceName;
+      try {
+        const found = await findTool(server, name, call);
+        if (found === undefined) errors.push(missing(server, name));
+        return found;
+      } catch (error) {
+        if (!ToolportError.isInstance(error)) throw error;
+        errors.push(error);
+        return undefined;
+      }
+    }
+  };
+
+  /** The error, if the next server may be asked after it; throws it otherwise. */
+  async function mayGoOn(
+    error: unknown,
+    at: { call: ToolCall; server: string; following: string | undefined; fallback: FallbackConfig },
+  ): Promise<ToolportError> {
+    const { call, server, following, fallback } = at;
+    // An abort, a bug of a caller's interceptor: not ours to catch.
+    if (call.options.signal?.aborted || !ToolportError.isInstance(error)) throw error;
+    if (performance.now() >= call.deadline) throw error;
+    if (!classifyError(error).useFallback) throw error;
+    if (fallback.when === "unsent" && error.outcome !== "unsent") throw error;
+    if (following === undefined) return error;
+    const { tool, args, options } = call;
+    const request: FallbackRequest = {
+      server: { name: server },
+      tool,
+      args,
+      error,
+      outcome: error.outcome,
+      next: { name: following },
+      context: options.context,
+    };
+    if ((await beforeFallback?.(request)) === false) throw error;
+    return error;
+  }
+}
+
+function missing(server: string, tool: string): ToolportError {
+  return new ToolCallError({
+    code: "REFUSED",
+    server,
+    tool,
+    what: "The fallback server has no such tool",
+    next: "Name the tool it has in fallback.tools",
+    outcome: "unsent",
+  });
+}
+
+function exhausted({ tool }: ToolCall, errors: readonly ToolportError[]): ToolportError {
+  if (errors.length === 1) return errors[0]!;
+  return new ToolCallError({
+    code: "FALLBACK_EXHAUSTED",
+    server: tool.server,
+    tool: tool.sourceName,
+    what: `No server could answer: ${errors.map((error) => `${error.server ?? "?"}: ${error.what}`).join("; ")}`,
+    next: "Look at attempts for each of them",
+    retryable: errors.some((error) => error.retryable),
+    outcome: errors.every((error) => error.outcome === "unsent") ? "unsent" : "unknown",
+    attempts: errors,
+    cause: errors[0],
+  });
+}

@@ -1,0 +1,119 @@
+import { expect, test, vi } from "vitest";
+import { callOf, inTurn, resultOf, unreachable } from "../../test/support/tool-call.js";
+import { type CallEndEvent, type CallListener, createAroundCall, listenerStep } from "./listeners.js";
+import type { CallHandler } from "./tool-call.js";
+
+const ok = resultOf("ok");
+
+function setup(...listeners: CallListener[]) {
+  const report = vi.fn();
+  let now = 0;
+  const around = createAroundCall({ listeners, report, now: () => (now += 5) });
+  return { report, around, run: (next: CallHandler, call = callOf()) => listenerStep(around)(next)(call) };
+}
+
+const recorder = () => {
+  const events: unknown[] = [];
+  const listener: CallListener = {
+    before: (event) => void events.push(["before", event]),
+    after: (event) => void events.push(["after", event]),
+  };
+  return { events, listener };
+};
+
+test("hear of a tool call before and after, with all there is to know", async () => {
+  const { events, listener } = recorder();
+  const call = callOf({
+    args: { city: "Oslo" },
+    options: { context: { user: 1 }, meta: { tenant: "x" } },
+    principal: "p",
+  });
+  const { run } = setup(listener);
+  const answered = await run(async () => {
+    expect(events).toHaveLength(1);
+    call.attempts.push({ server: "a", durationMs: 1, error: unreachable() }, { server: "b", durationMs: 1 });
+    return resultOf("ok", { server: "b" });
+  }, call);
+  const common = {
+    kind: "tool",
+    name: "a__echo",
+    message: { name: "echo", arguments: { city: "Oslo" }, _meta: { tenant: "x" } },
+    context: { user: 1 },
+    principal: "p",
+  };
+  expect(events).toEqual([
+    ["before", { ...common, server: "a" }],
+    ["after", { ...common, server: "b", attempts: 2, durationMs: 5, outcome: "ok", result: answered }],
+  ]);
+});
+
+test.each<[string, CallHandler, Partial<CallEndEvent>]>([
+  ["ok", inTurn(ok), { outcome: "ok", result: ok }],
+  ["tool_error", inTurn(resultOf("x", { isError: true })), { outcome: "tool_error" }],
+  ["error", inTurn(unreachable()), { outcome: "error", error: unreachable(), attempts: 0, server: "a" }],
+])("hear how it ended: %s", async (_name, next, expected) => {
+  const after = vi.fn();
+  await setup({ after })
+    .run(next)
+    .catch(() => {});
+  expect(after).toHaveBeenCalledExactlyOnceWith(expect.objectContaining(expected));
+});
+
+test("that throw or reject are reported and change nothing, and the others hear it all", async () => {
+  const { events, listener } = recorder();
+  const bad: CallListener = {
+    before() {
+      throw new Error("before");
+    },
+    async after() {
+      throw new Error("after");
+    },
+  };
+  const hostile: CallListener = {
+    before: (event) => {
+      (event as { server: string }).server = "changed";
+    },
+  };
+  const { run, report } = setup(bad, hostile, listener);
+  expect(await run(inTurn(ok))).toBe(ok);
+  await Promise.resolve();
+  expect(report.mock.calls.map(([error]) => (error as Error).message)).toEqual([
+    "before",
+    expect.stringContaining("read only"),
+    "after",
+  ]);
+  expect(events).toHaveLength(2);
+  const error = unreachable();
+  await expect(run(inTurn(error))).rejects.toBe(error);
+});
+
+test("are not waited for", async () => {
+  const never = () => new Promise<never>(() => {});
+  expect(await setup({ before: never, after: never }).run(inTurn(ok))).toBe(ok);
+});
+
+test("keep their this", async () => {
+  class Counter implements CallListener {
+    count = 0;
+    after() {
+      this.count++;
+    }
+  }
+  const counter = new Counter();
+  await setup(counter).run(inTurn(ok));
+  expect(counter.count).toBe(1);
+});
+
+test("hear of prompts and resources too", async () => {
+  const after = vi.fn();
+  const { around } = setup({ after });
+  const event = { kind: "resource", server: "a", uri: "file:///x", message: { uri: "file:///x" } } as const;
+  expect(await around(event, async () => "text")).toBe("text");
+  expect(after).toHaveBeenCalledExactlyOnceWith({
+    ...event,
+    attempts: 1,
+    durationMs: 5,
+    outcome: "ok",
+    result: "text",
+  });
+});

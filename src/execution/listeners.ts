@@ -1,0 +1,150 @@
+/** Tells listeners about every tool call, prompt and resource access, before and after; they cannot harm it. */
+import type { CallInterceptor } from "./tool-call.js";
+
+/** What is about to happen. Read it; do not change it. */
+export interface CallEvent {
+  readonly kind: "tool" | "prompt" | "resource";
+  /** The server asked; after a fallback, the one that answered or failed last. */
+  readonly server: string;
+  /** Public name of the tool, or name of the prompt. */
+  readonly name?: string | undefined;
+  /** Address of the resource. */
+  readonly uri?: string | undefined;
+  /** Parameters of the request, as sent. */
+  readonly message: Readonly<Record<string, unknown>>;
+  /** `context` of the call's options. */
+  readonly context?: unknown;
+  /** Whose call it is; undefined outside `as(principal)`. */
+  readonly principal?: string | undefined;
+}
+
+/** What has happened. */
+export interface CallEndEvent extends CallEvent {
+  readonly durationMs: number;
+  /** How many times a server was asked. */
+  readonly attempts: number;
+  /** `tool_error`: the tool answered that it failed. */
+  readonly outcome: "ok" | "error" | "tool_error";
+  /** What was thrown: a `ToolportError`, or the reason of the caller's abort. */
+  readonly error?: unknown;
+  /** What was answered. */
+  readonly result?: unknown;
+}
+
+/**
+ * Told about calls. What it throws or rejects with is reported as a warning and changes nothing; nobody waits for it.
+ *
+ * @example
+ * ```ts
+ * const audit: CallListener = {
+ *   after: ({ name, server, outcome, durationMs }) => console.error(server, name, outcome, durationMs),
+ * };
+ * ```
+ */
+export interface CallListener {
+  before?(event: CallEvent): unknown;
+  after?(event: CallEndEvent): unknown;
+}
+
+export interface CallListening {
+  listeners: readonly CallListener[];
+  /** Told what a listener threw. */
+  report: (error: unknown) => void;
+  /** @default performance.now */
+  now?: () => number;
+}
+
+/** How a call ended, as far as the result alone does not say it. */
+export interface CallProgress {
+  /** How many times a server was asked so far. */
+  attempts: () => number;
+  /** The server asked last. */
+  server?: () => string | undefined;
+}
+
+/** Runs something and tells the listeners before and after. */
+export type AroundCall = <Result>(
+  event: CallEvent,
+  run: () => Promise<Result>,
+  progress?: CallProgress,
+) => Promise<Result>;
+
+/** Makes the function that tells listeners: for prompts and resources as it is, for tools in {@link listenerStep}. */
+export function createAroundCall({
+  listeners,
+  report,
+  now = () => performance.now(),
+}: CallListening): AroundCall {
+  const tell = <Name extends keyof CallListener>(
+    name: Name,
+    event: Readonly<Parameters<NonNullable<CallListener[Name]>>[0]>,
+  ): void => {
+    for (const listener of listeners) {
+      try {
+        const returned = (listener[name] as ((event: unknown) => unknown) | undefined)?.call(listener, event);
+        if (isThenable(returned)) returned.then(undefined, report);
+      } catch (error) {
+        report(error);
+      }
+    }
+  };
+
+  return async (event, run, progress) => {
+    if (listeners.length === 0) return run();
+    const startedAt = now();
+    tell("before", Object.freeze({ ...event }));
+    const finish = (end: Pick<CallEndEvent, "outcome" | "error" | "result">): void =>
+      tell(
+        "after",
+        Object.freeze({
+          ...event,
+          server: progress?.server?.() ?? event.server,
+          attempts: progress?.attempts() ?? 1,
+          durationMs: now() - startedAt,
+          ...end,
+        }),
+      );
+    try {
+      const result = await run();
+      finish({ outcome: isToolError(result) ? "tool_error" : "ok", result });
+      return result;
+    } catch (error) {
+      finish({ outcome: "error", error });
+      throw error;
+    }
+  };
+}
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof (value as { then?: unknown } | null | undefined)?.then === "function";
+
+const isToolError = (result: unknown): boolean =>
+  (result as { isError?: unknown } | null | undefined)?.isError === true;
+
+/** Tells the listeners about tool calls. */
+export function listenerStep(around: AroundCall): CallInterceptor {
+  return (next) => (call) => {
+    const { tool, args, options, principal, attempts } = call;
+    let answeredBy: string | undefined;
+    return around(
+      {
+        kind: "tool",
+        server: tool.server,
+        name: tool.name,
+        message: {
+          name: tool.sourceName,
+          arguments: args,
+          ...(options.meta !== undefined && { _meta: options.meta }),
+        },
+        context: options.context,
+        principal,
+      },
+      async () => {
+        const result = await next(call);
+        answeredBy = result.server;
+        return result;
+      },
+      { attempts: () => attempts.length, server: () => answeredBy ?? attempts.at(-1)?.server },
+    );
+  };
+}

@@ -1,0 +1,108 @@
+/** The call pipeline: one array, outermost first. What a call goes through can be read here from top to bottom. */
+import type { ServerConfig } from "../config/server-config.js";
+import type { SchemaValidator } from "../schema/create-validator.js";
+import type { Telemetry } from "../telemetry/open-telemetry.js";
+import { type ApproveOption, approveStep } from "./approve.js";
+import { type AttemptParts, createAttempt } from "./attempt.js";
+import { Breaker, type BreakerOptions, type BreakerSnapshot, breakerStep } from "./breaker.js";
+import { checkArgumentsStep } from "./check-arguments.js";
+import { checkOutputStep } from "./check-output.js";
+import { type FallbackParts, fallbackStep } from "./fallback.js";
+import { hasLimits, Limiter, type LimitOptions, limitStep } from "./limits.js";
+import { type AroundCall, listenerStep } from "./listeners.js";
+import { type ResultSizeOption, resultSizeStep } from "./result-size.js";
+import { createRetryBudget, type RetryBudget, type RetryOptions, retryStep } from "./retry.js";
+import { telemetryStep } from "./telemetry-step.js";
+import type { CallHandler, CallInterceptor, ToolCall } from "./tool-call.js";
+
+export interface PipelineParts extends Omit<FallbackParts, "fallbackOf"> {
+  attempt: AttemptParts;
+  telemetry: Telemetry;
+  around: AroundCall;
+  validator: SchemaValidator;
+  configOf: (server: string) => ServerConfig | undefined;
+  /** Steps of the user's. */
+  interceptors: readonly CallInterceptor[];
+  approve: ApproveOption | undefined;
+  retry: RetryOptions | undefined;
+  breaker: BreakerOptions | undefined;
+  limits: LimitOptions;
+  maxResultBytes: ResultSizeOption | undefined;
+}
+
+export interface Pipeline {
+  readonly call: CallHandler;
+  breakerOf(server: string): BreakerSnapshot | null;
+  /** Somebody brought the server up on purpose: what was held against it is forgotten. */
+  forgive(server: string): void;
+}
+
+export function createPipeline(parts: PipelineParts): Pipeline {
+  const { configOf, validator } = parts;
+  const { retry = {}, breaker = {}, maxResultBytes, approve } = parts;
+  const trusts = (call: ToolCall): boolean => configOf(call.tool.server)?.trustAnnotations === true;
+  const breakers = perServer((server) => new Breaker(server, breaker === false ? {} : breaker));
+  const budgets = perServer<RetryBudget>(createRetryBudget);
+  const limiters = perServer((server) => limiterOf(server, configOf(server), parts.limits));
+
+  const steps: readonly (CallInterceptor | false)[] = [
+    telemetryStep(parts.telemetry), // one span around everything
+    listenerStep(parts.around), // told before and after
+    ...parts.interceptors, // the user's own steps
+    approve !== undefined && approveStep(approve, isReadOnly), // may this be done at all?
+    maxResultBytes !== undefined && resultSizeStep(maxResultBytes, { report: parts.attempt.report }),
+    fallbackStep({ ...parts, fallbackOf: (server) => configOf(server)?.fallback }), // the servers, one after the other
+    checkArgumentsStep(validator), // against the schema of the server that is asked now
+    breaker !== false && breakerStep(breakers.get),
+    retry !== false && retryStep({ budgetFor: budgets.get, options: retry, mayRepeat: isRepeatable }),
+    limitStep(limiters.get), // a place in the queue for every attempt
+    checkOutputStep(validator),
+  ];
+
+  /** Hints count only from servers that are trusted. */
+  function isReadOnly(call: ToolCall): boolean {
+    return trusts(call) && call.tool.annotations?.readOnlyHint === true;
+  }
+
+  function isRepeatable(call: ToolCall): boolean {
+    const { annotations } = call.tool;
+    return trusts(call) && (annotations?.readOnlyHint === true || annotations?.idempotentHint === true);
+  }
+
+  const attempt = createAttempt({ ...parts.attempt, isRepeatable });
+  return {
+    call: steps
+      .filter((step) => step !== false)
+      .reduceRight<CallHandler>((next, step) => step(next), attempt),
+    breakerOf: (server) => breakers.peek(server)?.snapshot ?? null,
+    forgive: breakers.forget,
+  };
+}
+
+function limiterOf(
+  server: string,
+  config: ServerConfig | undefined,
+  port: LimitOptions,
+): Limiter | undefined {
+  const limits: LimitOptions = {
+    ...port,
+    ...(config?.concurrency !== undefined && { concurrency: config.concurrency }),
+    ...(config?.rateLimit !== undefined && {
+      rateLimit: config.rateLimit as NonNullable<LimitOptions["rateLimit"]>,
+    }),
+  };
+  return hasLimits(limits) ? new Limiter(server, limits) : undefined;
+}
+
+/** Something of its own for every server, made when it is first asked for. */
+function perServer<Value>(make: (server: string) => Value) {
+  const made = new Map<string, Value>();
+  return {
+    peek: (server: string): Value | undefined => made.get(server),
+    forget: (server: string): void => void made.delete(server),
+    get(server: string): Value {
+      if (!made.has(server)) made.set(server, make(server));
+      return made.get(server)!;
+    },
+  };
+}

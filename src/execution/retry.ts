@@ -1,0 +1,128 @@
+/** Tries again on the same server: only what may run twice or has not run, only a few times, only while it helps. */
+import { AuthError } from "../errors/auth-error.js";
+import { ConnectionError } from "../errors/connection-error.js";
+import type { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolportError } from "../errors/toolport-error.js";
+import { sleep as sleepInCall } from "../util/sleep.js";
+import { TokenBucket } from "../util/token-bucket.js";
+import type { CallInterceptor, ToolCall } from "./tool-call.js";
+
+/** When and how often a failed call is tried again on the same server; `false`: never. */
+export type RetryOptions =
+  | false
+  | {
+      /** Attempts in all, the first one included. @default 3 */
+      maxAttempts?: number;
+      /**
+       * Upper bound of the first wait; it doubles with every further one, and the wait itself is random below it.
+       * @default 50, or 1000 where the server says that it is busy (HTTP 429, 503)
+       */
+      baseMs?: number;
+      /** Longest such wait. A `Retry-After` of the server's may be longer (30 s at most). @default 20000 */
+      maxMs?: number;
+    };
+
+/** What a server's failures may cost before its calls are no longer repeated. */
+export interface RetryBudget {
+  /** Takes tokens, or none and says false. */
+  take(cost: number): boolean;
+  /** Puts tokens back. */
+  give(amount: number): void;
+}
+
+const BUDGET_TOKENS = 500;
+const TRANSIENT = { cost: 14, baseMs: 50 };
+const THROTTLED = { cost: 5, baseMs: 1_000 };
+const PLAIN_SUCCESS_REFUND = 1;
+const MAX_ATTEMPTS = 3;
+const MAX_WAIT_MS = 20_000;
+const MAX_RETRY_AFTER_MS = 30_000;
+
+/** The figures of AWS's standard mode, one budget per server: a server that is down is not hammered by its clients. */
+export const createRetryBudget = (): RetryBudget => new TokenBucket({ capacity: BUDGET_TOKENS });
+
+export interface RetryParts {
+  budgetFor: (server: string) => RetryBudget;
+  /** Says that this call may run twice although its caller did not say so: a trusted server marks the tool so. */
+  mayRepeat?: (call: ToolCall) => boolean;
+  options?: Exclude<RetryOptions, false>;
+  /** Waits, and rejects with the signal's reason when it aborts. */
+  sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
+  random?: () => number;
+  /** @default performance.now */
+  now?: () => number;
+}
+
+/**
+ * Codes that the same call on the same server cannot cure: our own checks, somebody's refusal, and the valves that
+ * fail fast so that a caller or a fallback can act at once.
+ */
+const FINAL_CODES: readonly string[] = [
+  "ABORTED",
+  "INVALID_ARGUMENTS",
+  "INVALID_OUTPUT",
+  "UNSUPPORTED_CONTENT",
+  "REFUSED",
+  "FALLBACK_EXHAUSTED",
+  "OVERLOADED",
+  "CIRCUIT_OPEN",
+];
+
+const INTERNAL_ERROR = -32603;
+
+/** Another attempt can help; whether it is safe is another question. */
+function canHelp(error: ToolportError): boolean {
+  if (!error.retryable || error instanceof AuthError || FINAL_CODES.includes(error.code)) return false;
+  return error.code !== "PROTOCOL" || (error as ToolCallError).rpcCode === INTERNAL_ERROR;
+}
+
+const isThrottled = (error: ToolportError): boolean =>
+  error instanceof ConnectionError && (error.status === 429 || error.status === 503);
+
+const retryAfterMs = (error: ToolportError): number =>
+  error instanceof ConnectionError ? Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0;
+
+/** Repeats a failed attempt where that is safe and can help. */
+export function retryStep({
+  budgetFor,
+  mayRepeat = () => false,
+  options: { maxAttempts = MAX_ATTEMPTS, baseMs, maxMs = MAX_WAIT_MS } = {},
+  sleep = sleepInCall,
+  random = Math.random,
+  now = () => performance.now(),
+}: RetryParts): CallInterceptor {
+  const isSafe = (error: ToolportError, call: ToolCall): boolean =>
+    error.outcome === "unsent" || call.options.idempotent === true || mayRepeat(call);
+
+  /** The wait before the next attempt and what it costs; undefined: it stays at this error. */
+  function plan(
+    error: unknown,
+    call: ToolCall,
+    attempt: number,
+  ): { waitMs: number; cost: number } | undefined {
+    if (attempt >= maxAttempts || call.options.signal?.aborted || !ToolportError.isInstance(error))
+      return undefined;
+    if (!canHelp(error) || !isSafe(error, call)) return undefined;
+    const { cost, baseMs: defaultBaseMs } = isThrottled(error) ? THROTTLED : TRANSIENT;
+    const bound = Math.min((baseMs ?? defaultBaseMs) * 2 ** (attempt - 1), maxMs);
+    const waitMs = Math.max(random() * bound, retryAfterMs(error));
+    return now() + waitMs < call.deadline ? { waitMs, cost } : undefined;
+  }
+
+  return (next) => async (call) => {
+    const budget = budgetFor(call.tool.server);
+    let refund = PLAIN_SUCCESS_REFUND;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const result = await next(call);
+        budget.give(refund);
+        return result;
+      } catch (error) {
+        const again = plan(error, call, attempt);
+        if (again === undefined || !budget.take(again.cost)) throw error;
+        refund = again.cost;
+        await sleep(again.waitMs, call.options.signal);
+      }
+    }
+  };
+}

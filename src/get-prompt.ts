@@ -1,0 +1,66 @@
+/** Renders one prompt of one server. */
+import { CatalogError } from "./errors/catalog-error.js";
+import type { ContentBlock } from "./execution/tool-result.js";
+import type { Port } from "./port.js";
+import type { AccessOptions } from "./toolport.js";
+import { suggest } from "./util/suggest.js";
+
+/** A rendered prompt. */
+export interface PromptResult {
+  readonly server: string;
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: ContentBlock }[];
+  readonly _meta?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export function getPrompt(
+  port: Port,
+  { server, name, args }: { server: string; name: string; args: Readonly<Record<string, string>> },
+  { context, ...wait }: AccessOptions,
+): Promise<PromptResult> {
+  const { settings, around } = port.parts;
+  const timeoutMs = wait.timeoutMs ?? settings.timeoutMs;
+  const message = { name, arguments: args };
+  const event = { kind: "prompt" as const, server, name, message, context, principal: port.principal?.name };
+  return around(event, async () => {
+    const connection = port.pool.require(server);
+    await connection.acquire({ signal: wait.signal, timeoutMs });
+    const known = port.catalog.prompts().filter((prompt) => prompt.server === server);
+    if (known.length > 0 && !known.some((prompt) => prompt.name === name)) throw missing(server, name, known);
+    const result = await port.read(
+      connection,
+      (session) =>
+        session.request("prompts/get", message, {
+          timeoutMs,
+          maxTimeoutMs: settings.maxTimeoutMs,
+          signal: wait.signal,
+        }),
+      wait,
+    );
+    return {
+      server,
+      name,
+      description: result["description"] as string | undefined,
+      messages: (result["messages"] ?? []) as PromptResult["messages"],
+      _meta: result["_meta"] as PromptResult["_meta"],
+    };
+  });
+}
+
+function missing(server: string, name: string, known: readonly { name: string }[]): CatalogError {
+  const suggestions = suggest(
+    name,
+    known.map((prompt) => prompt.name),
+  );
+  return new CatalogError({
+    code: "PROMPT_NOT_FOUND",
+    server,
+    what: `There is no prompt named ${JSON.stringify(name)}`,
+    next:
+      suggestions.length > 0
+        ? `Did you mean ${suggestions.join(" or ")}`
+        : "Look at prompts() for what there is",
+    suggestions,
+  });
+}

@@ -1,0 +1,62 @@
+import { describe, expect, test } from "vitest";
+import { ToolCallError } from "../../errors/tool-call-error.js";
+import { readElicitation } from "./elicitation-request.js";
+
+const origin = { server: "shop", tool: "buy", signal: new AbortController().signal };
+const read = (params: Record<string, unknown>) => readElicitation({ message: "Please", ...params }, origin);
+const readUrl = (url: unknown) => read({ mode: "url", url, elicitationId: "e1" });
+
+describe("web pages", () => {
+  test("the whole address is shown, its host apart", () => {
+    expect(readUrl("https://pay.example.com:8443/a?b=c#d")).toEqual({
+      mode: "url",
+      message: "Please",
+      url: "https://pay.example.com:8443/a?b=c#d",
+      host: "pay.example.com:8443",
+      isPunycode: false,
+      elicitationId: "e1",
+    });
+  });
+
+  test("letters that imitate others are written out and pointed at", () => {
+    expect(readUrl("https://раypal.com/login")).toMatchObject({
+      url: "https://xn--ypal-43d9g.com/login",
+      host: "xn--ypal-43d9g.com",
+      isPunycode: true,
+    });
+  });
+
+  test.each([
+    ["javascript:alert(1)", "javascript:"],
+    ["file:///etc/passwd", "file:"],
+    ["data:text/html,x", "data:"],
+    ["ms-msdt:/id", "ms-msdt:"],
+    ["https://bank.example@evil.example/", "user name"],
+    ["not a url", "not a URL"],
+  ])("%s is not shown to anybody", (url, why) => {
+    expect(readUrl(url)).toEqual({ mode: "refused-url", why: expect.stringContaining(why) });
+  });
+});
+
+describe("forms", () => {
+  test("the mode may be left out", () => {
+    const requestedSchema = { type: "object", properties: { name: { type: "string" } } };
+    expect(read({ requestedSchema })).toEqual({ mode: "form", message: "Please", requestedSchema });
+  });
+
+  test.each([
+    { requestedSchema: undefined },
+    { requestedSchema: { type: "object" } },
+    { requestedSchema: { type: "object", properties: { nested: { type: "object", properties: {} } } } },
+    { requestedSchema: { type: "object", properties: { list: { type: "array" } } } },
+    { requestedSchema: { type: "object", properties: { odd: true } } },
+    { requestedSchema: { type: "object", properties: {}, required: "name" } },
+    { message: 42, requestedSchema: { type: "object", properties: {} } },
+    { mode: "telepathy" },
+    { mode: "url" },
+  ])("%j is refused as against the protocol", (params) => {
+    const attempt = () => read(params);
+    expect(attempt).toThrow(ToolCallError);
+    expect(attempt).toThrow(/^\[shop\/buy\] .*\(PROTOCOL\)$/);
+  });
+});

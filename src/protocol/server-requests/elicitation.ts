@@ -1,0 +1,127 @@
+/** Servers that ask the user: the option, and how a request is answered through it. */
+import type { ClientCapabilities } from "@modelcontextprotocol/client";
+import { ToolCallError } from "../../errors/tool-call-error.js";
+import { completeForm, type FormValue } from "./complete-form.js";
+import {
+  type ElicitationRequest,
+  type FormElicitation,
+  readElicitation,
+  type UrlElicitation,
+} from "./elicitation-request.js";
+import type { RequestOrigin } from "./request-origin.js";
+import { notServed, runCallback, unusableAnswer } from "./run-callback.js";
+
+/** What the user decided. The content of an accepted form is checked, and completed with the form's defaults. */
+export type ElicitationAnswer =
+  | { readonly action: "accept"; readonly content?: Readonly<Record<string, FormValue>> | undefined }
+  | { readonly action: "decline" | "cancel" };
+
+/** Asks the user on behalf of a server. */
+export type ElicitationHandler<Request extends ElicitationRequest = FormElicitation> = (
+  request: Request,
+  origin: RequestOrigin,
+) => ElicitationAnswer | Promise<ElicitationAnswer>;
+
+/**
+ * Serves servers that ask the user. A function serves forms; an object serves the modes it names, and servers are told
+ * of no other. Always show which server asks, and let the user decline.
+ *
+ * @example
+ * ```ts
+ * const onElicitation: ElicitationOption = {
+ *   form: async ({ message, requestedSchema }, { server, tool, signal }) => {
+ *     const content = await showForm(`${server} (${tool ?? "?"}) asks: ${message}`, requestedSchema, signal);
+ *     return content === undefined ? { action: "decline" } : { action: "accept", content };
+ *   },
+ *   url: async ({ url, host, isPunycode }, { server }) =>
+ *     (await confirm(`${server} wants you to open ${host}${isPunycode ? " (look twice!)" : ""}:\n${url}`))
+ *       ? { action: "accept" }
+ *       : { action: "decline" },
+ * };
+ * ```
+ */
+export type ElicitationOption =
+  | ElicitationHandler<FormElicitation>
+  | {
+      readonly form?: ElicitationHandler<FormElicitation> | undefined;
+      readonly url?: ElicitationHandler<UrlElicitation> | undefined;
+    };
+
+const modesOf = (option: ElicitationOption | undefined) =>
+  typeof option === "function" ? { form: option } : { ...option };
+
+/** What to tell servers; undefined: nothing. */
+export function elicitationCapability(
+  option: ElicitationOption | undefined,
+): ClientCapabilities["elicitation"] {
+  const { form, url } = modesOf(option);
+  if (form === undefined && url === undefined) return undefined;
+  return { ...(form && { form: { applyDefaults: true } }), ...(url && { url: {} }) };
+}
+
+/** Answers `elicitation/create`. */
+export async function answerElicitation(
+  params: Readonly<Record<string, unknown>>,
+  origin: RequestOrigin,
+  { option, report }: { option: ElicitationOption | undefined; report: (error: unknown) => void },
+): Promise<Record<string, unknown>> {
+  const modes = modesOf(option);
+  const mode = params["mode"] === "url" ? "url" : "form";
+  if (modes[mode] === undefined) throw notServed(origin, WANTED[mode]);
+  const request = readElicitation(params, origin);
+  switch (request.mode) {
+    case "form":
+      return answerForm(request, origin, modes.form!);
+    case "url":
+      return { action: (await ask(request, origin, modes.url!)).action };
+    default:
+      report(declined(request.why, origin));
+      return { action: "decline" };
+  }
+}
+
+const WANTED = {
+  form: { wanted: "the user to fill in a form (elicitation/create)", option: "onElicitation" },
+  url: { wanted: "the user to open a web page (elicitation/create)", option: "onElicitation: { url }" },
+} as const;
+
+async function answerForm(
+  request: FormElicitation,
+  origin: RequestOrigin,
+  handler: ElicitationHandler<FormElicitation>,
+): Promise<Record<string, unknown>> {
+  const answer = await ask(request, origin, handler);
+  if (answer.action !== "accept") return { action: answer.action };
+  const given: unknown = answer.content ?? {};
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    throw unusableAnswer(OPTION, origin, { what: "its content is not an object" });
+  const form = completeForm(request.requestedSchema, given as Record<string, unknown>);
+  if ("content" in form) return { action: "accept", content: form.content };
+  throw unusableAnswer(OPTION, origin, {
+    // Names and rules only: what the user typed stays out of messages.
+    what: form.issues.map(({ path, message }) => `${path} ${message}`).join(", "),
+    issues: form.issues,
+  });
+}
+
+const OPTION = "onElicitation";
+
+async function ask<Request extends ElicitationRequest>(
+  request: Request,
+  origin: RequestOrigin,
+  handler: ElicitationHandler<Request>,
+): Promise<ElicitationAnswer> {
+  const answer = await runCallback(OPTION, origin, () => handler(request, origin));
+  if (["accept", "decline", "cancel"].includes(answer?.action)) return answer;
+  throw unusableAnswer(OPTION, origin, { what: "its action is not accept, decline or cancel" });
+}
+
+function declined(why: string, { server, tool }: RequestOrigin): ToolCallError {
+  return new ToolCallError({
+    code: "REFUSED",
+    server,
+    tool,
+    what: `The server asked the user to open an address that was declined without asking: ${why}`,
+    next: "Report this to the maker of the server",
+  });
+}

@@ -1,0 +1,150 @@
+/** Where the requests of one connection's server are answered: in turn, for the right tool, as long as somebody waits. */
+import { ToolCallError } from "../../errors/tool-call-error.js";
+import { withDeadline } from "../../util/with-deadline.js";
+import { RequestGate } from "./request-gate.js";
+import type { RequestOrigin } from "./request-origin.js";
+
+/** All that a server may ask of a client. */
+export type RequestMethod = "elicitation/create" | "sampling/createMessage" | "roots/list";
+
+/** How each kind of request is answered. */
+export type Answers = Readonly<
+  Record<
+    RequestMethod,
+    (params: Readonly<Record<string, unknown>>, origin: RequestOrigin) => Promise<Record<string, unknown>>
+  >
+>;
+
+/** A request as it stands on the wire or inside a result. */
+export interface ServerRequest {
+  readonly method: string;
+  readonly params?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** A tool call under way. */
+export interface CallUnderWay {
+  readonly tool: string;
+  /** Requests put down to the call and not answered yet; made only when there is one. */
+  requests?: Set<AbortController> | undefined;
+}
+
+interface DeskParts {
+  server: string;
+  answers: Answers;
+  report: (error: unknown) => void;
+}
+
+const isServerRequest = (answers: Answers, method: string): method is RequestMethod =>
+  Object.hasOwn(answers, method);
+
+export class RequestDesk {
+  readonly #parts: DeskParts;
+  readonly #gates = new Map<RequestMethod, RequestGate>();
+  readonly #calls = new Set<CallUnderWay>();
+  #owed = 0;
+  #lastOwedAt = 0;
+  #overloadReported = false;
+
+  constructor(parts: DeskParts) {
+    this.#parts = parts;
+  }
+
+  /** Notes a call of the legacy era, whose requests do not say what they belong to. */
+  beginCall(tool: string): CallUnderWay {
+    const call: CallUnderWay = { tool };
+    this.#calls.add(call);
+    return call;
+  }
+
+  /** Without a reason the call came to its end; with one nobody waits for what was asked on its behalf. */
+  endCall(call: CallUnderWay, reason?: unknown): void {
+    this.#calls.delete(call);
+    if (reason === undefined) return;
+    for (const request of call.requests ?? []) request.abort(reason);
+  }
+
+  /** When the server last waited for us (`performance.now()`): its silence until then was ours. */
+  lastOwedAt = (): number => (this.#owed > 0 ? performance.now() : this.#lastOwedAt);
+
+  /** Answers one request. Rejects with a `ToolCallError`, or with the signal's reason as soon as it is aborted. */
+  async answer(
+    { method, params = {} }: ServerRequest,
+    { tool, signal }: { tool?: string | undefined; signal: AbortSignal },
+  ): Promise<Record<string, unknown>> {
+    const { server, answers } = this.#parts;
+    if (!isServerRequest(answers, method)) throw unknownRequest(server, tool);
+    const origin: RequestOrigin = { server, ...(tool !== undefined && { tool }), signal };
+    const gate = this.#gate(method);
+    if (gate.idle) this.#overloadReported = false;
+    const answering = gate.run(() => answers[method](params, origin), signal);
+    return withDeadline(answering, { signal, onTimeout: () => signal.reason });
+  }
+
+  /**
+   * Answers a request that came as a message of its own. Nobody but the server hears of a failure, so it is reported;
+   * the server learns no more than that there was one.
+   */
+  async answerMessage(request: ServerRequest, signal: AbortSignal): Promise<Record<string, unknown>> {
+    const call = this.#calls.size === 1 ? [...this.#calls][0] : undefined;
+    const end = new AbortController();
+    const onAbort = () => end.abort(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (call !== undefined) {
+      call.requests ??= new Set();
+      call.requests.add(end);
+    }
+    this.#owed += 1;
+    try {
+      return await this.answer(request, { tool: call?.tool, signal: end.signal });
+    } catch (error) {
+      if (!end.signal.aborted) this.#reportOnce(error);
+      throw toWireError(error);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      call?.requests?.delete(end);
+      this.#owed -= 1;
+      this.#lastOwedAt = performance.now();
+    }
+  }
+
+  #gate(method: RequestMethod): RequestGate {
+    let gate = this.#gates.get(method);
+    if (gate === undefined) {
+      gate = new RequestGate();
+      this.#gates.set(method, gate);
+    }
+    return gate;
+  }
+
+  /** A flood is one piece of news, not thousands. */
+  #reportOnce(error: unknown): void {
+    const { report, server } = this.#parts;
+    if (!(error instanceof ToolCallError) || error.code !== "OVERLOADED") return report(error);
+    if (!this.#overloadReported) report(error.withContext({ server }));
+    this.#overloadReported = true;
+  }
+}
+
+function unknownRequest(server: string, tool: string | undefined): ToolCallError {
+  return new ToolCallError({
+    code: "PROTOCOL",
+    server,
+    tool,
+    what: "The server asked for something that MCP does not let it ask for",
+    next: "Report this to the maker of the server",
+  });
+}
+
+const INVALID_PARAMS = -32602;
+const INTERNAL_ERROR = -32603;
+
+/** The SDK sends an error's own code if it is a number. */
+function toWireError(error: unknown): Error & { code: number } {
+  const code = error instanceof ToolCallError ? error.code : undefined;
+  if (code === "PROTOCOL")
+    return Object.assign(new Error("The client cannot serve this request"), { code: INVALID_PARAMS });
+  const message =
+    code === "OVERLOADED" ? "Too many requests at once" : "The client could not answer this request";
+  return Object.assign(new Error(message), { code: INTERNAL_ERROR });
+}

@@ -1,0 +1,60 @@
+/** Directories the client shows to servers: the option, and how `roots/list` is answered through it. */
+import type { ClientCapabilities } from "@modelcontextprotocol/client";
+import { ConfigError } from "../../errors/config-error.js";
+import type { RequestOrigin } from "./request-origin.js";
+import { notServed, runCallback, unusableAnswer } from "./run-callback.js";
+
+/** A directory or file that servers may work on. */
+export interface Root {
+  /** A `file://` URL. */
+  readonly uri: string;
+  /** What to call it. */
+  readonly name?: string | undefined;
+}
+
+/**
+ * What servers may work on: a list for all of them, or a function that decides for each. After a change call
+ * `rootsChanged()`.
+ *
+ * @example
+ * ```ts
+ * const roots: RootsOption = ({ server }) =>
+ *   server === "files" ? [{ uri: "file:///home/ada/project", name: "project" }] : [];
+ * ```
+ */
+export type RootsOption =
+  | readonly Root[]
+  | ((origin: RequestOrigin) => readonly Root[] | Promise<readonly Root[]>);
+
+/** What to tell servers; undefined: nothing. */
+export const rootsCapability = (option: RootsOption | undefined): ClientCapabilities["roots"] =>
+  option === undefined ? undefined : { listChanged: true };
+
+/** A list that is known beforehand is checked beforehand. */
+export function assertRoots(option: RootsOption | undefined): void {
+  if (option === undefined || typeof option === "function") return;
+  const issues = option.flatMap((root, index) =>
+    isRoot(root) ? [] : [{ path: `roots[${index}].uri`, message: "must be a file:// URL" }],
+  );
+  if (issues.length > 0) throw new ConfigError({ code: "INVALID_CONFIG", issues });
+}
+
+/** Answers `roots/list`. */
+export async function answerRoots(
+  origin: RequestOrigin,
+  option: RootsOption | undefined,
+): Promise<Record<string, unknown>> {
+  if (option === undefined)
+    throw notServed(origin, { wanted: "the directories it may work on (roots/list)", option: "roots" });
+  const roots =
+    typeof option === "function" ? await runCallback("roots", origin, () => option(origin)) : option;
+  if (!Array.isArray(roots) || !roots.every(isRoot))
+    throw unusableAnswer("roots", origin, { what: "it is not a list of file:// URLs" });
+  return { roots: roots.map(({ uri, name }) => ({ uri, ...(name !== undefined && { name }) })) };
+}
+
+function isRoot(root: unknown): root is Root {
+  const { uri, name } = (root ?? {}) as Partial<Root>;
+  if (typeof uri !== "string" || (name !== undefined && typeof name !== "string")) return false;
+  return uri.startsWith("file://") && URL.canParse(uri);
+}

@@ -1,0 +1,97 @@
+/** Fills in what a caller left out and the schema has a default for. */
+import { isObject, type JsonSchema } from "./json-schema.js";
+import { resolveLocalRef } from "./local-ref.js";
+
+/** References and objects inside objects are followed so far. */
+const MAX_DEPTH = 16;
+/** Recursion that branches grows fast within any depth. */
+const MAX_STEPS = 10_000;
+
+type Values = Record<string, unknown>;
+
+/**
+ * A copy of `args` with the defaults of missing properties, inside objects and lists that are there too. A property that
+ * is `undefined` counts as missing. Objects are not made up to hold defaults; alternatives (`anyOf`, `oneOf`, `if`) are
+ * not looked into, because which of them is meant is not known. Nothing that is given is changed.
+ */
+export function applyDefaults(schema: JsonSchema, args: Readonly<Values>): Values {
+  return fill(schema, args, { root: schema, depth: 0, steps: { left: MAX_STEPS } }) as Values;
+}
+
+interface Place {
+  root: JsonSchema;
+  depth: number;
+  /** Shared by the whole run. */
+  steps: { left: number };
+}
+
+function fill(schema: unknown, value: unknown, { root, depth, steps }: Place): unknown {
+  if (!isObject(schema) || depth > MAX_DEPTH || steps.left-- <= 0) return value;
+  const deeper = { root, depth: depth + 1, steps };
+  let filled = value;
+  const ref = schema["$ref"];
+  if (typeof ref === "string") filled = fill(resolveLocalRef(root, ref), filled, deeper);
+  if (Array.isArray(schema["allOf"])) for (const part of schema["allOf"]) filled = fill(part, filled, deeper);
+  if (Array.isArray(filled)) return fillItems(schema, filled, deeper);
+  return isPlain(filled) ? fillProperties(schema, filled, deeper) : filled;
+}
+
+function fillProperties(schema: JsonSchema, value: Values, place: Place): Values {
+  const filled = copyOf(value);
+  const properties = schema["properties"];
+  for (const [key, property] of Object.entries(isObject(properties) ? properties : {})) {
+    const present = Object.hasOwn(filled, key) ? filled[key] : undefined;
+    const given = present === undefined ? clone(defaultOf(property, place)) : present;
+    if (given !== undefined) set(filled, key, fill(property, given, place));
+  }
+  return filled;
+}
+
+function fillItems(schema: JsonSchema, value: unknown[], place: Place): unknown[] {
+  const { items } = schema;
+  const prefix = Array.isArray(schema["prefixItems"])
+    ? schema["prefixItems"]
+    : Array.isArray(items)
+      ? items
+      : [];
+  return value.map((item, index) => fill(prefix[index] ?? items, item, place));
+}
+
+/** A property's own default, or that of what it refers to. */
+function defaultOf(property: unknown, { root }: Place): unknown {
+  let schema = property;
+  for (let step = 0; step < MAX_DEPTH && isObject(schema); step++) {
+    if (Object.hasOwn(schema, "default")) return schema["default"];
+    const ref = schema["$ref"];
+    if (typeof ref !== "string") return undefined;
+    schema = resolveLocalRef(root, ref);
+  }
+  return undefined;
+}
+
+function isPlain(value: unknown): value is Values {
+  if (!isObject(value)) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function copyOf(value: Readonly<Values>): Values {
+  const copy: Values = {};
+  for (const [key, item] of Object.entries(value)) set(copy, key, item);
+  return copy;
+}
+
+/** Assigning to `__proto__` would change what the object is. */
+function set(object: Values, key: string, value: unknown): void {
+  if (key !== "__proto__") object[key] = value;
+  else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** A default belongs to the schema, a filled-in value to the caller. */
+function clone(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(clone);
+  if (!isObject(value)) return value;
+  const copy: Values = {};
+  for (const [key, item] of Object.entries(value)) set(copy, key, clone(item));
+  return copy;
+}

@@ -1,0 +1,107 @@
+/** The same promises where a script cannot be stopped: what `#run-bounded` is on Workers, in browsers and in Bun. */
+import { format } from "@cfworker/json-schema";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { createSchemaValidator } from "../create-validator.js";
+import type { JsonSchema } from "../json-schema.js";
+
+// As a bundler for those runtimes would resolve the door.
+vi.mock("#run-bounded", () => import("./web.js"));
+
+const skipped: string[] = [];
+const validator = createSchemaValidator({ onSkippedPattern: (_schema, pattern) => skipped.push(pattern) });
+const lines = async (schema: JsonSchema, value: unknown): Promise<string[]> =>
+  (await validator.validate(schema, value)).map(({ path, message }) => `${path} ${message}`);
+
+beforeEach(() => {
+  skipped.length = 0;
+});
+
+it("loads the other engine only for a risky pattern, then answers at once", async () => {
+  await validator.validate({}, 1);
+  expect(validator.validate({ pattern: "^a" }, "b")).toHaveLength(1);
+  const risky = validator.validate({ pattern: "^(a+)+$" }, "b");
+  expect(risky).toBeInstanceOf(Promise);
+  expect(await risky).toEqual([{ path: "$", message: "must match the pattern ^(a+)+$" }]);
+  expect(validator.validate({ pattern: "^(a+)+$" }, "b")).toHaveLength(1);
+});
+
+it.each<[string, JsonSchema, unknown, string[]]>([
+  [
+    "a value that would take hours",
+    { pattern: "^(a+)+$" },
+    `${"a".repeat(60)}!`,
+    ["$ must match the pattern ^(a+)+$"],
+  ],
+  ["one that matches", { pattern: "^(a+)+$" }, "a".repeat(60), []],
+  ["no text", { pattern: "^(a+)+$" }, 1, []],
+  [
+    "beside allOf",
+    { pattern: "^(a+)+$", allOf: [{ minLength: 3 }] },
+    "ab",
+    ["$ must have at least 3 characters", "$ must match the pattern ^(a+)+$"],
+  ],
+  ["Unicode escapes", { pattern: "^(\\u0061+)+\\p{Lu}$" }, "aaÄ", []],
+  ["named groups", { pattern: "^(?<word>a+)+$" }, "aab", ["$ must match the pattern ^(?<word>a+)+$"]],
+  [
+    "names that match",
+    { patternProperties: { "^(a+)+$": { type: "string" } }, additionalProperties: false },
+    { aa: "x" },
+    [],
+  ],
+  [
+    "names that match, wrong inside",
+    { patternProperties: { "^(a+)+$": { type: "string" } } },
+    { aa: 1, ["b.$"]: 1 },
+    ["$.aa must be a string, but is a number"],
+  ],
+  [
+    "names that do not match",
+    { patternProperties: { "^(a+)+$": {} }, additionalProperties: false },
+    { [`${"a".repeat(60)}!`]: 1 },
+    [`$["${"a".repeat(60)}!"] is not allowed`],
+  ],
+  [
+    "names full of signs",
+    { patternProperties: { "^(.+)+$": { type: "string" } } },
+    { "a.*[$^|(": 1 },
+    ['$["a.*[$^|("] must be a string, but is a number'],
+  ],
+  [
+    "two patterns for one name",
+    { patternProperties: { "^(a+)+$": { type: "string" }, "(a+)+": { minLength: 2 } } },
+    { a: "x" },
+    ["$.a must have at least 2 characters"],
+  ],
+  [
+    "property names",
+    { propertyNames: { pattern: "^(a|aa)+$" } },
+    { [`${"a".repeat(80)}!`]: 1 },
+    [expect.stringContaining("a name that is not allowed")],
+  ],
+])("checks %s", async (_name, schema, value, expected) => {
+  const before = performance.now();
+  expect(await lines(schema, value)).toEqual(expected);
+  expect(performance.now() - before).toBeLessThan(250);
+  expect(skipped).toEqual([]);
+});
+
+describe("a pattern that the engine does not take", () => {
+  it("is left out and reported once", async () => {
+    const schema = { properties: { a: { type: "string", pattern: "^(?=(a+)+$)a" } } };
+    expect(await lines(schema, { a: `${"a".repeat(60)}!` })).toEqual([]);
+    expect(await lines(schema, { a: 1 })).toEqual(["$.a must be a string, but is a number"]);
+    expect(skipped).toEqual(["^(?=(a+)+$)a"]);
+  });
+
+  it("makes no name unknown", async () => {
+    const schema = { patternProperties: { "(?<=(a+)+)b": { type: "string" } }, additionalProperties: false };
+    expect(await lines(schema, { zzz: 1 })).toEqual([]);
+    expect(skipped).toEqual(["(?<=(a+)+)b"]);
+  });
+});
+
+it("leaves nothing in the validator's table of formats", async () => {
+  const before = Object.keys(format);
+  await lines({ pattern: "^(a+)+$" }, "b");
+  expect(Object.keys(format)).toEqual(before);
+});

@@ -1,0 +1,138 @@
+/** Checks arguments and results against the schemas of servers, none of which are trusted. */
+
+import { isObject, type JsonSchema } from "./json-schema.js";
+import { toJsonValue } from "./json-value.js";
+import {
+  compileFor,
+  needsLinearEngine,
+  type PreparedSchema,
+  prepareSchema,
+  type ValidationBudget,
+  validatePrepared,
+} from "./validate-compiled.js";
+import { loadEngine, loadedEngine, loadLinearEngine, type ValidationEngine } from "./validation-engine.js";
+import { MAX_ISSUES, type ValidationIssue } from "./validation-issue.js";
+
+/**
+ * A validator of your own, used instead of the one that Toolport brings.
+ *
+ * `compile` is called once for every schema, when something is first validated against it. What it returns gives the
+ * problems of a value, or nothing. Bounding its time is then up to you: schemas come from servers.
+ *
+ * @example
+ * ```ts
+ * const ajv = new Ajv2020({ allErrors: true, strict: false });
+ * const validator: SchemaValidatorFactory = {
+ *   compile(schema) {
+ *     const check = ajv.compile(schema);
+ *     return (value) =>
+ *       check(value) ? undefined : check.errors?.map((e) => ({ path: `$${e.instancePath}`, message: e.message ?? "" }));
+ *   },
+ * };
+ * ```
+ */
+export interface SchemaValidatorFactory {
+  compile(schema: JsonSchema): (value: unknown) => readonly ValidationIssue[] | undefined;
+}
+
+export interface SchemaValidatorOptions {
+  /** Used instead of `@cfworker/json-schema`. @default undefined */
+  validator?: SchemaValidatorFactory | undefined;
+  /**
+   * Longest time in ms that slow schemas may take for one call, where the runtime can stop them (Node, Deno).
+   * @default 200
+   */
+  timeoutMs?: number | undefined;
+  /** Told once for each pattern that cannot be checked safely here and is therefore not checked (Workers, Bun). */
+  onSkippedPattern?: ((schema: JsonSchema, pattern: string) => void) | undefined;
+}
+
+/** Validates values against schemas, each compiled when it is first needed and forgotten with the schema object. */
+export interface SchemaValidator {
+  /**
+   * All problems of `value`, at most twenty; none: it is valid. A list at once when everything needed is loaded, a
+   * promise of one otherwise. Never throws and never fetches anything.
+   *
+   * `budget` is the time that the validations of one call share; a new one is used without it.
+   */
+  validate(
+    schema: JsonSchema,
+    value: unknown,
+    budget?: ValidationBudget,
+  ): ValidationIssue[] | Promise<ValidationIssue[]>;
+  /** Loads everything, so that `validate` answers at once from then on. */
+  prepare(): Promise<void>;
+  /** A budget for one call. */
+  createBudget(): ValidationBudget;
+}
+
+const DEFAULT_TIMEOUT_MS = 200;
+
+/**
+ * Makes a validator.
+ *
+ * The draft is the one that `$schema` names, 2020-12 without it. Formats are checked as `@cfworker/json-schema` knows them
+ * (date, time, date-time, duration, email, hostname, ipv4, ipv6, uri, uri-reference, uri-template, url, uuid, regex and
+ * the JSON pointers); others say nothing. A value is seen as it will be on the wire: `undefined` properties are not there.
+ */
+export function createSchemaValidator(options: SchemaValidatorOptions = {}): SchemaValidator {
+  const { validator, timeoutMs = DEFAULT_TIMEOUT_MS, onSkippedPattern } = options;
+  const createBudget = (): ValidationBudget => ({ leftMs: timeoutMs });
+  const check = validator ? ownCheck(validator) : builtInCheck(timeoutMs / 2, onSkippedPattern);
+  return {
+    createBudget,
+    async prepare() {
+      if (validator === undefined) await loadLinearEngine(await loadEngine());
+    },
+    validate(schema, value, budget = createBudget()) {
+      const seen = toJsonValue(value);
+      if ("problem" in seen) return [{ path: "$", message: seen.problem }];
+      // A boolean is a schema too, but none that a tool may have.
+      if (!isObject(schema))
+        return [{ path: "$", message: "cannot be checked: the schema is not an object" }];
+      return check(schema, seen.value, budget);
+    },
+  };
+}
+
+type Check = (
+  schema: JsonSchema,
+  value: unknown,
+  budget: ValidationBudget,
+) => ValidationIssue[] | Promise<ValidationIssue[]>;
+
+function builtInCheck(fairMs: number, onSkippedPattern: SchemaValidatorOptions["onSkippedPattern"]): Check {
+  const known = new WeakMap<JsonSchema, PreparedSchema>();
+
+  const prepare = (engine: ValidationEngine, schema: JsonSchema): PreparedSchema | undefined => {
+    const compiled = compileFor(engine, schema);
+    if (needsLinearEngine(compiled, engine)) return undefined;
+    const prepared = prepareSchema(engine, compiled);
+    known.set(schema, prepared);
+    for (const pattern of prepared.linear?.skipped ?? []) onSkippedPattern?.(schema, pattern);
+    return prepared;
+  };
+
+  const check: Check = (schema, value, budget) => {
+    const engine = loadedEngine();
+    if (engine === undefined) return loadEngine().then(() => check(schema, value, budget));
+    const prepared = known.get(schema) ?? prepare(engine, schema);
+    if (prepared === undefined) return loadLinearEngine(engine).then(() => check(schema, value, budget));
+    return validatePrepared(engine, prepared, { value, budget, fairMs });
+  };
+  return check;
+}
+
+function ownCheck(validator: SchemaValidatorFactory): Check {
+  const known = new WeakMap<JsonSchema, ReturnType<SchemaValidatorFactory["compile"]>>();
+  return (schema, value) => {
+    try {
+      const check = known.get(schema) ?? validator.compile(schema);
+      known.set(schema, check);
+      return (check(value) ?? []).slice(0, MAX_ISSUES);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : "the validator failed";
+      return [{ path: "$", message: `cannot be checked: ${reason}` }];
+    }
+  };
+}

@@ -1,0 +1,185 @@
+/** From the validator's flat list of errors, parents and all alternatives included, to what a caller has to change. */
+import type { OutputUnit } from "@cfworker/json-schema";
+import type { CompiledSchema, SchemaNode } from "./compile-schema.js";
+import { choiceMessage, messageFor, typeMessage } from "./issue-message.js";
+import { MAX_ISSUES, type ValidationIssue } from "./validation-issue.js";
+import { keysOf, lookUp, propertyPath, shorten } from "./value-location.js";
+
+/** What the errors are about. */
+interface Scene {
+  compiled: CompiledSchema;
+  value: unknown;
+}
+
+/** These only say that something inside them failed, and that follows in the list. */
+const PARENTS = new Set([
+  "$ref",
+  "allOf",
+  "if",
+  "properties",
+  "patternProperties",
+  "additionalProperties",
+  "unevaluatedProperties",
+  "dependentSchemas",
+  "items",
+  "prefixItems",
+  "additionalItems",
+  "unevaluatedItems",
+]);
+
+/** All problems, in the order they were found, the same one once. */
+export function explainErrors(units: readonly OutputUnit[], scene: Scene): ValidationIssue[] {
+  const seen = new Set<string>();
+  return collect(units, scene).filter(({ path, message }) => {
+    const key = `${path} ${message}`;
+    return seen.has(key) ? false : seen.add(key);
+  });
+}
+
+function collect(units: readonly OutputUnit[], scene: Scene): ValidationIssue[] {
+  const issues: ValidationIssue[] = [];
+  for (let index = 0; index < units.length && issues.length < MAX_ISSUES; ) {
+    const unit = units[index]!;
+    const { keyword } = unit;
+    index++;
+    if (PARENTS.has(keyword)) continue;
+    const inside = () => {
+      const start = index;
+      index = endOf(units, start, unit);
+      return units.slice(start, index);
+    };
+    const place = locate(unit, scene.compiled);
+    // Items that failed to be the one asked for; `contains` or `minContains` itself speaks for them.
+    if (place.inContains) continue;
+    if (keyword === "anyOf" || keyword === "oneOf") issues.push(...explainChoice(unit, inside(), scene));
+    else if (keyword === "propertyNames") issues.push(explainName(unit, inside(), scene));
+    else if (keyword === "required" || keyword === "dependentRequired") {
+      while (units[index] !== undefined && isSamePlace(units[index]!, unit)) index++;
+      issues.push(...explainMissing(unit, place.node, scene));
+    } else {
+      if (keyword === "contains") inside();
+      issues.push(explainOne(unit, place.node, scene));
+    }
+  }
+  return issues.slice(0, MAX_ISSUES);
+}
+
+const isSamePlace = (left: OutputUnit, right: OutputUnit): boolean =>
+  left.keyword === right.keyword &&
+  left.keywordLocation === right.keywordLocation &&
+  left.instanceLocation === right.instanceLocation;
+
+/** The errors inside an error follow it, at locations below its own. */
+function endOf(units: readonly OutputUnit[], start: number, { keywordLocation }: OutputUnit): number {
+  let end = start;
+  while (units[end]?.keywordLocation.startsWith(`${keywordLocation}/`)) end++;
+  return end;
+}
+
+/** The schema that an error's keyword stands in. */
+function locate(
+  unit: OutputUnit,
+  { root, targets }: CompiledSchema,
+): { node: SchemaNode; inContains: boolean } {
+  let node = root as SchemaNode;
+  let inContains = false;
+  const keys = keysOf(unit.keywordLocation);
+  for (let index = 0; index < keys.length - 1; index++) {
+    const keyword = keys[index]!;
+    const value = node[keyword];
+    if (keyword === "$ref") node = targets[value as string] as SchemaNode;
+    else if (Array.isArray(value)) node = value[Number(keys[++index])];
+    else if (Object.getPrototypeOf(value) === null)
+      node = (value as SchemaNode)[keys[++index]!] as SchemaNode;
+    else node = value as SchemaNode;
+    inContains ||= keyword === "contains";
+  }
+  return { node, inContains };
+}
+
+function explainOne(unit: OutputUnit, node: SchemaNode, { compiled, value }: Scene): ValidationIssue {
+  const { path, part } = lookUp(value, unit.instanceLocation);
+  const ref = compiled.unresolved.get(node);
+  if (ref === undefined) return { path, message: messageFor(unit.keyword, node, part) };
+  return {
+    path,
+    message: `cannot be checked: the schema refers to ${JSON.stringify(ref)}, which it does not define`,
+  };
+}
+
+function explainMissing(unit: OutputUnit, node: SchemaNode, { value }: Scene): ValidationIssue[] {
+  const { path, part } = lookUp(value, unit.instanceLocation);
+  const has = (key: string) => Object.hasOwn(part as object, key);
+  const missing = (keys: readonly string[], message: string) =>
+    keys.filter((key) => !has(key)).map((key) => ({ path: shorten(path + propertyPath(key)), message }));
+  if (unit.keyword === "required") return missing(node["required"] as string[], "is required");
+  return Object.entries(node["dependentRequired"] as Record<string, string[]>)
+    .filter(([key]) => has(key))
+    .flatMap(([key, needed]) => missing(needed, `is required beside ${JSON.stringify(key)}`));
+}
+
+function explainName(unit: OutputUnit, inside: readonly OutputUnit[], scene: Scene): ValidationIssue {
+  const at = inside[0]?.instanceLocation ?? unit.instanceLocation;
+  const reasons = collect(inside, { ...scene, value: undefined }).map(({ message }) => message);
+  return {
+    path: lookUp(scene.value, at).path,
+    message: `has a name that is not allowed: it ${reasons.join(", ")}`,
+  };
+}
+
+/** None of several alternatives fits, or too many do. */
+function explainChoice(unit: OutputUnit, inside: readonly OutputUnit[], scene: Scene): ValidationIssue[] {
+  const { path, part } = lookUp(scene.value, unit.instanceLocation);
+  const { node } = locate(unit, scene.compiled);
+  const total = (node[unit.keyword] as unknown[]).length;
+  const branches = groupByBranch(unit, inside);
+  if (branches.length < total)
+    return [{ path, message: `must match exactly one of ${total} alternatives, but matches several` }];
+  // The one alternative that is meant, if the value's type or a telling constant shows it.
+  const meant = branches.filter((units) => !units.some((error) => rulesOut(error, unit)));
+  if (meant.length === 1) return collect(meant[0]!, scene);
+  const only = branches.map((units) => (units.length === 1 ? units[0]! : undefined));
+  const here = only.flatMap((error) =>
+    error?.instanceLocation === unit.instanceLocation
+      ? [{ keyword: error.keyword, node: locate(error, scene.compiled).node }]
+      : [],
+  );
+  if (here.length === total) {
+    if (here.every(({ keyword }) => keyword === "type"))
+      return [
+        {
+          path,
+          message: typeMessage(
+            here.flatMap(({ node }) => node["type"] as string | string[]),
+            part,
+          ),
+        },
+      ];
+    const choices = here.flatMap(({ keyword, node }) =>
+      keyword === "const" ? [node["const"]] : keyword === "enum" ? (node["enum"] as unknown[]) : [],
+    );
+    if (here.every(({ keyword }) => keyword === "const" || keyword === "enum"))
+      return [{ path, message: choiceMessage(choices) }];
+  }
+  return [{ path, message: `matches none of ${total} alternatives` }];
+}
+
+function groupByBranch(unit: OutputUnit, inside: readonly OutputUnit[]): OutputUnit[][] {
+  const branches = new Map<string, OutputUnit[]>();
+  const start = unit.keywordLocation.length + 1;
+  for (const error of inside) {
+    const branch = error.keywordLocation.slice(start).split("/", 1)[0]!;
+    const units = branches.get(branch);
+    if (units === undefined) branches.set(branch, [error]);
+    else units.push(error);
+  }
+  return [...branches.values()];
+}
+
+/** Whether an error shows that its alternative was never meant: another type, or another kind of object. */
+function rulesOut(error: OutputUnit, choice: OutputUnit): boolean {
+  if (error.instanceLocation === choice.instanceLocation)
+    return ["type", "const", "enum"].includes(error.keyword);
+  const below = error.instanceLocation.slice(choice.instanceLocation.length + 1);
+  return (error.keyword === "const" || error.keyword === "enum") && !below.includes("/");
+}

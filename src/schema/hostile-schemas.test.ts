@@ -1,0 +1,118 @@
+/** Schemas made to be slow: the event loop is never held longer than 250 ms. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { createSchemaValidator } from "./create-validator.js";
+import type { JsonSchema } from "./json-schema.js";
+
+const MAX_HELD_MS = 250;
+const TOO_SLOW = [{ path: "$", message: "cannot be checked: pattern too slow" }];
+const hostile = { type: "object", properties: { text: { type: "string", pattern: "^(a+)+$" } } };
+const bait = { text: `${"a".repeat(28)}!` };
+
+const validator = createSchemaValidator();
+beforeAll(() => validator.prepare());
+
+/** Longest time between two turns of the event loop while `task` runs. */
+async function heldDuring(task: () => Promise<void>): Promise<number> {
+  let [last, longest] = [performance.now(), 0];
+  const look = () => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+  };
+  const timer = setInterval(look, 1);
+  try {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    longest = 0;
+    await task();
+    await new Promise((resolve) => setImmediate(resolve));
+    look();
+  } finally {
+    clearInterval(timer);
+  }
+  return longest;
+}
+
+it("arguments and result of one call share the time", { retry: 2 }, async () => {
+  const [input, output] = [structuredClone(hostile), structuredClone(hostile)];
+  const held = await heldDuring(async () => {
+    const budget = validator.createBudget();
+    expect(await validator.validate(input, bait, budget)).toEqual(TOO_SLOW);
+    expect(await validator.validate(output, bait, budget)).toEqual(TOO_SLOW);
+    expect(budget.leftMs).toBeLessThan(1);
+  });
+  expect(held).toBeGreaterThan(100);
+  expect(held).toBeLessThan(MAX_HELD_MS);
+});
+
+it("is remembered for the schema: the next validation fails at once", () => {
+  const schema = structuredClone(hostile);
+  expect(validator.validate(schema, bait)).toEqual(TOO_SLOW);
+  const before = performance.now();
+  expect(validator.validate(schema, { text: "a" })).toEqual(TOO_SLOW);
+  expect(performance.now() - before).toBeLessThan(20);
+});
+
+it("is not remembered when there was hardly any time left", () => {
+  const schema = structuredClone(hostile);
+  expect(validator.validate(schema, bait, { leftMs: 5 })).toEqual(TOO_SLOW);
+  expect(validator.validate(schema, { text: "aaa" })).toEqual([]);
+});
+
+it("does no harm to honest values", () => {
+  const schema = structuredClone(hostile);
+  expect(validator.validate(schema, { text: "aaaa" })).toEqual([]);
+  expect(validator.validate(schema, { text: "aaab" })).toEqual([
+    { path: "$.text", message: "must match the pattern ^(a+)+$" },
+  ]);
+});
+
+it("can be given less time", () => {
+  const impatient = createSchemaValidator({ timeoutMs: 30 });
+  const before = performance.now();
+  expect(impatient.validate(structuredClone(hostile), bait)).toEqual(TOO_SLOW);
+  expect(performance.now() - before).toBeLessThan(100);
+});
+
+const branch = { properties: { a: { $ref: "#/$defs/n" } } };
+const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) });
+const doubled = Object.fromEntries(
+  Array.from({ length: 20 }, (_, i) => {
+    const next = { $ref: `#/$defs/d${i + 1}` };
+    return [`d${i}`, i === 19 ? { type: "string" } : { allOf: [next, next] }];
+  }),
+);
+
+// Again where the machine was too busy to tell.
+describe("other ways to be slow", { retry: 2 }, () => {
+  it.each<[string, JsonSchema, unknown]>([
+    ["look-around", { pattern: "^(?=(a+)+$)a" }, `${"a".repeat(40)}!`],
+    ["names", { patternProperties: { "^(a|a)*$": {} } }, { [`${"a".repeat(40)}!`]: 1 }],
+    ["names by propertyNames", { propertyNames: { pattern: "^(a|aa)+$" } }, { [`${"a".repeat(80)}!`]: 1 }],
+    ["endless spaces", { pattern: "\\s+$" }, `${" ".repeat(500_000)}x`],
+    ["two runs in a run", { pattern: "(x+x+)+y" }, "x".repeat(60)],
+    [
+      "a pattern behind a reference",
+      { items: { $ref: "#/$defs/p" }, $defs: { p: { pattern: "^(a+)+$" } } },
+      [bait.text],
+    ],
+    ["unique items", { uniqueItems: true }, Array.from({ length: 200_000 }, (_, i) => i)],
+    [
+      "a long enum and a long list",
+      { items: { enum: Array.from({ length: 10_000 }, (_, i) => `e${i}`) } },
+      new Array(100_000).fill("x"),
+    ],
+    ["references that double", { $ref: "#/$defs/d0", $defs: doubled }, 1],
+    [
+      "alternatives that double with the value's depth",
+      { $ref: "#/$defs/n", $defs: { n: { anyOf: [branch, branch] } } },
+      nested(60),
+    ],
+  ])("%s", async (_name, schema, value) => {
+    const held = await heldDuring(async () => {
+      expect(await validator.validate(schema, value)).toEqual([
+        { path: "$", message: expect.stringMatching(/^cannot be checked: /) },
+      ]);
+    });
+    expect(held).toBeLessThan(MAX_HELD_MS);
+  });
+});

@@ -1,0 +1,49 @@
+/** Sees a value as the wire will: what JSON leaves out is not there, what it rewrites is rewritten. */
+
+const MAX_DEPTH = 500;
+
+/** The value as JSON has it, or why there is none. */
+export type JsonValue = { readonly value: unknown } | { readonly problem: string };
+
+/** The same value when it is JSON already (no copy), a copy when it is not. Never changes what it is given. */
+export function toJsonValue(value: unknown): JsonValue {
+  const form = formOf(value, 0);
+  if (form === "json") return { value };
+  if (form === "deep") return { problem: `is nested deeper than ${MAX_DEPTH} levels` };
+  try {
+    const text = JSON.stringify(value) as string | undefined;
+    return text === undefined ? { problem: "is missing" } : { value: JSON.parse(text) };
+  } catch {
+    return { problem: "cannot be written as JSON" };
+  }
+}
+
+function formOf(value: unknown, depth: number): "json" | "other" | "deep" {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return "json";
+    case "number":
+      return Number.isFinite(value) ? "json" : "other";
+    case "object":
+      break;
+    default:
+      return "other";
+  }
+  if (value === null) return "json";
+  // A value that holds itself ends here too.
+  if (depth >= MAX_DEPTH) return "deep";
+  if (!Array.isArray(value)) {
+    const prototype = Object.getPrototypeOf(value);
+    if (prototype !== Object.prototype && prototype !== null) return "other";
+    if (typeof (value as { toJSON?: unknown }).toJSON === "function") return "other";
+  }
+  let form: "json" | "other" = "json";
+  // Not `Object.values` for lists: a hole is `null` on the wire.
+  for (const item of Array.isArray(value) ? value : Object.values(value)) {
+    const inner = formOf(item, depth + 1);
+    if (inner === "deep") return "deep";
+    if (inner === "other") form = "other";
+  }
+  return form;
+}

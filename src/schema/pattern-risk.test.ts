@@ -1,0 +1,57 @@
+import { expect, it } from "vitest";
+import { isSimplePattern } from "./pattern-risk.js";
+
+it.each([
+  "^[a-z]+$",
+  "^[A-Z]{2}-\\d{4}$",
+  "^-?\\d*$",
+  "^(red|green|blue)$",
+  "red|green",
+  "^#[0-9a-fA-F]{6}$",
+  "^[0-9a-f]{64}$",
+  "^[^\\s\\]]+$",
+  "^\\p{L}+$",
+  "^(?<year>\\d{4})-(?:0\\d)$",
+  "abc",
+  "",
+])("%s is simple", (pattern) => {
+  new RegExp(pattern, "u");
+  expect(isSimplePattern(pattern)).toBe(true);
+});
+
+it.each([
+  "^(a+)+$",
+  "^(a|a)*$",
+  "(a*)*b",
+  "^(?:a?){20}a{20}$",
+  "\\s+$",
+  "^a*a*$",
+  "^[a-z]+(-[a-z]+)*$",
+  "^(?=.*\\d).+$",
+  "(?<=a)b",
+  "^(a)\\1$",
+  "^(?<n>a)\\k<n>$",
+  "^a?a?a?a?a?a?a?a?a?aaaaaaaaa$",
+  "^(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)$",
+  "^a|b+$",
+  "[a-z]{1,200}[a-z]{1,200}x",
+  "[a-z]{200,}x",
+  "a".repeat(1_001),
+])("%s is not", (pattern) => {
+  new RegExp(pattern, "u");
+  expect(isSimplePattern(pattern)).toBe(false);
+});
+
+it("is itself quick on every pattern", () => {
+  for (const pattern of [
+    "[".repeat(900),
+    "(".repeat(900),
+    "\\".repeat(900),
+    "a".repeat(1_000_000),
+    "{1,".repeat(300),
+  ]) {
+    const before = performance.now();
+    isSimplePattern(pattern);
+    expect(performance.now() - before).toBeLessThan(20);
+  }
+});

@@ -1,0 +1,46 @@
+/** The SDK's own client with our validator: an output schema cannot freeze it. */
+import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
+import { Server } from "@modelcontextprotocol/server";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { createSchemaValidator } from "./create-validator.js";
+import { createSdkValidator } from "./sdk-validator.js";
+
+const text = { type: "object", properties: { text: { type: "string", pattern: "^(a+)+$" } } } as const;
+let answer: Record<string, unknown>;
+let client: Client;
+let server: Server;
+
+beforeEach(async () => {
+  server = new Server({ name: "hostile", version: "1.0.0" }, { capabilities: { tools: {} } });
+  server.setRequestHandler("tools/list", () => ({
+    tools: [{ name: "say", inputSchema: { type: "object" }, outputSchema: text }],
+  }));
+  server.setRequestHandler("tools/call", () => ({ content: [], structuredContent: answer }));
+  const jsonSchemaValidator = await createSdkValidator(createSchemaValidator());
+  client = new Client({ name: "test", version: "1.0.0" }, { jsonSchemaValidator });
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  await Promise.all([server.connect(far), client.connect(near)]);
+  await client.listTools();
+});
+
+afterEach(async () => {
+  await client.close();
+  await server.close();
+});
+
+it("lets valid results through", async () => {
+  answer = { text: "aaa" };
+  expect((await client.callTool({ name: "say" })).structuredContent).toEqual(answer);
+});
+
+it("refuses others, with the problems", async () => {
+  answer = { text: 1 };
+  await expect(client.callTool({ name: "say" })).rejects.toThrow("$.text must be a string, but is a number");
+});
+
+it("is not held by a hostile pattern", async () => {
+  answer = { text: `${"a".repeat(28)}!` };
+  const before = performance.now();
+  await expect(client.callTool({ name: "say" })).rejects.toThrow("pattern too slow");
+  expect(performance.now() - before).toBeLessThan(1_000);
+});

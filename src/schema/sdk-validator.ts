@@ -1,0 +1,24 @@
+/** Gives the SDK's client our validator, so that a hostile pattern in an `outputSchema` cannot freeze it either. */
+import type {
+  JsonSchemaType,
+  JsonSchemaValidatorResult,
+  jsonSchemaValidator,
+} from "@modelcontextprotocol/client";
+import type { SchemaValidator } from "./create-validator.js";
+import type { JsonSchema } from "./json-schema.js";
+
+/** The SDK's view of a validator. The SDK asks for answers at once, so everything is loaded before this resolves. */
+export async function createSdkValidator(validator: SchemaValidator): Promise<jsonSchemaValidator> {
+  await validator.prepare();
+  return {
+    getValidator<T>(schema: JsonSchemaType) {
+      return (input: unknown): JsonSchemaValidatorResult<T> => {
+        const issues = validator.validate(schema as JsonSchema, input);
+        if (!Array.isArray(issues)) throw new TypeError("The validator is not prepared");
+        if (issues.length === 0) return { valid: true, data: input as T, errorMessage: undefined };
+        const errorMessage = issues.map(({ path, message }) => `${path} ${message}`).join("; ");
+        return { valid: false, data: undefined, errorMessage };
+      };
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { createTelemetry } from "./open-telemetry.js";
+
+const registry = Symbol.for("opentelemetry.js.api.1");
+const globals = globalThis as Record<symbol, unknown>;
+const load = vi.fn(() => {
+  throw new Error("Cannot find package '@opentelemetry/api'");
+});
+vi.doMock("@opentelemetry/api", load);
+afterEach(() => {
+  delete globals[registry];
+});
+
+test("the package is not asked for while no SDK is registered, and never missed", async () => {
+  const telemetry = createTelemetry();
+  const run = () => telemetry.attempt({ method: "tools/call", server: "a" }, async (meta) => meta ?? "none");
+  expect(await run()).toBe("none");
+  expect(load).not.toHaveBeenCalled();
+  // Another copy of the API, out of our reach, was given an SDK.
+  globals[registry] = { version: "1.9.0", trace: {} };
+  expect(telemetry.isActive).toBe(true);
+  expect(await run()).toBe("none");
+  expect(load).toHaveBeenCalledTimes(1);
+  expect(telemetry.isActive).toBe(false);
+  expect(await run()).toBe("none");
+  telemetry.sessionEnded({ server: "a" }, 1);
+  expect(telemetry.traceMeta()).toBeUndefined();
+  expect(load).toHaveBeenCalledTimes(1);
+});

@@ -1,0 +1,7 @@
+/** What a timer can hold: a longer wait would end at once. */
+
+/** About 24 days and 20 hours. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** The wait as a timer can keep it, so that "as long as it takes" does not become "not at all". */
+export const timerMs = (ms: number): number => Math.min(ms, LONGEST_TIMER_MS);

@@ -1,0 +1,76 @@
+/** Type-checks code blocks against the sources, as if each were a file of its own in this repository. */
+import { join } from "node:path";
+import ts from "typescript";
+import { root } from "./markdown.js";
+
+export interface Snippet {
+  /** Where it stands, e.g. `docs/testing.md`. */
+  readonly path: string;
+  /** 1-based line of its first line. */
+  readonly line: number;
+  readonly text: string;
+}
+
+/** Names a short snippet may use without making them: what the text around it has introduced. */
+const AMBIENT = `import type { Toolport } from "toolport";
+declare global {
+  const toolport: Toolport;
+  const error: unknown;
+}
+`;
+
+const FOLDER = join(root, "test/docs/snippets-of-the-documentation");
+const AMBIENT_FILE = join(FOLDER, "ambient.ts");
+
+/** Every problem, one line each: `docs/testing.md:12 …`. One program for all, so that the sources are read once. */
+export function checkSnippets(snippets: readonly Snippet[]): string[] {
+  const options = readOptions();
+  const files = new Map<string, Snippet>();
+  for (const [index, snippet] of snippets.entries()) files.set(join(FOLDER, `snippet-${index}.ts`), snippet);
+  // A file without an import or export would be a script, where a top-level await is not allowed.
+  const texts = new Map([...files].map(([file, { text }]) => [file, `${text}\nexport {};\n`]));
+  texts.set(AMBIENT_FILE, AMBIENT);
+
+  const program = ts.createProgram([...texts.keys()], options, createHost(options, texts));
+  const ambient = problemsIn(program, AMBIENT_FILE).map(({ message }) => `ambient names: ${message}`);
+  const found = [...files].flatMap(([file, { path, line }]) =>
+    problemsIn(program, file).map((problem) => `${path}:${line + problem.line} ${problem.message}`),
+  );
+  return [...ambient, ...found];
+}
+
+function readOptions(): ts.CompilerOptions {
+  const file = join(root, "tsconfig.json");
+  const { config, error } = ts.readConfigFile(file, ts.sys.readFile);
+  if (error !== undefined) throw new Error(ts.flattenDiagnosticMessageText(error.messageText, "\n"));
+  return { ...ts.parseJsonConfigFileContent(config, ts.sys, root).options, noEmit: true };
+}
+
+/** The real file system, plus files that exist only here. */
+function createHost(options: ts.CompilerOptions, texts: ReadonlyMap<string, string>): ts.CompilerHost {
+  const host = ts.createCompilerHost(options);
+  const { fileExists, readFile, directoryExists } = host;
+  return {
+    ...host,
+    fileExists: (file) => texts.has(file) || fileExists(file),
+    readFile: (file) => texts.get(file) ?? readFile(file),
+    directoryExists: (folder) => folder === FOLDER || (directoryExists?.(folder) ?? true),
+    getSourceFile: (file, language, ...rest) => {
+      const text = texts.get(file);
+      return text === undefined
+        ? host.getSourceFile(file, language, ...rest)
+        : ts.createSourceFile(file, text, language);
+    },
+  };
+}
+
+/** Lines are 0-based. */
+function problemsIn(program: ts.Program, file: string): { line: number; message: string }[] {
+  const source = program.getSourceFile(file);
+  return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(
+    ({ start, messageText, code }) => ({
+      line: source?.getLineAndCharacterOfPosition(start ?? 0).line ?? 0,
+      message: `TS${code}: ${ts.flattenDiagnosticMessageText(messageText, "\n  ")}`,
+    }),
+  );
+}

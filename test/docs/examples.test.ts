@@ -1,0 +1,35 @@
+/** Every example runs from beginning to end and leaves nothing behind. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
+import { readMarkdown, root } from "./markdown.js";
+
+const examples = readdirSync(join(root, "examples")).filter((name) => name.endsWith(".ts"));
+
+/** A line each of them prints: what it is there to show. */
+const KEY_LINES: Readonly<Record<string, string>> = {
+  "healing.ts": "CLOSED, outcome unknown, ordered 1 time",
+  "many-servers.ts": "HELLO FROM 2026, says child",
+  "own-tests.ts": "650 cents, three calls, one of them an error of the tool's: all as expected",
+};
+
+test.each(examples)("%s", async (name) => {
+  const before = takeLeakSnapshot();
+  const { main } = (await import(join(root, "examples", name))) as {
+    main: (print: (line: string) => void) => Promise<void>;
+  };
+  const lines: string[] = [];
+  await main((line) => lines.push(line));
+  expect(lines).toContain(KEY_LINES[name]);
+  await waitForNoLeaks(before);
+});
+
+test("every example is named in the README and says how to run it", () => {
+  const linked = readMarkdown("README.md").links.map(({ target }) => target);
+  const hidden = examples.filter((name) => !linked.includes(`examples/${name}`));
+  const silent = examples.filter(
+    (name) => !readFileSync(join(root, "examples", name), "utf8").includes(`node examples/${name}`),
+  );
+  expect({ hidden, silent }).toEqual({ hidden: [], silent: [] });
+});

@@ -1,0 +1,90 @@
+/** What the documentation shows is true: its code compiles, its files load, its links lead somewhere, its lists are whole. */
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, posix } from "node:path";
+import { loadConfig } from "toolport/node";
+import { describe, expect, it } from "vitest";
+import { checkSnippets } from "./check-snippets.js";
+import { readDocumentation, readMarkdown, root } from "./markdown.js";
+
+const MAX_README_LINES = 400;
+/** Blocks marked `no-check` are promises nobody keeps; a handful is enough. */
+const MAX_UNCHECKED = 3;
+
+const documents = readDocumentation();
+const blocks = documents.flatMap(({ path, blocks: found }) => found.map((block) => ({ path, ...block })));
+
+describe("ts blocks", () => {
+  const typed = blocks.filter(({ language }) => ["ts", "typescript", "tsx"].includes(language));
+  const checked = typed.filter(({ notes }) => notes !== "no-check");
+
+  it("are checked, with few exceptions", () => {
+    expect(checked.length).toBeGreaterThan(10);
+    expect(typed.length - checked.length).toBeLessThanOrEqual(MAX_UNCHECKED);
+    const odd = typed.filter(({ notes }) => notes !== "" && notes !== "no-check");
+    expect(odd.map(({ path, line, notes }) => `${path}:${line - 1} ${notes}`)).toEqual([]);
+  });
+
+  it("compile against the sources", { timeout: 60_000 }, () => {
+    expect(checkSnippets(checked)).toEqual([]);
+  });
+
+  it("are reported with file and line when they do not", { timeout: 60_000 }, () => {
+    const text = 'import { createToolport } from "toolport";\ncreateToolport({ nope: 1 });';
+    const problems = checkSnippets([{ path: "docs/wrong.md", line: 7, text }]);
+    expect(problems).toEqual([expect.stringMatching(/^docs\/wrong\.md:8 TS2353: .*'nope'/)]);
+  });
+});
+
+describe("json blocks with servers", () => {
+  const files = blocks.filter(
+    ({ language, text }) => /^jsonc?$/.test(language) && text.includes('"mcpServers"'),
+  );
+  const anyVariable = new Proxy<Record<string, string>>({}, { get: () => "https://example.com/mcp" });
+
+  it.each(files)("$path:$line loads", async ({ text }) => {
+    const folder = await mkdtemp(join(tmpdir(), "toolport-docs-"));
+    try {
+      await writeFile(join(folder, "toolport.json"), text);
+      const { mcpServers } = await loadConfig(folder, { env: anyVariable });
+      expect(Object.keys(mcpServers).length).toBeGreaterThan(0);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe("the documentation", () => {
+  it(`has a README of less than ${MAX_README_LINES} lines`, () => {
+    expect(readMarkdown("README.md").lines.length).toBeLessThan(MAX_README_LINES);
+  });
+
+  it("links only to files and headings that exist", () => {
+    const broken = documents.flatMap(({ path, links }) =>
+      links
+        .filter(({ target }) => !/^[a-z]+:/i.test(target) && !leadsSomewhere(path, target))
+        .map(({ target, line }) => `${path}:${line} ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it("explains every error code", () => {
+    const text = readFileSync(join(root, "docs/errors.md"), "utf8");
+    const classes = ["auth", "catalog", "config", "connection", "state", "tool-call"];
+    const codes = classes.flatMap((name) => {
+      const source = readFileSync(join(root, `src/errors/${name}-error.ts`), "utf8");
+      const union = /export type \w+ErrorCode =([^;]+);/.exec(source)?.[1] ?? "";
+      return [...union.matchAll(/"([A-Z_]+)"/g)].map(([, code = ""]) => code);
+    });
+    expect(codes.length).toBeGreaterThan(20);
+    expect(codes.filter((code) => !text.includes(`\`${code}\``))).toEqual([]);
+  });
+});
+
+function leadsSomewhere(from: string, target: string): boolean {
+  const [file = "", anchor] = target.split("#");
+  const path = file === "" ? from : posix.join(dirname(from), file);
+  if (!existsSync(join(root, path))) return false;
+  return anchor === undefined || !path.endsWith(".md") || readMarkdown(path).anchors.has(anchor);
+}

@@ -1,0 +1,105 @@
+/** OpenTelemetry as a host sets it up, with exporters that keep everything in memory. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import {
+  type Context,
+  type ContextManager,
+  context,
+  metrics,
+  propagation,
+  ROOT_CONTEXT,
+  type TextMapPropagator,
+  trace,
+} from "@opentelemetry/api";
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+
+class StorageContextManager implements ContextManager {
+  readonly #storage = new AsyncLocalStorage<Context>();
+  active = () => this.#storage.getStore() ?? ROOT_CONTEXT;
+  with: ContextManager["with"] = (active, action, self, ...args) =>
+    this.#storage.run(active, () => action.apply(self as never, args));
+  bind: ContextManager["bind"] = (_active, target) => target;
+  enable = () => this;
+  disable = () => this;
+}
+
+/** What the usual propagators write: trace context, and something that is not of W3C's making. */
+const propagator: TextMapPropagator = {
+  inject(active, carrier, setter) {
+    const span = trace.getSpanContext(active);
+    if (span === undefined) return;
+    setter.set(carrier, "traceparent", `00-${span.traceId}-${span.spanId}-01`);
+    setter.set(carrier, "x-b3-traceid", span.traceId);
+    const baggage = propagation.getBaggage(active)?.getAllEntries() ?? [];
+    if (baggage.length > 0)
+      setter.set(carrier, "baggage", baggage.map(([key, { value }]) => `${key}=${value}`).join(","));
+  },
+  extract: (active) => active,
+  fields: () => ["traceparent", "baggage"],
+};
+
+/** A measurement as it was exported. */
+export interface Measured {
+  name: string;
+  unit: string;
+  attributes: Record<string, unknown>;
+  count: number;
+  sum: number;
+}
+
+export interface TestTelemetry {
+  /** Spans that have ended, in the order of their beginning. */
+  spans(): ReadableSpan[];
+  measured(): Promise<Measured[]>;
+  dispose(): Promise<void>;
+}
+
+/** Registers everything globally; `dispose` takes it off again. */
+export function registerOpenTelemetry(): TestTelemetry {
+  const spanExporter = new InMemorySpanExporter();
+  const tracers = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spanExporter)] });
+  const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({
+    exporter: metricExporter,
+    exportIntervalMillis: 3_600_000,
+  });
+  const meters = new MeterProvider({ readers: [reader] });
+  trace.setGlobalTracerProvider(tracers);
+  metrics.setGlobalMeterProvider(meters);
+  context.setGlobalContextManager(new StorageContextManager());
+  propagation.setGlobalPropagator(propagator);
+  return {
+    spans: () =>
+      [...spanExporter.getFinishedSpans()].sort(
+        (a, b) => a.startTime[0] - b.startTime[0] || a.startTime[1] - b.startTime[1],
+      ),
+    async measured() {
+      await reader.forceFlush();
+      const latest = metricExporter.getMetrics().at(-1);
+      return (latest?.scopeMetrics ?? []).flatMap((scope) =>
+        scope.metrics.flatMap(({ descriptor, dataPoints }) =>
+          dataPoints.map(({ attributes, value }) => ({
+            name: descriptor.name,
+            unit: descriptor.unit,
+            attributes,
+            ...(value as { count: number; sum: number }),
+          })),
+        ),
+      );
+    },
+    async dispose() {
+      for (const api of [trace, metrics, context, propagation]) api.disable();
+      await Promise.all([tracers.shutdown(), meters.shutdown()]);
+    },
+  };
+}

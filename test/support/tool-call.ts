@@ -1,0 +1,72 @@
+/** Calls, results and failures to drive single steps of the pipeline with. */
+import { ConnectionError } from "../../src/errors/connection-error.js";
+import { ToolCallError } from "../../src/errors/tool-call-error.js";
+import type { CallHandler, CallToolOptions, ToolCall } from "../../src/execution/tool-call.js";
+import type { ToolResult } from "../../src/execution/tool-result.js";
+
+/** A call of `a__echo`, the tool `echo` on server `a`. */
+export function callOf(changes: Partial<ToolCall> & { options?: CallToolOptions } = {}): ToolCall {
+  return {
+    tool: { name: "a__echo", server: "a", sourceName: "echo", inputSchema: {} },
+    args: {},
+    options: {},
+    attempts: [],
+    startedAt: performance.now(),
+    deadline: Number.POSITIVE_INFINITY,
+    patient: true,
+    budget: { leftMs: 200 },
+    ...changes,
+  };
+}
+
+/** The same call on another server. */
+export function callOn(server: string, changes: Partial<ToolCall> = {}): ToolCall {
+  const call = callOf(changes);
+  return { ...call, tool: { ...call.tool, server } };
+}
+
+export function resultOf(text: string, changes: Partial<ToolResult> = {}): ToolResult {
+  const content = [{ type: "text", text }];
+  return { text, content, isError: false, server: "a", attempts: 1, durationMs: 1, ...changes };
+}
+
+/** Answers with the outcomes in turn, the last one for ever; errors are thrown. */
+export function inTurn(...outcomes: (ToolResult | Error)[]): CallHandler & { calls: ToolCall[] } {
+  const calls: ToolCall[] = [];
+  const handler: CallHandler = async (call) => {
+    calls.push(call);
+    const outcome = outcomes[Math.min(calls.length, outcomes.length) - 1];
+    if (outcome instanceof Error) throw outcome;
+    return outcome ?? resultOf("ok");
+  };
+  return Object.assign(handler, { calls });
+}
+
+/** The server could not be reached: nothing was sent. */
+export const unreachable = (changes: { retryAfterMs?: number; status?: number } = {}): ConnectionError =>
+  new ConnectionError({
+    code: changes.status === undefined ? "UNREACHABLE" : "HTTP_STATUS",
+    what: "The server cannot be reached",
+    retryable: true,
+    outcome: "unsent",
+    ...changes,
+  });
+
+/** The server may have run it. */
+export const timedOut = (): ToolCallError =>
+  new ToolCallError({ code: "TIMEOUT", what: "No answer in time", retryable: true });
+
+/** A promise that the test settles. */
+export function deferred<T>(): {
+  promise: Promise<T>;
+  resolve(value: T): void;
+  reject(error: unknown): void;
+} {
+  let resolve!: (value: T) => void;
+  let reject!: (error: unknown) => void;
+  const promise = new Promise<T>((onValue, onError) => {
+    resolve = onValue;
+    reject = onError;
+  });
+  return { promise, resolve, reject };
+}
