@@ -70,8 +70,11 @@ export class Port {
       connectTimeoutMs: settings.connectTimeoutMs,
       transportContext: async () => ({ http: await parts.http(), maxMessageBytes: settings.maxMessageBytes }),
       discover: (session, signal) => this.catalog.load(session, signal),
-      onState: (change) =>
-        parts.onState({ ...change, principal: principal?.name }, this.pool.get(change.server)?.config),
+      onState: (change) => {
+        // Put down on purpose: what failed because of it says nothing about the server.
+        if (change.to === "closed") this.pipeline.forgive(change.server);
+        parts.onState({ ...change, principal: principal?.name }, this.pool.get(change.server)?.config);
+      },
       onSessionEnded: (session, ms, error) => parts.telemetry.sessionEnded(sessionFacts(session), ms, error),
       tap: ({ name, logRequests, logResponses }) =>
         createWireLog({ server: name, logRequests, logResponses, logger: settings.logger }),
@@ -198,16 +201,17 @@ export class Port {
     await this.bringUp(this.pool.all(), wait);
     const found = this.catalog.entry(name);
     if (found !== undefined) return found;
-    const withheld = this.catalog
-      .withheld()
-      .find((tool) => tool.name === name || `${tool.server}__${tool.name}` === name);
+    const { withheld: refused, excluded } = this.catalog.snapshot();
+    const withheld = [...refused, ...excluded].find(
+      (tool) => tool.name === name || `${tool.server}__${tool.name}` === name,
+    );
     if (withheld !== undefined) {
       throw new CatalogError({
         code: "TOOL_WITHHELD",
         server: withheld.server,
         tool: withheld.name,
         what: `The tool is withheld: ${withheld.reason}`,
-        next: "Mend its definition, or approve it",
+        next: "Look at the filters, or at withheldTools in snapshot()",
         reason: withheld.reason,
       });
     }

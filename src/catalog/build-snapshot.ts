@@ -21,6 +21,8 @@ export interface CatalogSnapshot {
   readonly byName: ReadonlyMap<string, CatalogEntry>;
   readonly bySource: ReadonlyMap<string, ReadonlyMap<string, CatalogEntry>>;
   readonly withheld: readonly WithheldTool[];
+  /** Left out because the filters say so. */
+  readonly excluded: readonly WithheldTool[];
   readonly nameIssues: readonly NameIssue[];
   /** Who has which name, so that the next snapshot renames nobody. */
   readonly given: ReadonlyMap<string, string>;
@@ -58,6 +60,7 @@ interface Candidate {
 export function buildSnapshot(sources: readonly CatalogSource[], options: BuildOptions): CatalogSnapshot {
   const { filters, naming, previous, onWarning } = options;
   const withheld: WithheldTool[] = [];
+  const excluded: WithheldTool[] = [];
   const candidates: Candidate[] = [];
   for (const { config, list, refused } of sources) {
     const server: ServerRef = { name: config.name };
@@ -66,6 +69,7 @@ export function buildSnapshot(sources: readonly CatalogSource[], options: BuildO
     const listed = list.tools.map((tool) => ({ server, tool }));
     const passed = filterTools(listed, () => [own, ...filters.filters]);
     withheld.push(...passed.withheld);
+    excluded.push(...passed.excluded);
     for (const { tool: source } of passed.tools) {
       const reason = refused.get(source.sourceName);
       if (reason !== undefined) withheld.push({ server: server.name, name: source.sourceName, reason });
@@ -85,7 +89,7 @@ export function buildSnapshot(sources: readonly CatalogSource[], options: BuildO
     toolNameMapper: nameMapper(naming),
     previous: previous?.given,
   });
-  return { ...index(candidates, names), withheld, nameIssues: issues, given };
+  return { ...index(candidates, names), withheld, excluded, nameIssues: issues, given };
 }
 
 /** A name changed by the specification mapper counts like one made by the name mapper. */

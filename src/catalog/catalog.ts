@@ -46,12 +46,15 @@ interface Kept {
   /** Tools that pins or the scan withhold, with the reason. */
   readonly refused: ReadonlyMap<string, string>;
   readonly session: Pick<Session, "era" | "transport"> | undefined;
+  /** When its reading began, among all readings. */
+  readonly turn: number;
 }
 
 export class Catalog {
   readonly #options: CatalogOptions;
   readonly #kept = new Map<string, Kept>();
   readonly #reading = new Map<string, Promise<void>>();
+  #turns = 0;
   #snapshot: CatalogSnapshot | undefined;
   #filterVersion = -1;
   #search: { of: CatalogSnapshot; index: SearchIndex } | undefined;
@@ -62,8 +65,8 @@ export class Catalog {
 
   /** Reads a server's lists and keeps them fresh for as long as the session lives. */
   async load(session: Session, signal: AbortSignal): Promise<void> {
-    await this.read(session, { signal });
     let timer: ReturnType<typeof setTimeout> | undefined;
+    // Listening comes first: a change during the first reading may be in it or not.
     const off = session.onListChanged((_list: ListName) => {
       if (timer !== undefined) return;
       timer = setTimeout(() => {
@@ -79,6 +82,7 @@ export class Catalog {
       clearTimeout(timer);
       off();
     });
+    await this.read(session, { signal });
   }
 
   /** Reads a server's lists anew. */
@@ -88,6 +92,7 @@ export class Catalog {
   ): Promise<void> {
     const { server } = session;
     const { scan, pins, onWarning, onToolChanged } = this.#options;
+    const turn = ++this.#turns;
     const lists = await readServerLists(session, { signal, timeoutMs }, (message) =>
       onWarning(server, message),
     );
@@ -98,7 +103,8 @@ export class Catalog {
       onToolChanged(change);
       if (pins.mode === "block") refused.set(change.tool, "Its definition changed since it was pinned");
     }
-    this.#keep(server, { lists, refused, session });
+    // A slow reading that began earlier must not undo what a later one has found.
+    if ((this.#kept.get(server)?.turn ?? 0) < turn) this.#keep(server, { lists, refused, session, turn });
   }
 
   /** Reads the lists of a ready session again if they are too old; calls at the same time share one reading. */
@@ -230,7 +236,7 @@ export class Catalog {
       readAt: Date.now(),
       ttlMs: undefined,
     };
-    this.#keep(server, { lists, refused: new Map(), session });
+    this.#keep(server, { lists, refused: new Map(), session, turn: 0 });
   }
 
   #keep(server: string, kept: Kept): void {

@@ -48,7 +48,7 @@ export function readSourceTool(raw: unknown, { withHeaders }: { withHeaders: boo
       description: description?.text,
       inputSchema: raw["inputSchema"] as Record<string, unknown>,
       outputSchema: objectOf(raw["outputSchema"]),
-      annotations: objectOf(raw["annotations"]),
+      annotations: cleanTitle(objectOf(raw["annotations"])),
       icons: Array.isArray(raw["icons"]) ? raw["icons"].filter(isObject) : undefined,
       execution: objectOf(raw["execution"]),
       _meta: objectOf(raw["_meta"]),
@@ -65,6 +65,12 @@ function problemOf({ name, inputSchema, outputSchema }: Record<string, unknown>)
   if (input !== undefined) return `inputSchema: ${input}`;
   const output = outputSchema === undefined ? undefined : checkToolSchema(outputSchema, "output");
   return output === undefined ? undefined : `outputSchema: ${output}`;
+}
+
+/** The title among the hints is shown to people too. */
+function cleanTitle(annotations: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
+  const title = clean(annotations?.["title"]);
+  return title === undefined ? annotations : { ...annotations, title: title.text };
 }
 
 const clean = (value: unknown): { text: string; removed: number } | undefined =>

@@ -7,6 +7,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import { paramHeaders } from "../protocol/param-headers.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { Session } from "../protocol/session.js";
+import { callSafely } from "../util/call-safely.js";
 import type { CallHandler, ToolCall } from "./tool-call.js";
 import { toToolResult } from "./tool-result.js";
 
@@ -78,12 +79,8 @@ function request(parts: AttemptParts, call: ToolCall): Promise<Record<string, un
   const declared = paramHeaders(source?.paramHeaders ?? [], args);
   const headers = options.headers === undefined ? declared : { ...options.headers, ...declared };
   const onProgress = (progress: Progress) => {
-    try {
-      options.onProgress?.(progress);
-      parts.onProgress?.({ name: tool.server }, progress);
-    } catch (error) {
-      parts.report(error);
-    }
+    callSafely(() => options.onProgress?.(progress), parts.report);
+    callSafely(() => parts.onProgress?.({ name: tool.server }, progress), parts.report);
   };
   return runOnSession(
     connection,

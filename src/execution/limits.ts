@@ -2,7 +2,7 @@
 import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import { onSharedAbort } from "../transports/http/shared-abort.js";
+import { onSharedAbort } from "../util/shared-abort.js";
 import { LinkedQueue } from "../util/linked-queue.js";
 import { timerMs } from "../util/timer-ms.js";
 import { TokenBucket } from "../util/token-bucket.js";

@@ -6,6 +6,7 @@
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { pause } from "../util/pause.js";
+import { onSharedAbort } from "../util/shared-abort.js";
 import type { LaneRequestOptions } from "./lane.js";
 import type { RequestDesk, ServerRequest } from "./server-requests/request-desk.js";
 
@@ -91,8 +92,7 @@ function endWith(over: AbortController, flow: RoundsFlow): () => void {
   const listeners = signals.map((signal) => {
     const listener = () => over.abort(signal.reason);
     if (signal.aborted) listener();
-    signal.addEventListener("abort", listener, { once: true });
-    return () => signal.removeEventListener("abort", listener);
+    return onSharedAbort(signal, listener);
   });
   let timer: ReturnType<typeof setTimeout>;
   const look = () => {

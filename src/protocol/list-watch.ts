@@ -28,10 +28,12 @@ export function createListWatch(client: Client): ListWatch {
   const listeners = new Set<(list: ListName) => void>();
   const ended = new AbortController();
 
+  const tell = (list: ListName) => {
+    for (const listener of [...listeners]) listener(list);
+  };
+
   for (const list of LISTS) {
-    client.setNotificationHandler(NOTIFICATIONS[list], () => {
-      for (const listener of [...listeners]) listener(list);
-    });
+    client.setNotificationHandler(NOTIFICATIONS[list], () => tell(list));
   }
 
   const filter = () => {
@@ -46,15 +48,17 @@ export function createListWatch(client: Client): ListWatch {
   async function listen(): Promise<void> {
     const wanted = filter();
     if (Object.keys(wanted).length === 0) return;
+    let opened = false;
     for (let attempt = 1; !ended.signal.aborted; attempt += 1) {
       await pause(backoffMs(attempt), ended.signal);
       try {
         const subscription = await client.listen(wanted, { signal: ended.signal, timeout: 15_000 });
         const openedAt = performance.now();
+        // What was missed while nobody listened is unknown, so every watched list counts as changed. Not before
+        // somebody listens again: a change after the reading and before that would be missed for good.
+        if (opened) for (const list of LISTS) if (wanted[`${list}ListChanged`]) tell(list);
+        opened = true;
         if ((await subscription.closed) === "local") return;
-        // What was missed in between is unknown, so every watched list counts as changed.
-        for (const list of LISTS)
-          if (wanted[`${list}ListChanged`]) for (const listener of [...listeners]) listener(list);
         if (performance.now() - openedAt > 30_000) attempt = 0;
       } catch (error) {
         // A server that does not know the method will not learn it. Anything else may be different next time: the

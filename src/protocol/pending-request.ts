@@ -1,5 +1,6 @@
 /** One request that waits for its answer: its clock, its progress, its abort. */
 import { ToolCallError } from "../errors/tool-call-error.js";
+import { onSharedAbort } from "../util/shared-abort.js";
 
 /** What a server reports while it works. */
 export interface Progress {
@@ -42,7 +43,7 @@ export class PendingRequest {
   #stream: AbortController | undefined;
   #resolve!: (value: unknown) => void;
   #reject!: (error: unknown) => void;
-  #onAbort: (() => void) | undefined;
+  #stopListening: (() => void) | undefined;
 
   constructor(init: Init) {
     this.#init = init;
@@ -53,11 +54,10 @@ export class PendingRequest {
     this.#arm();
     const { signal } = init.limits;
     if (signal !== undefined) {
-      this.#onAbort = () => {
+      this.#stopListening = onSharedAbort(signal, () => {
         init.onCancel("The caller aborted the request");
         this.reject(signal.reason);
-      };
-      signal.addEventListener("abort", this.#onAbort, { once: true });
+      });
     }
   }
 
@@ -153,7 +153,6 @@ export class PendingRequest {
 
   #finish(): void {
     clearTimeout(this.#timer);
-    if (this.#onAbort !== undefined) this.#init.limits.signal?.removeEventListener("abort", this.#onAbort);
-    this.#onAbort = undefined;
+    this.#stopListening?.();
   }
 }

@@ -2,15 +2,7 @@
 
 import { isObject, type JsonSchema } from "./json-schema.js";
 import { toJsonValue } from "./json-value.js";
-import {
-  compileFor,
-  needsLinearEngine,
-  type PreparedSchema,
-  prepareSchema,
-  type ValidationBudget,
-  validatePrepared,
-} from "./validate-compiled.js";
-import { loadEngine, loadedEngine, loadLinearEngine, type ValidationEngine } from "./validation-engine.js";
+import type { ValidationBudget } from "./validate-compiled.js";
 import { MAX_ISSUES, type ValidationIssue } from "./validation-issue.js";
 
 /**
@@ -78,12 +70,10 @@ const DEFAULT_TIMEOUT_MS = 200;
 export function createSchemaValidator(options: SchemaValidatorOptions = {}): SchemaValidator {
   const { validator, timeoutMs = DEFAULT_TIMEOUT_MS, onSkippedPattern } = options;
   const createBudget = (): ValidationBudget => ({ leftMs: timeoutMs });
-  const check = validator ? ownCheck(validator) : builtInCheck(timeoutMs / 2, onSkippedPattern);
+  const { check, prepare } = validator ? ownCheck(validator) : lazyCheck(timeoutMs / 2, onSkippedPattern);
   return {
     createBudget,
-    async prepare() {
-      if (validator === undefined) await loadLinearEngine(await loadEngine());
-    },
+    prepare,
     validate(schema, value, budget = createBudget()) {
       const seen = toJsonValue(value);
       if ("problem" in seen) return [{ path: "$", message: seen.problem }];
@@ -95,44 +85,51 @@ export function createSchemaValidator(options: SchemaValidatorOptions = {}): Sch
   };
 }
 
-type Check = (
+/** What stands behind `validate`: the value is JSON, the schema an object. */
+export type SchemaCheck = (
   schema: JsonSchema,
   value: unknown,
   budget: ValidationBudget,
 ) => ValidationIssue[] | Promise<ValidationIssue[]>;
 
-function builtInCheck(fairMs: number, onSkippedPattern: SchemaValidatorOptions["onSkippedPattern"]): Check {
-  const known = new WeakMap<JsonSchema, PreparedSchema>();
-
-  const prepare = (engine: ValidationEngine, schema: JsonSchema): PreparedSchema | undefined => {
-    const compiled = compileFor(engine, schema);
-    if (needsLinearEngine(compiled, engine)) return undefined;
-    const prepared = prepareSchema(engine, compiled);
-    known.set(schema, prepared);
-    for (const pattern of prepared.linear?.skipped ?? []) onSkippedPattern?.(schema, pattern);
-    return prepared;
-  };
-
-  const check: Check = (schema, value, budget) => {
-    const engine = loadedEngine();
-    if (engine === undefined) return loadEngine().then(() => check(schema, value, budget));
-    const prepared = known.get(schema) ?? prepare(engine, schema);
-    if (prepared === undefined) return loadLinearEngine(engine).then(() => check(schema, value, budget));
-    return validatePrepared(engine, prepared, { value, budget, fairMs });
-  };
-  return check;
+export interface PreparableCheck {
+  readonly check: SchemaCheck;
+  /** Loads what a check would otherwise have to wait for. */
+  prepare(): Promise<void>;
 }
 
-function ownCheck(validator: SchemaValidatorFactory): Check {
+function lazyCheck(
+  fairMs: number,
+  onSkippedPattern: SchemaValidatorOptions["onSkippedPattern"],
+): PreparableCheck {
+  let loaded: PreparableCheck | undefined;
+  const load = async (): Promise<PreparableCheck> => {
+    const { createBuiltInCheck } = await import("./built-in-check.js");
+    loaded ??= createBuiltInCheck(fairMs, onSkippedPattern);
+    return loaded;
+  };
+  return {
+    check(schema, value, budget) {
+      if (loaded !== undefined) return loaded.check(schema, value, budget);
+      return load().then(({ check }) => check(schema, value, budget));
+    },
+    prepare: async () => (await load()).prepare(),
+  };
+}
+
+function ownCheck(validator: SchemaValidatorFactory): PreparableCheck {
   const known = new WeakMap<JsonSchema, ReturnType<SchemaValidatorFactory["compile"]>>();
-  return (schema, value) => {
-    try {
-      const check = known.get(schema) ?? validator.compile(schema);
-      known.set(schema, check);
-      return (check(value) ?? []).slice(0, MAX_ISSUES);
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : "the validator failed";
-      return [{ path: "$", message: `cannot be checked: ${reason}` }];
-    }
+  return {
+    prepare: async () => {},
+    check(schema, value) {
+      try {
+        const check = known.get(schema) ?? validator.compile(schema);
+        known.set(schema, check);
+        return (check(value) ?? []).slice(0, MAX_ISSUES);
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : "the validator failed";
+        return [{ path: "$", message: `cannot be checked: ${reason}` }];
+      }
+    },
   };
 }

@@ -66,8 +66,9 @@ it("does no harm to honest values", () => {
   ]);
 });
 
-it("can be given less time", () => {
+it("can be given less time", async () => {
   const impatient = createSchemaValidator({ timeoutMs: 30 });
+  await impatient.prepare();
   const before = performance.now();
   expect(impatient.validate(structuredClone(hostile), bait)).toEqual(TOO_SLOW);
   expect(performance.now() - before).toBeLessThan(100);

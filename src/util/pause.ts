@@ -1,4 +1,5 @@
 /** A wait that an abort ends at once. */
+import { onSharedAbort } from "./shared-abort.js";
 import { timerMs } from "./timer-ms.js";
 
 /** Resolves after `ms`, rejects with the signal's reason when aborted. The timer never keeps the process alive. */
@@ -10,11 +11,11 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
       reject(signal?.reason);
     };
     const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
+      stopListening?.();
       resolve();
     }, timerMs(ms));
     // Timers are objects with unref() on Node, plain numbers on Workers and in browsers.
     if (typeof timer === "object") timer.unref?.();
-    signal?.addEventListener("abort", onAbort, { once: true });
+    const stopListening = signal && onSharedAbort(signal, onAbort);
   });
 }

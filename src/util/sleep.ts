@@ -1,4 +1,5 @@
 /** A wait that somebody waits for: unlike `pause`, it keeps the process alive. */
+import { onSharedAbort } from "./shared-abort.js";
 import { timerMs } from "./timer-ms.js";
 
 /**
@@ -13,9 +14,9 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       reject(signal?.reason);
     };
     const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
+      stopListening?.();
       resolve();
     }, timerMs(ms));
-    signal?.addEventListener("abort", onAbort, { once: true });
+    const stopListening = signal && onSharedAbort(signal, onAbort);
   });
 }

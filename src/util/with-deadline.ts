@@ -1,4 +1,5 @@
 /** Waiting for something shared, without being bound to it for ever. */
+import { onSharedAbort } from "./shared-abort.js";
 import { timerMs } from "./timer-ms.js";
 
 export interface DeadlineOptions {
@@ -26,12 +27,12 @@ export function withDeadline<T>(
     }
     const settle = (finish: () => void) => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
+      stopListening?.();
       finish();
     };
     const onAbort = () => settle(() => reject(signal?.reason));
     const timer = limited ? setTimeout(() => settle(() => reject(onTimeout())), timerMs(timeoutMs)) : undefined;
-    signal?.addEventListener("abort", onAbort, { once: true });
+    const stopListening = signal && onSharedAbort(signal, onAbort);
     promise.then(
       (value) => settle(() => resolve(value)),
       (error) => settle(() => reject(error)),

@@ -3,8 +3,8 @@
 const waiters = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls back when the signal aborts. All requests of a connection share one signal: a listener for each would make Node
- * warn of a leak at the eleventh request in flight. Returns the way to stop waiting.
+ * Calls back when the signal aborts. All requests of a connection, or all calls of an agent's turn, share one signal: a
+ * listener for each would make Node warn of a leak at the eleventh in flight. Returns the way to stop waiting.
  */
 export function onSharedAbort(signal: AbortSignal, callback: () => void): () => void {
   let callbacks = waiters.get(signal);
