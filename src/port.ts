@@ -66,6 +66,7 @@ export class Port {
     this.pool = new ConnectionPool({
       identity: { clientInfo: settings.clientInfo, capabilities: parts.serverRequests.capabilities },
       serverRequests: parts.serverRequests,
+      validator: parts.validator,
       eras: new EraMemory(settings.store, principal?.name),
       connectTimeoutMs: settings.connectTimeoutMs,
       transportContext: async () => ({ http: await parts.http(), maxMessageBytes: settings.maxMessageBytes }),

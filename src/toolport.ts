@@ -27,6 +27,7 @@ import {
 } from "./report.js";
 import { createSharedParts, type SharedParts } from "./shared-parts.js";
 import { type ToolportSnapshot, takeSnapshot } from "./snapshot.js";
+import { callSafely } from "./util/call-safely.js";
 
 /** What `tools()` takes. */
 export interface ToolsOptions extends WaitOptions, ToolFilters {
@@ -204,7 +205,9 @@ function openDoors(port: Port, root: ToolportRoot): Toolport {
       const failed = outcomes.filter((outcome) => outcome.error !== undefined);
       if (settings.onServerError === "throw") throwFailures(failed.map((outcome) => outcome.error!));
       if (typeof settings.onServerError === "function") {
-        for (const { connection, error } of failed) settings.onServerError({ name: connection.name }, error!);
+        const { onServerError } = settings;
+        for (const { connection, error } of failed)
+          callSafely(() => onServerError({ name: connection.name }, error!), parts.report);
       }
       checkRequiredTools(settings.requiredTools, catalog);
       return {

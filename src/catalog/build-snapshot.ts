@@ -86,26 +86,10 @@ export function buildSnapshot(sources: readonly CatalogSource[], options: BuildO
   const { names, issues, given } = assignNames(candidates, {
     prefix: naming.prefix,
     additionalToolNamePrefix: naming.additionalToolNamePrefix,
-    toolNameMapper: nameMapper(naming),
+    toolNameMapper: naming.toolNameMapper,
     previous: previous?.given,
   });
   return { ...index(candidates, names), withheld, excluded, nameIssues: issues, given };
-}
-
-/** A name changed by the specification mapper counts like one made by the name mapper. */
-function nameMapper({
-  prefix,
-  additionalToolNamePrefix,
-  toolNameMapper,
-  toolSpecificationMapper,
-}: NamingOptions): ToolNameMapper | undefined {
-  if (toolSpecificationMapper === undefined) return toolNameMapper;
-  return (server, tool) => {
-    const { sourceName } = tool as SourceTool;
-    if (tool.name !== sourceName) return tool.name;
-    if (toolNameMapper !== undefined) return toolNameMapper(server, tool);
-    return [additionalToolNamePrefix, prefix ? server.name : "", sourceName].filter(Boolean).join("__");
-  };
 }
 
 function index(

@@ -84,14 +84,7 @@ describe("defaults", () => {
     logEvents: false,
     logRequests: false,
     logResponses: false,
-    fallback: undefined,
-    only: undefined,
-    except: undefined,
-    filter: undefined,
-    cache: undefined,
     trustAnnotations: false,
-    concurrency: undefined,
-    rateLimit: undefined,
     reconnect: { enabled: true, maxAttempts: undefined, delayMs: undefined },
   };
 

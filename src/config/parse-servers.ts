@@ -46,7 +46,11 @@ function readEntry(
 }
 
 /** A fallback that does not exist would only be noticed on the day it is needed. */
-function checkFallback({ name, fallback }: ServerConfig, known: readonly string[], issues: ConfigIssues): void {
+function checkFallback(
+  { name, fallback }: ServerConfig,
+  known: readonly string[],
+  issues: ConfigIssues,
+): void {
   for (const server of fallback?.servers ?? []) {
     if (server === name) issues.add([name, "fallback"], "names the server itself");
     else if (!known.includes(server)) {

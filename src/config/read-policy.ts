@@ -39,13 +39,17 @@ function readFallback(reader: EntryReader): FallbackConfig | undefined {
   });
 }
 
-export function readRateLimit(reader: EntryReader): { perSecond: number; burst?: number | undefined } | undefined {
+export function readRateLimit(
+  reader: EntryReader,
+): { perSecond: number; burst?: number | undefined } | undefined {
   const inner = reader.inner("rateLimit");
   if (inner === undefined) return undefined;
   inner.rejectUnknown(["perSecond", "burst"]);
   const perSecond = inner.number("perSecond", { min: 0, above: true });
   const burst = inner.number("burst", { min: 1, integer: true });
-  return perSecond === undefined ? inner.report("perSecond", "is needed") : Object.freeze({ perSecond, burst });
+  return perSecond === undefined
+    ? inner.report("perSecond", "is needed")
+    : Object.freeze({ perSecond, burst });
 }
 
 type Policy = Pick<

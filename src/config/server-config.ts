@@ -1,7 +1,7 @@
 /** One server after its entry was checked: frozen, every default filled in, secrets wrapped. */
 import type { AuthProvider, OAuthClientProvider, Transport } from "@modelcontextprotocol/client";
-import type { SecretRecord } from "./secret-record.js";
 import type { ToolFilter } from "./listed-tool.js";
+import type { SecretRecord } from "./secret-record.js";
 import type { CacheOption, ProtocolChoice } from "./server-entry.js";
 
 /** Header values that may be asked for anew before every request. */

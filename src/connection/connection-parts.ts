@@ -6,6 +6,7 @@ import type { ClientIdentity } from "../protocol/era.js";
 import type { EraMemory } from "../protocol/era-memory.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { Session } from "../protocol/session.js";
+import type { SchemaValidator } from "../schema/create-validator.js";
 import type { TransportContext } from "../transports/server-transport.js";
 import type { StateChange } from "./connection-state.js";
 
@@ -13,6 +14,7 @@ export interface ConnectionParts {
   readonly identity: ClientIdentity;
   /** Serves what servers ask of the client. */
   readonly serverRequests?: ServerRequests | undefined;
+  readonly validator?: SchemaValidator | undefined;
   readonly eras: EraMemory;
   /** Limit of one attempt to connect. */
   readonly connectTimeoutMs: number;

@@ -53,6 +53,7 @@ async function attempt(
     context: await parts.transportContext(),
     identity: parts.identity,
     serverRequests: parts.serverRequests,
+    validator: parts.validator,
     remembered,
     timeoutMs: parts.connectTimeoutMs,
     silenceMs: parts.silenceMs,

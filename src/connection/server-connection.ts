@@ -189,7 +189,8 @@ export class ServerConnection {
       if (this.#opening !== opening || this.#waiting === undefined) return;
       this.#waiting -= 1;
       // Whoever runs out of time may ask again and find it ready; whoever aborts has no more use for it.
-      if (signal?.aborted && this.#waiting === 0) this.#stop({ status: "idle" }, "nobody waits for it any more");
+      if (signal?.aborted && this.#waiting === 0)
+        this.#stop({ status: "idle" }, "nobody waits for it any more");
     };
     return withDeadline(opening, {
       signal,

@@ -2,8 +2,8 @@
 import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import { onSharedAbort } from "../util/shared-abort.js";
 import { LinkedQueue } from "../util/linked-queue.js";
+import { onSharedAbort } from "../util/shared-abort.js";
 import { timerMs } from "../util/timer-ms.js";
 import { TokenBucket } from "../util/token-bucket.js";
 import type { CallInterceptor, ToolCall } from "./tool-call.js";

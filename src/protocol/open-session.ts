@@ -4,8 +4,11 @@ import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-confi
 import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import { createSchemaValidator, type SchemaValidator } from "../schema/create-validator.js";
+import { createSdkValidator } from "../schema/sdk-validator.js";
 import { createTransport } from "../transports/create-transport.js";
 import type { ServerTransport, TransportContext } from "../transports/server-transport.js";
+import { timerMs } from "../util/timer-ms.js";
 import { type ClientIdentity, createEnvelope, isModernVersion } from "./era.js";
 import type { EraVerdict, RememberedEra } from "./era-memory.js";
 import { Lane } from "./lane.js";
@@ -22,6 +25,8 @@ export interface OpenOptions {
   identity: ClientIdentity;
   /** Answers what servers ask of the client. @default nothing is answered */
   serverRequests?: ServerRequests | undefined;
+  /** Given to the SDK's client. @default one of its own */
+  validator?: SchemaValidator | undefined;
   /** What is known about the server's era. */
   remembered?: RememberedEra | undefined;
   timeoutMs: number;
@@ -159,7 +164,7 @@ async function connectClient(
   options: OpenOptions,
 ): Promise<OpenedSession> {
   const { config, identity, remembered, serverRequests = noServerRequests } = options;
-  const client = await createClient(config, identity);
+  const client = await createClient(options);
   // Before the handshake: a server may ask as soon as it is done.
   const { desk, opened } = serverRequests.attach(client, config.name);
   const watch = createListWatch(client);
@@ -192,16 +197,16 @@ async function connectClient(
 /** Nothing is advertised, so nothing should be asked; who asks all the same gets an error that says what is missing. */
 const noServerRequests = createServerRequests({ report() {} });
 
-async function createClient(config: ServerConfig, identity: ClientIdentity): Promise<Client> {
-  const [{ Client }, { CfWorkerJsonSchemaValidator }] = await Promise.all([
+async function createClient({ config, identity, validator }: OpenOptions): Promise<Client> {
+  // The SDK's own validator compiles code and can be frozen by a hostile pattern.
+  const [{ Client }, jsonSchemaValidator] = await Promise.all([
     loadSdk(),
-    import("@modelcontextprotocol/client/validators/cf-worker"),
+    createSdkValidator(validator ?? createSchemaValidator()),
   ]);
   const { protocol } = config;
   const clientOptions: ClientOptions = {
     capabilities: identity.capabilities,
-    // The SDK's default validator compiles code and can be frozen by a hostile pattern.
-    jsonSchemaValidator: new CfWorkerJsonSchemaValidator(),
+    jsonSchemaValidator,
     versionNegotiation: { mode: protocol },
     ...(typeof protocol === "object" && !isModernVersion(protocol.pin) && legacyPin(protocol.pin)),
   };
@@ -222,7 +227,9 @@ async function handshake(parts: {
 }): Promise<boolean> {
   const { client, lane, options } = parts;
   const { config, remembered, timeoutMs, signal } = options;
-  const request = { timeout: timeoutMs, maxTotalTimeout: timeoutMs, signal };
+  // The SDK hands its limits to a timer as they are: one that does not fit would run out at once.
+  const limit = timerMs(timeoutMs);
+  const request = { timeout: limit, maxTotalTimeout: limit, signal };
   if (remembered?.era === "modern") {
     await client.connect(lane, {
       ...request,

@@ -134,14 +134,13 @@ export class PendingRequest {
 
   #expire(): void {
     const { server, method, onCancel, limits } = this.#init;
-    const elapsed = Math.round(performance.now() - this.#startedAt);
-    const total = elapsed >= limits.maxTimeoutMs;
+    const total = performance.now() - this.#startedAt >= limits.maxTimeoutMs;
     onCancel("The request timed out");
     this.reject(
       new ToolCallError({
         code: "TIMEOUT",
         server,
-        what: `${method} was not answered within ${total ? limits.maxTimeoutMs : limits.timeoutMs} ms`,
+        what: `${method} was not answered within ${Math.round(total ? limits.maxTimeoutMs : limits.timeoutMs)} ms`,
         next: total
           ? "Raise maxTimeoutMs if the work takes longer"
           : "Raise timeoutMs, or let the server report progress",

@@ -73,7 +73,7 @@ export function compileSchema(schema: JsonSchema, context: CompileContext): Comp
 }
 
 /** The patterns that stand directly in a schema. */
-export function patternsOf(node: SchemaNode): string[] {
+function patternsOf(node: SchemaNode): string[] {
   const keys = Object.keys(node["patternProperties"] ?? {});
   return typeof node["pattern"] === "string" ? [node["pattern"], ...keys] : keys;
 }

@@ -76,6 +76,9 @@ it("can be given less time", async () => {
 
 const branch = { properties: { a: { $ref: "#/$defs/n" } } };
 const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) });
+const chain = Object.fromEntries(
+  Array.from({ length: 500 }, (_, i) => [`c${i}`, i === 499 ? {} : { $ref: `#/$defs/c${i + 1}` }]),
+);
 const doubled = Object.fromEntries(
   Array.from({ length: 20 }, (_, i) => {
     const next = { $ref: `#/$defs/d${i + 1}` };
@@ -101,6 +104,11 @@ describe("other ways to be slow", { retry: 2 }, () => {
       "a long enum and a long list",
       { items: { enum: Array.from({ length: 10_000 }, (_, i) => `e${i}`) } },
       new Array(100_000).fill("x"),
+    ],
+    [
+      "a long chain of references and a long list",
+      { items: { $ref: "#/$defs/c0" }, $defs: chain },
+      new Array(50_000).fill(1),
     ],
     ["references that double", { $ref: "#/$defs/d0", $defs: doubled }, 1],
     [

@@ -21,7 +21,7 @@ const count = (amount: unknown, one: string, many: string): string =>
   `${amount} ${amount === 1 ? one : many}`;
 
 /** What a value is, in words. */
-export function typeOf(value: unknown): string {
+function typeOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   return TYPE_WORDS[typeof value] ?? "nothing";

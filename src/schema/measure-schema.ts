@@ -8,7 +8,8 @@ export interface SchemaMeasure {
   readonly risky: boolean;
 }
 
-const MAX_PLAIN_WEIGHT = 2_000;
+/** A value may have very many parts, so this is little. */
+const MAX_PLAIN_WEIGHT = 50;
 const MAX_PLAIN_ENUM = 500;
 /** Keywords whose schemas see the same value as the schema they stand in. */
 const SAME_VALUE = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"];

@@ -18,7 +18,10 @@ describe("describeMessage", () => {
     ["a token under a longer name", { accessToken: CANARY, refresh_token: CANARY, "x-auth-token": CANARY }],
     ["a password", { password: CANARY, userPassword: CANARY, passwd: CANARY }],
     ["a secret", { client_secret: CANARY, Secret: CANARY }],
-    ["keys", { apiKey: CANARY, api_key: CANARY, "API-Key": CANARY, privateKey: CANARY, "private-key": CANARY }],
+    [
+      "keys",
+      { apiKey: CANARY, api_key: CANARY, "API-Key": CANARY, privateKey: CANARY, "private-key": CANARY },
+    ],
     ["headers", { headers: { Authorization: `Bearer ${CANARY}`, Cookie: CANARY } }],
     ["a whole object under a secret name", { credentials: { user: CANARY, list: [CANARY] } }],
     ["a list under a secret name", { tokens: [CANARY] }],

@@ -73,7 +73,10 @@ describe("a listener that fails", () => {
     ],
     ["rejects", (error) => Promise.reject(error)],
     // biome-ignore lint/suspicious/noThenProperty: a promise of another kind is the point
-    ["rejects in a promise of its own kind", (error) => ({ then: (_: unknown, no: (e: Error) => void) => no(error) })],
+    [
+      "rejects in a promise of its own kind",
+      (error) => ({ then: (_: unknown, no: (e: Error) => void) => no(error) }),
+    ],
   ])("because it %s is reported, and the others still hear", async (_how, fail) => {
     const { emitter, reported } = make();
     const error = new Error("mine");

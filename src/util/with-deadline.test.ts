@@ -46,7 +46,9 @@ describe("an abort", () => {
 
   test("before the wait ends it at once; what fails later is no unhandled rejection", async () => {
     const failing = Promise.reject(new Error("later"));
-    await expect(withDeadline(failing, { signal: AbortSignal.abort("gone"), onTimeout })).rejects.toBe("gone");
+    await expect(withDeadline(failing, { signal: AbortSignal.abort("gone"), onTimeout })).rejects.toBe(
+      "gone",
+    );
     await Promise.resolve();
   });
 
@@ -73,7 +75,11 @@ test("the promise goes on for the others", async () => {
 test("a limit longer than a timer can hold does not run out at once", async () => {
   const abort = new AbortController();
   let ended = false;
-  const waiting = withDeadline(never, { signal: abort.signal, timeoutMs: Number.MAX_SAFE_INTEGER, onTimeout });
+  const waiting = withDeadline(never, {
+    signal: abort.signal,
+    timeoutMs: Number.MAX_SAFE_INTEGER,
+    onTimeout,
+  });
   waiting.catch(() => (ended = true));
   await vi.advanceTimersByTimeAsync(60_000);
   expect(ended).toBe(false);

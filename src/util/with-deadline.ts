@@ -31,7 +31,9 @@ export function withDeadline<T>(
       finish();
     };
     const onAbort = () => settle(() => reject(signal?.reason));
-    const timer = limited ? setTimeout(() => settle(() => reject(onTimeout())), timerMs(timeoutMs)) : undefined;
+    const timer = limited
+      ? setTimeout(() => settle(() => reject(onTimeout())), timerMs(timeoutMs))
+      : undefined;
     const stopListening = signal && onSharedAbort(signal, onAbort);
     promise.then(
       (value) => settle(() => resolve(value)),

@@ -34,9 +34,9 @@ describe("package.json", () => {
   });
 
   it("has a door for every index of a room that users import from", () => {
-    const indexes = filesBelow(join(root, "src"), "index.ts").map(
-      (file) => `./dist/${file.replace(/\.ts$/, ".js")}`,
-    );
+    const indexes = filesBelow(join(root, "src"), "index.ts")
+      .filter((file) => /(^|\/)index\.ts$/.test(file))
+      .map((file) => `./dist/${file.replace(/\.ts$/, ".js")}`);
     const inside = ["./dist/cli/", "./dist/console/", "./dist/demo/"];
     const targets = new Set(targetsOf(manifest.exports));
     const closed = indexes.filter(

@@ -1,7 +1,7 @@
 /** One request on an undici dispatcher: its answer, its body, its abort. */
 import type { Dispatcher } from "undici";
-import { toNetworkError } from "./network-error.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
+import { toNetworkError } from "./network-error.js";
 import type { AnswerBody, AnswerHeaders, BodySink, WireAnswer, WireRequest } from "./wire.js";
 
 type RawHeaders = Record<string, string | string[] | undefined>;

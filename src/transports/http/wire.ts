@@ -1,6 +1,7 @@
 /** What our own HTTP layers say to each other: one request, one answer, a body that is pushed and can be stopped. */
-import type { HttpClient } from "../server-transport.js";
+
 import { onSharedAbort } from "../../util/shared-abort.js";
+import type { HttpClient } from "../server-transport.js";
 
 /** Says no to an address a host name resolved to, by returning the error to fail with. */
 export type AddressCheck = (address: string) => Error | undefined;

@@ -1,0 +1,93 @@
+/** A pattern made to keep a regular expression busy for hours holds nobody up: not this call, not the next, no other. */
+import { createToolport, type ToolCallError } from "toolport";
+import { createTestServer } from "toolport/testing";
+import { expect, test } from "vitest";
+import { failure } from "../support/failure.js";
+
+/** One more character doubles the time; with 29 of them a plain engine takes minutes. */
+const HOSTILE = "^(a+)+$";
+const VALUE = `${"a".repeat(28)}!`;
+const LIMIT_MS = 250;
+/** The clock on the wall also runs while other processes have the processor. */
+const options = { retry: 2 };
+
+/** Longest time during which nothing else could run. */
+function watchEventLoop(): { longestMs(): number; stop(): void } {
+  let longest = 0;
+  let last = performance.now();
+  const look = () => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+  };
+  const timer = setInterval(look, 1);
+  return {
+    longestMs() {
+      look();
+      return longest;
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+const schema = {
+  type: "object",
+  properties: { text: { type: "string", pattern: HOSTILE } },
+  required: ["text"],
+};
+
+const makeServer = () =>
+  createTestServer({
+    tools: {
+      input: { inputSchema: schema, handler: ({ text }) => String(text) },
+      output: {
+        outputSchema: schema,
+        handler: ({ text }) => ({ structuredContent: { text: String(text) } }),
+      },
+      both: {
+        inputSchema: schema,
+        outputSchema: schema,
+        handler: () => ({ structuredContent: { text: VALUE } }),
+      },
+      plain: { handler: () => "fine" },
+    },
+  });
+
+test("the value is 29 characters long", () => expect(VALUE).toHaveLength(29));
+
+test.each([
+  ["input", "INVALID_ARGUMENTS"],
+  ["output", "INVALID_OUTPUT"],
+] as const)(
+  "in an %s schema: the call is refused, the event loop is never held for long",
+  async (tool, code) => {
+    await using server = makeServer();
+    await using toolport = createToolport({ mcpServers: { s: server.memory() } });
+    // The first call loads the validator, which is not what is measured.
+    await toolport.callTool("s__plain");
+    await toolport.callTool(`s__${tool}`, { text: "aaa" });
+    const loop = watchEventLoop();
+    const error = await failure<ToolCallError>(toolport.callTool(`s__${tool}`, { text: VALUE }));
+    const { text } = await toolport.callTool("s__plain");
+    loop.stop();
+    expect(loop.longestMs()).toBeLessThan(LIMIT_MS);
+    expect(error).toMatchObject({ code, server: "s", tool });
+    expect(error.issues?.[0]?.message).toMatch(/pattern too slow/);
+    expect(text).toBe("fine");
+    expect(server.calls.filter(({ name }) => name === tool)).toHaveLength(tool === "input" ? 1 : 2);
+  },
+);
+
+test("input and output of one call share the time; many calls at once do not add up", options, async () => {
+  await using server = makeServer();
+  await using toolport = createToolport({ mcpServers: { s: server.memory() } });
+  await toolport.callTool("s__plain");
+  const loop = watchEventLoop();
+  const hostile = Array.from({ length: 20 }, () => failure(toolport.callTool("s__both", { text: VALUE })));
+  const fine = Array.from({ length: 20 }, () => toolport.callTool("s__plain"));
+  const errors = await Promise.all(hostile);
+  await Promise.all(fine);
+  loop.stop();
+  expect(loop.longestMs()).toBeLessThan(LIMIT_MS);
+  expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(["INVALID_ARGUMENTS"]));
+});

@@ -1,0 +1,165 @@
+/** A server that changes its tools: the list is read again, once, and whoever listens is told. */
+import { createToolport, type Toolport } from "toolport";
+import { createTestServer, type TestTool } from "toolport/testing";
+import { describe, expect, test } from "vitest";
+import { waitFor } from "../support/wait-for.js";
+
+const tool: TestTool = { handler: () => "hi" };
+const named = (...names: string[]) => Object.fromEntries(names.map((name) => [name, tool]));
+
+/** Waits until the port knows exactly these tools, without asking any server for them. */
+const known = (toolport: Toolport, ...names: string[]) =>
+  waitFor(
+    () => {
+      const listed = toolport.snapshot().tools.map(({ sourceName }) => sourceName);
+      return listed.length === names.length && names.every((name) => listed.includes(name));
+    },
+    { timeoutMs: 8_000, label: () => `${names} instead of ${toolport.snapshot().tools.map((t) => t.name)}` },
+  );
+
+/** Long enough for a second reading to show itself. */
+const quiet = () => new Promise((resolve) => setTimeout(resolve, 150));
+
+describe.each(["legacy", "modern"] as const)("a changed list, %s era", (era) => {
+  test.each(["memory", "stdio", "http", "webSocket"] as const)("over %s", async (way) => {
+    await using server = createTestServer({ era, tools: named("one") });
+    const served = way === "memory" ? { entry: server.memory() } : await server[way]();
+    await using toolport = createToolport({ mcpServers: { it: served.entry, other: served.entry } });
+    await toolport.connect();
+    // The subscription (or the stream) is opened beside the first calls.
+    await subscribed(toolport, server, era);
+    const heard: string[] = [];
+    toolport.on("tools", ({ server: name }) => heard.push(name));
+    await server.update({ tools: named("one", "two") });
+    await server.update({ tools: named("one", "two", "three") });
+    await waitFor(() => heard.length === 2);
+    await quiet();
+    // Two changes in one breath are one reading, for each of the two servers.
+    expect(heard.sort()).toEqual(["it", "other"]);
+    expect((await toolport.tools()).map(({ name }) => name)).toEqual([
+      ...["it__one", "it__two", "it__three"],
+      ...["other__one", "other__two", "other__three"],
+    ]);
+    expect((await toolport.callTool("it__three")).text).toBe("hi");
+    await server.update({ tools: {} });
+    await waitFor(() => toolport.snapshot().tools.length === 0);
+  });
+});
+
+/** Changes the list until every connection has heard of it: from then on somebody listens. */
+async function subscribed(
+  toolport: Toolport,
+  server: ReturnType<typeof createTestServer>,
+  era: string,
+): Promise<void> {
+  const marks = new Set<string>();
+  const off = toolport.on("tools", ({ server: name }) => marks.add(name));
+  await waitFor(
+    async () => {
+      await server.update({ tools: named("one") });
+      return marks.size === 2;
+    },
+    { intervalMs: 120, label: `the ${era} subscription` },
+  );
+  off();
+  await quiet();
+}
+
+test("a modern subscription that was dropped is opened again; what was missed meanwhile is found", async () => {
+  await using server = createTestServer({ era: "modern", tools: named("one") });
+  let listening = 0;
+  const http = await server.http({
+    async intercept(request) {
+      if ((await request.clone().text()).includes("subscriptions/listen")) listening += 1;
+      return undefined;
+    },
+  });
+  await using toolport = createToolport({ mcpServers: { it: http.entry } });
+  await toolport.connect();
+  await waitFor(() => listening === 1);
+  http.dropConnections();
+  // Nobody listens now, and whoever looked at once has looked too early.
+  await quiet();
+  await quiet();
+  expect(listening).toBe(1);
+  await server.update({ tools: named("one", "missed") });
+  await known(toolport, "one", "missed");
+  await waitFor(() => listening === 2);
+  await server.update({ tools: named("told") });
+  await known(toolport, "told");
+  expect(toolport.snapshot().servers["it"]).toMatchObject({ state: "ready" });
+});
+
+test("a change between two pages of the first list is not lost", async () => {
+  // A server that tells of a change while it is being read, and lists the new tool only from then on.
+  const { createLinkedTransports } = await import("toolport");
+  let lists = 0;
+  const transport = async () => {
+    const [client, server] = createLinkedTransports();
+    const say = (message: object) => server.send({ jsonrpc: "2.0", ...message } as never);
+    server.onmessage = async (message) => {
+      const { id, method, params } = message as {
+        id?: number;
+        method?: string;
+        params?: { cursor?: string };
+      };
+      if (id === undefined) return;
+      if (method === "initialize") {
+        return say({
+          id,
+          result: {
+            protocolVersion: "2025-11-25",
+            capabilities: { tools: { listChanged: true } },
+            serverInfo: { name: "paged", version: "1" },
+          },
+        });
+      }
+      if (method !== "tools/list") return say({ id, error: { code: -32601, message: "?" } });
+      lists += 1;
+      const wire = (name: string) => ({ name, inputSchema: { type: "object" } });
+      if (params?.cursor === "2") {
+        await say({ method: "notifications/tools/list_changed" });
+        return say({ id, result: { tools: [wire("b")] } });
+      }
+      const first = lists === 1 ? [wire("a")] : [wire("a"), wire("new")];
+      return say({ id, result: { tools: first, ...(lists === 1 && { nextCursor: "2" }) } });
+    };
+    await server.start();
+    return client;
+  };
+  await using toolport = createToolport({ mcpServers: { it: { transport, protocol: "legacy" } } });
+  await toolport.connect();
+  await known(toolport, "a", "new");
+});
+
+test("a slow answer to an old question does not undo a later one", async () => {
+  await using server = createTestServer({ era: "legacy", tools: named("old") });
+  let hold: Promise<void> | undefined;
+  let held = 0;
+  const http = await server.http({
+    async intercept(request) {
+      const text = await request.clone().text();
+      if (!text.includes("tools/list") || hold === undefined) return undefined;
+      // Answered now, delivered later.
+      const { id } = JSON.parse(text) as { id: string };
+      held += 1;
+      await hold;
+      const stale = { name: "stale", inputSchema: { type: "object" } };
+      return Response.json({ jsonrpc: "2.0", id, result: { tools: [stale] } });
+    },
+  });
+  await using toolport = createToolport({ mcpServers: { it: http.entry } });
+  await toolport.connect();
+  let letGo = () => {};
+  hold = new Promise((resolve) => {
+    letGo = resolve;
+  });
+  const slow = toolport.refresh("it");
+  await waitFor(() => held === 1);
+  hold = undefined;
+  await server.update({ tools: named("new") });
+  await toolport.refresh("it");
+  letGo();
+  await slow;
+  expect((await toolport.tools()).map(({ sourceName }) => sourceName)).toEqual(["new"]);
+});

@@ -1,0 +1,59 @@
+/** A program that listens on the port it is told, started for one test and ended with it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { connect, createServer } from "node:net";
+import { waitFor } from "./wait-for.js";
+
+export interface ProgramOnPort extends AsyncDisposable {
+  readonly port: number;
+  readonly pid: number;
+}
+
+/** A port of 127.0.0.1 that nobody uses at this moment. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    const done = (up: boolean) => {
+      socket.destroy();
+      resolve(up);
+    };
+    socket.once("connect", () => done(true));
+    socket.once("error", () => done(false));
+  });
+}
+
+/** Starts `node <args>` with `PORT` set, and waits until it accepts connections. */
+export async function startProgramOnPort(args: readonly string[]): Promise<ProgramOnPort> {
+  const port = await freePort();
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, PORT: String(port) },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let words = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    words = (words + text).slice(-2_000);
+  });
+  const ended = once(child, "exit");
+  const stop = async () => {
+    child.kill("SIGKILL");
+    await ended;
+  };
+  try {
+    const label = () => `${args[0]} to listen on ${port} (${words.trim()})`;
+    await waitFor(() => isListening(port), { timeoutMs: 15_000, label });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { port, pid: child.pid as number, [Symbol.asyncDispose]: stop };
+}
