@@ -128,6 +128,7 @@ export class Port {
    * somebody asks for it by name. Lists that are too old are read again.
    */
   async bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<ConnectOutcome[]> {
+    await this.catalog.restored();
     const wanted = connections.filter(
       ({ name, state }) => COMING_UP.includes(state.status) && !this.catalog.knows(name),
     );

@@ -39,6 +39,7 @@ export interface CatalogOptions {
 
 /** How long changes are gathered before the lists are read again. */
 const DEBOUNCE_MS = 50;
+const CHANGED = "Its definition changed since it was pinned";
 
 /** What is kept of one server. */
 interface Kept {
@@ -54,6 +55,7 @@ export class Catalog {
   readonly #options: CatalogOptions;
   readonly #kept = new Map<string, Kept>();
   readonly #reading = new Map<string, Promise<void>>();
+  readonly #restoring: Promise<void>[] = [];
   #turns = 0;
   #snapshot: CatalogSnapshot | undefined;
   #filterVersion = -1;
@@ -91,18 +93,14 @@ export class Catalog {
     { signal, timeoutMs = this.#options.listTimeoutMs }: Partial<ListOptions> = {},
   ): Promise<void> {
     const { server } = session;
-    const { scan, pins, onWarning, onToolChanged } = this.#options;
+    const { onWarning } = this.#options;
     const turn = ++this.#turns;
     const lists = await readServerLists(session, { signal, timeoutMs }, (message) =>
       onWarning(server, message),
     );
     const { tools, withheld } = lists.tools;
     for (const { name, reason } of withheld) onWarning(server, `Tool ${name} is withheld: ${reason}`);
-    const refused = new Map(await scanTools(scan, { name: server }, tools));
-    for (const change of await this.#checkPins(server, tools)) {
-      onToolChanged(change);
-      if (pins.mode === "block") refused.set(change.tool, "Its definition changed since it was pinned");
-    }
+    const refused = await this.#examine(server, tools);
     // A slow reading that began earlier must not undo what a later one has found.
     if ((this.#kept.get(server)?.turn ?? 0) < turn) this.#keep(server, { lists, refused, session, turn });
   }
@@ -121,7 +119,19 @@ export class Catalog {
 
   /** Takes over lists that were exported elsewhere. */
   restore({ servers }: CatalogExport): void {
-    for (const [server, exported] of Object.entries(servers)) this.#restoreServer(server, exported);
+    const { scan, pins } = this.#options;
+    const isExamined = scan !== undefined || pins.mode !== "off";
+    for (const [server, exported] of Object.entries(servers)) {
+      const kept = restoreServer(exported);
+      // An export may have been through any hands: what is looked at elsewhere is looked at here.
+      if (isExamined) this.#restoring.push(this.#restoreExamined(server, kept));
+      else this.#keep(server, kept);
+    }
+  }
+
+  /** Waits until lists taken over from an export have been looked at. */
+  async restored(): Promise<void> {
+    if (this.#restoring.length > 0) await Promise.all(this.#restoring.splice(0));
   }
 
   export(): CatalogExport {
@@ -155,7 +165,10 @@ export class Catalog {
     const kept = this.#kept.get(server);
     if (kept === undefined) return;
     const refused = new Map(
-      [...kept.refused].filter(([name]) => tools !== undefined && !tools.includes(name)),
+      [...kept.refused].filter(
+        // What the scan refused is another matter.
+        ([name, reason]) => reason !== CHANGED || (tools !== undefined && !tools.includes(name)),
+      ),
     );
     this.#keep(server, { ...kept, refused });
   }
@@ -222,21 +235,21 @@ export class Catalog {
     }
   }
 
-  #restoreServer(server: string, exported: ExportedServer): void {
-    const session = {
-      era: exported.era ?? "legacy",
-      transport: (exported.transport ?? "custom") as Session["transport"],
-    };
-    const tools = readTools(exported.tools ?? [], session);
-    const lists: ServerLists = {
-      tools,
-      resources: usable(exported.resources ?? [], "uri"),
-      resourceTemplates: usable(exported.resourceTemplates ?? [], "uriTemplate"),
-      prompts: usable(exported.prompts ?? [], "name"),
-      readAt: Date.now(),
-      ttlMs: undefined,
-    };
-    this.#keep(server, { lists, refused: new Map(), session, turn: 0 });
+  /** Why tools are refused, by name: what the scan says comes before a change that may be approved. */
+  async #examine(server: string, tools: ServerLists["tools"]["tools"]): Promise<Map<string, string>> {
+    const { scan, pins, onToolChanged } = this.#options;
+    const refused = new Map(await scanTools(scan, { name: server }, tools));
+    for (const change of await this.#checkPins(server, tools)) {
+      onToolChanged(change);
+      if (pins.mode === "block" && !refused.has(change.tool)) refused.set(change.tool, CHANGED);
+    }
+    return refused;
+  }
+
+  async #restoreExamined(server: string, kept: Kept): Promise<void> {
+    const refused = await this.#examine(server, kept.lists.tools.tools);
+    // The server itself may have been quicker.
+    if (!this.#kept.has(server)) this.#keep(server, { ...kept, refused });
   }
 
   #keep(server: string, kept: Kept): void {
@@ -249,4 +262,20 @@ export class Catalog {
     this.#filterVersion = -1;
     this.#options.onChanged(server);
   }
+}
+
+function restoreServer(exported: ExportedServer): Kept {
+  const session = {
+    era: exported.era ?? "legacy",
+    transport: (exported.transport ?? "custom") as Session["transport"],
+  };
+  const lists: ServerLists = {
+    tools: readTools(exported.tools ?? [], session),
+    resources: usable(exported.resources ?? [], "uri"),
+    resourceTemplates: usable(exported.resourceTemplates ?? [], "uriTemplate"),
+    prompts: usable(exported.prompts ?? [], "name"),
+    readAt: Date.now(),
+    ttlMs: undefined,
+  };
+  return { lists, refused: new Map(), session, turn: 0 };
 }

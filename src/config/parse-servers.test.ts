@@ -69,7 +69,6 @@ describe("how a server is reached", () => {
   ])("%j is a problem of %s", (entry, path) => {
     expect(pathsOf(entry)).toEqual([path]);
   });
-
   test("a mistyped transport gets a suggestion", () => {
     expect(issuesOf(() => one({ transport: "htpp", url }))[0]?.message).toContain('did you mean "http"?');
   });

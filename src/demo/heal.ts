@@ -1,10 +1,9 @@
 /** Breaks a connection on purpose, then calls again with the same handle. */
-import type { StateChange, Toolport } from "../index.js";
+import type { Toolport } from "../index.js";
 import { CALL_LIMIT, CALLS, callOnce } from "./call-tools.js";
 import type { DemoServers } from "./servers.js";
 import { check, type StepOutcome } from "./step-runner.js";
-
-const NOTICED_WITHIN_MS = 5_000;
+import { whenLost } from "./wait-for-change.js";
 
 /** Kills the process of the stdio server. `pids` gets every process that has answered, for the count at the end. */
 export async function killProcess(toolport: Toolport, pids: Set<number>): Promise<StepOutcome<never>> {
@@ -67,23 +66,4 @@ function watch(toolport: Toolport, server: string): () => string {
     off();
     return states.join(" → ");
   };
-}
-
-/** Resolves when Toolport has noticed that the connection is gone. */
-function whenLost(toolport: Toolport, server: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const done = (settle: () => void) => {
-      off();
-      clearTimeout(timer);
-      settle();
-    };
-    const listener = (change: StateChange) => {
-      if (change.server === server && change.from === "ready") done(resolve);
-    };
-    const off = toolport.on("state", listener);
-    const timer = setTimeout(
-      () => done(() => reject(new Error("the loss of the connection was not noticed"))),
-      NOTICED_WITHIN_MS,
-    );
-  });
 }

@@ -1,12 +1,15 @@
 /** The demo from its first step to its last. */
-import { createToolport } from "../index.js";
+import { createToolport, type FallbackRequest } from "../index.js";
+import { runAgent } from "./agent-loop.js";
 import { callEach, listTools } from "./call-tools.js";
 import { connectAll, type ServerRow } from "./connect-all.js";
+import { fallBack, retryAfterRefusal } from "./fail-over.js";
 import { dropWebSocket, forgetSessions, killProcess } from "./heal.js";
 import { leaveNothing } from "./leave-nothing.js";
 import { rememberEra } from "./remember-era.js";
 import type { Screen } from "./screen.js";
 import { startServers } from "./servers.js";
+import { shapeCatalog } from "./shape-catalog.js";
 import { type StepReport, StepRunner } from "./step-runner.js";
 
 /** What `--json` prints. */
@@ -35,11 +38,15 @@ async function runSteps(runner: StepRunner, screen: Screen): Promise<ServerRow[]
     title: "Start real MCP servers on this machine",
     run: async () => ({
       value: await startServers(),
-      details: ["four listen on 127.0.0.1, one is started by its command, two are made to fail"],
+      details: ["six listen on 127.0.0.1, one is started by its command, two are made to fail"],
     }),
   });
   if (servers === undefined) return [];
-  const toolport = createToolport({ mcpServers: servers.mcpServers });
+  const asked: FallbackRequest[] = [];
+  const toolport = createToolport({
+    mcpServers: servers.mcpServers,
+    beforeFallback: (request) => void asked.push(request),
+  });
   const pids = new Set<number>();
   try {
     const rows = await runner.run({
@@ -48,7 +55,27 @@ async function runSteps(runner: StepRunner, screen: Screen): Promise<ServerRow[]
       run: (show) => connectAll(toolport, screen, show),
     });
     await runner.run({ id: "list", title: "List their tools", run: () => listTools(toolport) });
+    await runner.run({
+      id: "catalog",
+      title: "Shape the catalog: filter, settle a collision of names, list again",
+      run: () => shapeCatalog(servers.weather),
+    });
     await runner.run({ id: "call", title: "Call one tool on each", run: () => callEach(toolport) });
+    await runner.run({
+      id: "agent",
+      title: "Let a scripted model find and call tools through search",
+      run: (show) => runAgent(servers, show),
+    });
+    await runner.run({
+      id: "retry",
+      title: "Turn a call away with HTTP 503, once",
+      run: () => retryAfterRefusal(toolport, servers.weather),
+    });
+    await runner.run({
+      id: "fallback",
+      title: "Stop a server and let its fallback answer",
+      run: () => fallBack(toolport, servers.weather, asked),
+    });
     await runner.run({
       id: "kill",
       title: "Kill the stdio server with -9 and call again",

@@ -7,6 +7,7 @@ import {
   type TestStreamServer,
   type TestTool,
 } from "../testing/index.js";
+import { methodOf, startWeather, type WeatherServers } from "./weather.js";
 
 export interface DemoServers {
   readonly mcpServers: Readonly<Record<string, ServerEntry>>;
@@ -16,6 +17,8 @@ export interface DemoServers {
   readonly units: TestHttpServer;
   /** WebSocket. */
   readonly relay: TestStreamServer<WebSocketServerEntry>;
+  /** Two that can stand in for each other. */
+  readonly weather: WeatherServers;
   /** How often somebody asked `calendar` or `units` which era it speaks. */
   readonly probeCount: number;
   close(): Promise<void>;
@@ -81,15 +84,16 @@ export async function startServers(): Promise<DemoServers> {
   const relayServer = createTestServer({ name: "relay", tools: { reverse } });
   let probeCount = 0;
   const intercept = async (request: Request) => {
-    if (await isProbe(request.clone())) probeCount++;
+    if ((await methodOf(request.clone())) === "server/discover") probeCount++;
     return undefined;
   };
   const all = [calendarServer, unitsServer, dictionaryServer, relayServer];
-  const [calendar, units, dictionary, relay] = await Promise.all([
+  const [calendar, units, dictionary, relay, weather] = await Promise.all([
     calendarServer.http({ intercept }),
     unitsServer.http({ intercept }),
     dictionaryServer.sse(),
     relayServer.webSocket(),
+    startWeather(),
   ]);
   return {
     mcpServers: {
@@ -98,23 +102,19 @@ export async function startServers(): Promise<DemoServers> {
       units: units.entry,
       dictionary: dictionary.entry,
       relay: relay.entry,
+      ...weather.mcpServers,
       broken: { command: process.execPath, args: [BROKEN_SCRIPT] },
       missing: { command: "no-such-mcp-server" },
     },
     calendar,
     units,
     relay,
+    weather,
     get probeCount() {
       return probeCount;
     },
     async close() {
-      await Promise.all(all.map((server) => server.close()));
+      await Promise.all([weather, ...all].map((server) => server.close()));
     },
   };
-}
-
-async function isProbe(request: Request): Promise<boolean> {
-  if (request.method !== "POST") return false;
-  const message = (await request.json()) as { method?: unknown } | null;
-  return message?.method === "server/discover";
 }

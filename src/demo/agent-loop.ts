@@ -1,0 +1,66 @@
+/** An agent's loop as any framework has it: ask the model, make the call it wants, hand it the answer, until it is done. */
+import { createToolport } from "../index.js";
+import { CALL_LIMIT } from "./call-tools.js";
+import { createScriptedModel, type ModelTurn } from "./scripted-model.js";
+import type { DemoServers } from "./servers.js";
+import { check, type ShowProgress, type StepOutcome } from "./step-runner.js";
+
+const TASK = [
+  "Count the days between 2026-01-01 and 2026-12-24",
+  "Convert 21 degrees Celsius to Fahrenheit",
+  'Say what the word "port" means',
+];
+const EXPECTED = ["357", '{"fahrenheit":69.8}', "a place where ships load and unload"];
+const MAX_TURNS = 12;
+
+export async function runAgent(
+  { mcpServers }: DemoServers,
+  show: ShowProgress,
+): Promise<StepOutcome<never>> {
+  const { calendar, units, dictionary } = mcpServers;
+  const called: string[] = [];
+  await using toolport = createToolport({
+    mcpServers: { calendar: calendar!, units: units!, dictionary: dictionary! },
+    deferTools: true,
+    onServerError: "throw",
+    listeners: [{ before: ({ name }) => void called.push(name ?? "") }],
+  });
+  await toolport.connect();
+  const offered = (await toolport.tools()).map(({ name }) => name);
+  check(offered.join() === "search_tools,call_tool", `the model was given ${offered.join(", ")}`);
+
+  const details = [
+    "no model is asked: a script plays its part, by simple rules (src/demo/scripted-model.ts)",
+    `it is given ${offered.join(" and ")}, and this task:`,
+    ...TASK.map((line) => `  ${line}`),
+  ];
+  const tell = (line: string) => {
+    details.push(line);
+    show(details);
+  };
+  const model = createScriptedModel(TASK);
+  let lastAnswer: string | undefined;
+  for (let turn = 0; turn < MAX_TURNS; turn += 1) {
+    const said = model(lastAnswer);
+    if (said.kind === "answer") {
+      const wrong = EXPECTED.find((text) => !said.text.includes(text));
+      check(wrong === undefined, `the answer ${JSON.stringify(said.text)} lacks ${wrong}`);
+      check(called.length === 3, `${called.length} tools were called, not 3`);
+      tell(`script: done, with ${called.length} tools called: ${called.join(", ")}`);
+      return { details };
+    }
+    const { text } = await toolport.callTool(said.tool, said.args, CALL_LIMIT);
+    tell(`script: ${describe(said)} → ${shorten(text)}`);
+    lastAnswer = text;
+  }
+  throw new Error(`the script was not done after ${MAX_TURNS} turns`);
+}
+
+const describe = ({ tool, args }: Extract<ModelTurn, { kind: "call" }>): string =>
+  `${tool} ${JSON.stringify(args)}`;
+
+/** What a search answers is for models, and long; its tools' names are enough here. */
+function shorten(text: string): string {
+  if (!text.startsWith('{"tools"')) return text;
+  return (JSON.parse(text) as { tools: { name: string }[] }).tools.map(({ name }) => name).join(", ");
+}
