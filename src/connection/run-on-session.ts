@@ -4,7 +4,7 @@ import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
-import { pause } from "../util/pause.js";
+import { pause } from "../util/sleep.js";
 import type { ServerConnection } from "./server-connection.js";
 
 export interface RunOptions {

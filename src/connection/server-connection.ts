@@ -7,7 +7,7 @@ import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
-import { pause } from "../util/pause.js";
+import { pause } from "../util/sleep.js";
 import { withDeadline } from "../util/with-deadline.js";
 import type { ConnectionParts } from "./connection-parts.js";
 import { type ConnectionState, errorOf, type StateChange, TRANSITIONS } from "./connection-state.js";

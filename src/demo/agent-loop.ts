@@ -13,10 +13,7 @@ const TASK = [
 const EXPECTED = ["357", '{"fahrenheit":69.8}', "a place where ships load and unload"];
 const MAX_TURNS = 12;
 
-export async function runAgent(
-  { mcpServers }: DemoServers,
-  show: ShowProgress,
-): Promise<StepOutcome<never>> {
+export async function runAgent({ mcpServers }: DemoServers, show: ShowProgress): Promise<StepOutcome<never>> {
   const { calendar, units, dictionary } = mcpServers;
   const called: string[] = [];
   await using toolport = createToolport({

@@ -1,7 +1,7 @@
 /** Change notifications in both eras: unsolicited on the legacy wire, by a subscription on the modern one. */
 import type { Client } from "@modelcontextprotocol/client";
 import { backoffMs } from "../util/backoff.js";
-import { pause } from "../util/pause.js";
+import { pause } from "../util/sleep.js";
 
 /** The lists a server can change. */
 export type ListName = "tools" | "resources" | "prompts";

@@ -1,7 +1,7 @@
 /** A GET on the MCP endpoint: the stream the server may always write to, or the rest of a broken answer stream. */
 import type { ConnectionError } from "../../errors/connection-error.js";
 import { backoffMs } from "../../util/backoff.js";
-import { pause } from "../../util/pause.js";
+import { pause } from "../../util/sleep.js";
 import { badResponse, sessionLost, statusError } from "./answer-error.js";
 import { collectBody } from "./collect-body.js";
 import { type EndpointContext, REFUSAL_LIMITS } from "./endpoint-context.js";

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { pause } from "./pause.js";
+import { pause } from "./sleep.js";
 
 beforeEach(() => {
   vi.useFakeTimers();

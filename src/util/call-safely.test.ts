@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { callSafely } from "./call-safely.js";
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+test("a function that succeeds, now or later, is not reported", async () => {
+  const reported: unknown[] = [];
+  for (const call of [() => 1, async () => 2, () => null, () => undefined]) {
+    callSafely(call, (error) => reported.push(error));
+  }
+  await turn();
+  expect(reported).toEqual([]);
+});
+
+test.each<[string, (error: unknown) => unknown]>([
+  [
+    "throws",
+    (error) => {
+      throw error;
+    },
+  ],
+  ["rejects", (error) => Promise.reject(error)],
+  [
+    "rejects later",
+    async (error) => {
+      await turn();
+      throw error;
+    },
+  ],
+])("what it %s is reported, once, whatever it is", async (_how, fail) => {
+  for (const error of [new Error("mine"), "a text", undefined, null]) {
+    const reported: unknown[] = [];
+    callSafely(
+      () => fail(error),
+      (reason) => reported.push(reason),
+    );
+    await turn();
+    await turn();
+    expect(reported).toEqual([error]);
+  }
+});

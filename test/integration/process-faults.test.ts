@@ -1,0 +1,159 @@
+/** Processes that misbehave: stopped, noisy, half closed. A call ends in time, the next one works, nothing is left. */
+import { type ConnectionError, createToolport, type StdioServerEntry } from "toolport";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { pidFolder } from "../fixtures/stdio-peer.js";
+import { failure } from "../support/failure.js";
+import { type LeakSnapshot, takeLeakSnapshot, waitFor, waitForNoLeaks } from "../support/leaks.js";
+import { isAlive, waitForExit } from "../support/processes.js";
+
+const LEAN = "test/fixtures/servers/stdio-lean.mjs";
+
+let scratch: ReturnType<typeof pidFolder>;
+let before: LeakSnapshot;
+beforeEach(() => {
+  scratch = pidFolder();
+  before = takeLeakSnapshot();
+});
+afterEach(async () => {
+  // A test that failed must not leave what it tested.
+  for (const pid of scratch.pids().filter(isAlive)) process.kill(pid, "SIGKILL");
+  scratch.remove();
+  await waitForNoLeaks(before);
+});
+
+const lean = (...flags: string[]): StdioServerEntry => ({
+  command: process.execPath,
+  args: [LEAN, `--pid-file=${scratch.file}`, ...flags],
+});
+
+/** Sees what passes on the wire of the server named `it`. */
+function wiretap() {
+  const lines: string[] = [];
+  const note = (line: string) => void lines.push(line);
+  const logger = { debug: note, info: note, warn: note, error: note };
+  const has = (direction: "->" | "<-", text: string) =>
+    lines.some((line) => line.includes(direction) && line.includes(text));
+  return { logger, has, lines };
+}
+
+describe("a server that is stopped during a call", () => {
+  test("times out, is told, and its late answer is dropped after it goes on", async () => {
+    const { logger, has } = wiretap();
+    const entry = { ...lean(), logRequests: true, logResponses: true };
+    await using toolport = createToolport({ mcpServers: { it: entry }, logger });
+    const pid = Number((await toolport.callTool("it__pid")).text);
+    process.kill(pid, "SIGSTOP");
+    try {
+      const call = toolport.callTool("it__echo", { text: "late" }, { timeoutMs: 200 });
+      expect(await failure(call)).toMatchObject({ code: "TIMEOUT", server: "it", tool: "echo" });
+      expect(has("->", "notifications/cancelled")).toBe(true);
+      expect(await failure(toolport.ping("it", { timeoutMs: 100 }))).toMatchObject({ code: "TIMEOUT" });
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    await waitFor(() => has("<-", "late"));
+    // Nobody was confused by it, and it is still the same process.
+    expect((await toolport.callTool("it__echo", { text: "next" })).text).toBe("next");
+    expect(Number((await toolport.callTool("it__pid")).text)).toBe(pid);
+    expect(scratch.pids()).toEqual([pid]);
+  });
+
+  test("is replaced where its health is watched", async () => {
+    await using toolport = createToolport({
+      mcpServers: { it: lean() },
+      healthCheck: { intervalMs: 60_000 },
+    });
+    const pid = Number((await toolport.callTool("it__pid")).text);
+    process.kill(pid, "SIGSTOP");
+    const started = performance.now();
+    await toolport.close();
+    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(isAlive(pid)).toBe(false);
+  });
+});
+
+describe("a server that writes what is no message", () => {
+  test.each([
+    ["garbage on its standard output", ["--garbage"]],
+    ["a progress display without line ends", ["--stdout-progress"]],
+    ["5 MiB to stderr before it reads", [`--stderr-bytes=${5 * 1024 * 1024}`]],
+  ])("%s is ready all the same", async (_what, flags) => {
+    await using toolport = createToolport({ mcpServers: { it: lean(...flags) } });
+    const { servers } = await toolport.connect();
+    expect(servers["it"]?.error?.message ?? servers["it"]?.state).toBe("ready");
+    expect((await toolport.callTool("it__echo", { text: "hi" })).text).toBe("hi");
+    expect(scratch.pids()).toHaveLength(1);
+  });
+
+  test("its stderr flood is kept short: memory does not grow with it", async () => {
+    await using toolport = createToolport({ mcpServers: { it: lean(`--stderr-bytes=${64 * 1024 * 1024}`) } });
+    const heapBefore = process.memoryUsage().rss;
+    await toolport.connect();
+    expect((process.memoryUsage().rss - heapBefore) / 1024 / 1024).toBeLessThan(48);
+    expect((await toolport.callTool("it__echo", { text: "hi" })).text).toBe("hi");
+  });
+});
+
+describe("a server that closes its standard output and goes on running", () => {
+  test("during a call fails it soon; the process is ended and another one answers", async () => {
+    // The handshake takes two answers (one refusal is none), the list is the second, the call the third.
+    await using toolport = createToolport({
+      mcpServers: { it: lean("--close-stdout-after=2", "--ignore-eof") },
+    });
+    await toolport.connect();
+    const startedAt = performance.now();
+    const call = failure<ConnectionError>(
+      toolport.callTool("it__slow", { ms: 60_000 }, { timeoutMs: 20_000 }),
+    );
+    const error = await call;
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(error).toMatchObject({ name: "ConnectionError", server: "it" });
+    await waitForExit(scratch.pids()[0]!, 3_000);
+    await waitFor(() => scratch.pids().length >= 2);
+  });
+
+  test("or whose daemon holds it open after the server's own end: the exit decides", async () => {
+    await using toolport = createToolport({ mcpServers: { it: lean("--daemon-holds-stdout") } });
+    await toolport.connect();
+    const startedAt = performance.now();
+    const error = await failure<ConnectionError>(toolport.callTool("it__crash", { code: 7 }));
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(error).toMatchObject({ name: "ConnectionError", exitCode: 7 });
+    expect((await toolport.callTool("it__echo", { text: "back" })).text).toBe("back");
+  });
+});
+
+test("a server that never reads: a call with megabytes of arguments times out, and close() ends it", async () => {
+  await using toolport = createToolport({ mcpServers: { it: lean("--never-read") }, connectTimeoutMs: 400 });
+  const { servers } = await toolport.connect();
+  expect(servers["it"]).toMatchObject({ state: "failed", error: { server: "it" } });
+  await waitForExit(scratch.pids()[0]!, 5_000);
+});
+
+test("a stopped server does not hold up a call with megabytes of arguments for ever", async () => {
+  await using toolport = createToolport({ mcpServers: { it: lean() } });
+  const pid = Number((await toolport.callTool("it__pid")).text);
+  process.kill(pid, "SIGSTOP");
+  try {
+    const text = "x".repeat(8 * 1024 * 1024);
+    const startedAt = performance.now();
+    const error = await failure(toolport.callTool("it__echo", { text }, { timeoutMs: 300 }));
+    expect(error).toMatchObject({ code: "TIMEOUT" });
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  } finally {
+    process.kill(pid, "SIGCONT");
+  }
+  expect((await toolport.callTool("it__echo", { text: "next" })).text).toBe("next");
+});
+
+test("a crash loop: five starts in a minute and no more, the neighbour is not disturbed", async () => {
+  const crashing = { ...lean("--exit=9", "--stderr=bad config"), restart: { delayMs: 1 } };
+  await using toolport = createToolport({ mcpServers: { crashing, good: lean() } });
+  const { servers } = await toolport.connect();
+  expect(servers["crashing"]).toMatchObject({
+    state: "failed",
+    error: { code: "SPAWN_FAILED", exitCode: 9 },
+  });
+  expect(servers["crashing"]!.error!.message).toContain("bad config");
+  expect((await toolport.callTool("good__echo", { text: "fine" })).text).toBe("fine");
+});
