@@ -41,7 +41,10 @@ test("ready is reached only through handshake and lists", () => {
 test("a walk of ten thousand random steps never gets stuck", () => {
   // A fixed seed: the same walk every time.
   let seed = 42;
-  const random = () => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31) / 2 ** 31;
+  const random = () => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+    return seed / 2 ** 31;
+  };
   let state: ConnectionStatus = "idle";
   const visits = new Map<ConnectionStatus, number>();
   for (let step = 0; step < 10_000; step += 1) {

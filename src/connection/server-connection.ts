@@ -42,6 +42,8 @@ export class ServerConnection {
   #errors: ToolportError[] = [];
   /** The era found last, silence included: good enough for a restart of the same process. */
   #lastEra: Established["era"];
+  /** Ends the wait before the next attempt; set while there is one. */
+  #hurry: (() => void) | undefined;
   #inUse = 0;
   #usedAt = 0;
 
@@ -83,6 +85,8 @@ export class ServerConnection {
     if (!this.config.enabled) return Promise.reject(this.#down());
     if (this.#state.status === "ready") return Promise.resolve(this.#state.session);
     if (options.signal?.aborted) return Promise.reject(options.signal.reason);
+    // Somebody asks for it now: the wait before the next attempt is over.
+    this.#hurry?.();
     if (this.#opening === undefined) {
       this.#starts.reset();
       this.#errors = [];
@@ -229,7 +233,7 @@ export class ServerConnection {
         { status: "reconnecting", attempt, retryAt: Date.now() + waitMs, error },
         "the connection was lost",
       );
-      if (waitMs > 0) await pause(waitMs, signal);
+      if (waitMs > 0) await this.#backOff(waitMs, signal);
       try {
         const session = await this.#open(attempt, signal);
         // Counted although it worked: until it has held for a while, the next loss must wait longer than this one.
@@ -246,6 +250,15 @@ export class ServerConnection {
         }
       }
     }
+  }
+
+  async #backOff(waitMs: number, signal: AbortSignal): Promise<void> {
+    const hurried = new Promise<void>((resolve) => {
+      this.#hurry = resolve;
+    });
+    await Promise.race([pause(waitMs, signal), hurried]).finally(() => {
+      this.#hurry = undefined;
+    });
   }
 
   async #open(attempt: number, signal: AbortSignal): Promise<Session> {

@@ -5,8 +5,8 @@
  */
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
-import { pause } from "../util/sleep.js";
 import { onSharedAbort } from "../util/shared-abort.js";
+import { pause } from "../util/sleep.js";
 import type { LaneRequestOptions } from "./lane.js";
 import type { RequestDesk, ServerRequest } from "./server-requests/request-desk.js";
 

@@ -23,8 +23,12 @@ function start(limits: Partial<RequestLimits>) {
   });
   const end: { value?: unknown; error?: unknown } = {};
   const settled = request.promise.then(
-    (value) => void (end.value = value),
-    (error: unknown) => void (end.error = error),
+    (value) => {
+      end.value = value;
+    },
+    (error: unknown) => {
+      end.error = error;
+    },
   );
   return { request, cancels, end, settled };
 }

@@ -171,6 +171,19 @@ describe.each(["sse", "webSocket"] as const)("%s", (kind) => {
   });
 });
 
+test("connect() does not wait for the back-off of a server that is coming back", async () => {
+  const server = createTestServer({ tools: { hello: { handler: () => "hello" } } });
+  const { url } = await server.http();
+  await using toolport = createToolport({ mcpServers: { web: { url, reconnect: { delayMs: 60_000 } } } });
+  await toolport.connect();
+  await server.close();
+  await failure(toolport.callTool("web__hello", {}, { timeoutMs: 200 }));
+  await waitFor(() => toolport.snapshot().servers["web"]!.attempt === 2);
+  await using again = createTestServer({ tools: { hello: { handler: () => "hello" } } });
+  await again.http({ port: Number(new URL(url).port) });
+  expect(await toolport.connect()).toMatchObject({ servers: { web: { state: "ready" } } });
+});
+
 test("disconnect() leaves a server down until it is asked for", async () => {
   await using toolport = createToolport({ mcpServers: { stdio } });
   await toolport.connect();

@@ -1,0 +1,96 @@
+/**
+ * Collects the tool schemas of real MCP servers into `test/fixtures/schemas/`: `node scripts/collect-schemas.mjs [package …]`.
+ *
+ * Each server is fetched from the npm registry into `.cache/` (no install scripts), started over stdio through the built
+ * Toolport with a home directory of its own, asked for its tools, and stopped. No tool is called and no key is real: servers
+ * that only look whether a key is there get a made-up one. What does not start is named and left out.
+ */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createToolport } from "../dist/index.js";
+import { SERVERS } from "./schema-servers.mjs";
+
+const START_TIMEOUT_MS = 60_000;
+const INSTALL_TIMEOUT_MS = 240_000;
+/** One server with thousands of generated tools must not be the whole corpus. */
+const MAX_TOOLS = 40;
+const MAX_SCHEMA_CHARS = 40_000;
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const cache = join(root, ".cache", "schema-servers");
+const target = join(root, "test", "fixtures", "schemas");
+
+const asked = process.argv.slice(2);
+const chosen = asked.length === 0 ? SERVERS : SERVERS.filter((server) => asked.includes(server.package));
+await mkdir(target, { recursive: true });
+let total = 0;
+for (const server of chosen) {
+  try {
+    const { version, tools } = await collect(server);
+    total += tools.length;
+    const record = { server: `${server.package}@${version}`, tools };
+    await writeFile(join(target, `${fileNameOf(server.package)}.json`), `${JSON.stringify(record)}\n`);
+    console.log(`${String(tools.length).padStart(4)}  ${record.server}`);
+  } catch (error) {
+    console.log(`   -  ${server.package}: ${String(error.message).split("\n")[0].slice(0, 200)}`);
+  }
+}
+console.log(`${total} tools`);
+
+async function collect(server) {
+  const prefix = join(cache, fileNameOf(server.package));
+  const manifestPath = join(prefix, "node_modules", server.package, "package.json");
+  if (!existsSync(manifestPath)) await npmInstall(prefix, server.package);
+  const manifest = JSON.parse(await readFile(manifestPath, "utf8"));
+  const home = await mkdtemp(join(tmpdir(), "toolport-schemas-"));
+  const toolport = createToolport({
+    it: {
+      command: process.execPath,
+      args: [join(prefix, "node_modules", server.package, binOf(manifest, server.bin)), ...argsOf(server, home)],
+      cwd: home,
+      env: { PATH: process.env.PATH ?? "", HOME: home, CI: "1", DO_NOT_TRACK: "1", ...server.env },
+      stderr: "ignore",
+    },
+  });
+  try {
+    await toolport.connect({ timeoutMs: START_TIMEOUT_MS });
+    const tools = await toolport.tools();
+    if (tools.length === 0) throw new Error("no tools");
+    return { version: manifest.version, tools: pick(tools).map(toRecord) };
+  } finally {
+    await toolport.close();
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+/** Evenly spread over the list, so that a family of tools that stand together does not crowd out the rest. */
+function pick(tools) {
+  const fitting = tools.filter((tool) => JSON.stringify(tool.inputSchema).length <= MAX_SCHEMA_CHARS);
+  if (fitting.length <= MAX_TOOLS) return fitting;
+  return Array.from({ length: MAX_TOOLS }, (_, index) => fitting[Math.floor((index * fitting.length) / MAX_TOOLS)]);
+}
+
+const toRecord = ({ sourceName, inputSchema, outputSchema }) => ({ name: sourceName, inputSchema, outputSchema });
+const fileNameOf = (name) => name.replace(/^@/, "").replaceAll("/", "-");
+const argsOf = ({ args = [] }, home) => args.map((arg) => arg.replaceAll("$HOME", home));
+
+function binOf(manifest, wanted) {
+  if (typeof manifest.bin === "string") return manifest.bin;
+  const bins = Object.entries(manifest.bin ?? {});
+  const found = bins.find(([name]) => name === wanted) ?? bins[0];
+  if (found === undefined) throw new Error("has no program");
+  return found[1];
+}
+
+function npmInstall(prefix, name) {
+  const args = ["install", "--prefix", prefix, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+  return new Promise((resolve, reject) => {
+    const child = spawn("npm", [...args, "--omit=dev", name], { stdio: "ignore", timeout: INSTALL_TIMEOUT_MS });
+    child.once("error", reject);
+    child.once("exit", (code) => (code === 0 ? resolve() : reject(new Error(`npm install ended with ${code}`))));
+  });
+}
