@@ -10,6 +10,10 @@ export default defineConfig({
       { find: "#run-bounded", replacement: source("schema/bounded/node.ts") },
       { find: /^toolport$/, replacement: source("index.ts") },
       { find: /^toolport\/(node|testing)$/, replacement: source("$1/index.ts") },
+      {
+        find: /^toolport\/(langchain|ai-sdk|openai|anthropic|gemini)$/,
+        replacement: source("adapters/$1/index.ts"),
+      },
     ],
   },
   test: {

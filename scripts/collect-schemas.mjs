@@ -47,15 +47,14 @@ async function collect(server) {
   if (!existsSync(manifestPath)) await npmInstall(prefix, server.package);
   const manifest = JSON.parse(await readFile(manifestPath, "utf8"));
   const home = await mkdtemp(join(tmpdir(), "toolport-schemas-"));
-  const toolport = createToolport({
-    it: {
-      command: process.execPath,
-      args: [join(prefix, "node_modules", server.package, binOf(manifest, server.bin)), ...argsOf(server, home)],
-      cwd: home,
-      env: { PATH: process.env.PATH ?? "", HOME: home, CI: "1", DO_NOT_TRACK: "1", ...server.env },
-      stderr: "ignore",
-    },
-  });
+  const program = join(prefix, "node_modules", server.package, binOf(manifest, server.bin));
+  const entry = {
+    command: process.execPath,
+    args: [program, ...argsOf(server, home)],
+    cwd: home,
+    env: { HOME: home, CI: "1", DO_NOT_TRACK: "1", ...server.env },
+  };
+  const toolport = createToolport({ mcpServers: { it: entry }, onServerError: "throw" });
   try {
     await toolport.connect({ timeoutMs: START_TIMEOUT_MS });
     const tools = await toolport.tools();
@@ -71,12 +70,23 @@ async function collect(server) {
 function pick(tools) {
   const fitting = tools.filter((tool) => JSON.stringify(tool.inputSchema).length <= MAX_SCHEMA_CHARS);
   if (fitting.length <= MAX_TOOLS) return fitting;
-  return Array.from({ length: MAX_TOOLS }, (_, index) => fitting[Math.floor((index * fitting.length) / MAX_TOOLS)]);
+  return Array.from(
+    { length: MAX_TOOLS },
+    (_, index) => fitting[Math.floor((index * fitting.length) / MAX_TOOLS)],
+  );
 }
 
-const toRecord = ({ sourceName, inputSchema, outputSchema }) => ({ name: sourceName, inputSchema, outputSchema });
-const fileNameOf = (name) => name.replace(/^@/, "").replaceAll("/", "-");
-const argsOf = ({ args = [] }, home) => args.map((arg) => arg.replaceAll("$HOME", home));
+function toRecord({ sourceName, inputSchema, outputSchema }) {
+  return { name: sourceName, inputSchema, outputSchema };
+}
+
+function fileNameOf(name) {
+  return name.replace(/^@/, "").replaceAll("/", "-");
+}
+
+function argsOf({ args = [] }, home) {
+  return args.map((arg) => arg.replaceAll("$HOME", home));
+}
 
 function binOf(manifest, wanted) {
   if (typeof manifest.bin === "string") return manifest.bin;
@@ -87,10 +97,23 @@ function binOf(manifest, wanted) {
 }
 
 function npmInstall(prefix, name) {
-  const args = ["install", "--prefix", prefix, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+  const args = [
+    "install",
+    "--prefix",
+    prefix,
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+    "--loglevel=error",
+  ];
   return new Promise((resolve, reject) => {
-    const child = spawn("npm", [...args, "--omit=dev", name], { stdio: "ignore", timeout: INSTALL_TIMEOUT_MS });
+    const child = spawn("npm", [...args, "--omit=dev", name], {
+      stdio: "ignore",
+      timeout: INSTALL_TIMEOUT_MS,
+    });
     child.once("error", reject);
-    child.once("exit", (code) => (code === 0 ? resolve() : reject(new Error(`npm install ended with ${code}`))));
+    child.once("exit", (code) =>
+      code === 0 ? resolve() : reject(new Error(`npm install ended with ${code}`)),
+    );
   });
 }

@@ -62,7 +62,10 @@ export const SERVERS = [
   { package: "@antv/mcp-server-chart" },
   { package: "@softeria/ms-365-mcp-server" },
   { package: "@zereight/mcp-gitlab", env: { GITLAB_PERSONAL_ACCESS_TOKEN: KEY } },
-  { package: "@firfi/huly-mcp", env: { HULY_URL: "http://127.0.0.1:9", HULY_TOKEN: KEY, HULY_WORKSPACE: "w" } },
+  {
+    package: "@firfi/huly-mcp",
+    env: { HULY_URL: "http://127.0.0.1:9", HULY_TOKEN: KEY, HULY_WORKSPACE: "w" },
+  },
   { package: "xcodebuildmcp", args: ["mcp"] },
   { package: "task-master-ai", env: { ANTHROPIC_API_KEY: KEY } },
   { package: "@sap-ux/fiori-mcp-server" },
@@ -73,7 +76,10 @@ export const SERVERS = [
   { package: "@grafana/mcp-k6" },
   { package: "@pulumi/mcp-server", args: ["stdio"] },
   { package: "@contentful/mcp-server", env: { CONTENTFUL_MANAGEMENT_ACCESS_TOKEN: KEY, SPACE_ID: "s" } },
-  { package: "@sanity/mcp-server", env: { SANITY_API_TOKEN: KEY, SANITY_PROJECT_ID: "p", SANITY_DATASET: "d" } },
+  {
+    package: "@sanity/mcp-server",
+    env: { SANITY_API_TOKEN: KEY, SANITY_PROJECT_ID: "p", SANITY_DATASET: "d" },
+  },
   { package: "@auth0/auth0-mcp-server", args: ["run"] },
   { package: "@launchdarkly/mcp-server", args: ["start", "--api-key", KEY] },
   { package: "@makenotion/notion-mcp-server" },

@@ -9,9 +9,13 @@ import {
 } from "./catalog/deferred-tools.js";
 import { compileNames } from "./catalog/glob.js";
 import type { ToolInfo } from "./catalog/tool-info.js";
+import { ToolportError } from "./errors/toolport-error.js";
 import type { CallToolOptions } from "./execution/tool-call.js";
 import { type ToolResult, toToolResult } from "./execution/tool-result.js";
 import type { Port } from "./port.js";
+
+/** What a model can mend by itself. */
+const SLIPS: readonly string[] = ["TOOL_NOT_FOUND", "TOOL_WITHHELD", "INVALID_ARGUMENTS"];
 
 /** Whose tools they are, in place of a server. */
 const OWN = "toolport";
@@ -51,7 +55,13 @@ export function createDeferredView(port: Port): DeferredView | undefined {
       if (name !== CALL_TOOL_NAME) return undefined;
       const call = readCallArguments(args);
       // A model's slip is told to the model, not thrown at the program.
-      return "problem" in call ? answer(call.problem, true) : port.callTool(call.name, call.args, options);
+      if ("problem" in call) return answer(call.problem, true);
+      try {
+        return await port.callTool(call.name, call.args, options);
+      } catch (error) {
+        if (!ToolportError.isInstance(error) || !SLIPS.includes(error.code)) throw error;
+        return answer(error.message, true);
+      }
     },
   };
 }

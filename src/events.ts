@@ -2,6 +2,15 @@
 import type { ChangedTool } from "./catalog/pins.js";
 import type { StateChange } from "./connection/connection-state.js";
 
+/** A notification of a server's, as it came. Its data come from outside: use them with care. */
+export interface ServerNotification {
+  readonly server: string;
+  /** E.g. `notifications/resources/updated`. */
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly principal?: string | undefined;
+}
+
 /** Events of {@link Toolport.on}, by name. */
 export interface ToolportEvents {
   /** A server moved from one state to another. */
@@ -10,6 +19,8 @@ export interface ToolportEvents {
   tools: { readonly server: string; readonly principal?: string | undefined };
   /** The definition of a tool is not the one that was pinned. */
   toolChanged: ChangedTool & { readonly principal?: string | undefined };
+  /** A server told something by itself: a log message, a changed list, a changed resource. Progress is not among it. */
+  notification: ServerNotification;
   /** Something a person should know: a withheld tool, a list that was cut, a listener that threw. */
   warning: { readonly server?: string | undefined; readonly message: string };
 }

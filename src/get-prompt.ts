@@ -28,16 +28,8 @@ export function getPrompt(
     await connection.acquire({ signal: wait.signal, timeoutMs });
     const known = port.catalog.prompts().filter((prompt) => prompt.server === server);
     if (known.length > 0 && !known.some((prompt) => prompt.name === name)) throw missing(server, name, known);
-    const result = await port.read(
-      connection,
-      (session) =>
-        session.request("prompts/get", message, {
-          timeoutMs,
-          maxTimeoutMs: settings.maxTimeoutMs,
-          signal: wait.signal,
-        }),
-      wait,
-    );
+    const request = { method: "prompts/get", params: message, prompt: name };
+    const result = await port.ask(connection, request, wait);
     return {
       server,
       name,

@@ -46,7 +46,7 @@ export {
   type ToolCallErrorDetails,
 } from "./errors/tool-call-error.js";
 export { type Outcome, ToolportError, type ToolportErrorInit } from "./errors/toolport-error.js";
-export type { ToolportEvents } from "./events.js";
+export type { ServerNotification, ToolportEvents } from "./events.js";
 export type { ApprovalRequest, ApproveFunction, ApproveOption } from "./execution/approve.js";
 export type { BreakerOptions, BreakerSnapshot } from "./execution/breaker.js";
 export { type CacheResultsOptions, cacheResults } from "./execution/cache-results.js";
@@ -103,5 +103,11 @@ export type { ServerSnapshot, ToolportSnapshot } from "./snapshot.js";
 export { memoryStore } from "./state/memory-store.js";
 export type { PutOptions, Store, StoredRecord } from "./state/store.js";
 export type { Logger } from "./telemetry/logger.js";
-export { type AccessOptions, createToolport, type Toolport, type ToolsOptions } from "./toolport.js";
+export {
+  type AccessOptions,
+  type ConnectOptions,
+  createToolport,
+  type Toolport,
+  type ToolsOptions,
+} from "./toolport.js";
 export { createLinkedTransports } from "./transports/memory/linked-transports.js";

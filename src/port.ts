@@ -18,7 +18,10 @@ import type { ToolResult } from "./execution/tool-result.js";
 import { configFor, type Principal } from "./principal.js";
 import { EraMemory } from "./protocol/era-memory.js";
 import type { Session } from "./protocol/session.js";
+import { tapNotifications } from "./protocol/tap-notifications.js";
 import type { SharedParts } from "./shared-parts.js";
+import type { TraceMeta } from "./telemetry/open-telemetry.js";
+import type { RequestFacts, ServerFacts } from "./telemetry/open-telemetry-attributes.js";
 import { createWireLog } from "./telemetry/wire-log.js";
 import { suggest } from "./util/suggest.js";
 
@@ -26,6 +29,10 @@ const LIST_TIMEOUT_MS = 15_000;
 
 /** States from which a server comes up by itself when it is needed. */
 const COMING_UP = ["idle", "connecting", "connected", "discovering"];
+
+interface AskedRequest extends Pick<RequestFacts, "method" | "prompt" | "uri"> {
+  readonly params: Record<string, unknown>;
+}
 
 /** What `toolport.ts` puts its methods on. */
 export class Port {
@@ -72,13 +79,17 @@ export class Port {
       transportContext: async () => ({ http: await parts.http(), maxMessageBytes: settings.maxMessageBytes }),
       discover: (session, signal) => this.catalog.load(session, signal),
       onState: (change) => {
-        // Put down on purpose: what failed because of it says nothing about the server.
-        if (change.to === "closed") this.pipeline.forgive(change.server);
+        if (change.to === "closed") this.pipeline.disconnected(change.server);
+        if (change.to === "ready") this.pipeline.reconnected(change.server);
         parts.onState({ ...change, principal: principal?.name }, this.pool.get(change.server)?.config);
       },
-      onSessionEnded: (session, ms, error) => parts.telemetry.sessionEnded(sessionFacts(session), ms, error),
+      onSessionEnded: (session, ms, error) => parts.telemetry.sessionEnded(this.#factsOf(session), ms, error),
       tap: ({ name, logRequests, logResponses }) =>
-        createWireLog({ server: name, logRequests, logResponses, logger: settings.logger }),
+        tapNotifications(
+          (method, params) =>
+            emitter.emit("notification", { server: name, method, params, principal: principal?.name }),
+          createWireLog({ server: name, logRequests, logResponses, logger: settings.logger }),
+        ),
     });
     this.pipeline = this.#createPipeline();
     if (settings.catalog !== undefined) this.catalog.restore(settings.catalog);
@@ -115,6 +126,7 @@ export class Port {
 
   async remove(name: string): Promise<void> {
     await this.pool.remove(name);
+    this.pipeline.forget(name);
     this.catalog.drop(name);
   }
 
@@ -163,6 +175,24 @@ export class Port {
   ): Promise<Result> {
     const waitMs = wait.timeoutMs ?? this.parts.settings.timeoutMs;
     return runOnSession(connection, run, { repeatable: true, waitMs, signal: wait.signal });
+  }
+
+  /** Makes one request that may safely run twice, in a span of its own. */
+  ask(
+    connection: ServerConnection,
+    { method, params, ...facts }: AskedRequest,
+    wait: WaitOptions,
+  ): Promise<Record<string, unknown>> {
+    const { timeoutMs, maxTimeoutMs } = this.parts.settings;
+    const limits = { timeoutMs: wait.timeoutMs ?? timeoutMs, maxTimeoutMs, signal: wait.signal };
+    return this.read(
+      connection,
+      (session) =>
+        this.#trace(session, { method, ...facts }, (meta) =>
+          session.request(method, meta === undefined ? params : { ...params, _meta: meta }, limits),
+        ),
+      wait,
+    );
   }
 
   async callTool(
@@ -240,6 +270,10 @@ export class Port {
       around,
       validator,
       configOf: (server) => this.pool.get(server)?.config,
+      isDown: (server) => {
+        const state = this.pool.get(server)?.state;
+        return state === undefined || (state.status === "closed" && state.by !== "idleness");
+      },
       interceptors: settings.interceptors,
       approve: settings.approve,
       retry: settings.retry,
@@ -250,9 +284,12 @@ export class Port {
       },
       maxResultBytes: settings.maxResultBytes,
       beforeFallback: settings.beforeFallback,
-      findTool: async (server, sourceName, { options }) => {
+      findTool: async (server, sourceName, { options, deadline }) => {
         const connection = this.pool.get(server);
-        if (connection !== undefined && !this.catalog.knows(server)) await connection.acquire(options);
+        const limitMs = options.timeoutMs ?? connection?.config.timeoutMs ?? settings.timeoutMs;
+        const timeoutMs = Math.min(limitMs, deadline - performance.now());
+        if (connection !== undefined && !this.catalog.knows(server))
+          await connection.acquire({ signal: options.signal, timeoutMs });
         return this.catalog.find(server, sourceName)?.info;
       },
       attempt: {
@@ -263,24 +300,25 @@ export class Port {
         onProgress: settings.onProgress,
         report,
         trace: ({ call, session }, run) =>
-          telemetry.isActive
-            ? telemetry.attempt(
-                {
-                  ...sessionFacts(session),
-                  method: "tools/call",
-                  tool: call.tool.sourceName,
-                  args: call.args,
-                },
-                (meta) => run({ ...meta }),
-              )
-            : run(undefined),
+          this.#trace(session, { method: "tools/call", tool: call.tool.sourceName, args: call.args }, run),
       },
     });
   }
-}
 
-const sessionFacts = ({ server, transport, protocolVersion }: Session) => ({
-  server,
-  transport,
-  protocolVersion,
-});
+  /** Runs one request in a span, and gives it what belongs into its `_meta`. */
+  #trace<Result>(
+    session: Session,
+    facts: Omit<RequestFacts, keyof ServerFacts>,
+    run: (meta: TraceMeta | undefined) => Promise<Result>,
+  ): Promise<Result> {
+    const { telemetry } = this.parts;
+    if (!telemetry.isActive) return run(undefined);
+    return telemetry.attempt({ ...facts, ...this.#factsOf(session) }, (meta) => run(meta));
+  }
+
+  #factsOf({ server, transport, protocolVersion }: Session): ServerFacts {
+    const config = this.pool.get(server)?.config;
+    const address = config !== undefined && "url" in config ? config.url : undefined;
+    return { server, transport, protocolVersion, address };
+  }
+}

@@ -24,8 +24,6 @@ export function readResource(
   { server, uri }: { server: string; uri: string },
   { context, ...wait }: AccessOptions,
 ): Promise<ResourceContents[]> {
-  const { settings, around } = port.parts;
-  const timeoutMs = wait.timeoutMs ?? settings.timeoutMs;
   const event = {
     kind: "resource" as const,
     server,
@@ -34,18 +32,10 @@ export function readResource(
     context,
     principal: port.principal?.name,
   };
-  return around(event, async () => {
+  return port.parts.around(event, async () => {
     try {
-      const result = await port.read(
-        port.pool.require(server),
-        (session) =>
-          session.request(
-            "resources/read",
-            { uri },
-            { timeoutMs, maxTimeoutMs: settings.maxTimeoutMs, signal: wait.signal },
-          ),
-        wait,
-      );
+      const request = { method: "resources/read", params: { uri }, uri };
+      const result = await port.ask(port.pool.require(server), request, wait);
       return Array.isArray(result["contents"]) ? result["contents"].filter(isContents) : [];
     } catch (error) {
       if (!(error instanceof ToolCallError) || !NOT_FOUND.includes(error.rpcCode ?? 0)) throw error;

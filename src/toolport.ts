@@ -37,6 +37,12 @@ export interface ToolsOptions extends WaitOptions, ToolFilters {
   all?: boolean;
 }
 
+/** What `connect()` takes. */
+export interface ConnectOptions extends WaitOptions {
+  /** Only these servers. @default all */
+  servers?: readonly string[];
+}
+
 /** What may be said about reading a resource or getting a prompt. */
 export interface AccessOptions extends WaitOptions {
   /** Anything of the caller's; reaches listeners. */
@@ -46,7 +52,7 @@ export interface AccessOptions extends WaitOptions {
 /** Many MCP servers behind one handle. Made by {@link createToolport}. */
 export interface Toolport extends AsyncDisposable {
   /** Brings up every server that is not ready, all at once. One bad server never hides another. */
-  connect(options?: WaitOptions): Promise<ConnectReport>;
+  connect(options?: ConnectOptions): Promise<ConnectReport>;
   /** Every tool of every server, connecting those that were never asked for. */
   tools(options?: ToolsOptions): Promise<ToolInfo[]>;
   /** The tools that fit a few words best, of those that are known. */
@@ -195,10 +201,10 @@ function openDoors(port: Port, root: ToolportRoot): Toolport {
   }
 
   return {
-    async connect(wait = {}) {
+    async connect({ servers, ...wait } = {}) {
       port.assertOpen();
       const outcomes = await pool.connect(
-        pool.all().filter(({ config }) => config.enabled),
+        port.choose(servers).filter(({ config }) => config.enabled),
         wait,
       );
       if (wait.signal?.aborted) throw wait.signal.reason;
@@ -209,7 +215,7 @@ function openDoors(port: Port, root: ToolportRoot): Toolport {
         for (const { connection, error } of failed)
           callSafely(() => onServerError({ name: connection.name }, error!), parts.report);
       }
-      checkRequiredTools(settings.requiredTools, catalog);
+      if (servers === undefined) checkRequiredTools(settings.requiredTools, catalog);
       return {
         servers: Object.fromEntries(
           outcomes.map((outcome) => [outcome.connection.name, reportOf(outcome, catalog)]),

@@ -54,7 +54,7 @@ export class Pins {
 
   /** Compare-and-set: other processes may pin at the same time, and what they pinned first holds. */
   async #update(server: string, change: (known: Hashes) => Hashes | undefined): Promise<Hashes> {
-    const key = `pins/${this.#principal}/${server}`;
+    const key = `pins/${encodeURIComponent(this.#principal)}/${encodeURIComponent(server)}`;
     for (;;) {
       const record = await this.#store.get(key);
       const known = (record?.value as Hashes | undefined) ?? {};

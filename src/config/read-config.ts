@@ -21,6 +21,7 @@ const COMMON_KEYS = [
   ...["transport", "type", "timeoutMs", "protocol", "enabled"],
   ...["logEvents", "logRequests", "logResponses"],
   ...["fallback", "only", "except", "filter", "cache", "trustAnnotations", "concurrency", "rateLimit"],
+  ...["toolTimeoutsMs", "onProgress"],
 ];
 const URL_KEYS = ["url", "sseUrl", "base_url", "endpoint"];
 

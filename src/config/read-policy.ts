@@ -2,7 +2,7 @@
 import { type EntryReader, isRecord } from "./entry-reader.js";
 import type { ToolFilter } from "./listed-tool.js";
 import type { FallbackConfig, ServerConfig } from "./server-config.js";
-import type { CacheOption } from "./server-entry.js";
+import type { CacheOption, ProgressReport } from "./server-entry.js";
 
 /** A list of names, or one name for a list of one; undefined where there is none. */
 function names(reader: EntryReader, key: string): readonly string[] | undefined {
@@ -52,9 +52,29 @@ export function readRateLimit(
     : Object.freeze({ perSecond, burst });
 }
 
+function readToolTimeouts(reader: EntryReader): Readonly<Record<string, number>> | undefined {
+  const inner = reader.inner("toolTimeoutsMs");
+  if (inner === undefined) return undefined;
+  const limits: Record<string, number> = Object.create(null);
+  for (const name of inner.keys) {
+    const limit = inner.number(name, { min: 0, above: true, infinite: true });
+    if (limit !== undefined) limits[name] = limit;
+  }
+  return Object.freeze(limits);
+}
+
 type Policy = Pick<
   ServerConfig,
-  "fallback" | "only" | "except" | "filter" | "cache" | "trustAnnotations" | "concurrency" | "rateLimit"
+  | "toolTimeoutsMs"
+  | "onProgress"
+  | "fallback"
+  | "only"
+  | "except"
+  | "filter"
+  | "cache"
+  | "trustAnnotations"
+  | "concurrency"
+  | "rateLimit"
 >;
 
 /** A field that must be a function, if it is there. */
@@ -66,6 +86,8 @@ export function readFunction<Value>(reader: EntryReader, key: string): Value | u
 
 export function readPolicy(reader: EntryReader): Policy {
   return {
+    toolTimeoutsMs: readToolTimeouts(reader),
+    onProgress: readFunction<(progress: ProgressReport) => unknown>(reader, "onProgress"),
     fallback: readFallback(reader),
     only: names(reader, "only"),
     except: names(reader, "except"),

@@ -2,7 +2,7 @@
 import type { AuthProvider, OAuthClientProvider, Transport } from "@modelcontextprotocol/client";
 import type { ToolFilter } from "./listed-tool.js";
 import type { SecretRecord } from "./secret-record.js";
-import type { CacheOption, ProtocolChoice } from "./server-entry.js";
+import type { CacheOption, ProgressReport, ProtocolChoice } from "./server-entry.js";
 
 /** Header values that may be asked for anew before every request. */
 export type HeaderSource = SecretRecord | (() => Promise<Readonly<Record<string, string>>>);
@@ -31,6 +31,8 @@ interface CommonConfig {
   readonly logRequests: boolean;
   readonly logResponses: boolean;
   readonly reconnect: ReconnectConfig;
+  readonly toolTimeoutsMs?: Readonly<Record<string, number>> | undefined;
+  readonly onProgress?: ((progress: ProgressReport) => unknown) | undefined;
   readonly fallback?: FallbackConfig | undefined;
   readonly only?: readonly string[] | undefined;
   readonly except?: readonly string[] | undefined;

@@ -20,6 +20,13 @@ export type HeadersOption =
   | Readonly<Record<string, string>>
   | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
 
+/** What a server reports while it works on a call. */
+export interface ProgressReport {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+}
+
 /** How long lists are kept: until the server says that they changed, for a time at most, or not at all. */
 export type CacheOption = boolean | { readonly ttlMs: number };
 
@@ -39,6 +46,10 @@ export type FallbackOption =
 export interface CommonServerEntry {
   /** Idle time limit of one request to this server. @default the port's `timeoutMs` */
   timeoutMs?: number;
+  /** Time limits of single tools, by name or with `*` and `?`; the first that fits counts. @default none */
+  toolTimeoutsMs?: Readonly<Record<string, number>>;
+  /** Told of every progress report of this server's calls. @default none */
+  onProgress?: (progress: ProgressReport) => unknown;
   /** Servers to ask when this one cannot answer. @default none */
   fallback?: FallbackOption;
   /** Only these tools of this server; `*` and `?` stand for anything. @default all */

@@ -9,6 +9,7 @@ import type { ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
 import { pause } from "../util/sleep.js";
 import { withDeadline } from "../util/with-deadline.js";
+import { closedByServer, serverDown } from "./connection-errors.js";
 import type { ConnectionParts } from "./connection-parts.js";
 import { type ConnectionState, errorOf, type StateChange, TRANSITIONS } from "./connection-state.js";
 import { type Established, establish } from "./establish.js";
@@ -120,14 +121,23 @@ export class ServerConnection {
 
   /** Somebody else can be asked: say at once that this server is away, and see to it that it comes back. */
   #refuseToWait(): void {
-    if (this.#state.status !== "reconnecting" && this.#state.status !== "failed") return;
-    const { status, error } = this.#state;
-    if (status === "failed" && !isRestartLimit(error) && this.config.reconnect.enabled)
-      this.connect().catch(() => {});
+    const isComingBack = this.#opening !== undefined && this.#waiting === undefined;
+    if (!isComingBack && this.#state.status !== "failed") return;
+    const error = errorOf(this.#state) ?? this.#errors.at(-1);
+    if (
+      this.#state.status === "failed" &&
+      !isRestartLimit(this.#state.error) &&
+      this.config.reconnect.enabled
+    ) {
+      this.#starts.reset();
+      this.#errors = [];
+      this.#begin((signal) => this.#openOnce(1, signal));
+    }
     throw new ConnectionError({
       code: "UNREACHABLE",
       server: this.name,
-      what: `The server is away: ${error.what}`,
+      what:
+        error === undefined ? "The server was lost and is not back yet" : `The server is away: ${error.what}`,
       retryable: true,
       outcome: "unsent",
       cause: error,
@@ -208,7 +218,8 @@ export class ServerConnection {
           next: "Wait longer, or look at the server",
           retryable: true,
           outcome: "unsent",
-          cause: errorOf(this.#state),
+          // While it tries once more, why it was lost is known from the time before.
+          cause: errorOf(this.#state) ?? this.#errors.at(-1),
         }),
     }).finally(leave);
   }
@@ -289,7 +300,7 @@ export class ServerConnection {
     const readyAt = this.#usedAt;
     void session.closed.then((error) => {
       this.#parts.onSessionEnded?.(session, performance.now() - readyAt, error);
-      this.renew(session, error ?? this.#lostWithoutReason());
+      this.renew(session, error ?? closedByServer(this.name));
     });
     return session;
   }
@@ -321,26 +332,7 @@ export class ServerConnection {
   }
 
   #down(): ConnectionError {
-    return new ConnectionError({
-      code: "CLOSED",
-      server: this.name,
-      what: this.config.enabled
-        ? "The server is disconnected"
-        : "The server is disabled in the configuration",
-      next: this.config.enabled
-        ? `Call connectServer(${JSON.stringify(this.name)}) first`
-        : "Set enabled to true",
-      outcome: "unsent",
-    });
-  }
-
-  #lostWithoutReason(): ConnectionError {
-    return new ConnectionError({
-      code: "CLOSED",
-      server: this.name,
-      what: "The server closed the connection",
-      retryable: true,
-    });
+    return serverDown(this.config);
   }
 }
 

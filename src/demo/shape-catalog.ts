@@ -26,7 +26,7 @@ export async function shapeCatalog(weather: WeatherServers): Promise<StepOutcome
   return {
     details: [
       ...formatTable([{ title: "name" }, { title: "server" }, { title: "its name there" }], rows),
-      `filter: except delete_* left out ${2 * tools.length - tools.length} tools`,
+      "filter: except delete_*, so nobody is offered delete_station",
       `collision: ${collision.server}/${collision.sourceName} became ${collision.name}`,
       `second listing: ${requests} requests`,
     ],

@@ -7,7 +7,7 @@ export interface WeatherServers {
   readonly mcpServers: Readonly<Record<"weather" | "weather_eu", HttpServerEntry>>;
   /** How often either of them was asked for its tools. */
   readonly listCount: number;
-  /** Turns away the next call of the first with HTTP 503 and `Retry-After: 1`. */
+  /** Turns away the next call of either with HTTP 503 and `Retry-After: 1`. */
   refuseNextCall(): void;
   /** Ends the first: nobody listens on its port any more. */
   stop(): Promise<void>;

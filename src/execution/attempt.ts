@@ -1,15 +1,19 @@
 /** The innermost step: one request to one server, its time, its headers, its trace. */
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
+import { compileNames } from "../catalog/glob.js";
+import type { ServerConfig } from "../config/server-config.js";
 import { runOnSession } from "../connection/run-on-session.js";
 import type { ServerConnection } from "../connection/server-connection.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
+import { isFromRounds } from "../protocol/input-rounds.js";
 import { paramHeaders } from "../protocol/param-headers.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { Session } from "../protocol/session.js";
+import { debugChannel } from "../telemetry/debug-channel.js";
 import { callSafely } from "../util/call-safely.js";
 import type { CallHandler, ToolCall } from "./tool-call.js";
-import { toToolResult } from "./tool-result.js";
+import { INPUT_META_KEY, toToolResult } from "./tool-result.js";
 
 export interface AttemptParts {
   connectionOf: (server: string) => ServerConnection;
@@ -37,6 +41,8 @@ export interface TracedRequest {
   readonly session: Session;
 }
 
+const debug = debugChannel("call");
+
 /** The server refused headers that do not match the body: its definition of the tool has changed, nothing was run. */
 const HEADER_MISMATCH = -32020;
 
@@ -45,12 +51,18 @@ export function createAttempt(parts: AttemptParts): CallHandler {
   return async (call) => {
     const { server, sourceName } = call.tool;
     const startedAt = performance.now();
-    const note = (error?: ReturnType<typeof toToolportError>) =>
-      call.attempts.push({ server, durationMs: performance.now() - startedAt, error });
+    const note = (error?: ReturnType<typeof toToolportError>) => {
+      const durationMs = performance.now() - startedAt;
+      call.attempts.push({ server, durationMs, error });
+      if (debug.enabled)
+        debug(`[${server}/${sourceName}] ${error?.message ?? "answered"} after ${Math.round(durationMs)} ms`);
+    };
     try {
       const raw = await send(parts, call);
       note();
-      return toToolResult(raw, server);
+      const result = toToolResult(raw, server);
+      // The mark on the raw answer would be lost in any copy; this one stays.
+      return isFromRounds(raw) ? { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } } : result;
     } catch (cause) {
       // An abort is the caller's own: its reason passes through as it is.
       if (call.options.signal?.aborted) throw cause;
@@ -71,15 +83,26 @@ async function send(parts: AttemptParts, call: ToolCall): Promise<Record<string,
   }
 }
 
+/** The limit of this one tool, if its server's entry names it. */
+function toolTimeout({ toolTimeoutsMs }: ServerConfig, tool: string): number | undefined {
+  if (toolTimeoutsMs === undefined) return undefined;
+  return Object.entries(toolTimeoutsMs).find(([pattern]) => compileNames([pattern])(tool))?.[1];
+}
+
 function request(parts: AttemptParts, call: ToolCall): Promise<Record<string, unknown>> {
   const { tool, args, options, patient } = call;
   const connection = parts.connectionOf(tool.server);
   const source = parts.sourceOf(tool.server, tool.sourceName)?.source;
-  const timeoutMs = options.timeoutMs ?? connection.config.timeoutMs ?? parts.timeoutMs;
+  const timeoutMs =
+    options.timeoutMs ??
+    toolTimeout(connection.config, tool.sourceName) ??
+    connection.config.timeoutMs ??
+    parts.timeoutMs;
   const declared = paramHeaders(source?.paramHeaders ?? [], args);
   const headers = options.headers === undefined ? declared : { ...options.headers, ...declared };
   const onProgress = (progress: Progress) => {
     callSafely(() => options.onProgress?.(progress), parts.report);
+    callSafely(() => connection.config.onProgress?.(progress), parts.report);
     callSafely(() => parts.onProgress?.({ name: tool.server }, progress), parts.report);
   };
   return runOnSession(

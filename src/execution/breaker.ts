@@ -100,6 +100,11 @@ export class Breaker {
     if (this.#failures >= this.#limits.failures) this.#open();
   }
 
+  /** The server can be reached again: the next call may try it out, however long it was to be left alone. */
+  allowProbe(): void {
+    if (this.#state.name === "open") this.#state = { ...this.#state, until: this.#now() };
+  }
+
   /** Closes it: the server answered, or somebody knows that it is back. */
   reset(): void {
     this.#state = CLOSED;

@@ -4,7 +4,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { TRUNCATED_META_KEY } from "./result-size.js";
 import type { CallHandler, CallInterceptor, ToolCall } from "./tool-call.js";
-import type { ToolResult } from "./tool-result.js";
+import { INPUT_META_KEY, type ToolResult } from "./tool-result.js";
 
 export interface CacheResultsOptions {
   /** Public names of the tools to remember, exact or with `*` and `?`. Only name tools that change nothing. */
@@ -107,9 +107,12 @@ export function cacheResults({
   };
 }
 
-/** Half an answer, a failure or one that holds handles is good for one caller only. */
+/** Half an answer, a failure, one that holds handles or that a user had a say in is good for one caller only. */
 const isKeepable = ({ isError, _meta, artifacts }: ToolResult): boolean =>
-  !isError && artifacts === undefined && _meta?.[TRUNCATED_META_KEY] === undefined;
+  !isError &&
+  artifacts === undefined &&
+  _meta?.[TRUNCATED_META_KEY] === undefined &&
+  _meta?.[INPUT_META_KEY] === undefined;
 
 /** Everything that can make the answer another one; undefined for arguments that are not JSON. */
 function callKey({ principal, tool, args, options }: ToolCall): string | undefined {

@@ -1,18 +1,27 @@
 /** Arguments are checked against the tool's own schema before anything is sent. */
+
+import type { ToolInfo } from "../catalog/tool-info.js";
+import type { JsonSchema, JsonSchema } from "../config/listed-tool.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { applyDefaults } from "../schema/apply-defaults.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
-import type { CallInterceptor } from "./tool-call.js";
+import type { CallInterceptor, ToolCall } from "./tool-call.js";
 
-/** Never sends what is wrong: all problems, each with its path. */
-export function checkArgumentsStep(validator: SchemaValidator): CallInterceptor {
+/**
+ * Never sends what is wrong: all problems, each with its path.
+ *
+ * @param schemaOf the schema as the server sent it, whatever a mapper of the user's shows to models
+ */
+export function checkArgumentsStep(
+  validator: SchemaValidator,
+  schemaOf: (call: ToolCall) => JsonSchema,
+): CallInterceptor {
   return (next) => async (call) => {
     const { tool, options } = call;
+    const schema = schemaOf(call);
     const args =
-      options.applyDefaults === true
-        ? (applyDefaults(tool.inputSchema, call.args) as typeof call.args)
-        : call.args;
-    const checked = validator.validate(tool.inputSchema, args, call.budget);
+      options.applyDefaults === true ? (applyDefaults(schema, call.args) as typeof call.args) : call.args;
+    const checked = validator.validate(schema, args, call.budget);
     const issues = checked instanceof Promise ? await checked : checked;
     if (issues.length === 0) return next(args === call.args ? call : { ...call, args });
     throw new ToolCallError({

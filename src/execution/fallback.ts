@@ -14,7 +14,7 @@ export interface FallbackRequest {
   readonly tool: ToolInfo;
   readonly args: Readonly<Record<string, unknown>>;
   readonly error: ToolportError;
-  /** `"unsent"`: the first server cannot have run the call. */
+  /** `"unsent"`: no server asked so far can have run the call. */
   readonly outcome: Outcome;
   /** The server that would be asked now. */
   readonly next: ServerRef;
@@ -40,12 +40,14 @@ export function fallbackStep({ fallbackOf, findTool, beforeFallback }: FallbackP
     const errors: ToolportError[] = [];
     const targets = [call.tool.server, ...fallback.servers];
     for (const [position, server] of targets.entries()) {
+      if (position > 0 && !(await mayAsk({ call, errors, server: targets[position - 1]!, next: server })))
+        break;
       const tool = position === 0 ? call.tool : await target(server, call);
       if (tool === undefined) continue;
       try {
         return await next({ ...call, tool, patient: position === targets.length - 1 });
       } catch (error) {
-        errors.push(await mayGoOn(error, { call, server, following: targets[position + 1], fallback }));
+        errors.push(mayGoOn(error, { call, fallback, position }));
       }
     }
     throw exhausted(call, errors);
@@ -64,32 +66,45 @@ export function fallbackStep({ fallbackOf, findTool, beforeFallback }: FallbackP
     }
   };
 
-  /** The error, if the next server may be asked after it; throws it otherwise. */
-  async function mayGoOn(
-    error: unknown,
-    at: { call: ToolCall; server: string; following: string | undefined; fallback: FallbackConfig },
-  ): Promise<ToolportError> {
-    const { call, server, following, fallback } = at;
-    // An abort, a bug of a caller's interceptor: not ours to catch.
-    if (call.options.signal?.aborted || !ToolportError.isInstance(error)) throw error;
-    if (performance.now() >= call.deadline) throw error;
-    if (!classifyError(error).useFallback) throw error;
-    if (fallback.when === "unsent" && error.outcome !== "unsent") throw error;
-    if (following === undefined) return error;
+  /** Every server is asked about, also one that comes after another that had no such tool. */
+  async function mayAsk(at: {
+    call: ToolCall;
+    errors: readonly ToolportError[];
+    server: string;
+    next: string;
+  }): Promise<boolean> {
+    const { call, errors, server, next } = at;
     const { tool, args, options } = call;
     const request: FallbackRequest = {
       server: { name: server },
       tool,
       args,
-      error,
-      outcome: error.outcome,
-      next: { name: following },
+      error: errors.at(-1)!,
+      outcome: outcomeOf(errors),
+      next: { name: next },
       context: options.context,
     };
-    if ((await beforeFallback?.(request)) === false) throw error;
-    return error;
+    return (await beforeFallback?.(request)) !== false;
   }
 }
+
+/** The error, if another server may be asked after it; throws it otherwise. */
+function mayGoOn(
+  error: unknown,
+  { call, fallback, position }: { call: ToolCall; fallback: FallbackConfig; position: number },
+): ToolportError {
+  // An abort, a bug of a caller's interceptor: not ours to catch.
+  if (call.options.signal?.aborted || !ToolportError.isInstance(error)) throw error;
+  if (performance.now() >= call.deadline) throw error;
+  // The arguments were right for the tool that was called; the schema of a fallback is nothing its caller has seen.
+  const isUnfit = position > 0 && error.code === "INVALID_ARGUMENTS";
+  if (!isUnfit && !classifyError(error).useFallback) throw error;
+  if (fallback.when === "unsent" && error.outcome !== "unsent") throw error;
+  return error;
+}
+
+const outcomeOf = (errors: readonly ToolportError[]): Outcome =>
+  errors.every((error) => error.outcome === "unsent") ? "unsent" : "unknown";
 
 function missing(server: string, tool: string): ToolportError {
   return new ToolCallError({
@@ -111,7 +126,7 @@ function exhausted({ tool }: ToolCall, errors: readonly ToolportError[]): Toolpo
     what: `No server could answer: ${errors.map((error) => `${error.server ?? "?"}: ${error.what}`).join("; ")}`,
     next: "Look at attempts for each of them",
     retryable: errors.some((error) => error.retryable),
-    outcome: errors.every((error) => error.outcome === "unsent") ? "unsent" : "unknown",
+    outcome: outcomeOf(errors),
     attempts: errors,
     cause: errors[0],
   });

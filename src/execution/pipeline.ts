@@ -1,5 +1,8 @@
 /** The call pipeline: one array, outermost first. What a call goes through can be read here from top to bottom. */
+import type { ToolInfo } from "../catalog/tool-info.js";
+import type { JsonSchema } from "../config/listed-tool.js";
 import type { ServerConfig } from "../config/server-config.js";
+import { ConnectionError } from "../errors/connection-error.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
 import type { Telemetry } from "../telemetry/open-telemetry.js";
 import { type ApproveOption, approveStep } from "./approve.js";
@@ -21,6 +24,8 @@ export interface PipelineParts extends Omit<FallbackParts, "fallbackOf"> {
   around: AroundCall;
   validator: SchemaValidator;
   configOf: (server: string) => ServerConfig | undefined;
+  /** The server was put down on purpose: calls fail at once, so nobody need wait for a turn. */
+  isDown: (server: string) => boolean;
   /** Steps of the user's. */
   interceptors: readonly CallInterceptor[];
   approve: ApproveOption | undefined;
@@ -33,8 +38,14 @@ export interface PipelineParts extends Omit<FallbackParts, "fallbackOf"> {
 export interface Pipeline {
   readonly call: CallHandler;
   breakerOf(server: string): BreakerSnapshot | null;
+  /** The server is connected again: the next call may try it out. */
+  reconnected(server: string): void;
   /** Somebody brought the server up on purpose: what was held against it is forgotten. */
   forgive(server: string): void;
+  /** It was put down: nobody waits for a turn any more, and what failed because of it says nothing about it. */
+  disconnected(server: string): void;
+  /** It was removed: another one of the same name starts anew. */
+  forget(server: string): void;
 }
 
 export function createPipeline(parts: PipelineParts): Pipeline {
@@ -52,12 +63,24 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     approve !== undefined && approveStep(approve, isReadOnly), // may this be done at all?
     maxResultBytes !== undefined && resultSizeStep(maxResultBytes, { report: parts.attempt.report }),
     fallbackStep({ ...parts, fallbackOf: (server) => configOf(server)?.fallback }), // the servers, one after the other
-    checkArgumentsStep(validator), // against the schema of the server that is asked now
+    checkArgumentsStep(validator, originalSchema), // against the schema of the server that is asked now
     breaker !== false && breakerStep(breakers.get),
     retry !== false && retryStep({ budgetFor: budgets.get, options: retry, mayRepeat: isRepeatable }),
-    limitStep(limiters.get), // a place in the queue for every attempt
+    limitStep(limiterFor), // a place in the queue for every attempt
     checkOutputStep(validator),
   ];
+
+  function originalOf({ server, sourceName }: ToolInfo): JsonSchema | undefined {
+    return parts.attempt.sourceOf(server, sourceName)?.source.inputSchema;
+  }
+
+  function limiterFor(server: string): Limiter | undefined {
+    return parts.isDown(server) ? undefined : limiters.get(server);
+  }
+
+  function originalSchema({ tool }: ToolCall) {
+    return parts.attempt.sourceOf(tool.server, tool.sourceName)?.source.inputSchema ?? tool.inputSchema;
+  }
 
   /** Hints count only from servers that are trusted. */
   function isReadOnly(call: ToolCall): boolean {
@@ -75,7 +98,15 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       .filter((step) => step !== false)
       .reduceRight<CallHandler>((next, step) => step(next), attempt),
     breakerOf: (server) => breakers.peek(server)?.snapshot ?? null,
+    reconnected: (server) => breakers.peek(server)?.allowProbe(),
     forgive: breakers.forget,
+    disconnected(server) {
+      breakers.forget(server);
+      limiters.peek(server)?.clear(disconnectedError(server));
+    },
+    forget(server) {
+      for (const known of [breakers, budgets, limiters]) known.forget(server);
+    },
   };
 }
 
@@ -93,6 +124,14 @@ function limiterOf(
   };
   return hasLimits(limits) ? new Limiter(server, limits) : undefined;
 }
+
+const disconnectedError = (server: string): ConnectionError =>
+  new ConnectionError({
+    code: "CLOSED",
+    server,
+    what: "The server was disconnected while the call waited for its turn",
+    outcome: "unsent",
+  });
 
 /** Something of its own for every server, made when it is first asked for. */
 function perServer<Value>(make: (server: string) => Value) {

@@ -103,6 +103,8 @@ export function retryStep({
     if (attempt >= maxAttempts || call.options.signal?.aborted || !ToolportError.isInstance(error))
       return undefined;
     if (!canHelp(error) || !isSafe(error, call)) return undefined;
+    // Another server can be asked at once: not worth waiting for one that is away or busy.
+    if (!call.patient && (isThrottled(error) || error.code === "UNREACHABLE")) return undefined;
     const { cost, baseMs: defaultBaseMs } = isThrottled(error) ? THROTTLED : TRANSIENT;
     const bound = Math.min((baseMs ?? defaultBaseMs) * 2 ** (attempt - 1), maxMs);
     const waitMs = Math.max(random() * bound, retryAfterMs(error));

@@ -24,6 +24,9 @@ export interface ToolResult<Structured = unknown> {
   readonly artifacts?: readonly ResultArtifact[] | undefined;
 }
 
+/** Where a result says that it took answers of the user's: it is that user's own and must not be kept. */
+export const INPUT_META_KEY = "toolport/input";
+
 const isBlock = (value: unknown): value is ContentBlock =>
   typeof value === "object" && value !== null && typeof (value as { type?: unknown }).type === "string";
 

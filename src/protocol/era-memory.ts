@@ -28,7 +28,7 @@ export class EraMemory {
   /** @param principal what a server says of itself may depend on who asks: every principal has its own memory */
   constructor(store: Store, principal = "", now: () => number = Date.now) {
     this.#store = store;
-    this.#prefix = principal === "" ? "era/" : `era/${principal}/`;
+    this.#prefix = principal === "" ? "era/" : `era/${encodeURIComponent(principal)}/`;
     this.#now = now;
   }
 

@@ -1,13 +1,10 @@
 /** One request that waits for its answer: its clock, its progress, its abort. */
+import type { ProgressReport } from "../config/server-entry.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 
 /** What a server reports while it works. */
-export interface Progress {
-  readonly progress: number;
-  readonly total?: number | undefined;
-  readonly message?: string | undefined;
-}
+export type Progress = ProgressReport;
 
 /** How long a request may take and who may end it. */
 export interface RequestLimits {

@@ -54,3 +54,14 @@ test("a channel that is not named is silent", () => {
   expect(channel.enabled).toBe(false);
   expect(write).not.toHaveBeenCalled();
 });
+
+test.each([
+  ["@langchain/mcp-adapters:*", ["connection", "catalog", "call", "auth"]],
+  ["@langchain/mcp-adapters:client", ["connection", "auth"]],
+  ["@langchain/mcp-adapters:tools", ["catalog", "call"]],
+  ["@langchain/mcp-adapters:*,-@langchain/mcp-adapters:tools", ["connection", "auth"]],
+])("DEBUG=%s switches on what it meant in LangChain's adapters", (patterns, expected) => {
+  vi.stubEnv("DEBUG", patterns);
+  const channels = ["connection", "catalog", "call", "auth", "wire"] as const;
+  expect(channels.filter((name) => debugChannel(name).enabled)).toEqual(expected);
+});

@@ -40,10 +40,19 @@ export function isChannelEnabled(name: string, patterns: string | undefined): bo
 const environment = (): string | undefined =>
   typeof process === "object" ? process.env?.["DEBUG"] : undefined;
 
+/** Names under which users of `@langchain/mcp-adapters` know the channels. What is on the wire is not among them. */
+const ALIASES: Readonly<Partial<Record<ChannelName, readonly string[]>>> = {
+  connection: ["@langchain/mcp-adapters:client", "@langchain/mcp-adapters:connection"],
+  auth: ["@langchain/mcp-adapters:client", "@langchain/mcp-adapters:connection"],
+  catalog: ["@langchain/mcp-adapters:tools"],
+  call: ["@langchain/mcp-adapters:tools"],
+};
+
 /** A channel named `toolport:<name>`. It writes to stderr only, and only when `DEBUG` names it. */
 export function debugChannel(name: ChannelName): DebugChannel {
   const full = `toolport:${name}`;
-  const enabled = isChannelEnabled(full, environment());
+  const patterns = environment();
+  const enabled = [full, ...(ALIASES[name] ?? [])].some((known) => isChannelEnabled(known, patterns));
   const channel = (message: string): void => {
     if (enabled) console.error(`${full} ${message}`);
   };

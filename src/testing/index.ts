@@ -1,5 +1,17 @@
-/** The door `toolport/testing`: real MCP servers for the tests of users. */
+/** The door `toolport/testing`: real MCP servers for the tests of users, and an agent that needs no model. */
+export {
+  type AgentAnswer,
+  type AgentCall,
+  type AgentLoopOptions,
+  type AgentModel,
+  type AgentRun,
+  type AgentState,
+  type AgentStep,
+  type AgentTurn,
+  runAgentLoop,
+} from "./agent-loop.js";
 export { createTestServer, type TestServer } from "./create-test-server.js";
+export { createScriptedModel, type ScriptRule } from "./scripted-model.js";
 export type { TestHttpOptions, TestHttpServer } from "./serve-http.js";
 export type { TestPortOptions, TestStreamServer } from "./serve-sse.js";
 export type { TestStdioServer } from "./serve-stdio.js";

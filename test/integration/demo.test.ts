@@ -23,10 +23,14 @@ interface Report {
     state: string;
     error?: { code: string; errno?: string; exitCode?: number; stderrTail?: string };
   }[];
-  steps: { id: string; ok: boolean; ms: number; error?: string }[];
+  ms: number;
+  steps: { id: string; ok: boolean; ms: number; details: string[]; error?: string }[];
 }
 
-const STEPS = ["start", "connect", "list", "call", "kill", "forget", "drop", "remember", "close"];
+const STEPS = [
+  ...["start", "connect", "list", "catalog", "call", "agent", "retry", "fallback"],
+  ...["kill", "forget", "drop", "remember", "close"],
+];
 
 beforeAll(() => {
   if (!existsSync(main)) throw new Error("dist is missing. Run `npm run build` first.");
@@ -43,6 +47,8 @@ test("--json prints one document in which every step passed", async () => {
   expect(ready.map(({ transport, era }) => `${transport} ${era}`).sort()).toEqual([
     "http legacy",
     "http modern",
+    "http modern",
+    "http modern",
     "sse legacy",
     "stdio modern",
     "websocket modern",
@@ -52,13 +58,21 @@ test("--json prints one document in which every step passed", async () => {
   expect(broken?.error?.stderrTail).toContain("DEMO_TOKEN is not set");
   const missing = report.servers.find(({ server }) => server === "missing");
   expect(missing?.error).toMatchObject({ code: "SPAWN_FAILED", errno: "ENOENT" });
+
+  const detailsOf = (id: string) => report.steps.find((step) => step.id === id)?.details.join("\n");
+  expect(detailsOf("catalog")).toMatch(/second listing: 0 requests/);
+  expect(detailsOf("agent")).toMatch(/^no model is asked: a script plays its part/);
+  expect(detailsOf("agent")?.match(/script: call_tool /g)).toHaveLength(3);
+  expect(detailsOf("retry")).toMatch(/second attempt: "Rain in Oslo"/);
+  expect(detailsOf("fallback")).toMatch(/beforeFallback: weather → weather_eu .*\nweather_eu answered/);
+  expect(report.ms).toBeLessThan(10_000);
 });
 
 test("--once without a terminal prints the table once, a summary, and no escape sequences", async () => {
   const { code, stdout, stderr } = await demo("--once");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout.match(/server +transport +era +state/g)).toHaveLength(1);
-  expect(stdout).toMatch(/All 9 steps passed in \d+\.\d s\./);
+  expect(stdout).toMatch(/All 13 steps passed in \d+\.\d s\./);
   expect(stdout).not.toContain("\u001b");
 });
 

@@ -120,7 +120,7 @@ describe("a primary that is dead", () => {
 
 test("a tool that reports failure has answered: no fallback, no retry", async () => {
   let asked = 0;
-  await using scene = await primaryAndSpare({ beforeFallback: () => void (asked += 1) });
+  await using scene = await primaryAndSpare({ beforeFallback: () => ++asked });
   const result = await scene.toolport.callTool("main__fail", {}, { idempotent: true });
   expect(result).toMatchObject({ isError: true, text: "main fails", server: "main", attempts: 1 });
   expect(asked).toBe(0);

@@ -57,19 +57,6 @@ describe("a server that is stopped during a call", () => {
     expect(Number((await toolport.callTool("it__pid")).text)).toBe(pid);
     expect(scratch.pids()).toEqual([pid]);
   });
-
-  test("is replaced where its health is watched", async () => {
-    await using toolport = createToolport({
-      mcpServers: { it: lean() },
-      healthCheck: { intervalMs: 60_000 },
-    });
-    const pid = Number((await toolport.callTool("it__pid")).text);
-    process.kill(pid, "SIGSTOP");
-    const started = performance.now();
-    await toolport.close();
-    expect(performance.now() - started).toBeLessThan(5_000);
-    expect(isAlive(pid)).toBe(false);
-  });
 });
 
 describe("a server that writes what is no message", () => {

@@ -21,6 +21,7 @@ import {
   InMemorySpanExporter,
   type ReadableSpan,
   SimpleSpanProcessor,
+  type SpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 
 class StorageContextManager implements ContextManager {
@@ -67,7 +68,16 @@ export interface TestTelemetry {
 /** Registers everything globally; `dispose` takes it off again. */
 export function registerOpenTelemetry(): TestTelemetry {
   const spanExporter = new InMemorySpanExporter();
-  const tracers = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spanExporter)] });
+  // Clocks are too coarse to say which of two spans began first.
+  const begun: string[] = [];
+  const order: SpanProcessor = {
+    onStart: (span) => void begun.push(span.spanContext().spanId),
+    onEnd() {},
+    async forceFlush() {},
+    async shutdown() {},
+  };
+  const tracers = new BasicTracerProvider({ spanProcessors: [order, new SimpleSpanProcessor(spanExporter)] });
+  const position = (span: ReadableSpan) => begun.indexOf(span.spanContext().spanId);
   const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({
     exporter: metricExporter,
@@ -79,10 +89,7 @@ export function registerOpenTelemetry(): TestTelemetry {
   context.setGlobalContextManager(new StorageContextManager());
   propagation.setGlobalPropagator(propagator);
   return {
-    spans: () =>
-      [...spanExporter.getFinishedSpans()].sort(
-        (a, b) => a.startTime[0] - b.startTime[0] || a.startTime[1] - b.startTime[1],
-      ),
+    spans: () => [...spanExporter.getFinishedSpans()].sort((a, b) => position(a) - position(b)),
     async measured() {
       await reader.forceFlush();
       const latest = metricExporter.getMetrics().at(-1);

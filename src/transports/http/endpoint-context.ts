@@ -3,6 +3,7 @@ import type { HeaderSource } from "../../config/server-config.js";
 import type { ConnectionError } from "../../errors/connection-error.js";
 import type { Discard } from "./event-body.js";
 import type { RequestLedger } from "./request-ledger.js";
+import type { WithAuthorization } from "./shared-authorization.js";
 import type { WireClient } from "./wire.js";
 
 export interface EndpointContext {
@@ -12,6 +13,8 @@ export interface EndpointContext {
   readonly open: WireClient["open"];
   /** For every URL that is not the endpoint. */
   readonly guarded: typeof globalThis.fetch;
+  /** Renews what the server refuses, once for all requests it refuses at the same time. */
+  readonly withAuthorization: WithAuthorization;
   readonly ledger: RequestLedger;
   readonly onDiscard: Discard;
   readonly onSessionLost: (error: ConnectionError) => void;

@@ -18,16 +18,21 @@ export function createEndpointFetch(
     const url = input instanceof URL ? input : new URL(input instanceof Request ? input.url : input);
     const { [REQUEST_KEY_HEADER]: key, ...own } = toHeaderRecord(init?.headers);
     if (!isEndpoint(context.url, url, { key, own })) return context.guarded(input, init);
+    const headers = await withUserHeaders(own, context.headers);
     const request: WireRequest = {
       url,
       method: init?.method ?? "GET",
-      headers: await withUserHeaders(own, context.headers),
+      headers,
       // The SDK's transport sends text only.
       body: (init?.body ?? undefined) as string | undefined,
       signal: init?.signal,
     };
-    if (request.method === "POST") return post(context, request, context.ledger.byKey(key));
-    if (request.method === "GET") return streams.get(request);
+    const send = (authorization?: string): Promise<Response> => {
+      const sent =
+        authorization === undefined ? request : { ...request, headers: { ...headers, authorization } };
+      return sent.method === "POST" ? post(context, sent, context.ledger.byKey(key)) : streams.get(sent);
+    };
+    if (request.method !== "DELETE") return context.withAuthorization(send, headers["authorization"]);
     const answer = await context.open(request);
     return toResponse(answer, (await collectBody(answer.body, REFUSAL_LIMITS)).bytes);
   };

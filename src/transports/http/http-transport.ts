@@ -15,6 +15,7 @@ import { EndpointStreams } from "./endpoint-stream.js";
 import { createGuardedFetch } from "./guarded-fetch.js";
 import { ReconnectTimers } from "./reconnect-timers.js";
 import { type OpenRequest, RequestLedger } from "./request-ledger.js";
+import { shareAuthorization } from "./shared-authorization.js";
 import { openWith } from "./wire.js";
 
 const PROTOCOL_VERSION_META = "io.modelcontextprotocol/protocolVersion";
@@ -48,12 +49,18 @@ class HttpTransport implements ServerTransport {
   constructor(config: HttpConfig, context: TransportContext, Inner: typeof StreamableHTTPClientTransport) {
     const url = new URL(config.url);
     this.#ledger = new RequestLedger((id, error) => this.onstreamcut?.(id, error));
+    const guarded = createGuardedFetch(context.http, { serverUrl: url });
     const endpoint = {
       url,
       headers: config.headers,
       maxMessageBytes: context.maxMessageBytes,
       open: openWith(context.http),
-      guarded: createGuardedFetch(context.http, { serverUrl: url }),
+      guarded,
+      withAuthorization: shareAuthorization({
+        provider: config.authProvider,
+        serverUrl: url,
+        fetch: guarded,
+      }),
       ledger: this.#ledger,
       onDiscard: (discarded: Parameters<NonNullable<ServerTransport["ondiscard"]>>[0]) =>
         this.ondiscard?.(discarded),

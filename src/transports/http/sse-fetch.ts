@@ -9,6 +9,7 @@ import { redactHeaders, withUserHeaders } from "./endpoint-headers.js";
 import { type Discard, sharedEvents } from "./event-body.js";
 import { lightResponse } from "./light-response.js";
 import { mediaType } from "./media-type.js";
+import type { WithAuthorization } from "./shared-authorization.js";
 import { createEndpointReader } from "./sse-endpoint.js";
 import type { WireAnswer, WireClient, WireRequest } from "./wire.js";
 import { toHeaderRecord, toResponse } from "./wire-response.js";
@@ -21,6 +22,8 @@ export interface SseFetchContext {
   readonly maxMessageBytes: number;
   readonly open: WireClient["open"];
   readonly guarded: typeof globalThis.fetch;
+  /** Renews what the server refuses, once for all requests it refuses at the same time. */
+  readonly withAuthorization: WithAuthorization;
   readonly onDiscard: Discard;
   /** The event stream is over; the SDK may not have read all of it yet. */
   readonly onStreamEnd: (error: unknown) => void;
@@ -46,14 +49,18 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
       method === "GET" && url.origin === context.url.origin && own.accept === "text/event-stream";
     if (!listens && !(method === "POST" && url.href === endpoint)) return context.guarded(input, init);
     try {
-      const request: WireRequest = {
-        url,
-        method,
-        headers: await withUserHeaders(own, context.headers),
-        body: (init?.body ?? undefined) as string | undefined,
-        signal: init?.signal,
+      const headers = await withUserHeaders(own, context.headers);
+      const send = (authorization?: string): Promise<Response> => {
+        const request: WireRequest = {
+          url,
+          method,
+          headers: authorization === undefined ? headers : { ...headers, authorization },
+          body: (init?.body ?? undefined) as string | undefined,
+          signal: init?.signal,
+        };
+        return listens ? listen(context, request, onEndpoint) : deliver(context, request);
       };
-      return await (listens ? listen(context, request, onEndpoint) : deliver(context, request));
+      return await context.withAuthorization(send, headers["authorization"]);
     } catch (error) {
       if (listens) context.onFailure(error);
       throw error;

@@ -10,6 +10,7 @@ import { ConnectionError } from "../../errors/connection-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import { createGuardedFetch } from "./guarded-fetch.js";
+import { shareAuthorization } from "./shared-authorization.js";
 import { createSseFetch } from "./sse-fetch.js";
 import { openWith } from "./wire.js";
 
@@ -45,6 +46,7 @@ class SseTransport implements ServerTransport {
 
   constructor(config: SseConfig, context: TransportContext, sdk: Sdk) {
     const url = new URL(config.url);
+    const guarded = createGuardedFetch(context.http, { serverUrl: url });
     this.#SseError = sdk.SseError;
     this.#inner = new sdk.SSEClientTransport(url, {
       fetch: createSseFetch({
@@ -53,7 +55,12 @@ class SseTransport implements ServerTransport {
         hasAuthProvider: config.authProvider !== undefined,
         maxMessageBytes: context.maxMessageBytes,
         open: openWith(context.http),
-        guarded: createGuardedFetch(context.http, { serverUrl: url }),
+        guarded,
+        withAuthorization: shareAuthorization({
+          provider: config.authProvider,
+          serverUrl: url,
+          fetch: guarded,
+        }),
         onDiscard: (discarded) => this.ondiscard?.(discarded),
         onStreamEnd: (cause) => {
           this.#failure ??= streamEnded(cause);

@@ -1,0 +1,66 @@
+/** A call as a stream of preliminary results: one for each sign of progress, and the tool's answer last. */
+import type { ToolResult } from "../../execution/tool-result.js";
+import type { Progress } from "../../protocol/pending-request.js";
+import { onSharedAbort } from "../../util/shared-abort.js";
+
+/** What an execution gives: the tool's answer or, before it, how far the tool is. */
+export type AiSdkToolResult<Structured = unknown> = ToolResult<Structured> & {
+  /** Only in preliminary results. */
+  readonly progress?: Progress;
+};
+
+export interface ProgressCall {
+  readonly server: string;
+  readonly signal: AbortSignal | undefined;
+  readonly run: (onProgress: (progress: Progress) => void, signal: AbortSignal) => Promise<ToolResult>;
+}
+
+/** Whoever stops listening ends the call. */
+export async function* progressResults({
+  server,
+  signal,
+  run,
+}: ProgressCall): AsyncGenerator<AiSdkToolResult> {
+  const stop = new AbortController();
+  const forget = signal === undefined ? () => {} : onSharedAbort(signal, () => stop.abort(signal.reason));
+  if (signal?.aborted) stop.abort(signal.reason);
+  const news: Progress[] = [];
+  let isOver = false;
+  let wake = () => {};
+  const running = run((progress) => {
+    news.push(progress);
+    wake();
+  }, stop.signal);
+  const end = () => {
+    isOver = true;
+    wake();
+  };
+  running.then(end, end);
+  try {
+    while (!isOver) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        if (news.length > 0 || isOver) resolve();
+      });
+      for (let next = news.shift(); next !== undefined; next = news.shift()) yield preliminary(next, server);
+    }
+    yield await running;
+  } finally {
+    forget();
+    if (!isOver) stop.abort();
+  }
+}
+
+function preliminary(progress: Progress, server: string): AiSdkToolResult {
+  const { progress: done, total, message } = progress;
+  const text = message ?? (total === undefined ? String(done) : `${done} of ${total}`);
+  return {
+    text,
+    content: [{ type: "text", text }],
+    isError: false,
+    server,
+    attempts: 1,
+    durationMs: 0,
+    progress,
+  };
+}

@@ -1,0 +1,35 @@
+/** A prompt as messages of the AI SDK. */
+import type { PromptResult } from "../../get-prompt.js";
+import { type ContentOptions, fileOf } from "../content-options.js";
+import { promptTurns } from "../prompt-turns.js";
+import { PROVIDER_NAME } from "./content.js";
+
+export type AiSdkPromptPart =
+  | { type: "text"; text: string }
+  | { type: "file"; data: string; mediaType: string; filename: string };
+
+export type AiSdkPromptMessage =
+  | { role: "user"; content: string | AiSdkPromptPart[] }
+  | { role: "assistant"; content: string };
+
+/**
+ * The messages of a prompt, for `messages` of `generateText` and its kin. The same for every version.
+ *
+ * @example
+ * ```ts
+ * const messages = toAiSdkMessages(await toolport.getPrompt("docs", "review", { file: "a.ts" }));
+ * ```
+ */
+export function toAiSdkMessages(prompt: PromptResult, options: ContentOptions = {}): AiSdkPromptMessage[] {
+  const format = {
+    provider: PROVIDER_NAME,
+    text: (text: string): AiSdkPromptPart => ({ type: "text", text }),
+    file: (part: Parameters<typeof fileOf>[0]): AiSdkPromptPart | undefined => {
+      const file = fileOf(part);
+      return file && { type: "file", data: file.data, mediaType: file.mimeType, filename: file.filename };
+    },
+  };
+  return promptTurns(prompt, format, options).map(({ role, parts, text }) =>
+    role === "assistant" ? { role, content: text ?? "" } : { role, content: text ?? parts },
+  );
+}

@@ -1,0 +1,130 @@
+/** Makes the calls a model asked for, all at once, and answers every one of them: a model's slip is told to the model. */
+import type { ToolInfo } from "../catalog/tool-info.js";
+import type { ContentPart } from "../content/content-part.js";
+import { CatalogError } from "../errors/catalog-error.js";
+import { ToolportError } from "../errors/toolport-error.js";
+import type { CallToolOptions } from "../execution/tool-call.js";
+import type { Toolport } from "../toolport.js";
+import type { ContentOptions } from "./content-options.js";
+import type { SchemaTarget } from "../schema/derive/derived-schema.js";
+import { derivedSchemaOf, lastTarget, type ToolSelection } from "./offered-tools.js";
+import { resultParts, textPart } from "./result-parts.js";
+
+/** Under this key of `_meta` a server finds the id that the model's provider gave to the call. */
+export const TOOL_CALL_ID_META_KEY = "toolport/tool-call-id";
+
+/** What may be said about running a model's calls. The options given for the tools may be given here as they are. */
+export interface RunToolCallsOptions extends ToolSelection, ContentOptions, CallToolOptions {
+  /**
+   * Told of every call that could not be made, which the model is told too. What is thrown here ends the run: the place
+   * to stop when, say, a server asks for authorization.
+   */
+  readonly onError?: ((error: ToolportError, call: RequestedCall) => void) | undefined;
+  /**
+   * Calls of tools that were not offered: `"answer"`, as an error to the model; `"skip"`, not at all, for programs that
+   * have tools of their own besides and answer those themselves.
+   * @default "answer"
+   */
+  readonly unknownTools?: "answer" | "skip" | undefined;
+}
+
+/** A call as the model asked for it. */
+export interface RequestedCall {
+  readonly id: string | undefined;
+  readonly name: string;
+  /** An object, or JSON text of one. */
+  readonly args: unknown;
+}
+
+export interface CallAnswer {
+  readonly call: RequestedCall;
+  readonly parts: readonly ContentPart[];
+  readonly isError: boolean;
+  readonly server?: string | undefined;
+  readonly tool?: string | undefined;
+}
+
+/** `targets`: the forms in which the tools may have been offered. In the order of the calls. Throws for an abort, for what `onError` throws, and nothing else. */
+export async function answerCalls(
+  toolport: Toolport,
+  calls: readonly RequestedCall[],
+  { targets, ...options }: RunToolCallsOptions & { targets: readonly SchemaTarget[] },
+): Promise<CallAnswer[]> {
+  if (calls.length === 0) return [];
+  const { servers, only, except, filter, signal } = options;
+  const offered = await toolport.tools({
+    ...(servers && { servers }),
+    ...(signal && { signal }),
+    only,
+    except,
+    filter,
+  });
+  const byName = new Map(offered.map((tool) => [tool.name, tool]));
+  const isOpen = [servers, only, except, filter].every((rule) => rule === undefined);
+  const wanted = options.unknownTools === "skip" ? calls.filter(({ name }) => byName.has(name)) : calls;
+  const context: CallContext = { toolport, byName, isOpen, targets, options };
+  // All of them end before one failure ends the run: nothing goes on unseen.
+  const outcomes = await Promise.allSettled(wanted.map((call) => answerCall(call, context)));
+  return outcomes.map((outcome) => {
+    if (outcome.status === "rejected") throw outcome.reason;
+    return outcome.value;
+  });
+}
+
+interface CallContext {
+  readonly toolport: Toolport;
+  readonly byName: ReadonlyMap<string, ToolInfo>;
+  /** Nothing was left out, so a name that is not listed may still be one that a search found. */
+  readonly isOpen: boolean;
+  readonly targets: readonly SchemaTarget[];
+  readonly options: RunToolCallsOptions;
+}
+
+async function answerCall(call: RequestedCall, context: CallContext): Promise<CallAnswer> {
+  const { toolport, byName, isOpen, targets, options } = context;
+  const tool = byName.get(call.name);
+  try {
+    if (tool === undefined && !isOpen) throw notOffered(call.name, [...byName.keys()]);
+    const read = readArguments(call.args);
+    if ("problem" in read) return { call, parts: [textPart(read.problem)], isError: true };
+    const derived = tool && derivedSchemaOf(tool, lastTarget(tool, targets));
+    const args = derived?.unwrap(read.args) ?? read.args;
+    const result = await toolport.callTool(call.name, args, callOptions(options, call.id));
+    const { server, isError } = result;
+    return { call, parts: resultParts(result), isError, server, tool: tool?.sourceName };
+  } catch (error) {
+    if (!ToolportError.isInstance(error)) throw error;
+    options.onError?.(error, call);
+    const { server, tool: name } = error;
+    return { call, parts: [textPart(error.message)], isError: true, server, tool: name };
+  }
+}
+
+function callOptions(options: RunToolCallsOptions, id: string | undefined): CallToolOptions {
+  const { signal, timeoutMs, onProgress, idempotent, headers, context, applyDefaults } = options;
+  const meta = id === undefined ? options.meta : { [TOOL_CALL_ID_META_KEY]: id, ...options.meta };
+  const given = { signal, timeoutMs, onProgress, idempotent, headers, meta, context, applyDefaults };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+function readArguments(given: unknown): { args: Record<string, unknown> } | { problem: string } {
+  let args: unknown = given ?? {};
+  if (typeof args === "string") {
+    try {
+      args = args.trim() === "" ? {} : JSON.parse(args);
+    } catch (error) {
+      return { problem: `The arguments are not valid JSON: ${(error as Error).message}` };
+    }
+  }
+  if (typeof args === "object" && args !== null && !Array.isArray(args))
+    return { args: args as Record<string, unknown> };
+  return { problem: "The arguments must be a JSON object" };
+}
+
+const notOffered = (name: string, offered: readonly string[]): CatalogError =>
+  new CatalogError({
+    code: "TOOL_NOT_FOUND",
+    tool: name,
+    what: `There is no tool named ${JSON.stringify(name)}`,
+    next: offered.length > 0 ? `Use one of those offered: ${offered.slice(0, 20).join(", ")}` : undefined,
+  });

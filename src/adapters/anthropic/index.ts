@@ -1,0 +1,19 @@
+/** The door `toolport/anthropic`: tools, calls and prompts in the shapes of Anthropic's API, without its package. */
+export type { RequestedCall } from "../answer-calls.js";
+export type { ContentOptions } from "../content-options.js";
+export type { OnSchemaChange, SchemaReport, ToolSelection } from "../offered-tools.js";
+export type {
+  AnthropicDocumentBlock,
+  AnthropicFileBlock,
+  AnthropicImageBlock,
+  AnthropicTextBlock,
+} from "./content.js";
+export {
+  type AnthropicAnswer,
+  type AnthropicRunOptions,
+  type AnthropicToolResult,
+  type AnthropicToolResultMessage,
+  runAnthropicToolCalls,
+} from "./run-tool-calls.js";
+export { type AnthropicPromptMessage, toAnthropicMessages } from "./to-messages.js";
+export { type AnthropicTool, type AnthropicToolsOptions, toAnthropicTools } from "./to-tools.js";

@@ -1,0 +1,19 @@
+/** The door `toolport/gemini`: tools, calls and prompts in the shapes of Gemini's API, without its package. */
+export type { RequestedCall } from "../answer-calls.js";
+export type { ContentOptions } from "../content-options.js";
+export type { OnSchemaChange, SchemaReport, ToolSelection } from "../offered-tools.js";
+export type { GeminiInlineData, GeminiTextPart } from "./content.js";
+export {
+  type GeminiAnswer,
+  type GeminiFunctionResponse,
+  type GeminiResponseContent,
+  type GeminiRunOptions,
+  runGeminiToolCalls,
+} from "./run-tool-calls.js";
+export { type GeminiPromptContent, toGeminiMessages } from "./to-messages.js";
+export {
+  type GeminiFunctionDeclaration,
+  type GeminiTool,
+  type GeminiToolsOptions,
+  toGeminiTools,
+} from "./to-tools.js";

@@ -1,0 +1,122 @@
+/** Runs the calls that a model of Google's asked for, and gives the content to append to the conversation. */
+import { partNote } from "../../content/part-note.js";
+import type { Toolport } from "../../toolport.js";
+import {
+  answerCalls,
+  type CallAnswer,
+  type RequestedCall,
+  type RunToolCallsOptions,
+} from "../answer-calls.js";
+import { noteOrThrow, textOf } from "../content-options.js";
+import {
+  type GeminiInlineData,
+  type GeminiTextPart,
+  PROVIDER_NAME,
+  toMessageData,
+  toResponseData,
+} from "./content.js";
+
+interface GeminiFunctionCall {
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+  readonly args?: Readonly<Record<string, unknown>> | undefined;
+}
+
+interface GeminiAnswerContent {
+  readonly parts?: readonly { readonly functionCall?: GeminiFunctionCall | undefined }[] | undefined;
+}
+
+/** A response of the API (the first candidate counts), or one content of it. */
+export type GeminiAnswer =
+  | { readonly candidates?: readonly { readonly content?: GeminiAnswerContent | undefined }[] | undefined }
+  | GeminiAnswerContent;
+
+export interface GeminiFunctionResponse {
+  functionResponse: {
+    id?: string;
+    name: string;
+    response: { output: string } | { error: string };
+    parts?: GeminiInlineData[];
+  };
+}
+
+/** The one content that answers all calls of the content before. */
+export interface GeminiResponseContent {
+  role: "user";
+  parts: (GeminiFunctionResponse | GeminiTextPart | GeminiInlineData)[];
+}
+
+export interface GeminiRunOptions extends RunToolCallsOptions {
+  /**
+   * Where images and PDF files of an answer stand: inside the function's response (`"response"`, from Gemini 3 on),
+   * beside it in the same content (`"content"`, for the models before, and for audio), or nowhere, with a note in their
+   * place (`"note"`).
+   * @default "response"
+   */
+  readonly media?: "response" | "content" | "note" | undefined;
+  /** What `schema` of the tools was. @default what it was when they were last made in this process */
+  readonly schema?: "json" | "openapi" | undefined;
+}
+
+const GEMINI_TARGETS = ["gemini-json", "gemini-openapi"] as const;
+
+/**
+ * Runs every `functionCall` of a response in parallel. All answers stand in one content, in the order of the calls; an
+ * unknown tool, bad arguments or an unreachable server are told to the model. An empty list: the model asked for nothing.
+ */
+export async function runGeminiToolCalls(
+  toolport: Toolport,
+  answer: GeminiAnswer,
+  options: GeminiRunOptions = {},
+): Promise<GeminiResponseContent[]> {
+  const { schema } = options;
+  const targets = schema === undefined ? GEMINI_TARGETS : [`gemini-${schema}` as const];
+  const answers = await answerCalls(toolport, requestedCalls(answer), { ...options, targets });
+  if (answers.length === 0) return [];
+  const responses = answers.map((each) => toResponse(each, options));
+  return [
+    {
+      role: "user",
+      parts: [...responses.map(({ response }) => response), ...responses.flatMap(({ beside }) => beside)],
+    },
+  ];
+}
+
+function requestedCalls(answer: GeminiAnswer): RequestedCall[] {
+  const content = "candidates" in answer ? answer.candidates?.[0]?.content : (answer as GeminiAnswerContent);
+  return (content?.parts ?? []).flatMap(({ functionCall }) =>
+    functionCall?.name === undefined
+      ? []
+      : [{ id: functionCall.id, name: functionCall.name, args: functionCall.args }],
+  );
+}
+
+function toResponse(
+  { call, parts, isError, server, tool }: CallAnswer,
+  { strictContent = false, media = "response" }: GeminiRunOptions,
+): { response: GeminiFunctionResponse; beside: GeminiResponseContent["parts"] } {
+  const files: GeminiInlineData[] = [];
+  const texts = parts.map((part) => {
+    const file =
+      media === "note" ? undefined : media === "response" ? toResponseData(part) : toMessageData(part);
+    if (file === undefined)
+      return (
+        textOf(part) ?? noteOrThrow(part, { provider: PROVIDER_NAME, strict: strictContent, server, tool })
+      );
+    files.push(file);
+    return media === "response" ? partNote(part) : `${partNote(part)} (after the responses)`;
+  });
+  const text = texts.join("\n");
+  const isInside = media === "response" && files.length > 0;
+  return {
+    response: {
+      functionResponse: {
+        ...(call.id !== undefined && { id: call.id }),
+        name: call.name,
+        response: isError ? { error: text } : { output: text },
+        ...(isInside && { parts: files }),
+      },
+    },
+    beside: isInside || files.length === 0 ? [] : [{ text: `What ${call.name} answered:` }, ...files],
+  };
+}

@@ -1,0 +1,51 @@
+/** Tools in the form of Gemini's API: plain JSON, ready for `config.tools` of a request. */
+import type { Toolport } from "../../toolport.js";
+import { type OnSchemaChange, offeredTools, type ToolSelection } from "../offered-tools.js";
+
+export interface GeminiFunctionDeclaration {
+  name: string;
+  description?: string;
+  /** JSON Schema. */
+  parametersJsonSchema?: Record<string, unknown>;
+  /** The subset of OpenAPI 3.0 that was there before. */
+  parameters?: Record<string, unknown>;
+}
+
+export interface GeminiTool {
+  functionDeclarations: GeminiFunctionDeclaration[];
+}
+
+export interface GeminiToolsOptions extends ToolSelection {
+  /**
+   * Which form the schemas have: JSON Schema (`parametersJsonSchema`), or the older subset of OpenAPI (`parameters`).
+   * @default "json"
+   */
+  readonly schema?: "json" | "openapi" | undefined;
+  /** Told of every schema that had to be changed. */
+  readonly onChange?: OnSchemaChange | undefined;
+}
+
+/**
+ * The tools for a request to Gemini: one entry with all declarations, or none if there are no tools.
+ *
+ * @example
+ * ```ts
+ * const tools = await toGeminiTools(toolport);
+ * const response = await gemini.models.generateContent({ model, contents, config: { tools } });
+ * contents.push(response.candidates[0].content);
+ * contents.push(...(await runGeminiToolCalls(toolport, response)));
+ * ```
+ */
+export async function toGeminiTools(
+  toolport: Toolport,
+  { schema = "json", onChange, ...selection }: GeminiToolsOptions = {},
+): Promise<GeminiTool[]> {
+  const offered = await offeredTools(toolport, selection, { target: `gemini-${schema}`, onChange });
+  if (offered.length === 0) return [];
+  const functionDeclarations = offered.map(({ tool: { name, description }, derived }) => ({
+    name,
+    ...(description !== undefined && { description }),
+    [schema === "json" ? "parametersJsonSchema" : "parameters"]: derived.schema,
+  }));
+  return [{ functionDeclarations }];
+}

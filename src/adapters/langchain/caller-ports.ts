@@ -1,0 +1,46 @@
+/** The ports of callers with headers or credentials of their own: one each, for as long as the client lives. */
+import type { Toolport } from "../../toolport.js";
+import type { CustomHTTPTransportOptions } from "./client-config.js";
+
+export class CallerPorts {
+  readonly #toolport: Toolport;
+  readonly #byIdentity = new Map<string, string>();
+  readonly #providers = new WeakMap<object, number>();
+  #lastProvider = 0;
+
+  constructor(toolport: Toolport) {
+    this.#toolport = toolport;
+  }
+
+  /** The same headers and provider are the same caller; without either it is nobody's. */
+  portFor({ headers, authProvider }: CustomHTTPTransportOptions = {}): Toolport {
+    const fields = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const);
+    if (fields.length === 0 && authProvider === undefined) return this.#toolport;
+    const sorted = fields.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+    const identity = JSON.stringify([sorted, authProvider === undefined ? 0 : this.#numberOf(authProvider)]);
+    return this.#toolport.as(this.#nameOf(identity), {
+      ...(fields.length > 0 && { headers: { ...headers } }),
+      ...(authProvider !== undefined && {
+        // A provider of SDK v1 has the same methods under the same names.
+        authProvider: authProvider as NonNullable<Parameters<Toolport["as"]>[1]>["authProvider"] & {},
+      }),
+    });
+  }
+
+  /** Names go into logs and traces, so they tell nothing about the credentials. */
+  #nameOf(identity: string): string {
+    const known = this.#byIdentity.get(identity);
+    if (known !== undefined) return known;
+    const name = `caller-${crypto.randomUUID()}`;
+    this.#byIdentity.set(identity, name);
+    return name;
+  }
+
+  #numberOf(provider: object): number {
+    const known = this.#providers.get(provider);
+    if (known !== undefined) return known;
+    this.#lastProvider += 1;
+    this.#providers.set(provider, this.#lastProvider);
+    return this.#lastProvider;
+  }
+}

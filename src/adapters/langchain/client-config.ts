@@ -1,0 +1,140 @@
+/** What `MultiServerMCPClient` and `loadMcpTools` take: the names `@langchain/mcp-adapters` knows, and a few more. */
+import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
+import type {
+  CustomServerEntry,
+  DockerServerEntry,
+  HttpServerEntry,
+  StdioServerEntry,
+  WebSocketServerEntry,
+} from "../../config/server-entry.js";
+import type { ToolportOptions } from "../../options.js";
+import type { Notifications, ToolHooks } from "./hooks.js";
+import type { MCPClientError } from "./mcp-client-error.js";
+import type { OutputHandling } from "./output-handling.js";
+
+/** How tool output is mapped and how long a call may take. A server's own value wins over the top level's. */
+export interface OutputConfig {
+  /**
+   * What the model sees (`"content"`) and what is set aside (`"artifact"`).
+   * @default embedded resources are set aside, everything else is content
+   */
+  outputHandling?: OutputHandling | undefined;
+  /**
+   * Longest duration of a tool call in milliseconds, unless the call says otherwise. 0: not set.
+   * @default 0 (60 s of silence, 300 s in all)
+   */
+  defaultToolTimeout?: number | undefined;
+}
+
+/** A provider written for version 1 of the MCP SDK; the methods are the same. */
+export interface LegacyOAuthClientProvider {
+  readonly redirectUrl: string | URL | undefined;
+  readonly clientMetadata: object;
+  clientInformation(): unknown;
+  tokens(): unknown;
+  saveTokens(tokens: never): void | Promise<void>;
+  redirectToAuthorization(authorizationUrl: URL): void | Promise<void>;
+  saveCodeVerifier(codeVerifier: string): void | Promise<void>;
+  codeVerifier(): string | Promise<string>;
+}
+
+type AnyAuthProvider = AuthProvider | OAuthClientProvider | LegacyOAuthClientProvider;
+
+/** A local process. */
+export interface StdioConnection extends Omit<StdioServerEntry, "stderr">, OutputConfig {
+  /** What happens to the process's stderr. @default "pipe" */
+  stderr?: StdioServerEntry["stderr"] | "overlapped";
+}
+
+/** A server reached over Streamable HTTP or legacy HTTP+SSE. */
+export interface StreamableHTTPConnection extends Omit<HttpServerEntry, "authProvider">, OutputConfig {
+  /** Tokens, refresh and retry after 401. */
+  authProvider?: AnyAuthProvider | undefined;
+}
+
+/** The same under its older name. */
+export type SSEConnection = StreamableHTTPConnection;
+
+/** One server. */
+export type Connection =
+  | StdioConnection
+  | StreamableHTTPConnection
+  | (WebSocketServerEntry & OutputConfig)
+  | (DockerServerEntry & OutputConfig)
+  | (CustomServerEntry & OutputConfig);
+
+/** How tools are named, loaded and mapped. */
+export interface LoadMcpToolsOptions extends OutputConfig, ToolHooks {
+  /** Throw when a listed tool cannot be converted; otherwise it is left out. @default true */
+  throwOnLoadError?: boolean | undefined;
+  /** `server__tool` instead of `tool`. @default false */
+  prefixToolNameWithServerName?: boolean | undefined;
+  /** Stands before everything else: `prefix__server__tool`. @default "" */
+  additionalToolNamePrefix?: string | undefined;
+  /** LangChain's standard content blocks, for artifacts as well. @default false */
+  useStandardContentBlocks?: boolean | undefined;
+  /**
+   * A tool that reports failure throws a `ToolException`, or answers with a `ToolMessage` of status `"error"`.
+   * @default "throw"
+   */
+  toolErrors?: "throw" | "message" | undefined;
+  /** Largest resource that is read because a result only names it. @default 4 MiB */
+  maxResourceBytes?: number | undefined;
+}
+
+/** Options of a `MultiServerMCPClient`. */
+export interface ClientConfig extends LoadMcpToolsOptions, Notifications {
+  /** The servers, by name. */
+  mcpServers: Record<string, Connection>;
+  /**
+   * When a server cannot be connected: throw, go on without it, or call a function, which may throw.
+   * @default "throw"
+   */
+  onConnectionError?: "throw" | "ignore" | ((failure: ConnectionFailure) => void) | undefined;
+  /** Anything else that `createToolport` takes: `store`, `retry`, `approve`, `deferTools`, `logger` … @default {} */
+  toolport?: OtherToolportOptions | undefined;
+}
+
+/** Options of `createToolport` that have no name of their own here. */
+export type OtherToolportOptions = Omit<
+  ToolportOptions,
+  "mcpServers" | "prefix" | "additionalToolNamePrefix" | "onServerError" | "onLog"
+>;
+
+/** What `onConnectionError` is told. */
+export interface ConnectionFailure {
+  serverName: string;
+  error: MCPClientError;
+}
+
+/** Whose tools they are: sent to every server reached over a URL, and to nobody else's connection. */
+export interface CustomHTTPTransportOptions {
+  authProvider?: AnyAuthProvider | undefined;
+  headers?: Record<string, string> | undefined;
+}
+
+/** A resource of a server. */
+export interface MCPResource {
+  uri: string;
+  /** Its title, or else its name. */
+  name: string;
+  description?: string;
+  mimeType?: string;
+}
+
+/** A family of resources of a server. */
+export interface MCPResourceTemplate {
+  uriTemplate: string;
+  /** Its title, or else its name. */
+  name: string;
+  description?: string;
+  mimeType?: string;
+}
+
+/** One content of a resource: text, or bytes in base64. */
+export interface MCPResourceContent {
+  uri: string;
+  mimeType?: string;
+  text?: string;
+  blob?: string;
+}

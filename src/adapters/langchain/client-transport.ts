@@ -1,0 +1,130 @@
+/** A client of the MCP SDK (version 1 or 2) that somebody else has connected, as a transport for a port of ours. */
+import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/client";
+
+/** The part of the SDK's `Client` that is used; versions 1 and 2 have it alike. */
+export interface McpClientLike {
+  listTools(params?: never, options?: never): Promise<{ tools: readonly unknown[]; nextCursor?: unknown }>;
+  callTool(params: never, ...rest: never[]): Promise<unknown>;
+  readResource?(params: never, options?: never): Promise<unknown>;
+}
+
+type Params = Record<string, unknown>;
+type Method = (...parameters: unknown[]) => Promise<unknown>;
+
+interface Request {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: Params;
+}
+
+/** The port keeps the time; the client's own limit would only be in its way. */
+const NO_LIMIT_MS = 2_147_483_647;
+const METHOD_NOT_FOUND = -32601;
+const PROTOCOL_VERSION = "2025-11-25";
+
+/**
+ * Answers what a port asks by calling the client's methods. The handshake is answered here: the client has had its own.
+ * What a method throws is thrown by `send`, so that the port sees the error itself. Closing leaves the client open.
+ */
+export class ClientTransport implements Transport {
+  onmessage?: Transport["onmessage"];
+  onerror?: Transport["onerror"];
+  onclose?: Transport["onclose"];
+  readonly #client: McpClientLike;
+  readonly #running = new Map<RequestId, AbortController>();
+
+  constructor(client: McpClientLike) {
+    this.#client = client;
+  }
+
+  async start(): Promise<void> {}
+
+  async close(): Promise<void> {
+    for (const controller of this.#running.values()) controller.abort();
+    this.onclose?.();
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (!("method" in message)) return;
+    const params = (message.params ?? {}) as Params;
+    if ("id" in message) await this.#request({ id: message.id, method: message.method, params });
+    else if (message.method === "notifications/cancelled") {
+      this.#running.get(params["requestId"] as RequestId)?.abort();
+    }
+  }
+
+  async #request({ id, method, params }: Request): Promise<void> {
+    const controller = new AbortController();
+    this.#running.set(id, controller);
+    try {
+      const result = await this.#answer({ id, method, params }, controller.signal);
+      this.#deliver(
+        result === undefined
+          ? {
+              jsonrpc: "2.0",
+              id,
+              error: { code: METHOD_NOT_FOUND, message: `${method} is not available here` },
+            }
+          : { jsonrpc: "2.0", id, result },
+      );
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+
+  async #answer({ method, params }: Request, signal: AbortSignal): Promise<unknown> {
+    const { _meta: meta, ...rest } = params as { _meta?: Params };
+    const { progressToken, ...ownMeta } = meta ?? {};
+    const sent = Object.keys(ownMeta).length === 0 ? rest : { ...rest, _meta: ownMeta };
+    const options = { signal, timeout: NO_LIMIT_MS, maxTotalTimeout: NO_LIMIT_MS };
+    switch (method) {
+      case "initialize":
+        return this.#handshake(params);
+      case "ping":
+        return {};
+      case "tools/list":
+        return this.#call("listTools", sent, options);
+      case "tools/call": {
+        const onprogress = (progress: object) => this.#progress(progressToken, progress);
+        const withProgress = progressToken === undefined ? options : { ...options, onprogress };
+        // Version 1 has a result schema in second place.
+        return "getProtocolEra" in this.#client
+          ? this.#call("callTool", sent, withProgress)
+          : this.#call("callTool", sent, undefined, withProgress);
+      }
+      case "resources/read":
+        return this.#client.readResource === undefined
+          ? undefined
+          : this.#call("readResource", sent, options);
+      default:
+        return undefined;
+    }
+  }
+
+  #call(name: keyof McpClientLike, ...parameters: unknown[]): Promise<unknown> {
+    const method = this.#client[name] as unknown as Method;
+    return method.apply(this.#client, parameters);
+  }
+
+  #handshake(params: Params): object {
+    const { getServerVersion } = this.#client as { getServerVersion?: () => unknown };
+    return {
+      protocolVersion: params["protocolVersion"] ?? PROTOCOL_VERSION,
+      // Only tools: the port is to list nothing else. A resource can be read all the same.
+      capabilities: { tools: {} },
+      serverInfo: getServerVersion?.call(this.#client) ?? { name: "server", version: "0" },
+    };
+  }
+
+  #progress(progressToken: unknown, progress: object): void {
+    this.#deliver({
+      jsonrpc: "2.0",
+      method: "notifications/progress",
+      params: { ...progress, progressToken },
+    });
+  }
+
+  #deliver(message: object): void {
+    this.onmessage?.(message as JSONRPCMessage);
+  }
+}

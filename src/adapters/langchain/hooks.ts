@@ -1,0 +1,98 @@
+/** Functions of the user's that see, and may change, what passes between LangChain and the servers. */
+import type { ContentBlock, DirectToolOutput, ToolMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { LoggingLevel, RequestId } from "@modelcontextprotocol/client";
+import type { Connection } from "./client-config.js";
+import type { ToolArtifact, ToolOutput } from "./content.js";
+
+/** The state of the LangGraph run a call belongs to; empty outside LangGraph. */
+export type HookState = Record<string, unknown>;
+
+/** A call that is about to be made. */
+export interface ToolCallRequest {
+  serverName: string;
+  /** The tool's name on its server. */
+  name: string;
+  args?: unknown;
+}
+
+/** What `beforeToolCall` may change. */
+export interface ToolCallModification {
+  /** Put over the arguments of the model, key by key. */
+  args?: unknown;
+  /** Sent with this call only; on HTTP no new connection is opened for it. */
+  headers?: Record<string, string> | undefined;
+}
+
+/** A call that was answered. */
+export interface ToolCallResult extends ToolCallRequest {
+  result: ToolOutput;
+}
+
+/** What `afterToolCall` may put in place of the result. */
+export interface ModifiedToolCallResult {
+  /** Content, content and artifact, a message, or a LangGraph `Command`. */
+  result: string | readonly [string | ContentBlock[], ToolArtifact[]] | ToolMessage | DirectToolOutput;
+}
+
+// biome-ignore lint/suspicious/noConfusingVoidType: a function without a return is a hook that changes nothing
+type Nothing = undefined | void;
+type Maybe<Value> = Value | Nothing | Promise<Value | Nothing>;
+
+export interface ToolHooks {
+  /**
+   * Called before every call; may change its arguments and add HTTP headers.
+   * @example
+   * ```ts
+   * { beforeToolCall: ({ args }, state, config) => ({ headers: { "X-Thread": config.configurable?.thread_id } }) }
+   * ```
+   */
+  beforeToolCall?: (
+    request: ToolCallRequest,
+    state: HookState,
+    config: RunnableConfig,
+  ) => Maybe<ToolCallModification>;
+  /** Called with every answer; may put another in its place. */
+  afterToolCall?: (
+    result: ToolCallResult,
+    state: HookState,
+    config: RunnableConfig,
+  ) => Maybe<ModifiedToolCallResult>;
+  /** Called when a server tells how far a call is. */
+  onProgress?: (
+    progress: { progress: number; total?: number | undefined; message?: string | undefined },
+    source: ProgressSource,
+  ) => void | Promise<void>;
+}
+
+/** What progress is about. */
+export type ProgressSource =
+  | { type: "tool"; name: string; args?: unknown; server: string }
+  | { type: "unknown" };
+
+/** Who sent a notification: the server's name, and its entry as it was configured. */
+export interface ServerMessageSource {
+  server: string;
+  options: Connection;
+}
+
+type Listener<Parameters extends unknown[]> = (...parameters: Parameters) => void | Promise<void>;
+
+/** Called when a server tells something by itself. What they throw goes to the logger. */
+export interface Notifications {
+  /** A log message of a server. Ask for them with `setLoggingLevel`. */
+  onMessage?: Listener<
+    [{ level: LoggingLevel; logger?: string | undefined; data?: unknown }, ServerMessageSource]
+  >;
+  /** The handshake with a server is done; after every reconnect again. */
+  onInitialized?: Listener<[ServerMessageSource]>;
+  /** A server takes back a request it has made. */
+  onCancelled?: Listener<[{ requestId: RequestId; reason?: string | undefined }, ServerMessageSource]>;
+  onPromptsListChanged?: Listener<[ServerMessageSource]>;
+  onResourcesListChanged?: Listener<[ServerMessageSource]>;
+  /** A resource somebody subscribed to has changed. */
+  onResourcesUpdated?: Listener<[{ uri: string }, ServerMessageSource]>;
+  onRootsListChanged?: Listener<[ServerMessageSource]>;
+  /** The tools of a server changed; `getTools()` returns the new ones. */
+  onToolsListChanged?: Listener<[ServerMessageSource]>;
+}

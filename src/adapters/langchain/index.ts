@@ -1,0 +1,38 @@
+/** `toolport/langchain`: MCP tools in LangChain.js and LangGraph.js; a drop-in for `@langchain/mcp-adapters`. */
+export type {
+  ClientConfig,
+  Connection,
+  ConnectionFailure,
+  CustomHTTPTransportOptions,
+  LegacyOAuthClientProvider,
+  LoadMcpToolsOptions,
+  MCPResource,
+  MCPResourceContent,
+  MCPResourceTemplate,
+  OtherToolportOptions,
+  OutputConfig,
+  SSEConnection,
+  StdioConnection,
+  StreamableHTTPConnection,
+} from "./client-config.js";
+export type { McpClientLike } from "./client-transport.js";
+export type { MetaArtifact, StructuredContentArtifact, ToolArtifact, ToolOutput } from "./content.js";
+export type {
+  HookState,
+  ModifiedToolCallResult,
+  Notifications,
+  ProgressSource,
+  ServerMessageSource,
+  ToolCallModification,
+  ToolCallRequest,
+  ToolCallResult,
+  ToolHooks,
+} from "./hooks.js";
+export { loadMcpTools } from "./load-mcp-tools.js";
+export { MCPClientError } from "./mcp-client-error.js";
+export { MultiServerMCPClient } from "./multi-server-mcp-client.js";
+export type { OutputHandling, OutputTarget, OutputType } from "./output-handling.js";
+export { type ToLangChainMessagesOptions, toLangChainMessages } from "./to-messages.js";
+export { type ToLangChainToolsOptions, toLangChainTools } from "./to-tools.js";
+export { ToolException, type ToolExceptionDetails } from "./tool-exception.js";
+export type { ZodIssue } from "./zod-error.js";

@@ -1,0 +1,49 @@
+/** Tools of a client that the program has made and connected itself. */
+import type { DynamicStructuredTool } from "@langchain/core/tools";
+import { ToolportError } from "../../errors/toolport-error.js";
+import { createToolport } from "../../toolport.js";
+import type { LoadMcpToolsOptions } from "./client-config.js";
+import { ClientTransport, type McpClientLike } from "./client-transport.js";
+import { MCPClientError } from "./mcp-client-error.js";
+import { toLangChainTools } from "./to-tools.js";
+
+/**
+ * Loads the tools of a connected client: `Client` of `@modelcontextprotocol/client`, or of version 1 of the SDK. The
+ * client stays yours: it is never closed here, and a connection that it loses stays lost.
+ *
+ * @example
+ * ```ts
+ * const tools = await loadMcpTools("math", client, { prefixToolNameWithServerName: true });
+ * ```
+ * @throws MCPClientError if the tools cannot be listed
+ */
+export async function loadMcpTools(
+  serverName: string,
+  client: McpClientLike,
+  options: LoadMcpToolsOptions = {},
+): Promise<DynamicStructuredTool[]> {
+  const { prefixToolNameWithServerName = false, additionalToolNamePrefix = "", ...rest } = options;
+  const toolport = createToolport({
+    mcpServers: {
+      [serverName]: {
+        transport: () => new ClientTransport(client),
+        protocol: "legacy",
+        // Nothing is lost here that could be brought back.
+        reconnect: { enabled: false },
+      },
+    },
+    prefix: prefixToolNameWithServerName,
+    additionalToolNamePrefix,
+    // One failure of the client's says nothing about the next: it is not ours to hold back calls.
+    breaker: false,
+    retry: false,
+  });
+  const { error } = await toolport.connectServer(serverName);
+  if (error !== undefined) {
+    const why = ToolportError.isInstance(error) ? error.message : String(error);
+    throw new MCPClientError(`Failed to load tools from server "${serverName}": ${why}`, serverName, {
+      cause: error,
+    });
+  }
+  return toLangChainTools(toolport, rest);
+}

@@ -1,0 +1,38 @@
+/** Which log messages servers are asked for, in the way of each era, and again after every reconnect. */
+import type { LoggingLevel } from "@modelcontextprotocol/client";
+import type { Toolport } from "../../toolport.js";
+
+/** Servers of the modern era are told with every request. */
+const LOG_LEVEL_META = "io.modelcontextprotocol/logLevel";
+
+export class LoggingLevels {
+  readonly #toolport: Toolport;
+  readonly #levels = new Map<string, LoggingLevel>();
+
+  constructor(toolport: Toolport) {
+    this.#toolport = toolport;
+    toolport.on("state", ({ server, to, principal }) => {
+      const level = this.#levels.get(server);
+      if (to !== "ready" || principal !== undefined || level === undefined) return;
+      // A new connection has forgotten it. If it cannot be told, the messages stay away, and nothing else.
+      this.#tell(server, level).catch(() => {});
+    });
+  }
+
+  async set(server: string, level: LoggingLevel): Promise<void> {
+    this.#levels.set(server, level);
+    await this.#tell(server, level);
+  }
+
+  /** `_meta` for a call of a server. */
+  metaOf(server: string): Readonly<Record<string, unknown>> | undefined {
+    const level = this.#levels.get(server);
+    return level === undefined ? undefined : { [LOG_LEVEL_META]: level };
+  }
+
+  async #tell(server: string, level: LoggingLevel): Promise<void> {
+    const { era, capabilities } = this.#toolport.snapshot().servers[server] ?? {};
+    if (era !== "legacy" || capabilities?.["logging"] === undefined) return;
+    await (await this.#toolport.client(server)).setLoggingLevel(level);
+  }
+}

@@ -1,0 +1,311 @@
+/** `MultiServerMCPClient`: the class that programs written for `@langchain/mcp-adapters` know, on a port of ours. */
+import type { DynamicStructuredTool } from "@langchain/core/tools";
+import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
+import type { ToolInfo } from "../../catalog/tool-info.js";
+import { ConfigError } from "../../errors/config-error.js";
+import { ToolportError } from "../../errors/toolport-error.js";
+import type { ConnectReport } from "../../report.js";
+import { createToolport, type Toolport } from "../../toolport.js";
+import { CallerPorts } from "./caller-ports.js";
+import type {
+  ClientConfig,
+  Connection,
+  CustomHTTPTransportOptions,
+  MCPResource,
+  MCPResourceContent,
+  MCPResourceTemplate,
+} from "./client-config.js";
+import { cloneConfig } from "./clone-config.js";
+import { LoggingLevels } from "./logging-levels.js";
+import { MCPClientError } from "./mcp-client-error.js";
+import { passNotifications } from "./notifications.js";
+import { type ReadConfig, readClientConfig } from "./read-client-config.js";
+import { convertTools } from "./to-tools.js";
+import { readSettings, type ToolPort } from "./tool-port.js";
+import { uniqueNames } from "./unique-names.js";
+import { toZodError } from "./zod-error.js";
+
+type ServersOrOptions = readonly string[] | readonly [readonly string[], CustomHTTPTransportOptions?];
+
+/** What is made anew when a closed client is used again. */
+interface Opened {
+  readonly toolport: Toolport;
+  readonly callers: CallerPorts;
+  readonly levels: LoggingLevels;
+}
+
+/** Whose tools are converted, and what they are called. */
+interface Binding {
+  readonly toolport: Toolport;
+  readonly options: CustomHTTPTransportOptions | undefined;
+  readonly nameOf: (tool: ToolInfo) => string;
+}
+
+/**
+ * Connects to MCP servers and loads their tools as LangChain tools.
+ *
+ * @example
+ * ```ts
+ * const client = new MultiServerMCPClient({
+ *   math: { command: "npx", args: ["-y", "@modelcontextprotocol/server-math"] },
+ *   weather: { url: "https://example.com/weather/mcp" },
+ * });
+ * const tools = await client.getTools();
+ * ```
+ */
+export class MultiServerMCPClient implements AsyncDisposable {
+  readonly #read: ReadConfig;
+  #opened: Opened | undefined;
+
+  /** @throws an error named `ZodError` with `issues` if the configuration is not valid */
+  constructor(config: ClientConfig | Readonly<Record<string, Connection>>) {
+    this.#read = readClientConfig(config);
+    this.#opened = this.#open();
+  }
+
+  /** A copy of the configuration, defaults filled in. Changing it changes nothing. */
+  get config(): ClientConfig {
+    return cloneConfig(this.#read.config);
+  }
+
+  /**
+   * Connects to all servers at once and loads their tools. Every other method does that by itself.
+   *
+   * @returns the tools of each server, by its name
+   * @throws MCPClientError when a server cannot be connected, unless `onConnectionError` says otherwise
+   */
+  async initializeConnections(
+    options?: CustomHTTPTransportOptions,
+  ): Promise<Record<string, DynamicStructuredTool[]>> {
+    return this.#load(this.#names(), options);
+  }
+
+  /**
+   * The tools of all servers, or of those named. With options they are bound to that caller for good: its headers and
+   * its provider, on connections that nobody else uses.
+   */
+  getTools(...servers: string[]): Promise<DynamicStructuredTool[]>;
+  getTools(servers: string[], options?: CustomHTTPTransportOptions): Promise<DynamicStructuredTool[]>;
+  async getTools(...given: ServersOrOptions): Promise<DynamicStructuredTool[]> {
+    const { servers, options } = this.#choose(given);
+    return Object.values(await this.#load(servers, options)).flat();
+  }
+
+  /** The SDK's client of a server, for what is not wrapped here; undefined if it cannot be had. */
+  async getClient(serverName: string, options?: CustomHTTPTransportOptions): Promise<Client | undefined> {
+    const [connected] = await this.#connect([serverName], options);
+    return connected === undefined ? undefined : this.#portOf(serverName, options).client(serverName);
+  }
+
+  /** The resources of all servers, or of those named, by server. */
+  listResources(...servers: string[]): Promise<Record<string, MCPResource[]>>;
+  listResources(
+    servers: string[],
+    options?: CustomHTTPTransportOptions,
+  ): Promise<Record<string, MCPResource[]>>;
+  async listResources(...given: ServersOrOptions): Promise<Record<string, MCPResource[]>> {
+    return this.#list(given, (toolport, server) =>
+      toolport
+        .snapshot()
+        .resources.filter((resource) => resource.server === server)
+        .map(({ uri, name, title, description, mimeType }) => ({
+          uri,
+          name: title ?? name,
+          ...(description !== undefined && { description }),
+          ...(mimeType !== undefined && { mimeType }),
+        })),
+    );
+  }
+
+  /** The resource templates of all servers, or of those named, by server. */
+  listResourceTemplates(...servers: string[]): Promise<Record<string, MCPResourceTemplate[]>>;
+  listResourceTemplates(
+    servers: string[],
+    options?: CustomHTTPTransportOptions,
+  ): Promise<Record<string, MCPResourceTemplate[]>>;
+  async listResourceTemplates(...given: ServersOrOptions): Promise<Record<string, MCPResourceTemplate[]>> {
+    return this.#list(given, (toolport, server) =>
+      toolport
+        .snapshot()
+        .resourceTemplates.filter((template) => template.server === server)
+        .map(({ uriTemplate, name, title, description, mimeType }) => ({
+          uriTemplate,
+          name: title ?? name,
+          ...(description !== undefined && { description }),
+          ...(mimeType !== undefined && { mimeType }),
+        })),
+    );
+  }
+
+  /** Reads a resource; a URI may stand for several contents. */
+  async readResource(
+    serverName: string,
+    uri: string,
+    options?: CustomHTTPTransportOptions,
+  ): Promise<MCPResourceContent[]> {
+    const [connected] = await this.#connect([serverName], options);
+    if (connected === undefined) {
+      throw new MCPClientError(`Server "${serverName}" not found or not connected`, serverName);
+    }
+    try {
+      const contents = await this.#portOf(serverName, options).readResource(serverName, uri);
+      return contents.map(({ uri: itsUri, mimeType, text, blob }) => ({
+        uri: itsUri,
+        ...(mimeType !== undefined && { mimeType }),
+        ...(text !== undefined && { text }),
+        ...(blob !== undefined && { blob }),
+      }));
+    } catch (cause) {
+      throw asClientError(cause, serverName, `Failed to read resource "${uri}"`);
+    }
+  }
+
+  /** Asks all servers, or one, for log messages of this level and above; they go to `onMessage`. */
+  setLoggingLevel(level: LoggingLevel): Promise<void>;
+  setLoggingLevel(serverName: string, level: LoggingLevel): Promise<void>;
+  async setLoggingLevel(...given: [LoggingLevel] | [string, LoggingLevel]): Promise<void> {
+    const names = given.length === 1 ? this.#names() : [given[0]];
+    const level = given[given.length - 1] as LoggingLevel;
+    const connected = await this.#connect(names, undefined);
+    await Promise.all(connected.map((server) => this.#now().levels.set(server, level)));
+  }
+
+  /** Ends every connection. Tools got so far no longer work; the client itself may be used again. */
+  async close(): Promise<void> {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    await opened?.toolport.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #names(): string[] {
+    return Object.keys(this.#read.entries);
+  }
+
+  #now(): Opened {
+    this.#opened ??= this.#open();
+    return this.#opened;
+  }
+
+  #open(): Opened {
+    const { config, entries, isBareMap } = this.#read;
+    try {
+      const toolport = createToolport({
+        ...config.toolport,
+        mcpServers: entries,
+        prefix: config.prefixToolNameWithServerName ?? false,
+        additionalToolNamePrefix: config.additionalToolNamePrefix ?? "",
+      });
+      const report = (error: unknown) => config.toolport?.logger?.warn(`A hook threw: ${String(error)}`);
+      passNotifications(toolport, config, report);
+      return { toolport, callers: new CallerPorts(toolport), levels: new LoggingLevels(toolport) };
+    } catch (error) {
+      throw error instanceof ConfigError ? toZodError(error, isBareMap) : error;
+    }
+  }
+
+  /** Headers and providers mean nothing to a local process: all callers share it. */
+  #portOf(server: string, options: CustomHTTPTransportOptions | undefined): Toolport {
+    const { toolport, callers } = this.#now();
+    const entry = this.#read.entries[server];
+    const isRemote = entry !== undefined && ["url", "sseUrl", "base_url"].some((key) => key in entry);
+    return isRemote ? callers.portFor(options) : toolport;
+  }
+
+  #choose(given: ServersOrOptions): { servers: string[]; options: CustomHTTPTransportOptions | undefined } {
+    const [first, options] = given;
+    const named = Array.isArray(first) ? first : given;
+    const servers = named.length === 0 ? this.#names() : ([...named] as string[]);
+    return { servers, options: Array.isArray(first) ? (options as CustomHTTPTransportOptions) : undefined };
+  }
+
+  /** Brings up what is needed; returns the servers that are there. */
+  async #connect(
+    servers: readonly string[],
+    options: CustomHTTPTransportOptions | undefined,
+  ): Promise<string[]> {
+    const { config, entries } = this.#read;
+    const wanted = servers.filter((name) => entries[name] !== undefined && entries[name].enabled !== false);
+    const reports = await this.#reports(wanted, options);
+    for (const { name, error } of reports) {
+      if (error === undefined) continue;
+      const failure = asClientError(error, name, `Failed to connect to server "${name}"`);
+      if (config.onConnectionError === "throw") throw failure;
+      if (typeof config.onConnectionError === "function") {
+        config.onConnectionError({ serverName: name, error: failure });
+      }
+    }
+    return reports.filter(({ error }) => error === undefined).map(({ name }) => name);
+  }
+
+  /** All servers of a port at once, so that their tools get their names in the order of the configuration. */
+  async #reports(
+    servers: readonly string[],
+    options: CustomHTTPTransportOptions | undefined,
+  ): Promise<{ name: string; error: ToolportError | undefined }[]> {
+    const ports = [...new Set(servers.map((name) => this.#portOf(name, options)))];
+    const all = await Promise.all(
+      ports.map((port) =>
+        port.connect({ servers: servers.filter((name) => this.#portOf(name, options) === port) }),
+      ),
+    );
+    const found = Object.assign({}, ...all.map((report) => report.servers)) as ConnectReport["servers"];
+    return servers.map((name) => ({ name, error: found[name]?.error }));
+  }
+
+  async #list<Item>(
+    given: ServersOrOptions,
+    read: (toolport: Toolport, server: string) => Item[],
+  ): Promise<Record<string, Item[]>> {
+    const { servers, options } = this.#choose(given);
+    const connected = await this.#connect(servers, options);
+    return Object.fromEntries(
+      connected.map((server) => [server, read(this.#portOf(server, options), server)]),
+    );
+  }
+
+  async #load(
+    servers: readonly string[],
+    options: CustomHTTPTransportOptions | undefined,
+  ): Promise<Record<string, DynamicStructuredTool[]>> {
+    const connected = await this.#connect(servers, options);
+    const { toolport } = this.#now();
+    const { config, entries } = this.#read;
+    // The tools of a caller come from two ports, which do not know each other's names.
+    const nameOf = uniqueNames(config.additionalToolNamePrefix ?? "");
+    const loaded: Record<string, DynamicStructuredTool[]> = {};
+    if (config.toolport?.deferTools) {
+      const infos = (await toolport.tools()).filter(({ server }) => entries[server] === undefined);
+      loaded["toolport"] = this.#convert(infos, { toolport, options, nameOf });
+    }
+    for (const server of connected) {
+      const binding = { toolport: this.#portOf(server, options), options, nameOf };
+      loaded[server] = this.#convert(await binding.toolport.tools({ servers: [server] }), binding);
+    }
+    return loaded;
+  }
+
+  #convert(infos: readonly ToolInfo[], { toolport, options, nameOf }: Binding): DynamicStructuredTool[] {
+    const { config } = this.#read;
+    const { levels } = this.#now();
+    const port: ToolPort = {
+      toolport,
+      hooks: config,
+      settingsOf: (server) => readSettings(config, config.mcpServers[server]),
+      withHeaders: (server, headers) => {
+        const itsPort = this.#portOf(server, { ...options, headers: { ...options?.headers, ...headers } });
+        return itsPort === this.#now().toolport ? undefined : itsPort;
+      },
+      metaOf: (server) => levels.metaOf(server),
+    };
+    return convertTools(infos, { port, throwOnLoadError: config.throwOnLoadError ?? true, nameOf });
+  }
+}
+
+function asClientError(cause: unknown, server: string, what: string): MCPClientError {
+  const why = ToolportError.isInstance(cause) ? cause.message : String(cause);
+  return new MCPClientError(`${what}: ${why}`, server, { cause });
+}

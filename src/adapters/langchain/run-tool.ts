@@ -1,0 +1,205 @@
+/** One call of a LangChain tool: hooks around it, its result mapped, its failure told in LangChain's way. */
+import { isDirectToolOutput, ToolMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { ToolInfo } from "../../catalog/tool-info.js";
+import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolportError } from "../../errors/toolport-error.js";
+import type { CallToolOptions } from "../../execution/tool-call.js";
+import type { ToolResult } from "../../execution/tool-result.js";
+import { debugChannel } from "../../telemetry/debug-channel.js";
+import type { Toolport } from "../../toolport.js";
+import { type ToolOutput, toToolOutput } from "./content.js";
+import type { HookState, ModifiedToolCallResult } from "./hooks.js";
+import { readEmbedded } from "./read-embedded.js";
+import { ToolException } from "./tool-exception.js";
+import type { ToolPort } from "./tool-port.js";
+
+const debug = debugChannel("call");
+
+/** What LangChain hands to a tool; `toolCall` is there when a model asked for it. */
+export type ToolConfig = RunnableConfig & {
+  readonly toolCall?: { readonly id?: string | undefined } | undefined;
+  readonly state?: unknown;
+};
+
+export interface ToolRun {
+  readonly tool: ToolInfo;
+  readonly port: ToolPort;
+  readonly args: unknown;
+  readonly config: ToolConfig;
+}
+
+/** Content and artifact, or a message or command in the place of the content. */
+type RunOutput = readonly [unknown, unknown];
+
+/** Runs a tool. Throws a `ToolException`, or the reason of the caller's own abort. */
+export async function runTool(run: ToolRun): Promise<RunOutput> {
+  const startedAt = performance.now();
+  const { server, sourceName } = run.tool;
+  try {
+    if (debug.enabled) debug(`[${server}/${sourceName}] called`);
+    const output = await callWithHooks(run);
+    if (debug.enabled) debug(`[${server}/${sourceName}] answered`);
+    return output;
+  } catch (error) {
+    const thrown = toThrown(error, run, performance.now() - startedAt);
+    if (debug.enabled) debug(`[${server}/${sourceName}] failed: ${String(thrown)}`);
+    throw thrown;
+  }
+}
+
+async function callWithHooks(run: ToolRun): Promise<RunOutput> {
+  const { tool, port, config } = run;
+  const { beforeToolCall, afterToolCall } = port.hooks;
+  const state = stateOf(config);
+  const request = { name: tool.sourceName, serverName: tool.server };
+  const changes = await beforeToolCall?.({ ...request, args: run.args }, state, config);
+  const args = changes?.args === undefined ? run.args : { ...asRecord(run.args), ...asRecord(changes.args) };
+  if (!isRecord(args)) throw notAnObject(tool);
+  const { toolport, options } = route(run, changes?.headers ?? {});
+  const onProgress: CallToolOptions["onProgress"] = (progress) =>
+    port.hooks.onProgress?.(progress, { type: "tool", name: tool.sourceName, args, server: tool.server });
+  const result = await toolport.callTool(tool.name, args, { ...options, onProgress });
+  const output = await toOutput(run, toolport, result);
+  if (result.isError) return failure(run, result, output);
+  const changed = await afterToolCall?.({ ...request, args, result: output }, state, config);
+  return changed?.result === undefined ? output : replacement(changed.result, run);
+}
+
+/** Where the call goes and what it is given. */
+function route(
+  { tool, port, config }: ToolRun,
+  headers: Readonly<Record<string, string>>,
+): { toolport: Toolport; options: CallToolOptions } {
+  const timeoutMs = timeoutOf(config);
+  const meta = port.metaOf?.(tool.server);
+  const options: CallToolOptions = {
+    ...(config.signal !== undefined && { signal: config.signal }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(meta !== undefined && { meta }),
+    context: config,
+  };
+  if (Object.keys(headers).length === 0) return { toolport: port.toolport, options };
+  const transport = port.toolport.snapshot().servers[tool.server]?.transport;
+  if (transport === "http") return { toolport: port.toolport, options: { ...options, headers } };
+  const toolport = port.withHeaders?.(tool.server, headers);
+  if (toolport !== undefined) return { toolport, options };
+  throw new ToolException(
+    `The connection to server "${tool.server}" (${transport}) cannot carry the headers that beforeToolCall returned`,
+    { serverName: tool.server, toolName: tool.sourceName },
+  );
+}
+
+function toOutput(
+  { tool, port, config }: ToolRun,
+  toolport: Toolport,
+  result: ToolResult,
+): Promise<ToolOutput> {
+  const { server } = result;
+  // With `deferTools` a tool of Toolport's own may bring the answer of a server's.
+  const settings = port.settingsOf(server);
+  const readResource = (uri: string) =>
+    readEmbedded(toolport, {
+      server,
+      uri,
+      maxBytes: settings.maxResourceBytes,
+      signal: config.signal,
+      context: { tool: tool.name },
+    });
+  return toToolOutput(result, { ...settings, readResource });
+}
+
+function failure(run: ToolRun, result: ToolResult, [content, artifact]: ToolOutput): RunOutput {
+  const { tool, port } = run;
+  if (port.settingsOf(tool.server).toolErrors === "throw") {
+    const what = result.text === "" ? "no text was given" : result.text;
+    throw new ToolException(
+      `MCP tool '${tool.sourceName}' on server '${result.server}' returned an error: ${what}`,
+      {
+        serverName: result.server,
+        toolName: tool.sourceName,
+        content: result.content,
+        structuredContent: result.structuredContent,
+        meta: result._meta,
+      },
+    );
+  }
+  const tool_call_id = run.config.toolCall?.id ?? "";
+  return [new ToolMessage({ status: "error", content, artifact, tool_call_id, name: tool.name }), artifact];
+}
+
+function replacement(result: ModifiedToolCallResult["result"], { tool, config }: ToolRun): RunOutput {
+  if (typeof result === "string") return [result, []];
+  if (Array.isArray(result) && result.length === 2) return [result[0], result[1]];
+  if (ToolMessage.isInstance(result)) {
+    result.tool_call_id ||= config.toolCall?.id ?? "";
+    return [result, result.artifact];
+  }
+  if (isDirectToolOutput(result)) return [result, undefined];
+  throw new TypeError(
+    `afterToolCall of ${tool.name} returned neither a text, a pair of content and artifact, a ToolMessage nor a Command`,
+  );
+}
+
+/** LangGraph's own signals (an interrupt for a human, a command to a parent graph) are no failures. */
+const isSignalOfLangGraph = (error: unknown): boolean =>
+  (error as { is_bubble_up?: unknown } | null)?.is_bubble_up === true;
+
+function toThrown(error: unknown, { tool, config }: ToolRun, elapsedMs: number): unknown {
+  if (ToolException.isInstance(error) || isSignalOfLangGraph(error)) return error;
+  const details = { serverName: tool.server, toolName: tool.sourceName };
+  const { signal } = config;
+  if (signal?.aborted) {
+    const timeoutMs = timeoutOf(config);
+    // LangChain turns `timeout` into a signal; the caller's own may be one of the same kind, but it comes sooner.
+    const isTimeout = (signal.reason as Error | undefined)?.name === "TimeoutError";
+    if (!isTimeout || timeoutMs === undefined || elapsedMs < timeoutMs - 20) return signal.reason;
+    const cause = timedOut(tool, timeoutMs, signal.reason);
+    return new ToolException(cause.message, { ...details, cause });
+  }
+  if (ToolportError.isInstance(error)) return new ToolException(error.message, { ...details, cause: error });
+  const message = error instanceof Error ? error.message : String(error);
+  return new ToolException(`Error calling tool ${tool.sourceName}: ${message}`, { ...details, cause: error });
+}
+
+function timedOut(tool: ToolInfo, timeoutMs: number, cause: unknown): ToolCallError {
+  return new ToolCallError({
+    code: "TIMEOUT",
+    server: tool.server,
+    tool: tool.sourceName,
+    what: `The call took longer than its timeout of ${timeoutMs} ms`,
+    next: "Raise the timeout, or look at what keeps the server busy",
+    phase: "call",
+    retryable: true,
+    cause,
+  });
+}
+
+function notAnObject(tool: ToolInfo): ToolCallError {
+  return new ToolCallError({
+    code: "INVALID_ARGUMENTS",
+    server: tool.server,
+    tool: tool.sourceName,
+    what: "The arguments are not an object",
+    next: "Call the tool with an object that fits its schema",
+    outcome: "unsent",
+    issues: [{ path: "", message: "must be an object" }],
+  });
+}
+
+/** Put there by `McpTool.invoke`, or by LangChain itself. */
+function timeoutOf({ metadata }: ToolConfig): number | undefined {
+  const timeoutMs: unknown = metadata?.["timeoutMs"];
+  return typeof timeoutMs === "number" && timeoutMs > 0 ? timeoutMs : undefined;
+}
+
+function stateOf({ configurable, state }: ToolConfig): HookState {
+  // The same place that LangGraph's `getCurrentTaskInput` looks at.
+  const scratchpad = configurable?.["__pregel_scratchpad"] as { currentTaskInput?: unknown } | undefined;
+  return asRecord(scratchpad?.currentTaskInput ?? state);
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const asRecord = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});

@@ -1,0 +1,68 @@
+/** Tools of a port as LangChain tools. */
+import type { DynamicStructuredTool } from "@langchain/core/tools";
+import type { ToolInfo } from "../../catalog/tool-info.js";
+import { debugChannel } from "../../telemetry/debug-channel.js";
+import type { Toolport, ToolsOptions } from "../../toolport.js";
+import type { LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
+import { MCPClientError } from "./mcp-client-error.js";
+import { McpTool } from "./mcp-tool.js";
+import { readSettings, type ToolPort } from "./tool-port.js";
+
+/** What `toLangChainTools` takes: which tools, how their output is mapped, and hooks. */
+export interface ToLangChainToolsOptions
+  extends ToolsOptions,
+    Omit<LoadMcpToolsOptions, "prefixToolNameWithServerName" | "additionalToolNamePrefix"> {
+  /** Output options of single servers, over those given here. @default none */
+  outputOf?: Readonly<Record<string, OutputConfig>> | undefined;
+}
+
+const debug = debugChannel("call");
+
+/**
+ * Converts the tools of a port. With `deferTools` these are the search over all tools and the few that are always
+ * visible, as for any other model.
+ *
+ * @example
+ * ```ts
+ * const tools = await toLangChainTools(toolport, { servers: ["weather"], useStandardContentBlocks: true });
+ * ```
+ */
+export async function toLangChainTools(
+  toolport: Toolport,
+  options: ToLangChainToolsOptions = {},
+): Promise<DynamicStructuredTool[]> {
+  const { servers, only, except, filter, all, signal, timeoutMs } = options;
+  const chosen = { servers, only, except, filter, all, signal, timeoutMs };
+  const given = Object.entries(chosen).filter(([, value]) => value !== undefined);
+  const infos = await toolport.tools(Object.fromEntries(given));
+  const port: ToolPort = {
+    toolport,
+    hooks: options,
+    settingsOf: (server) => readSettings(options, options.outputOf?.[server]),
+  };
+  return convertTools(infos, { port, throwOnLoadError: options.throwOnLoadError ?? true });
+}
+
+interface Conversion {
+  readonly port: ToolPort;
+  readonly throwOnLoadError: boolean;
+  /** @default the name the port has given */
+  readonly nameOf?: (tool: ToolInfo) => string;
+}
+
+/** One LangChain tool for each; one that cannot be converted fails all, or is left out. */
+export function convertTools(
+  infos: readonly ToolInfo[],
+  { port, throwOnLoadError, nameOf = ({ name }) => name }: Conversion,
+): DynamicStructuredTool[] {
+  return infos.flatMap((tool) => {
+    try {
+      return [new McpTool(tool, port, nameOf(tool))];
+    } catch (error) {
+      const message = `Tool "${tool.name}" of server "${tool.server}" cannot be converted: ${String(error)}`;
+      debug(message);
+      if (throwOnLoadError) throw new MCPClientError(message, tool.server, { cause: error });
+      return [];
+    }
+  });
+}

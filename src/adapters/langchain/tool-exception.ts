@@ -1,0 +1,48 @@
+/** What a LangChain tool throws: the tool reported failure, or the call could not be made. */
+import type { ContentBlock } from "../../execution/tool-result.js";
+
+/** What is known about the failure. */
+export interface ToolExceptionDetails {
+  serverName?: string | undefined;
+  /** The tool's name on its server. */
+  toolName?: string | undefined;
+  /** What the tool answered, in the protocol's own form; empty if there was no answer. */
+  content?: readonly ContentBlock[] | undefined;
+  /** The answer as data, where the tool gave one. */
+  structuredContent?: unknown;
+  /** `_meta` of the answer. */
+  meta?: Readonly<Record<string, unknown>> | undefined;
+  /** Why the call could not be made: a `ToolportError`, or what a hook threw. */
+  cause?: unknown;
+}
+
+/**
+ * Thrown by `invoke`. A tool that says itself that it failed has its answer here; any other failure has a `cause`.
+ *
+ * @example
+ * ```ts
+ * if (ToolException.isInstance(error)) console.error(error.toolName, error.structuredContent ?? error.message);
+ * ```
+ */
+export class ToolException extends Error {
+  override readonly name = "ToolException";
+  readonly serverName: string | undefined;
+  readonly toolName: string | undefined;
+  readonly content: readonly ContentBlock[];
+  readonly structuredContent: unknown;
+  readonly meta: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(message: string, details: ToolExceptionDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.serverName = details.serverName;
+    this.toolName = details.toolName;
+    this.content = details.content ?? [];
+    this.structuredContent = details.structuredContent;
+    this.meta = details.meta;
+  }
+
+  /** By name, as documented: also across copies of the package. */
+  static isInstance(value: unknown): value is ToolException {
+    return value instanceof Error && value.name === "ToolException";
+  }
+}

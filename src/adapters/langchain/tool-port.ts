@@ -1,0 +1,41 @@
+/** What a LangChain tool needs of the rest: a port to call through, and how its output is to be mapped. */
+import type { Toolport } from "../../toolport.js";
+import type { LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
+import type { ToolHooks } from "./hooks.js";
+import { type OutputTarget, type OutputType, resolveOutputHandling } from "./output-handling.js";
+
+/** Options after their defaults were filled in. */
+export interface ToolSettings {
+  readonly useStandardContentBlocks: boolean;
+  readonly outputHandling: Readonly<Record<OutputType, OutputTarget>>;
+  /** Undefined: the port's own limits. */
+  readonly defaultToolTimeout: number | undefined;
+  readonly toolErrors: "throw" | "message";
+  readonly maxResourceBytes: number;
+}
+
+export interface ToolPort {
+  readonly toolport: Toolport;
+  readonly hooks: ToolHooks;
+  /** By server: a fallback's answer is mapped as its own server's are. */
+  settingsOf(server: string): ToolSettings;
+  /** A port that sends these headers, for transports that cannot send them with a single call; undefined: none can. */
+  withHeaders?(server: string, headers: Readonly<Record<string, string>>): Toolport | undefined;
+  /** `_meta` for every call of a server. */
+  metaOf?(server: string): Readonly<Record<string, unknown>> | undefined;
+}
+
+const DEFAULT_MAX_RESOURCE_BYTES = 4 * 1024 * 1024;
+
+/** The settings of one server: its own over those of the top level, over the defaults. */
+export function readSettings(options: LoadMcpToolsOptions, own: OutputConfig = {}): ToolSettings {
+  // Zero is written by those who follow the README: it means that nothing is set.
+  const timeout = own.defaultToolTimeout || options.defaultToolTimeout;
+  return {
+    useStandardContentBlocks: options.useStandardContentBlocks ?? false,
+    outputHandling: resolveOutputHandling(options.outputHandling, own.outputHandling),
+    defaultToolTimeout: timeout || undefined,
+    toolErrors: options.toolErrors ?? "throw",
+    maxResourceBytes: options.maxResourceBytes ?? DEFAULT_MAX_RESOURCE_BYTES,
+  };
+}

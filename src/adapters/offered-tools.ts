@@ -1,0 +1,70 @@
+/** The tools a model is offered, each with its schema in the form that the model's provider accepts. */
+import type { ToolFilters } from "../catalog/filters.js";
+import type { ToolInfo } from "../catalog/tool-info.js";
+import type { JsonSchema } from "../config/listed-tool.js";
+import type { Toolport } from "../toolport.js";
+import { deriveSchema } from "../schema/derive/derive-schema.js";
+import type { DerivedSchema, SchemaChange, SchemaTarget } from "../schema/derive/derived-schema.js";
+
+/** Which tools a model is offered, and may call. */
+export interface ToolSelection extends ToolFilters {
+  /** Only the tools of these servers. @default all */
+  readonly servers?: readonly string[] | undefined;
+}
+
+/** What was done to one tool's schema for a provider. */
+export interface SchemaReport {
+  /** The tool's public name. */
+  readonly tool: string;
+  readonly server: string;
+  readonly target: SchemaTarget;
+  readonly changes: readonly SchemaChange[];
+  /** False where strict mode was asked for and the schema cannot be said in it. */
+  readonly strict: boolean;
+}
+
+/** Told of every tool whose schema had to be changed, or could not be made strict. */
+export type OnSchemaChange = (report: SchemaReport) => void;
+
+export interface OfferedTool {
+  readonly tool: ToolInfo;
+  readonly derived: DerivedSchema;
+}
+
+/** Schemas never change once listed, so what was derived from one stays true as long as it lives; the latest comes last. */
+const known = new WeakMap<JsonSchema, Map<SchemaTarget, DerivedSchema>>();
+
+export function derivedSchemaOf({ inputSchema }: ToolInfo, target: SchemaTarget): DerivedSchema {
+  const targets = known.get(inputSchema) ?? new Map<SchemaTarget, DerivedSchema>();
+  known.set(inputSchema, targets);
+  const derived = targets.get(target) ?? deriveSchema(inputSchema, target);
+  targets.delete(target);
+  targets.set(target, derived);
+  return derived;
+}
+
+/**
+ * Which of a provider's forms the model was given last, so that its arguments are read as they were meant even by a
+ * program that does not say it again; the first of them if none was given in this process.
+ */
+export function lastTarget({ inputSchema }: ToolInfo, targets: readonly SchemaTarget[]): SchemaTarget {
+  const given = [...(known.get(inputSchema)?.keys() ?? [])].filter((target) => targets.includes(target));
+  return given.at(-1) ?? targets[0]!;
+}
+
+/** Lists the tools and derives their schemas. */
+export async function offeredTools(
+  toolport: Toolport,
+  { servers, only, except, filter }: ToolSelection,
+  { target, onChange }: { target: SchemaTarget; onChange?: OnSchemaChange | undefined },
+): Promise<OfferedTool[]> {
+  const tools = await toolport.tools({ ...(servers && { servers }), only, except, filter });
+  return tools.map((tool) => {
+    const derived = derivedSchemaOf(tool, target);
+    const { changes, strict } = derived;
+    const isWeaker = target.endsWith("-strict") && !strict;
+    if (changes.length > 0 || isWeaker)
+      onChange?.({ tool: tool.name, server: tool.server, target, changes, strict });
+    return { tool, derived };
+  });
+}

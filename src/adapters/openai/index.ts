@@ -1,0 +1,18 @@
+/** The door `toolport/openai`: tools, calls and prompts in the shapes of OpenAI's APIs, without its package. */
+export type { RequestedCall } from "../answer-calls.js";
+export type { OnSchemaChange, SchemaReport, ToolSelection } from "../offered-tools.js";
+export type { OpenAIApi, OpenAIChatPart, OpenAIResponsesPart } from "./content.js";
+export type { OpenAIChatAnswer, OpenAIResponsesAnswer, OpenAIResponsesItem } from "./requested-calls.js";
+export {
+  type OpenAIFunctionCallOutput,
+  type OpenAIRunOptions,
+  type OpenAIToolMessage,
+  runOpenAIToolCalls,
+} from "./run-tool-calls.js";
+export { type OpenAIMessagesOptions, type OpenAIPromptMessage, toOpenAIMessages } from "./to-messages.js";
+export {
+  type OpenAIChatTool,
+  type OpenAIResponsesTool,
+  type OpenAIToolsOptions,
+  toOpenAITools,
+} from "./to-tools.js";

@@ -1,0 +1,58 @@
+/** Finds the tool calls in what OpenAI's APIs answer. */
+import type { RequestedCall } from "../answer-calls.js";
+
+/** A message of the chat API, as far as it matters here. */
+export interface OpenAIChatAnswer {
+  readonly tool_calls?: readonly OpenAIChatToolCall[] | null | undefined;
+  /** The old way to ask for one call. */
+  readonly function_call?: { readonly name: string; readonly arguments: string } | null | undefined;
+}
+
+interface OpenAIChatToolCall {
+  readonly id: string;
+  readonly type?: string | undefined;
+  readonly function?: { readonly name: string; readonly arguments: string } | undefined;
+}
+
+/** A response of the responses API, or the list of its items. */
+export type OpenAIResponsesAnswer =
+  | { readonly output: readonly OpenAIResponsesItem[] }
+  | readonly OpenAIResponsesItem[];
+
+export interface OpenAIResponsesItem {
+  readonly type?: string | undefined;
+}
+
+/** How a call must be answered: by role "tool", by the old role "function", or by an item. */
+export type AnswerForm = "tool" | "function" | "item";
+
+export interface OpenAICall extends RequestedCall {
+  readonly form: AnswerForm;
+}
+
+export function requestedCalls(answer: OpenAIChatAnswer | OpenAIResponsesAnswer): OpenAICall[] {
+  if (Array.isArray(answer)) return itemCalls(answer as readonly OpenAIResponsesItem[]);
+  if ("output" in answer && Array.isArray(answer.output)) return itemCalls(answer.output);
+  const { tool_calls: calls, function_call: old } = answer as OpenAIChatAnswer;
+  if (calls && calls.length > 0)
+    // Calls of another kind (`custom`) were not offered by us; without an answer the API would refuse the conversation.
+    return calls.map(({ id, function: asked, type }) => ({
+      form: "tool",
+      id,
+      name: asked?.name ?? type ?? "",
+      args: asked?.arguments,
+    }));
+  return old ? [{ form: "function", id: undefined, name: old.name, args: old.arguments }] : [];
+}
+
+function itemCalls(items: readonly OpenAIResponsesItem[]): OpenAICall[] {
+  return items
+    .filter((item): item is FunctionCallItem => item.type === "function_call")
+    .map(({ call_id: id, name, arguments: args }) => ({ form: "item", id, name, args }));
+}
+
+interface FunctionCallItem extends OpenAIResponsesItem {
+  readonly call_id: string;
+  readonly name: string;
+  readonly arguments: string;
+}

@@ -1,0 +1,125 @@
+/** Runs the calls that a model of OpenAI's asked for, and gives what to append to the conversation. */
+import { partNote } from "../../content/part-note.js";
+import type { Toolport } from "../../toolport.js";
+import { answerCalls, type CallAnswer, type RunToolCallsOptions } from "../answer-calls.js";
+import { noteOrThrow, textOf } from "../content-options.js";
+import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
+import {
+  type OpenAIChatPart,
+  type OpenAIResponsesPart,
+  PROVIDER_NAMES,
+  toChatFile,
+  toResponsesFile,
+} from "./content.js";
+import {
+  type OpenAICall,
+  type OpenAIChatAnswer,
+  type OpenAIResponsesAnswer,
+  requestedCalls,
+} from "./requested-calls.js";
+
+/** What is appended to `messages` of the chat API. */
+export type OpenAIToolMessage =
+  | { role: "tool"; tool_call_id: string; content: string }
+  | { role: "function"; name: string; content: string }
+  | { role: "user"; content: OpenAIChatPart[] };
+
+/** What is appended to `input` of the responses API. */
+export interface OpenAIFunctionCallOutput {
+  type: "function_call_output";
+  call_id: string;
+  output: string | OpenAIResponsesPart[];
+}
+
+export interface OpenAIRunOptions extends RunToolCallsOptions {
+  /**
+   * Chat API only, whose tool messages hold nothing but text: images and PDF files of an answer follow in a message of
+   * the user's (`"message"`), or become a note (`"note"`), for models that cannot see.
+   * @default "message"
+   */
+  readonly media?: "message" | "note" | undefined;
+  /** What `strict` of the tools was. @default what it was when they were last made in this process */
+  readonly strict?: boolean | undefined;
+}
+
+/**
+ * Runs every tool call in a message of the chat API, or in a response of the responses API, in parallel. The answers
+ * come in the order of the calls; an unknown tool, bad arguments or an unreachable server are told to the model. An
+ * empty list: the model asked for nothing.
+ */
+export function runOpenAIToolCalls(
+  toolport: Toolport,
+  message: OpenAIChatAnswer,
+  options?: OpenAIRunOptions,
+): Promise<OpenAIToolMessage[]>;
+export function runOpenAIToolCalls(
+  toolport: Toolport,
+  response: OpenAIResponsesAnswer,
+  options?: OpenAIRunOptions,
+): Promise<OpenAIFunctionCallOutput[]>;
+export async function runOpenAIToolCalls(
+  toolport: Toolport,
+  answer: OpenAIChatAnswer | OpenAIResponsesAnswer,
+  options: OpenAIRunOptions = {},
+): Promise<OpenAIToolMessage[] | OpenAIFunctionCallOutput[]> {
+  const calls = requestedCalls(answer);
+  const targets = targetsOf(options);
+  const answers = await answerCalls(toolport, calls, { ...options, targets });
+  return calls[0]?.form === "item"
+    ? answers.map((each) => toFunctionCallOutput(each, options))
+    : toToolMessages(answers, options);
+}
+
+const targetsOf = ({ strict }: OpenAIRunOptions): SchemaTarget[] =>
+  strict === undefined ? ["openai", "openai-strict"] : [strict ? "openai-strict" : "openai"];
+
+function toToolMessages(answers: readonly CallAnswer[], options: OpenAIRunOptions): OpenAIToolMessage[] {
+  const seen: OpenAIChatPart[] = [];
+  const messages = answers.map((answer): OpenAIToolMessage => {
+    const { call } = answer;
+    const files: OpenAIChatPart[] = [];
+    const texts = answer.parts.map((part) => {
+      const file = options.media === "note" ? undefined : toChatFile(part);
+      if (file === undefined) return textOf(part) ?? noteOrThrow(part, placeOf(answer, "chat", options));
+      files.push(file);
+      return `${partNote(part)} (in the next message of the user's)`;
+    });
+    if (files.length > 0) seen.push({ type: "text", text: `What ${call.name} answered:` }, ...files);
+    const content = errorMark(answer) + texts.join("\n");
+    return (call as OpenAICall).form === "function"
+      ? { role: "function", name: call.name, content }
+      : { role: "tool", tool_call_id: call.id ?? "", content };
+  });
+  // All answers to one message must stand together, so that what a user shows comes after the last of them.
+  return seen.length === 0 ? messages : [...messages, { role: "user", content: seen }];
+}
+
+function toFunctionCallOutput(answer: CallAnswer, options: OpenAIRunOptions): OpenAIFunctionCallOutput {
+  const mark = errorMark(answer);
+  const items = answer.parts.map((part): OpenAIResponsesPart => {
+    const file = toResponsesFile(part);
+    if (file !== undefined) return file;
+    return {
+      type: "input_text",
+      text: textOf(part) ?? noteOrThrow(part, placeOf(answer, "responses", options)),
+    };
+  });
+  const texts = items.map((item) => (item.type === "input_text" ? item.text : undefined));
+  const isText = texts.every((text) => text !== undefined);
+  const marked: OpenAIResponsesPart[] =
+    mark === "" ? items : [{ type: "input_text", text: mark.trim() }, ...items];
+  return {
+    type: "function_call_output",
+    call_id: answer.call.id ?? "",
+    output: isText ? mark + texts.join("\n") : marked,
+  };
+}
+
+/** Neither API has a field for failure. */
+const errorMark = ({ isError }: CallAnswer): string => (isError ? "Error: " : "");
+
+const placeOf = (
+  { server, tool }: CallAnswer,
+  api: keyof typeof PROVIDER_NAMES,
+  { strictContent = false }: OpenAIRunOptions,
+) => ({ provider: PROVIDER_NAMES[api], strict: strictContent, server, tool });

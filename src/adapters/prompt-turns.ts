@@ -1,0 +1,41 @@
+/** The messages of a prompt, each in the form that one provider takes. */
+import { type ContentPart, toContentPart } from "../content/content-part.js";
+import type { ContentBlock } from "../execution/tool-result.js";
+import type { PromptResult } from "../get-prompt.js";
+import { type ContentOptions, noteOrThrow, textOf } from "./content-options.js";
+
+export interface PromptTurn<Part> {
+  readonly role: "user" | "assistant";
+  readonly parts: Part[];
+  /** All that is said, where it is nothing but text. */
+  readonly text: string | undefined;
+}
+
+/** How one provider takes what users say. */
+export interface PromptFormat<Part> {
+  readonly provider: string;
+  text(text: string): Part;
+  /** The part in the provider's form; undefined if it cannot take it. */
+  file(part: ContentPart): Part | undefined;
+}
+
+/** What an assistant said must be text for every provider. */
+export function promptTurns<Part>(
+  { server, messages }: PromptResult,
+  format: PromptFormat<Part>,
+  { strictContent = true }: ContentOptions,
+): PromptTurn<Part>[] {
+  const place = { provider: format.provider, strict: strictContent, server };
+  return messages.map(({ role, content }) => {
+    const blocks: readonly ContentBlock[] = Array.isArray(content) ? content : [content];
+    const texts: string[] = [];
+    const parts = blocks.map(toContentPart).map((part) => {
+      const file = role === "user" && textOf(part) === undefined ? format.file(part) : undefined;
+      if (file !== undefined) return file;
+      const text = textOf(part) ?? noteOrThrow(part, place);
+      texts.push(text);
+      return format.text(text);
+    });
+    return { role, parts, text: texts.length === parts.length ? texts.join("\n") : undefined };
+  });
+}

@@ -1,0 +1,96 @@
+/** Takes arguments from the form a model was asked for to the form the server knows, and back. */
+import { isObject } from "../json-schema.js";
+import type { Json, ObjectNotes } from "./derivation.js";
+import { setKey } from "./set-key.js";
+
+type Notes = ReadonlyMap<object, ObjectNotes>;
+const MAX_DEPTH = 100;
+
+/** Old names again, and nothing where null stands for nothing. */
+export function toOriginalForm(schema: unknown, value: unknown, notes: Notes, depth = 0): unknown {
+  return convert(schema, value, { notes, depth, back: true });
+}
+
+/** New names, and null for what is not there but must be. */
+export function toDerivedForm(schema: unknown, value: unknown, notes: Notes, depth = 0): unknown {
+  return convert(schema, value, { notes, depth, back: false });
+}
+
+interface Way {
+  readonly notes: Notes;
+  readonly depth: number;
+  readonly back: boolean;
+}
+
+function convert(schema: unknown, value: unknown, way: Way): unknown {
+  if (!isObject(schema) || typeof value !== "object" || value === null || way.depth > MAX_DEPTH) return value;
+  const deeper = { ...way, depth: way.depth + 1 };
+  const alternatives = [schema["anyOf"], schema["oneOf"]].find(Array.isArray) as unknown[] | undefined;
+  const chosen = alternatives === undefined ? value : choose(alternatives, value, deeper);
+  const all = Array.isArray(schema["allOf"]) ? schema["allOf"] : [];
+  const merged = all.reduce<unknown>((current, part) => convert(part, current, deeper), chosen);
+  if (Array.isArray(merged)) {
+    const prefix = Array.isArray(schema["prefixItems"]) ? schema["prefixItems"] : [];
+    return merged.map((item, index) => convert(prefix[index] ?? schema["items"], item, deeper));
+  }
+  return convertObject(schema, merged as Json, deeper);
+}
+
+function convertObject(schema: Json, value: Json, way: Way): Json {
+  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  const notes = way.notes.get(properties);
+  const renamed = new Map([...(notes?.names ?? [])].map(([written, name]) => [name, written]));
+  const out: Json = {};
+  for (const [key, item] of Object.entries(value)) {
+    const written = way.back ? key : (renamed.get(key) ?? key);
+    if (way.back && item === null && notes?.absentIfNull.has(written)) continue;
+    const rest = Object.hasOwn(properties, written) ? properties[written] : schema["additionalProperties"];
+    setKey(out, way.back ? (notes?.names.get(key) ?? key) : written, convert(rest, item, way));
+  }
+  if (!way.back)
+    for (const name of notes?.optional ?? []) if (!Object.hasOwn(out, name)) setKey(out, name, null);
+  return out;
+}
+
+/** The first alternative that the value in its derived form fits; without one, the value as it is. */
+function choose(alternatives: readonly unknown[], value: unknown, way: Way): unknown {
+  for (const alternative of alternatives) {
+    const converted = convert(alternative, value, way);
+    if (fits(alternative, way.back ? value : converted, way.depth)) return converted;
+  }
+  return value;
+}
+
+/** Whether a value has the shape that a derived schema asks for. Bounds and patterns tell no alternatives apart. */
+function fits(schema: unknown, value: unknown, depth: number): boolean {
+  if (!isObject(schema) || depth > MAX_DEPTH) return true;
+  const { type, enum: values, anyOf, nullable } = schema as { [key: string]: unknown };
+  if (value === null && nullable === true) return true;
+  if (Array.isArray(values) && !values.includes(value)) return false;
+  if (schema["const"] !== undefined && schema["const"] !== value && typeof schema["const"] !== "object")
+    return false;
+  if (type !== undefined && ![type].flat().some((name) => hasType(String(name).toLowerCase(), value)))
+    return false;
+  if (Array.isArray(anyOf) && !anyOf.some((item) => fits(item, value, depth + 1))) return false;
+  if (Array.isArray(value)) return value.every((item) => fits(schema["items"], item, depth + 1));
+  return !isObject(value) || fitsObject(schema, value, depth);
+}
+
+function fitsObject(schema: Json, value: Json, depth: number): boolean {
+  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  const required = Array.isArray(schema["required"]) ? schema["required"] : [];
+  if (!required.every((name) => Object.hasOwn(value, name as string))) return false;
+  return Object.entries(value).every(([key, item]) =>
+    Object.hasOwn(properties, key)
+      ? fits(properties[key], item, depth + 1)
+      : schema["additionalProperties"] !== false && fits(schema["additionalProperties"], item, depth + 1),
+  );
+}
+
+function hasType(type: string, value: unknown): boolean {
+  if (type === "null") return value === null;
+  if (type === "array") return Array.isArray(value);
+  if (type === "object") return isObject(value);
+  if (type === "integer") return Number.isInteger(value);
+  return typeof value === type;
+}

@@ -1,0 +1,84 @@
+/** What the parts of one derivation share. */
+
+import type { ChangeLog } from "./change-log.js";
+import { describe, type Sentence, sayKeywords } from "./constraint-words.js";
+import { TooLarge } from "./read-tree.js";
+import type { SchemaTree } from "./schema-tree.js";
+import type { TargetRules } from "./target-rules.js";
+
+/** A schema that is being written. */
+export type Json = Record<string, unknown>;
+
+/** What a written object has to be told apart from the original by, when arguments come back. */
+export interface ObjectNotes {
+  /** Names in the original, by the new names. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Properties that must be there now, if only as null. */
+  readonly optional: ReadonlySet<string>;
+  /** Those of them whose null means that they are not there. */
+  readonly absentIfNull: ReadonlySet<string>;
+}
+
+const MAX_WRITTEN = 5_000;
+
+export class Derivation {
+  /** By the `properties` that were written. */
+  readonly notes = new Map<object, ObjectNotes>();
+  /** Why strict mode cannot express the schema. */
+  readonly problems: { path: string; keyword: string; why: string }[] = [];
+  /** Whether the schema that was read is looser than the original already. */
+  readonly hasCuts: boolean;
+  #written = 0;
+
+  constructor(
+    readonly rules: TargetRules,
+    readonly log: ChangeLog,
+    /** New names of properties, for the whole schema, so that one name is the same everywhere. */
+    readonly names: ReadonlyMap<string, string>,
+  ) {
+    this.hasCuts = log.losses > 0;
+  }
+
+  count(): void {
+    if (++this.#written > MAX_WRITTEN) throw new TooLarge();
+  }
+
+  nameOf(name: string): string {
+    return this.names.get(name) ?? name;
+  }
+
+  /** Strict mode cannot say this. */
+  problem(tree: SchemaTree, keyword: string, why: string): void {
+    if (this.rules.strict) this.problems.push({ path: tree.at, keyword, why });
+  }
+
+  /** Puts keywords into words and notes it; gives the words. */
+  say(tree: SchemaTree, keywords: readonly string[]): string[] {
+    const sentences: Sentence[] = sayKeywords(tree, keywords);
+    for (const { words, keywords: said } of sentences)
+      for (const keyword of said) this.#note(keyword, tree.from(keyword), words);
+    return sentences.map(({ words }) => words);
+  }
+
+  /** Puts what could not be merged into words. */
+  saySpoken(tree: SchemaTree): string[] {
+    for (const { keyword, words, from } of tree.spoken) this.#note(keyword, from, words);
+    return tree.spoken.map(({ words }) => words);
+  }
+
+  #note(keyword: string, from: readonly string[], words: string): void {
+    if (words === "") this.log.add("removed", keyword, from);
+    else this.log.add("described", keyword, from, words);
+  }
+
+  /** Writes title and description, with words added. */
+  annotate(out: Json, tree: SchemaTree, words: readonly string[]): Json {
+    const description = describe(tree.get("description"), [...new Set(words)]);
+    const title = tree.get("title");
+    return {
+      ...(title !== undefined && { title }),
+      ...(description !== undefined && { description }),
+      ...out,
+    };
+  }
+}

@@ -1,0 +1,146 @@
+/** The original JSON Schema of a tool in the form that a model's provider accepts. */
+import { isObject, type JsonSchema } from "../json-schema.js";
+import { toDerivedForm, toOriginalForm } from "./argument-forms.js";
+import { ChangeLog } from "./change-log.js";
+import { isChoiceOfRequired } from "./constraint-words.js";
+import { Derivation, type Json } from "./derivation.js";
+import type { DerivedSchema, SchemaTarget } from "./derived-schema.js";
+import { flattenTree } from "./flatten-tree.js";
+import { renameProperties } from "./property-names.js";
+import { type RefLimits, readTree, TooLarge } from "./read-tree.js";
+import type { SchemaTree } from "./schema-tree.js";
+import { exceedsStrictLimits } from "./strict-limits.js";
+import { TARGET_RULES, type TargetRules } from "./target-rules.js";
+import { writeLenient, writeLenientRoot } from "./write-lenient.js";
+import { writeRestricted } from "./write-restricted.js";
+
+/** The property that holds what is no object. */
+const WRAPPED = "value";
+/** Tried in turn until the result is small enough to be sent. */
+const REF_LIMITS: readonly RefLimits[] = [
+  { depth: 16, recursion: 2 },
+  { depth: 8, recursion: 1 },
+  { depth: 4, recursion: 0 },
+  { depth: 0, recursion: 0 },
+];
+
+/**
+ * Derives the schema that `target` accepts from the one that the server published. Nothing is lost without a word: what a
+ * target refuses is moved into descriptions, and `changes` names everything that differs. Arguments are still to be validated
+ * against the original, after `unwrap`. Never throws, never changes what it is given.
+ *
+ * @example
+ * ```ts
+ * const { schema, strict, unwrap } = deriveSchema(tool.inputSchema, "openai-strict");
+ * const request = { type: "function", name: tool.name, parameters: schema, strict };
+ * // … and with the arguments the model wrote:
+ * await toolport.callTool(tool.name, unwrap(args));
+ * ```
+ */
+export function deriveSchema(schema: JsonSchema, target: SchemaTarget): DerivedSchema {
+  if (target === "plain") return toDerived(schema, new ChangeLog(), {});
+  for (const limits of REF_LIMITS) {
+    try {
+      return target === "openai-strict"
+        ? deriveStrict(schema, limits)
+        : derive(schema, TARGET_RULES[target], limits).derived;
+    } catch (error) {
+      // A reference that branches, or a schema that is huge by itself; a deep one may end the stack.
+      if (!(error instanceof TooLarge || error instanceof RangeError))
+        return giveUp("it cannot be read", target);
+    }
+  }
+  return giveUp("it is too large", target);
+}
+
+function deriveStrict(schema: JsonSchema, limits: RefLimits): DerivedSchema {
+  const { derived, derivation } = derive(schema, TARGET_RULES["openai-strict"], limits);
+  const problems = [...derivation.problems];
+  const tooLarge = exceedsStrictLimits(derived.schema);
+  if (tooLarge !== undefined) problems.push({ path: "#", keyword: "strict", why: tooLarge });
+  if (problems.length === 0) return { ...derived, strict: true };
+  const lenient = derive(schema, TARGET_RULES.openai, limits).derived;
+  const log = new ChangeLog();
+  for (const { path, keyword, why } of problems) log.add("not-strict", keyword, [path], why);
+  return { ...lenient, changes: [...log.list(), ...lenient.changes] };
+}
+
+function derive(schema: JsonSchema, rules: TargetRules, limits: RefLimits) {
+  const log = new ChangeLog();
+  const tree = flattenTree(unwrapSingleChoices(readTree(schema, log, limits)), log);
+  const derivation = new Derivation(rules, log, renameProperties(tree, rules.names));
+  const wrapped = !isObjectRoot(tree);
+  if (wrapped) log.add("wrapped", WRAPPED, ["#"]);
+  const written = wrapped ? writeWrapped(tree, derivation) : writeRoot(tree, derivation);
+  return { derived: toDerived(written, log, { wrapped, derivation }), derivation };
+}
+
+/** A choice between one thing is no choice. */
+function unwrapSingleChoices(tree: SchemaTree): SchemaTree {
+  const single = ["anyOf", "oneOf"].filter((keyword) => tree.trees(keyword).length === 1);
+  if (single.length === 0) return tree;
+  const parts = single.flatMap((keyword) => tree.trees(keyword));
+  return tree.without(...single).set("allOf", [...tree.trees("allOf"), ...parts], tree.from(single[0]!));
+}
+
+/** Whether the root describes one object, which is what arguments are. */
+function isObjectRoot(tree: SchemaTree): boolean {
+  if (tree.isNever() || tree.has("enum") || tree.has("const")) return false;
+  if (tree.types()?.includes("object") === false) return false;
+  return ["anyOf", "oneOf"].every((keyword) => !tree.has(keyword) || isChoiceOfRequired(tree.trees(keyword)));
+}
+
+function writeRoot(tree: SchemaTree, to: Derivation): Json {
+  if (tree.get("type") !== "object") to.log.add("typed", "type", ["#"], "object");
+  const object = tree.copy().set("type", "object");
+  if (to.rules.keywords === undefined) return writeLenientRoot(object, to);
+  const out = writeRestricted(object, to);
+  return to.rules.openapi ? out : { ...out, properties: out["properties"] ?? {} };
+}
+
+function writeWrapped(tree: SchemaTree, to: Derivation): Json {
+  const value = to.rules.keywords === undefined ? writeLenient(tree, to) : writeRestricted(tree, to);
+  return {
+    type: to.rules.openapi ? "OBJECT" : "object",
+    properties: { [WRAPPED]: value },
+    required: [WRAPPED],
+    ...(!to.rules.openapi && { additionalProperties: false }),
+  };
+}
+
+interface Extras {
+  readonly wrapped?: boolean;
+  readonly derivation?: Derivation;
+}
+
+function toDerived(
+  schema: JsonSchema,
+  log: ChangeLog,
+  { wrapped = false, derivation }: Extras,
+): DerivedSchema {
+  const notes = derivation?.notes ?? new Map();
+  const isSame = !wrapped && notes.size === 0;
+  return {
+    schema,
+    changes: log.list(),
+    strict: false,
+    wrapped,
+    unwrap(args) {
+      if (isSame || !isObject(args)) return args;
+      const original = notes.size === 0 ? args : (toOriginalForm(schema, args, notes) as Json);
+      // A model that left the wrapping out is understood as well.
+      return wrapped && Object.hasOwn(original, WRAPPED) ? (original[WRAPPED] as Json) : original;
+    },
+    wrap(args) {
+      if (isSame) return args;
+      return toDerivedForm(schema, wrapped ? { [WRAPPED]: args } : args, notes) as Json;
+    },
+  };
+}
+
+function giveUp(why: string, target: SchemaTarget): DerivedSchema {
+  const log = new ChangeLog();
+  log.add("replaced", "type", ["#"], why);
+  const empty = target === "gemini-openapi" ? { type: "OBJECT" } : { type: "object", properties: {} };
+  return toDerived(empty, log, {});
+}

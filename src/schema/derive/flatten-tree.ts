@@ -1,0 +1,156 @@
+/** Makes one schema of a schema and its `allOf`, for targets that know no `allOf`. */
+
+import type { ChangeLog } from "./change-log.js";
+import { sayKeywords } from "./constraint-words.js";
+import { isSameJson } from "./json-equality.js";
+import { never, SchemaTree, type TreeKeyword, treeToJson } from "./schema-tree.js";
+
+const LARGEST = new Set("minimum exclusiveMinimum minLength minItems minProperties minContains".split(" "));
+const SMALLEST = new Set("maximum exclusiveMaximum maxLength maxItems maxProperties maxContains".split(" "));
+/** Keywords that mean nothing without each other: they travel and are put into words together. */
+const COMPANIONS: Readonly<Record<string, readonly string[]>> = {
+  if: ["then", "else"],
+  contains: ["minContains", "maxContains"],
+};
+const FOLLOWERS = new Set(Object.values(COMPANIONS).flat());
+
+/** The same schema without `allOf` at its top. What cannot be merged is left to be said in words. */
+export function flattenTree(tree: SchemaTree, log: ChangeLog): SchemaTree {
+  const parts = tree.trees("allOf");
+  if (parts.length === 0) return tree;
+  log.add("rewritten", "allOf", tree.from("allOf"));
+  let merged = tree.without("allOf");
+  for (const part of parts) merged = mergeTrees(merged, flattenTree(part, log), log);
+  return merged;
+}
+
+/** What both accept, or a little more where `log` says so. */
+export function mergeTrees(left: SchemaTree, right: SchemaTree, log: ChangeLog): SchemaTree {
+  if (left.isNever() || right.isNever()) return never(left.at);
+  const merged = left.copy();
+  merged.spoken.push(...right.spoken);
+  mergeObjects(merged, left, right, log);
+  for (const [keyword, theirs] of right.keywords) {
+    if (OBJECT_KEYWORDS.has(keyword) || FOLLOWERS.has(keyword)) continue;
+    const ours = left.keywords.get(keyword);
+    const apart = LIST_KEYWORDS.has(keyword) && mixesTuples(left, right);
+    const joined = apart
+      ? undefined
+      : ours === undefined
+        ? theirs
+        : joinKeyword(keyword, ours, theirs, left.at);
+    if (joined === "never") return never(left.at);
+    if (joined === undefined) speak(merged, keyword, right);
+    else {
+      merged.keywords.set(keyword, joined);
+      if (ours === undefined) carryCompanions(merged, keyword, right);
+    }
+  }
+  return merged;
+}
+
+const LIST_KEYWORDS = new Set(["items", "prefixItems"]);
+
+/** `items` means all items or those after the first ones: the two cannot be joined. */
+const mixesTuples = (left: SchemaTree, right: SchemaTree): boolean =>
+  (left.has("prefixItems") || right.has("prefixItems")) &&
+  [...LIST_KEYWORDS].some((keyword) => left.has(keyword));
+
+const OBJECT_KEYWORDS = new Set(["properties", "additionalProperties", "patternProperties"]);
+
+function carryCompanions(merged: SchemaTree, keyword: string, right: SchemaTree): void {
+  for (const companion of COMPANIONS[keyword] ?? []) {
+    const entry = right.keywords.get(companion);
+    if (entry !== undefined) merged.keywords.set(companion, entry);
+  }
+}
+
+function speak(merged: SchemaTree, keyword: string, right: SchemaTree): void {
+  const group = [keyword, ...(COMPANIONS[keyword] ?? [])].filter((name) => right.has(name));
+  for (const { words, keywords } of sayKeywords(right, group))
+    for (const name of keywords) merged.spoken.push({ keyword: name, words, from: right.from(name) });
+}
+
+/** One keyword that both have; undefined: both cannot be said in one. */
+function joinKeyword(
+  keyword: string,
+  ours: TreeKeyword,
+  theirs: TreeKeyword,
+  at: string,
+): TreeKeyword | undefined | "never" {
+  const from = [...new Set([...ours.from, ...theirs.from])];
+  const [a, b] = [ours.value, theirs.value];
+  if (["description", "title", "default", "examples", "format"].includes(keyword) && a === b) return ours;
+  if (["description", "title", "default", "examples", "deprecated"].includes(keyword)) return ours;
+  if (keyword === "type") {
+    const types = intersectTypes(asList(a), asList(b));
+    return types.length === 0 ? "never" : { value: types.length === 1 ? types[0] : types, from };
+  }
+  if (keyword === "enum") {
+    const shared = asList(a).filter((item) => asList(b).some((other) => isSameJson(item, other)));
+    return shared.length === 0 ? "never" : { value: shared, from };
+  }
+  if (keyword === "required") return { value: [...new Set([...asList(a), ...asList(b)])], from };
+  if (typeof a === "number" && typeof b === "number" && LARGEST.has(keyword))
+    return { value: Math.max(a, b), from };
+  if (typeof a === "number" && typeof b === "number" && SMALLEST.has(keyword))
+    return { value: Math.min(a, b), from };
+  if (keyword === "uniqueItems") return { value: a === true || b === true, from };
+  if (keyword === "items" && a instanceof SchemaTree && b instanceof SchemaTree)
+    return { value: both(a, b, at), from };
+  return isSameJson(treeToJson(a), treeToJson(b)) ? { value: a, from } : undefined;
+}
+
+const both = (a: SchemaTree, b: SchemaTree, at: string): SchemaTree =>
+  new SchemaTree(at).set("allOf", [a, b], []);
+
+const asList = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
+
+function intersectTypes(ours: unknown[], theirs: unknown[]): unknown[] {
+  const accepts = (types: unknown[], type: unknown): boolean =>
+    types.includes(type) || (type === "integer" && types.includes("number"));
+  return [
+    ...ours.filter((type) => accepts(theirs, type)),
+    ...theirs.filter((type) => accepts(ours, type)),
+  ].filter((type, index, all) => all.indexOf(type) === index);
+}
+
+/** Properties of both; what one says about undeclared properties holds for those that only the other declares. */
+function mergeObjects(merged: SchemaTree, left: SchemaTree, right: SchemaTree, log: ChangeLog): void {
+  const [ours, theirs] = [left.map("properties"), right.map("properties")];
+  const properties = new Map(ours);
+  for (const [name, tree] of theirs) {
+    const mine = ours.get(name);
+    properties.set(name, mine === undefined ? tree : both(mine, tree, left.at));
+  }
+  const [onlyOurs, onlyTheirs] = [difference(ours, theirs), difference(theirs, ours)];
+  limit(properties, onlyTheirs, left, log);
+  limit(properties, onlyOurs, right, log);
+  const from = [left, right]
+    .filter((tree) => tree.has("properties"))
+    .flatMap((tree) => tree.from("properties"));
+  if (properties.size > 0 || from.length > 0) merged.set("properties", properties, from);
+  for (const keyword of ["additionalProperties", "patternProperties"]) {
+    const [a, b] = [left.keywords.get(keyword), right.keywords.get(keyword)];
+    if (b === undefined) continue;
+    if (a === undefined) merged.keywords.set(keyword, b);
+    else if (a.value instanceof SchemaTree && b.value instanceof SchemaTree)
+      merged.set(keyword, both(a.value, b.value, left.at), [...a.from, ...b.from]);
+    else speak(merged, keyword, right);
+  }
+}
+
+/** Properties that only the other schema declares are among the undeclared ones of this schema. */
+function limit(properties: Map<string, SchemaTree>, names: string[], tree: SchemaTree, log: ChangeLog): void {
+  const rest = tree.tree("additionalProperties");
+  if (rest === undefined || names.length === 0) return;
+  if (rest.isNever() || tree.has("patternProperties")) {
+    // To be exact they would be forbidden, which is hardly ever what was meant.
+    log.add("relaxed", "additionalProperties", tree.from("additionalProperties"));
+    return;
+  }
+  for (const name of names) properties.set(name, both(properties.get(name)!, rest, tree.at));
+}
+
+const difference = (a: ReadonlyMap<string, unknown>, b: ReadonlyMap<string, unknown>): string[] =>
+  [...a.keys()].filter((name) => !b.has(name));

@@ -1,0 +1,50 @@
+/** Which types of value a keyword says something about. */
+import type { SchemaTree } from "./schema-tree.js";
+
+const FAMILIES: Readonly<Record<string, readonly string[]>> = {
+  string: "minLength maxLength pattern format contentEncoding contentMediaType".split(" "),
+  number: "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf".split(" "),
+  array:
+    "items prefixItems minItems maxItems uniqueItems contains minContains maxContains unevaluatedItems".split(
+      " ",
+    ),
+  object: (
+    "properties required additionalProperties patternProperties propertyNames minProperties maxProperties " +
+    "dependentRequired dependentSchemas unevaluatedProperties"
+  ).split(" "),
+};
+const FAMILY_OF = new Map(
+  Object.entries(FAMILIES).flatMap(([type, keywords]) => keywords.map((keyword) => [keyword, type] as const)),
+);
+
+/** The types that a keyword is about; undefined: all. */
+export function familyOf(keyword: string): readonly string[] | undefined {
+  const type = FAMILY_OF.get(keyword);
+  // Formats of numbers (int32, double) come from OpenAPI.
+  if (keyword === "format") return ["string", "number", "integer"];
+  return type === "number" ? ["number", "integer"] : type === undefined ? undefined : [type];
+}
+
+/** The types of a schema that names none. `exact`: nothing else was accepted before. */
+export function inferTypes(tree: SchemaTree): { types: string[]; exact: boolean } | undefined {
+  const values = tree.get("enum");
+  if (Array.isArray(values)) return { types: [...new Set(values.map(jsonTypeOf))], exact: true };
+  const implied = new Set([...tree.keywords.keys()].flatMap((keyword) => FAMILY_OF.get(keyword) ?? []));
+  return implied.size === 1 ? { types: [...implied], exact: false } : undefined;
+}
+
+/** Types without those that no listed value has. */
+export function refineTypes(types: string[], tree: SchemaTree): string[] {
+  const values = tree.get("enum");
+  if (!Array.isArray(values)) return types;
+  const fits = (type: string): boolean =>
+    values.some((value) => jsonTypeOf(value) === type || (type === "number" && typeof value === "number"));
+  const used = types.filter(fits);
+  return used.length > 0 ? used : types;
+}
+
+export function jsonTypeOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return Number.isInteger(value) ? "integer" : typeof value;
+}

@@ -1,0 +1,190 @@
+/** Reads a schema of any draft into a tree: references inlined, recursion cut, old spellings in those of 2020-12. */
+import { draftOf } from "../dialect.js";
+import { isObject, type JsonSchema, keywordKind } from "../json-schema.js";
+import { resolveLocalRef } from "../local-ref.js";
+import { ANNOTATIONS, type ChangeLog } from "./change-log.js";
+import { never, SchemaTree } from "./schema-tree.js";
+
+/** Thrown when a schema is too large to derive; never leaves `deriveSchema`. */
+export class TooLarge extends Error {}
+
+/** How far references are followed. */
+export interface RefLimits {
+  /** References inside what references point at. */
+  readonly depth: number;
+  /** How often a definition may stand inside itself. */
+  readonly recursion: number;
+}
+
+const MAX_NODES = 6_000;
+const MAX_DEPTH = 64;
+/** Gone once references are inlined; none of them says anything about values. */
+const BOOKKEEPING = new Set(
+  "$schema $id id $comment $anchor $dynamicAnchor $recursiveAnchor $vocabulary $defs definitions".split(" "),
+);
+const COUNTS = new Set("minLength maxLength minItems maxItems minProperties maxProperties".split(" "));
+const NUMBERS = new Set("minimum maximum exclusiveMinimum exclusiveMaximum multipleOf".split(" "));
+
+interface Place {
+  readonly at: string;
+  readonly depth: number;
+  /** The references that were followed to get here. */
+  readonly refs: readonly string[];
+}
+
+/** The whole schema as a tree. */
+export function readTree(root: JsonSchema, log: ChangeLog, limits: RefLimits): SchemaTree {
+  return new TreeReader(root, log, limits).read(root, { at: "#", depth: 0, refs: [] });
+}
+
+class TreeReader {
+  #nodes = 0;
+  /** Until draft-07, what stood beside `$ref` was not read. */
+  readonly #refStandsAlone: boolean;
+
+  constructor(
+    readonly root: JsonSchema,
+    readonly log: ChangeLog,
+    readonly limits: RefLimits,
+  ) {
+    const draft = draftOf(root);
+    this.#refStandsAlone = draft === "4" || draft === "7";
+  }
+
+  read(schema: unknown, place: Place): SchemaTree {
+    if (++this.#nodes > MAX_NODES || place.depth > MAX_DEPTH) throw new TooLarge();
+    if (schema === false) return never(place.at);
+    const tree = new SchemaTree(place.at);
+    if (!isObject(schema)) return tree;
+    for (const [keyword, value] of Object.entries(schema)) {
+      if (keyword === "$ref" || keyword === "$dynamicRef" || keyword === "$recursiveRef") continue;
+      this.#readKeyword(tree, keyword, value, place);
+    }
+    readOldSpellings(tree, this.log);
+    const ref = schema["$ref"] ?? schema["$dynamicRef"] ?? schema["$recursiveRef"];
+    return typeof ref === "string" ? this.#follow(ref, tree, place) : tree;
+  }
+
+  #readKeyword(tree: SchemaTree, keyword: string, value: unknown, place: Place): void {
+    if (BOOKKEEPING.has(keyword)) {
+      if (place.at === "#" && !keyword.endsWith("efs") && keyword !== "definitions")
+        this.log.add("removed", keyword, [place.at]);
+      return;
+    }
+    const inside = (...keys: (string | number)[]): Place => ({
+      at: [place.at, keyword, ...keys.map((key) => escapeToken(String(key)))].join("/"),
+      depth: place.depth + 1,
+      refs: place.refs,
+    });
+    const kind = keywordKind(keyword, value);
+    if (kind === "schema") tree.set(keyword, this.read(value, inside()));
+    else if (kind === "list") {
+      const list = (value as unknown[]).map((item, index) => this.read(item, inside(index)));
+      if (list.length > 0) tree.set(keyword, list);
+    } else if (kind === "map") {
+      const map = new Map<string, unknown>();
+      for (const [key, item] of Object.entries(value as object))
+        map.set(key, keyword === "dependencies" && Array.isArray(item) ? item : this.read(item, inside(key)));
+      tree.set(keyword, map);
+    } else if (typeof value === "boolean" && isSchemaKeyword(keyword))
+      tree.set(keyword, this.read(value, inside()));
+    else if (isSound(keyword, value)) tree.set(keyword, value);
+    else this.log.add("removed", keyword, [place.at], "its value makes no sense");
+  }
+
+  #follow(ref: string, beside: SchemaTree, { at, depth, refs }: Place): SchemaTree {
+    const siblings = this.#refStandsAlone ? beside.only(ANNOTATIONS) : beside;
+    const target = resolveLocalRef(this.root, ref);
+    if (target === undefined) {
+      this.log.add("cut", "$ref", [at], "points at nothing in this schema");
+      return siblings;
+    }
+    const again = refs.filter((followed) => followed === ref).length;
+    if (refs.length >= this.limits.depth || again > this.limits.recursion) {
+      this.log.add("cut", "$ref", [at], `not followed deeper than here: ${ref}`);
+      const type = isObject(target) && isSound("type", target["type"]) ? target["type"] : undefined;
+      return type === undefined || siblings.has("type") ? siblings : siblings.copy().set("type", type);
+    }
+    this.log.add("inlined", "$ref", [at], ref);
+    const tree = this.read(target, { at: pointerOf(ref, at), depth: depth + 1, refs: [...refs, ref] });
+    const onlyAnnotations = [...siblings.keywords.keys()].every((keyword) => ANNOTATIONS.has(keyword));
+    if (!onlyAnnotations) return siblings.copy().set("allOf", [...siblings.trees("allOf"), tree]);
+    const joined = tree.copy();
+    for (const [keyword, { value, from }] of siblings.keywords) joined.set(keyword, value, from);
+    return joined;
+  }
+}
+
+/** An anchor stands for a place whose pointer is not looked up: then the reference's own place has to do. */
+const pointerOf = (ref: string, at: string): string =>
+  ref === "#" || ref.startsWith("#/") ? decodeURIComponent(ref) : `${at}/$ref`;
+
+const escapeToken = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
+
+const isSchemaKeyword = (keyword: string): boolean => keywordKind(keyword, {}) === "schema";
+
+const TYPES = new Set("string number integer boolean object array null".split(" "));
+
+/** Whether a keyword's value is what every target's own check of the schema asks for. */
+function isSound(keyword: string, value: unknown): boolean {
+  if (keyword === "type") {
+    const types = Array.isArray(value) ? value : [value];
+    return (
+      types.length > 0 &&
+      types.every((type) => TYPES.has(type as string)) &&
+      new Set(types).size === types.length
+    );
+  }
+  if (COUNTS.has(keyword)) return Number.isInteger(value) && (value as number) >= 0;
+  if (NUMBERS.has(keyword)) return typeof value === "number" || typeof value === "boolean";
+  if (keyword === "required") return Array.isArray(value) && value.every((name) => typeof name === "string");
+  if (keyword === "enum") return Array.isArray(value) && value.length > 0;
+  if (["description", "title", "pattern", "format"].includes(keyword)) return typeof value === "string";
+  // A schema or a map of schemas would have been read as such.
+  return keywordKind(keyword, {}) === "data" && keywordKind(keyword, [{}]) === "data";
+}
+
+/** Says what draft-04 to draft-07 and OpenAPI 3.0 say in the words of 2020-12. */
+function readOldSpellings(tree: SchemaTree, log: ChangeLog): void {
+  if (Array.isArray(tree.get("items"))) {
+    const rest = tree.keywords.get("additionalItems");
+    tree.set("prefixItems", tree.get("items"), tree.from("items"));
+    tree.keywords.delete("items");
+    if (rest !== undefined) tree.set("items", rest.value, rest.from);
+    log.add("rewritten", "items", [tree.at], "prefixItems");
+  }
+  tree.keywords.delete("additionalItems");
+  for (const [bound, exclusive] of [
+    ["minimum", "exclusiveMinimum"],
+    ["maximum", "exclusiveMaximum"],
+  ] as const) {
+    if (typeof tree.get(bound) === "boolean") tree.keywords.delete(bound);
+    if (typeof tree.get(exclusive) !== "boolean") continue;
+    const limit = tree.get(bound);
+    if (tree.get(exclusive) === true && limit !== undefined) {
+      tree.set(exclusive, limit);
+      tree.keywords.delete(bound);
+    } else tree.keywords.delete(exclusive);
+  }
+  readDependencies(tree);
+  const types = tree.types();
+  if (tree.get("nullable") === true && types !== undefined && !types.includes("null")) {
+    tree.set("type", [...types, "null"]);
+    log.add("rewritten", "nullable", [tree.at]);
+  }
+  tree.keywords.delete("nullable");
+}
+
+function readDependencies(tree: SchemaTree): void {
+  const dependencies = tree.get("dependencies");
+  if (!(dependencies instanceof Map)) return;
+  const names: Record<string, unknown> = {};
+  const schemas = new Map<string, SchemaTree>();
+  for (const [key, value] of dependencies) {
+    if (value instanceof SchemaTree) schemas.set(key, value);
+    else if (key !== "__proto__") names[key] = value;
+  }
+  tree.keywords.delete("dependencies");
+  if (Object.keys(names).length > 0) tree.set("dependentRequired", names);
+  if (schemas.size > 0) tree.set("dependentSchemas", schemas);
+}

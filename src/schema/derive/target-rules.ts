@@ -1,0 +1,78 @@
+/** What each target takes, as its documentation says. */
+import type { SchemaTarget } from "./derived-schema.js";
+
+/** The rules of one target. */
+export interface TargetRules {
+  /** Keywords that may stand; undefined: all of JSON Schema. */
+  readonly keywords?: ReadonlySet<string>;
+  /** Formats that may stand; undefined: all. */
+  readonly formats?: ReadonlySet<string>;
+  /** Which values an `enum` may list; undefined: any. */
+  readonly enumTypes?: ReadonlySet<string>;
+  /** Whether `type` may be a list. */
+  readonly typeLists: boolean;
+  /** Whether what stands beside `anyOf` must go into its branches: all but annotations, or everything. */
+  readonly besideAnyOf: "anything" | "annotations" | "nothing";
+  /** Whether every object is closed and all its properties required. */
+  readonly strict: boolean;
+  /** Whether types are written in capitals, and null as `nullable`. */
+  readonly openapi: boolean;
+  /** What property names must look like; undefined: no rule. */
+  readonly names?: RegExp;
+}
+
+const words = (list: string): ReadonlySet<string> => new Set(list.split(" "));
+
+/** Keywords that the root of OpenAI's and Anthropic's parameters must not have. */
+export const NOT_AT_ROOT = words("anyOf oneOf allOf not enum const if then else");
+
+/** https://platform.openai.com/docs/guides/structured-outputs#supported-schemas */
+const OPENAI_STRICT: TargetRules = {
+  keywords: words(
+    "type title description properties required additionalProperties items enum anyOf pattern format multipleOf " +
+      "minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems",
+  ),
+  formats: words("date-time time date duration email hostname ipv4 ipv6 uuid"),
+  enumTypes: words("string number integer boolean null"),
+  typeLists: true,
+  besideAnyOf: "annotations",
+  strict: true,
+  openapi: false,
+};
+
+const LENIENT: TargetRules = { typeLists: true, besideAnyOf: "anything", strict: false, openapi: false };
+
+export const TARGET_RULES: Readonly<Record<Exclude<SchemaTarget, "plain">, TargetRules>> = {
+  /** https://platform.openai.com/docs/guides/function-calling: any JSON Schema, with an object at the root. */
+  openai: LENIENT,
+  "openai-strict": OPENAI_STRICT,
+  /** https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview: 2020-12; names as the API's own error message has them. */
+  anthropic: { ...LENIENT, names: /^[a-zA-Z0-9_.-]{1,64}$/ },
+  /** https://ai.google.dev/api/generate-content, the keywords of `responseJsonSchema`; references are inlined all the same. */
+  "gemini-json": {
+    keywords: words(
+      "type format title description enum items prefixItems minItems maxItems minimum maximum anyOf properties " +
+        "additionalProperties required",
+    ),
+    formats: words("date-time date time"),
+    enumTypes: words("string number integer"),
+    typeLists: true,
+    besideAnyOf: "annotations",
+    strict: false,
+    openapi: false,
+  },
+  /** https://ai.google.dev/api/caching#Schema and Vertex AI's rule for parameter names. */
+  "gemini-openapi": {
+    keywords: words(
+      "type format title description enum items minItems maxItems minimum maximum minLength maxLength pattern " +
+        "minProperties maxProperties anyOf properties required nullable",
+    ),
+    formats: words("enum date-time"),
+    enumTypes: words("string"),
+    typeLists: false,
+    besideAnyOf: "nothing",
+    strict: false,
+    openapi: true,
+    names: /^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/,
+  },
+};

@@ -1,0 +1,112 @@
+/** Writes a schema for targets that take all of JSON Schema below the root. */
+
+import type { Derivation, Json } from "./derivation.js";
+import { SchemaTree } from "./schema-tree.js";
+import { setKey } from "./set-key.js";
+import { NOT_AT_ROOT } from "./target-rules.js";
+
+/** Keywords under which accepting more means accepting less: they stay exact or go into words. */
+const EXACT = new Set(["not", "if", "contains"]);
+const WRITTEN_WITH_OTHERS = new Set("title description then else minContains maxContains oneOf".split(" "));
+/** Where `false` is the usual way to say that nothing may stand there. */
+const MAY_BE_FALSE = new Set("additionalProperties unevaluatedProperties items unevaluatedItems".split(" "));
+
+/** The schema below the root. */
+export function writeLenient(tree: SchemaTree, to: Derivation): Json {
+  to.count();
+  return writeKeywords(tree, to, []);
+}
+
+/** The root, an object whose `allOf` is merged: what may not stand at a root goes into words. */
+export function writeLenientRoot(tree: SchemaTree, to: Derivation): Json {
+  const refused = [...tree.keywords.keys()].filter((keyword) => NOT_AT_ROOT.has(keyword));
+  const words = to.say(tree, refused);
+  const out = writeKeywords(tree.without(...refused), to, words);
+  return { ...out, type: "object", properties: out["properties"] ?? {} };
+}
+
+function writeKeywords(tree: SchemaTree, to: Derivation, words: string[]): Json {
+  const out: Json = {};
+  const said = [...words, ...to.saySpoken(tree)];
+  for (const keyword of tree.keywords.keys()) {
+    if (WRITTEN_WITH_OTHERS.has(keyword)) continue;
+    if (EXACT.has(keyword)) said.push(...writeExact(tree, keyword, out, to));
+    else if (keyword === "properties") writeProperties(tree, out, to);
+    else setKey(out, keyword, writeValue(keyword, tree.get(keyword), to));
+  }
+  if (tree.has("oneOf")) writeOneOf(tree, out, to);
+  // OpenAI refuses a list that does not say what is in it.
+  const isList = tree.types()?.includes("array") === true;
+  if (isList && !tree.has("items") && !tree.has("prefixItems")) out["items"] = {};
+  return to.annotate(out, tree, said);
+}
+
+function writeValue(keyword: string, value: unknown, to: Derivation): unknown {
+  if (value instanceof SchemaTree) {
+    if (value.isNever()) return MAY_BE_FALSE.has(keyword) ? false : { not: {} };
+    if (value.keywords.size === 0 && keyword.endsWith("Properties")) return true;
+    return writeLenient(value, to);
+  }
+  if (value instanceof Map) {
+    const out: Json = {};
+    for (const [key, item] of value)
+      setKey(out, keyword === "dependentSchemas" ? to.nameOf(key) : key, writeValue("", item, to));
+    return out;
+  }
+  if (keyword === "required" && Array.isArray(value)) return value.map((name) => to.nameOf(name));
+  if (keyword === "dependentRequired") return renameDependencies(value, to);
+  return Array.isArray(value) && value[0] instanceof SchemaTree
+    ? value.map((item) => writeValue("", item, to))
+    : value;
+}
+
+function renameDependencies(value: unknown, to: Derivation): Json {
+  const out: Json = {};
+  for (const [name, needed] of Object.entries(value as Json))
+    setKey(
+      out,
+      to.nameOf(name),
+      [needed].flat().map((other) => to.nameOf(String(other))),
+    );
+  return out;
+}
+
+function writeProperties(tree: SchemaTree, out: Json, to: Derivation): void {
+  const properties: Json = {};
+  const names = new Map<string, string>();
+  for (const [name, property] of tree.map("properties")) {
+    const written = to.nameOf(name);
+    if (written !== name) {
+      names.set(written, name);
+      to.log.add("renamed", name, tree.from("properties"), written);
+    }
+    setKey(properties, written, writeValue("", property, to));
+  }
+  out["properties"] = properties;
+  if (names.size > 0) to.notes.set(properties, { names, optional: new Set(), absentIfNull: new Set() });
+}
+
+/** Alternatives of which exactly one must fit can only stay as they are; loosened ones could fit two at a time. */
+function writeOneOf(tree: SchemaTree, out: Json, to: Derivation): void {
+  const before = to.log.losses;
+  const alternatives = tree.trees("oneOf").map((item) => writeValue("", item, to));
+  const isExact = to.log.losses === before && !to.hasCuts;
+  if (!isExact) to.log.add("relaxed", "oneOf", tree.from("oneOf"), "anyOf");
+  if (isExact) out["oneOf"] = alternatives;
+  else if (out["anyOf"] === undefined && !tree.has("anyOf")) out["anyOf"] = alternatives;
+  else out["allOf"] = [...((out["allOf"] as unknown[]) ?? []), { anyOf: alternatives }];
+}
+
+function writeExact(tree: SchemaTree, keyword: string, out: Json, to: Derivation): string[] {
+  const group = keyword === "if" ? ["if", "then", "else"].filter((name) => tree.has(name)) : [keyword];
+  if (keyword === "contains") group.push(...["minContains", "maxContains"].filter((name) => tree.has(name)));
+  const before = to.log.losses;
+  const written = group.map((name) => [name, writeValue(name, tree.get(name), to)] as const);
+  const isExact = to.log.losses === before && !to.hasCuts;
+  if (!isExact) {
+    for (const name of group) delete out[name];
+    return to.say(tree, group);
+  }
+  for (const [name, value] of written) out[name] = value;
+  return [];
+}

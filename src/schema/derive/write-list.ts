@@ -1,0 +1,58 @@
+/** Writes what a list holds. */
+import type { Derivation, Json } from "./derivation.js";
+import { SchemaTree } from "./schema-tree.js";
+import { writeRestricted } from "./write-restricted.js";
+
+/** Writes into `out` what the schema says about items; gives what had to be said in words. */
+export function writeList(
+  tree: SchemaTree,
+  types: readonly string[] | undefined,
+  out: Json,
+  to: Derivation,
+): string[] {
+  const rest = tree.tree("items");
+  if (!tree.has("prefixItems")) {
+    if (rest?.isNever() === true) return writeEmptyList(tree, out, to);
+    if (rest !== undefined) out["items"] = writeRestricted(rest, to);
+    else if (types?.includes("array") === true) {
+      to.problem(tree, "items", "holds anything");
+      out["items"] = {};
+    }
+    return [];
+  }
+  return to.rules.keywords?.has("prefixItems") === true
+    ? writeTuple(tree, out, to)
+    : writeMixed(tree, out, to);
+}
+
+function writeTuple(tree: SchemaTree, out: Json, to: Derivation): string[] {
+  const rest = tree.tree("items");
+  out["prefixItems"] = tree.trees("prefixItems").map((item) => writeRestricted(item, to));
+  if (rest?.isNever() === true) {
+    const count = tree.trees("prefixItems").length;
+    to.log.add("rewritten", "items", tree.from("items"), "maxItems");
+    out["maxItems"] = Math.min(count, Number(tree.get("maxItems") ?? count));
+  } else if (rest !== undefined) out["items"] = writeRestricted(rest, to);
+  return [];
+}
+
+/** Places in a list become what any of its items may be, with the places in words. */
+function writeMixed(tree: SchemaTree, out: Json, to: Derivation): string[] {
+  const rest = tree.tree("items");
+  const places = tree.trees("prefixItems");
+  const isOpen =
+    rest === undefined && Number(tree.get("maxItems") ?? Number.POSITIVE_INFINITY) > places.length;
+  if (isOpen) to.problem(tree, "prefixItems", "holds anything after its first items");
+  const kinds = rest === undefined || rest.isNever() ? places : [...places, rest];
+  out["items"] = isOpen ? {} : writeRestricted(new SchemaTree(tree.at).set("anyOf", kinds, []), to);
+  const said = ["prefixItems", "items"].filter((keyword) => tree.has(keyword));
+  return to.say(tree, said);
+}
+
+function writeEmptyList(tree: SchemaTree, out: Json, to: Derivation): string[] {
+  to.problem(tree, "items", "holds nothing");
+  out["items"] = {};
+  out["maxItems"] = 0;
+  to.log.add("rewritten", "items", tree.from("items"), "maxItems");
+  return [];
+}

@@ -1,0 +1,97 @@
+/** Writes properties, and which of them must be there. */
+import type { Derivation, Json } from "./derivation.js";
+import { allowNull, mayBeNull } from "./nullable.js";
+import type { SchemaTree } from "./schema-tree.js";
+import { setKey } from "./set-key.js";
+import { writeRestricted } from "./write-restricted.js";
+
+const REST = ["additionalProperties", "unevaluatedProperties"];
+
+/** Writes into `out` what the schema says about objects; gives what had to be said in words. */
+export function writeObject(
+  tree: SchemaTree,
+  types: readonly string[] | undefined,
+  out: Json,
+  to: Derivation,
+): string[] {
+  const declared = tree.map("properties");
+  const required = tree.strings("required");
+  const properties: Json = {};
+  const names = new Map<string, string>();
+  const optional = new Set<string>();
+  const absentIfNull = new Set<string>();
+  for (const [name, property] of declared) {
+    const written = to.nameOf(name);
+    if (written !== name) {
+      names.set(written, name);
+      to.log.add("renamed", name, tree.from("properties"), written);
+    }
+    const schema = writeRestricted(property, to);
+    if (to.rules.strict && !required.includes(name)) {
+      to.log.add("required", name, tree.from("properties"));
+      optional.add(written);
+      if (!mayBeNull(schema)) absentIfNull.add(written);
+      setKey(properties, written, allowNull(schema));
+    } else setKey(properties, written, schema);
+  }
+  if (declared.size > 0 || (tree.has("properties") && !to.rules.openapi)) out["properties"] = properties;
+  if (names.size > 0 || optional.size > 0) to.notes.set(properties, { names, optional, absentIfNull });
+  const words = writeRequired(tree, required, out, to);
+  if (types?.includes("object") === true || REST.some((keyword) => tree.has(keyword)))
+    words.push(...writeRest(tree, properties, out, to));
+  return words;
+}
+
+function writeRequired(tree: SchemaTree, required: readonly string[], out: Json, to: Derivation): string[] {
+  if (to.rules.strict) {
+    const unknown = required.filter((name) => !tree.map("properties").has(name));
+    if (unknown.length > 0) to.problem(tree, "required", `${unknown.join(", ")}: required but not declared`);
+    return [];
+  }
+  const known = required.filter((name) => !to.rules.openapi || tree.map("properties").has(name));
+  if (known.length > 0) out["required"] = [...new Set(known.map((name) => to.nameOf(name)))];
+  const unknown = required.filter((name) => !known.includes(name));
+  return unknown.length === 0
+    ? []
+    : to.say(tree.copy().set("required", unknown, tree.from("required")), ["required"]);
+}
+
+/** What holds for properties that are not declared. */
+function writeRest(tree: SchemaTree, properties: Json, out: Json, to: Derivation): string[] {
+  const keyword = tree.has("additionalProperties") ? "additionalProperties" : "unevaluatedProperties";
+  const rest = tree.tree(keyword);
+  if (to.rules.strict) return writeClosed(tree, rest, properties, { out, to });
+  if (rest === undefined) return [];
+  // Names that match a pattern are declared too, and patterns are not kept.
+  const isTaken = to.rules.keywords?.has("additionalProperties") === true && !tree.has("patternProperties");
+  if (!isTaken) {
+    // That no more is accepted goes without saying, and that more is accepted helps nobody.
+    if (!rest.isNever() && rest.keywords.size > 0) return to.say(tree, [keyword]);
+    to.log.add("removed", keyword, tree.from(keyword));
+    return [];
+  }
+  if (keyword === "unevaluatedProperties") to.log.add("rewritten", keyword, tree.from(keyword));
+  out["additionalProperties"] = rest.isNever()
+    ? false
+    : rest.keywords.size === 0
+      ? true
+      : writeRestricted(rest, to);
+  return [];
+}
+
+function writeClosed(
+  tree: SchemaTree,
+  rest: SchemaTree | undefined,
+  properties: Json,
+  { out, to }: { out: Json; to: Derivation },
+): string[] {
+  if (tree.has("patternProperties")) to.problem(tree, "patternProperties", "takes properties of any name");
+  if (rest !== undefined && !rest.isNever())
+    to.problem(tree, "additionalProperties", "takes undeclared properties");
+  if (rest === undefined && !tree.has("properties")) to.problem(tree, "properties", "takes any object");
+  if (rest === undefined) to.log.add("closed", "additionalProperties", [tree.at]);
+  out["properties"] = properties;
+  out["required"] = Object.keys(properties);
+  out["additionalProperties"] = false;
+  return [];
+}

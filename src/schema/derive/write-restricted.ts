@@ -1,0 +1,151 @@
+/** Writes a schema for targets that take only some keywords of JSON Schema. */
+import { ANNOTATIONS } from "./change-log.js";
+import type { Derivation, Json } from "./derivation.js";
+import { flattenTree } from "./flatten-tree.js";
+import { familyOf, inferTypes, jsonTypeOf, refineTypes } from "./keyword-families.js";
+import type { SchemaTree } from "./schema-tree.js";
+import { writeList } from "./write-list.js";
+import { writeObject } from "./write-object.js";
+import { writeUnion } from "./write-union.js";
+
+/** Keywords that `writeObject` and `writeList` write. */
+const STRUCTURE = new Set(
+  (
+    "type enum const title description properties required additionalProperties unevaluatedProperties items " +
+    "prefixItems"
+  ).split(" "),
+);
+
+export function writeRestricted(tree: SchemaTree, to: Derivation): Json {
+  to.count();
+  // A copy: one tree may be written in several places, and alternatives are taken out of it.
+  const flat = readConst(flattenTree(tree, to.log), to).copy();
+  if (flat.isNever()) return writeNever(flat, to);
+  const union = writeUnion(flat, to);
+  return union ?? writeTypes(flat, to);
+}
+
+/** A schema without alternatives. */
+export function writeTypes(tree: SchemaTree, to: Derivation): Json {
+  const types = typesOf(tree, to);
+  const isSplit = types !== undefined && mustSplit(tree, types, to);
+  if (isSplit) {
+    to.log.add("rewritten", "type", tree.from("type"), "anyOf");
+    const parts = types.map((type) =>
+      tree.only(keywordsAbout(type, tree)).set("type", type, tree.from("type")),
+    );
+    for (const part of parts) part.spoken.length = 0;
+    return writeUnion(tree.only(ANNOTATIONS).set("anyOf", parts, []), to) ?? {};
+  }
+  return writeOne(types === undefined ? tree : tree.copy().set("type", types, tree.from("type")), types, to);
+}
+
+const keywordsAbout = (type: string, tree: SchemaTree): ReadonlySet<string> =>
+  new Set(
+    [...tree.keywords.keys()].filter(
+      (keyword) => !ANNOTATIONS.has(keyword) && familyOf(keyword)?.includes(type) !== false,
+    ),
+  );
+
+/** The types it may have; where a target must have one, the one that the other keywords imply. */
+function typesOf(tree: SchemaTree, to: Derivation): string[] | undefined {
+  const named = tree.types();
+  if (named !== undefined) return refineTypes(named, tree);
+  const inferred = inferTypes(tree);
+  const isNeeded = to.rules.strict || to.rules.openapi || inferred?.exact === true;
+  if (inferred === undefined || !isNeeded) return undefined;
+  if (!inferred.exact) to.log.add("typed", "type", [tree.at], inferred.types.join(", "));
+  return inferred.types;
+}
+
+/** Whether types that are listed together have to become alternatives. */
+function mustSplit(tree: SchemaTree, types: readonly string[], { rules }: Derivation): boolean {
+  const real = types.filter((type) => type !== "null");
+  if (real.length === 0 || types.length === 1) return false;
+  if (rules.openapi) return real.length > 1;
+  if (rules.strict) return real.length > 1 || real[0] === "object" || real[0] === "array";
+  const values = tree.get("enum");
+  return Array.isArray(values) && values.includes(null);
+}
+
+function writeOne(tree: SchemaTree, types: readonly string[] | undefined, to: Derivation): Json {
+  const words = to.saySpoken(tree);
+  const out: Json = {};
+  if (types === undefined) to.problem(tree, "type", "has no type");
+  else Object.assign(out, writeType(types, to));
+  words.push(...writeEnum(tree, types, out, to));
+  if (types?.includes("object") !== false) words.push(...writeObject(tree, types, out, to));
+  if (types?.includes("array") !== false) words.push(...writeList(tree, types, out, to));
+  const refused: string[] = [];
+  for (const keyword of tree.keywords.keys()) {
+    if (STRUCTURE.has(keyword) || keyword in out) continue;
+    const family = familyOf(keyword);
+    if (family !== undefined && types !== undefined && !types.some((type) => family.includes(type)))
+      to.log.add("removed", keyword, tree.from(keyword), "says nothing about this type");
+    else if (mayStand(keyword, tree, to)) out[keyword] = tree.get(keyword);
+    else refused.push(keyword);
+  }
+  words.push(...to.say(tree, refused));
+  return to.annotate(out, tree, words);
+}
+
+function writeType(types: readonly string[], { rules }: Derivation): Json {
+  const real = types.filter((type) => type !== "null");
+  if (!rules.openapi) return { type: types.length === 1 ? types[0] : [...types] };
+  // A type for null alone is not in the published list of older versions, but in the enum of types.
+  if (real.length === 0) return { type: "NULL" };
+  return { type: real[0]!.toUpperCase(), ...(types.length > real.length && { nullable: true }) };
+}
+
+/** A list of values where the target takes all of them, words where it does not. */
+function writeEnum(
+  tree: SchemaTree,
+  types: readonly string[] | undefined,
+  out: Json,
+  to: Derivation,
+): string[] {
+  const values = tree.get("enum");
+  if (!Array.isArray(values)) return [];
+  const fitting = values.filter((value) => types === undefined || types.some((type) => hasType(value, type)));
+  const real = to.rules.openapi ? fitting.filter((value) => value !== null) : fitting;
+  if (fitting.length > 0 && fitting.every((value) => value === null) && types?.join() === "null") return [];
+  if (real.length === 0 || !real.every((value) => takes(value, to))) {
+    to.problem(tree, "enum", "lists values that strict mode does not take");
+    return to.say(tree, ["enum"]);
+  }
+  out["enum"] = [...new Set(real)];
+  if (to.rules.openapi) out["format"] = "enum";
+  return [];
+}
+
+/** An empty text in a list is refused where only texts and numbers are taken. */
+const takes = (value: unknown, { rules }: Derivation): boolean =>
+  rules.enumTypes === undefined ||
+  (rules.enumTypes.has(jsonTypeOf(value)) && (value !== "" || rules.enumTypes.has("null")));
+
+const hasType = (value: unknown, type: string): boolean =>
+  jsonTypeOf(value) === type || (type === "number" && typeof value === "number");
+
+/** Whether a keyword that is no structure may stay as it is. */
+function mayStand(keyword: string, tree: SchemaTree, { rules }: Derivation): boolean {
+  if (!rules.keywords?.has(keyword)) return false;
+  if (keyword === "format")
+    return !tree.has("enum") && rules.formats?.has(String(tree.get("format"))) === true;
+  // The engine behind strict mode knows no look-around and no back-references.
+  if (keyword === "pattern" && rules.strict)
+    return !/\(\?[=!<]|\\[1-9kpPbB]/.test(String(tree.get("pattern")));
+  return true;
+}
+
+function readConst(tree: SchemaTree, to: Derivation): SchemaTree {
+  if (!tree.has("const")) return tree;
+  const from = tree.from("const");
+  to.log.add("rewritten", "const", from, "enum");
+  return tree.without("const", "enum").set("enum", [tree.get("const")], from);
+}
+
+function writeNever(tree: SchemaTree, to: Derivation): Json {
+  to.problem(tree, "not", "accepts no value");
+  to.log.add("described", "false", [tree.at], "Must not be given.");
+  return to.annotate({}, tree, ["Must not be given."]);
+}

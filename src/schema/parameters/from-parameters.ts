@@ -1,0 +1,36 @@
+/** A list of parameters as JSON Schema. */
+import { setKey } from "../derive/set-key.js";
+import type { JsonSchema } from "../json-schema.js";
+import type { Parameter } from "./parameter.js";
+
+/**
+ * The schema that a list of parameters describes: an object with them as its properties.
+ *
+ * @example
+ * ```ts
+ * fromParameters([{ name: "city", type: "string", required: true }]);
+ * // { type: "object", properties: { city: { type: "string" } }, required: ["city"] }
+ * ```
+ */
+export function fromParameters(parameters: readonly Parameter[]): JsonSchema {
+  return { type: "object", ...propertiesOf(parameters) };
+}
+
+function propertiesOf(parameters: readonly Parameter[]): JsonSchema {
+  const properties: Record<string, unknown> = {};
+  for (const parameter of parameters) setKey(properties, parameter.name, schemaOf(parameter));
+  const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name);
+  return { properties, ...(required.length > 0 && { required }) };
+}
+
+function schemaOf(parameter: Omit<Parameter, "name" | "required">): JsonSchema {
+  const { type, description, enum: values, items, properties } = parameter;
+  return {
+    type,
+    ...(description !== undefined && { description }),
+    ...(values !== undefined && { enum: values }),
+    ...("default" in parameter && { default: parameter.default }),
+    ...(items !== undefined && { items: schemaOf(items) }),
+    ...(properties !== undefined && propertiesOf(properties)),
+  };
+}

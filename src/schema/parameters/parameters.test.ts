@@ -1,0 +1,195 @@
+import { expect, it } from "vitest";
+import type { JsonSchema } from "../json-schema.js";
+import { fromParameters } from "./from-parameters.js";
+import type { Parameter } from "./parameter.js";
+import { toParameters } from "./to-parameters.js";
+
+const object = (properties: Record<string, unknown>, required?: string[]): JsonSchema => ({
+  type: "object",
+  properties,
+  ...(required && { required }),
+});
+const one = (property: unknown): Parameter => toParameters(object({ it: property }))[0]!;
+
+/** The example schemas of the reference, each with what it says they become. */
+it.each<[string, JsonSchema, Parameter[]]>([
+  [
+    "a string",
+    object({ name: { type: "string", description: "User's full name", minLength: 1, maxLength: 100 } }, [
+      "name",
+    ]),
+    [
+      {
+        name: "name",
+        type: "string",
+        description: "User's full name. Must be >= 1 and <= 100 characters.",
+        required: true,
+      },
+    ],
+  ],
+  [
+    "an enum",
+    object({
+      status: { type: "string", enum: ["pending", "approved", "rejected"], description: "Request status" },
+    }),
+    [
+      {
+        name: "status",
+        type: "string",
+        enum: ["pending", "approved", "rejected"],
+        description: "Request status",
+        required: false,
+      },
+    ],
+  ],
+  [
+    "numbers",
+    object({
+      age: { type: "integer", minimum: 0, maximum: 150 },
+      score: { type: "number", minimum: 0.0, maximum: 100.0 },
+    }),
+    [
+      { name: "age", type: "integer", description: "Must be >= 0 and <= 150.", required: false },
+      { name: "score", type: "number", description: "Must be >= 0 and <= 100.", required: false },
+    ],
+  ],
+  [
+    "a list",
+    object({ tags: { type: "array", items: { type: "string" }, minItems: 1, maxItems: 10 } }),
+    [
+      {
+        name: "tags",
+        type: "array",
+        description: "Must have >= 1 and <= 10 items.",
+        items: { type: "string" },
+        required: false,
+      },
+    ],
+  ],
+  [
+    "an object in an object",
+    object({
+      user: object({ name: { type: "string" }, email: { type: "string" }, age: { type: "integer" } }, [
+        "name",
+        "email",
+      ]),
+    }),
+    [
+      {
+        name: "user",
+        type: "object",
+        required: false,
+        properties: [
+          { name: "name", type: "string", required: true },
+          { name: "email", type: "string", required: true },
+          { name: "age", type: "integer", required: false },
+        ],
+      },
+    ],
+  ],
+  [
+    "everything",
+    object(
+      {
+        query: { type: "string", description: "Search query", minLength: 1 },
+        filters: object({
+          category: { type: "string", enum: ["electronics", "books", "clothing"] },
+          min_price: { type: "number", minimum: 0 },
+          max_price: { type: "number" },
+        }),
+        sort: { type: "string", enum: ["relevance", "price_asc", "price_desc"], default: "relevance" },
+        limit: { type: "integer", minimum: 1, maximum: 100, default: 10 },
+      },
+      ["query"],
+    ),
+    [
+      { name: "query", type: "string", description: "Search query. Must be >= 1 character.", required: true },
+      {
+        name: "filters",
+        type: "object",
+        required: false,
+        properties: [
+          { name: "category", type: "string", enum: ["electronics", "books", "clothing"], required: false },
+          { name: "min_price", type: "number", description: "Must be >= 0.", required: false },
+          { name: "max_price", type: "number", required: false },
+        ],
+      },
+      {
+        name: "sort",
+        type: "string",
+        enum: ["relevance", "price_asc", "price_desc"],
+        default: "relevance",
+        required: false,
+      },
+      {
+        name: "limit",
+        type: "integer",
+        description: "Must be >= 1 and <= 100.",
+        default: 10,
+        required: false,
+      },
+    ],
+  ],
+])("reads %s of the reference", (_name, schema, parameters) => {
+  expect(toParameters(schema)).toEqual(parameters);
+  // And back: what is in words stays there.
+  expect(toParameters(fromParameters(parameters))).toEqual(parameters);
+});
+
+it.each<[string, unknown, Partial<Parameter>]>([
+  ["a pattern", { type: "string", pattern: "^[a-z]+$" }, { description: "Must match the pattern ^[a-z]+$." }],
+  ["null beside a type", { type: ["integer", "null"] }, { type: "integer", required: false }],
+  [
+    "null as an alternative",
+    { anyOf: [{ type: "number", minimum: 1 }, { type: "null" }] },
+    { type: "number" },
+  ],
+  ["a default of null", { type: "string", default: null }, { default: null }],
+  ["no type", { description: "Anything" }, { type: "string", description: "Anything" }],
+  ["an enum without a type", { enum: [1, 2] }, { type: "integer", enum: [1, 2] }],
+  [
+    "alternatives",
+    { oneOf: [{ type: "integer" }, { type: "string" }] },
+    {
+      type: "string",
+      description: 'Must match the JSON Schema {"oneOf":[{"type":"integer"},{"type":"string"}]}.',
+    },
+  ],
+  ["many types", { type: ["string", "number"] }, { description: "Must be of type string or number." }],
+])("reads %s", (_name, property, expected) => {
+  expect(one(property)).toMatchObject(expected);
+});
+
+it("follows references, and recursion only so far", () => {
+  const schema = {
+    $defs: { node: object({ next: { $ref: "#/$defs/node" }, size: { type: "integer" } }, ["size"]) },
+    ...object({ root: { $ref: "#/$defs/node" } }, ["root"]),
+  };
+  const [root] = toParameters(schema);
+  expect(root).toMatchObject({ name: "root", type: "object", required: true });
+  expect(root?.properties?.map(({ name }) => name)).toEqual(["next", "size"]);
+  expect(JSON.stringify(root).length).toBeLessThan(2_000);
+});
+
+it.each([{}, { type: "string" }, { properties: 3 }, { $ref: "#" }, { allOf: [{ $ref: "#" }] }])(
+  "never throws: %j",
+  (schema) => {
+    expect(toParameters(schema)).toEqual([]);
+  },
+);
+
+it("writes a schema", () => {
+  expect(
+    fromParameters([
+      { name: "city", type: "string", description: "Where", required: true },
+      { name: "days", type: "array", items: { type: "integer" }, required: false, default: [] },
+    ]),
+  ).toEqual({
+    type: "object",
+    properties: {
+      city: { type: "string", description: "Where" },
+      days: { type: "array", items: { type: "integer" }, default: [] },
+    },
+    required: ["city"],
+  });
+});

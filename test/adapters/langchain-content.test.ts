@@ -1,0 +1,311 @@
+/** The adapter contract: every kind of MCP content, in both block formats, on both ways, at every level of precedence. */
+import { ToolMessage } from "@langchain/core/messages";
+import type { ContentBlock } from "@modelcontextprotocol/server";
+import { createToolport } from "toolport";
+import {
+  MultiServerMCPClient,
+  type OutputHandling,
+  ToolException,
+  toLangChainTools,
+} from "toolport/langchain";
+import { createTestServer } from "toolport/testing";
+import { describe, expect, it } from "vitest";
+import { failure } from "../support/failure.js";
+
+const text: ContentBlock = { type: "text", text: "hello" };
+const more: ContentBlock = { type: "text", text: "again" };
+const image: ContentBlock = { type: "image", data: "aW1n", mimeType: "image/png" };
+const audio: ContentBlock = { type: "audio", data: "YXVk", mimeType: "audio/wav" };
+const noteText: ContentBlock = {
+  type: "resource",
+  resource: { uri: "note://1", mimeType: "text/plain", text: "a note" },
+};
+const noteBlob: ContentBlock = {
+  type: "resource",
+  resource: { uri: "note://2", mimeType: "application/pdf", blob: "cGRm" },
+};
+const bare = { type: "resource", resource: { uri: "note://here", mimeType: "text/plain" } } as ContentBlock;
+const link: ContentBlock = {
+  type: "resource_link",
+  uri: "note://3",
+  name: "three",
+  mimeType: "text/markdown",
+};
+
+const file = (fields: object) => ({ type: "file", ...fields });
+const blocks = {
+  imageUrl: { type: "image_url", image_url: { url: "data:image/png;base64,aW1n" } },
+  image: { type: "image", source_type: "base64", data: "aW1n", mime_type: "image/png" },
+  audio: { type: "audio", source_type: "base64", data: "YXVk", mime_type: "audio/wav" },
+  noteText: file({
+    source_type: "text",
+    text: "a note",
+    mime_type: "text/plain",
+    metadata: { uri: "note://1" },
+  }),
+  noteBlob: file({
+    source_type: "base64",
+    data: "cGRm",
+    mime_type: "application/pdf",
+    metadata: { uri: "note://2" },
+  }),
+  here: file({
+    source_type: "text",
+    text: "read here",
+    mime_type: "text/plain",
+    metadata: { uri: "note://here" },
+  }),
+  link: file({ source_type: "url", url: "note://3", mime_type: "text/markdown" }),
+};
+const here = {
+  type: "resource",
+  resource: { uri: "note://here", mimeType: "text/plain", text: "read here" },
+};
+
+/** Answers with whatever it is asked for. */
+function createEcho(era: "legacy" | "modern" = "legacy") {
+  return createTestServer({
+    era,
+    tools: {
+      echo: {
+        handler: ({ answer }) => answer as { content: ContentBlock[] },
+      },
+    },
+    resources: {
+      "note://here": { mimeType: "text/plain", text: "read here" },
+      "note://large": { text: "x".repeat(2_000) },
+    },
+  });
+}
+
+interface Answer {
+  content: ContentBlock[];
+  structuredContent?: Record<string, unknown>;
+  isError?: boolean;
+  _meta?: Record<string, unknown>;
+}
+
+interface Mapping {
+  standard?: boolean;
+  outputHandling?: OutputHandling;
+  toolErrors?: "throw" | "message";
+  maxResourceBytes?: number;
+  era?: "legacy" | "modern";
+}
+
+async function map(answer: Answer, mapping: Mapping = {}): Promise<ToolMessage> {
+  const { standard = false, era, ...options } = mapping;
+  await using server = createEcho(era);
+  await using toolport = createToolport({ mcpServers: { echo: server.memory() } });
+  const [tool] = await toLangChainTools(toolport, { useStandardContentBlocks: standard, ...options });
+  return tool!.invoke({ type: "tool_call", id: "call-1", name: tool!.name, args: { answer } });
+}
+
+describe("content for the model", () => {
+  it.each<[string, ContentBlock[], unknown, unknown]>([
+    ["a lone text", [text], "hello", "hello"],
+    [
+      "two texts",
+      [text, more],
+      [
+        { type: "text", text: "hello" },
+        { type: "text", text: "again" },
+      ],
+      [
+        { type: "text", source_type: "text", text: "hello" },
+        { type: "text", source_type: "text", text: "again" },
+      ],
+    ],
+    ["an image", [image], [blocks.imageUrl], [blocks.image]],
+    ["audio", [audio], [blocks.audio], [blocks.audio]],
+    ["a resource with text", [noteText], [blocks.noteText], [blocks.noteText]],
+    ["a resource with bytes", [noteBlob], [blocks.noteBlob], [blocks.noteBlob]],
+    ["a resource that only names itself", [bare], [blocks.here], [blocks.here]],
+    ["a link", [link], [blocks.link], [blocks.link]],
+    ["nothing", [], [], []],
+    [
+      "a mixture, in its order",
+      [text, image, noteText],
+      [{ type: "text", text: "hello" }, blocks.imageUrl, blocks.noteText],
+      [{ type: "text", source_type: "text", text: "hello" }, blocks.image, blocks.noteText],
+    ],
+  ])("%s", async (_case, content, older, standard) => {
+    const outputHandling = "content";
+    expect(await map({ content }, { outputHandling })).toMatchObject({ content: older, artifact: [] });
+    expect(await map({ content }, { outputHandling, standard: true })).toMatchObject({
+      content: standard,
+      artifact: [],
+    });
+  });
+});
+
+describe("artifacts", () => {
+  it.each<[string, ContentBlock[], unknown, unknown]>([
+    ["text", [text], [text], [{ type: "text", source_type: "text", text: "hello" }]],
+    ["an image", [image], [image], [blocks.image]],
+    ["audio", [audio], [audio], [blocks.audio]],
+    ["a resource with text", [noteText], [noteText], [blocks.noteText]],
+    ["a resource with bytes", [noteBlob], [noteBlob], [blocks.noteBlob]],
+    ["a resource that only names itself", [bare], [here], [blocks.here]],
+    ["a link", [link], [link], [blocks.link]],
+    [
+      "a mixture, in its order",
+      [image, noteText, link],
+      [image, noteText, link],
+      [blocks.image, blocks.noteText, blocks.link],
+    ],
+  ])("%s", async (_case, content, raw, standard) => {
+    const outputHandling = "artifact";
+    expect(await map({ content }, { outputHandling })).toMatchObject({ content: [], artifact: raw });
+    expect(await map({ content }, { outputHandling, standard: true })).toMatchObject({
+      content: [],
+      artifact: standard,
+    });
+  });
+});
+
+describe("by default", () => {
+  it("resources are set aside and everything else is content, so a lone text stays a string", async () => {
+    const message = await map({ content: [text, noteText] });
+    expect(message).toMatchObject({ content: "hello", artifact: [noteText] });
+  });
+
+  it.each(["legacy", "modern"] as const)("data and _meta of a %s server are artifacts", async (era) => {
+    const message = await map(
+      { content: [text], structuredContent: { celsius: 4 }, _meta: { "example.com/cost": 3 } },
+      { era },
+    );
+    expect(message).toMatchObject({ status: "success", content: "hello" });
+    expect(message.artifact).toEqual([
+      { type: "mcp_structured_content", data: { celsius: 4 } },
+      { type: "mcp_meta", data: { "example.com/cost": 3 } },
+    ]);
+  });
+
+  it("data alone is shown to the model as JSON", async () => {
+    const message = await map({ content: [], structuredContent: { celsius: 4 } });
+    expect(message.content).toBe('{"celsius":4}');
+    expect(message.artifact).toEqual([{ type: "mcp_structured_content", data: { celsius: 4 } }]);
+  });
+
+  it("a block nobody knows becomes a note", async () => {
+    await using server = createTestServer({
+      era: "legacy",
+      tools: { odd: { handler: () => [{ type: "hologram", data: "…" } as unknown as ContentBlock, text] } },
+    });
+    await using toolport = createToolport({ mcpServers: { s: server.memory() } });
+    const [tool] = await toLangChainTools(toolport);
+    // The server's SDK refuses to send such a block; what it says instead reaches the model as well.
+    const outcome: unknown = await tool!.invoke({}).catch((error: unknown) => error);
+    expect(outcome).toBeDefined();
+  });
+});
+
+describe("a resource that only names itself", () => {
+  const large = { type: "resource", resource: { uri: "note://large" } } as ContentBlock;
+  const missing = { type: "resource", resource: { uri: "note://nowhere" } } as ContentBlock;
+
+  it("is left as it is when it is over the cap", async () => {
+    const limits = { maxResourceBytes: 1_000 };
+    expect((await map({ content: [large] }, limits)).artifact).toEqual([large]);
+    expect((await map({ content: [large] }, { ...limits, outputHandling: "content" })).content).toBe(
+      "Resource: note://large",
+    );
+    expect((await map({ content: [large] })).artifact).toMatchObject([
+      { resource: { text: "x".repeat(2_000) } },
+    ]);
+  });
+
+  it("is left as it is when it cannot be read, and the answer still counts", async () => {
+    expect(await map({ content: [text, missing] })).toMatchObject({ content: "hello", artifact: [missing] });
+  });
+});
+
+describe("isError", () => {
+  const answer: Answer = { content: [text, image], structuredContent: { code: 7 }, isError: true };
+
+  it("throws a ToolException that keeps the answer", async () => {
+    const error = await failure<ToolException>(map(answer));
+    expect(error).toBeInstanceOf(ToolException);
+    expect(error).toMatchObject({
+      name: "ToolException",
+      message: "MCP tool 'echo' on server 'echo' returned an error: hello",
+      serverName: "echo",
+      toolName: "echo",
+      content: [text, image],
+      structuredContent: { code: 7 },
+    });
+  });
+
+  it.each([false, true])(
+    "is a message of status error where that is wanted (standard: %s)",
+    async (standard) => {
+      const message = await map(answer, { toolErrors: "message", standard });
+      expect(message).toBeInstanceOf(ToolMessage);
+      expect(message).toMatchObject({
+        status: "error",
+        tool_call_id: "call-1",
+        name: "echo__echo",
+        content: [{ type: "text", text: "hello" }, standard ? blocks.image : blocks.imageUrl],
+        artifact: [{ type: "mcp_structured_content", data: { code: 7 } }],
+      });
+    },
+  );
+});
+
+describe("outputHandling", () => {
+  const content = [text, image, audio, noteText, link];
+  const types = (message: ToolMessage) => ({
+    content:
+      typeof message.content === "string" ? ["text"] : message.content.map((block) => block.type as string),
+    artifact: (message.artifact as { type: string }[]).map(({ type }) => type),
+  });
+
+  /** The README's own example: camera and microphone. */
+  async function ask(top: OutputHandling | undefined, own: OutputHandling | undefined) {
+    await using server = createEcho();
+    const { url } = await server.http();
+    await using client = new MultiServerMCPClient({
+      ...(top !== undefined && { outputHandling: top }),
+      mcpServers: { camera: { url, ...(own !== undefined && { outputHandling: own }) } },
+    });
+    const [tool] = await client.getTools();
+    const args = { answer: { content } };
+    return types(await tool!.invoke({ type: "tool_call", id: "1", name: tool!.name, args }));
+  }
+
+  it.each<[string, OutputHandling | undefined, OutputHandling | undefined, object]>([
+    [
+      "defaults",
+      undefined,
+      undefined,
+      { content: ["text", "image_url", "audio", "file"], artifact: ["resource"] },
+    ],
+    [
+      "top level over defaults",
+      { image: "artifact", audio: "artifact" },
+      undefined,
+      { content: ["text", "file"], artifact: ["image", "audio", "resource"] },
+    ],
+    [
+      "server over top level",
+      { image: "artifact", audio: "artifact" },
+      { image: "content" },
+      { content: ["text", "image_url", "file"], artifact: ["audio", "resource"] },
+    ],
+    [
+      "one word for all at the top",
+      "artifact",
+      { text: "content" },
+      { content: ["text"], artifact: ["image", "audio", "resource", "resource_link"] },
+    ],
+    [
+      "one word for all of a server",
+      { text: "artifact" },
+      "content",
+      { content: ["text", "image_url", "audio", "file", "file"], artifact: [] },
+    ],
+  ])("%s", async (_case, top, own, expected) => {
+    expect(await ask(top, own)).toEqual(expected);
+  });
+});

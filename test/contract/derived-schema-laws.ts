@@ -1,0 +1,109 @@
+/** What must hold between an original schema and what is derived from it, with Ajv as the judge of values. */
+import { Ajv, type ValidateFunction } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { type DerivedSchema, deriveSchema } from "../../src/schema/derive/index.js";
+import { type RuleTarget, refusals } from "./provider-rules.js";
+import { createRandom, makeInstance } from "./schema-instances.js";
+import { withoutChangedKeywords } from "./without-changed-keywords.js";
+
+type Node = Record<string, unknown>;
+type Args = Record<string, unknown>;
+
+const options = {
+  strict: false,
+  validateSchema: false,
+  ownProperties: true,
+  logger: false,
+  code: { optimize: false },
+} as const;
+const oracles = { new: new Ajv2020(options), old: new Ajv(options) };
+for (const oracle of Object.values(oracles)) addFormats.default(oracle);
+
+function compile(schema: unknown): ValidateFunction {
+  const declared = String((schema as Node | null)?.["$schema"] ?? "2020-12");
+  const {
+    $id: _id,
+    $schema: _dialect,
+    ...rest
+  } = (typeof schema === "object" ? schema : { not: {} }) as Node;
+  return (declared.includes("2020-12") || declared.includes("2019") ? oracles.new : oracles.old).compile(
+    rest,
+  );
+}
+
+type Check = (value: unknown) => unknown;
+const compiled = new WeakMap<Node, Check>();
+
+/** Some servers publish what is no schema at all, an empty `enum` for one. */
+function compileOriginal(schema: Node): Check {
+  let check = compiled.get(schema);
+  if (check === undefined) {
+    try {
+      check = compile(schema);
+    } catch {
+      check = () => false;
+    }
+    compiled.set(schema, check);
+  }
+  return check;
+}
+
+export interface LawReport {
+  readonly derived: DerivedSchema;
+  readonly refused: readonly string[];
+  /** Values that the original accepts and the derived schema does not. */
+  readonly lost: readonly unknown[];
+  /** Values that the derived schema accepts and the original, without what is only said in words, does not. */
+  readonly gained: readonly unknown[];
+  /** How many values of each kind were looked at. */
+  readonly tried: { readonly original: number; readonly derived: number };
+}
+
+export function checkLaws(schema: Node, target: RuleTarget, { seed = 1, rounds = 12 } = {}): LawReport {
+  const derived = deriveSchema(schema, target);
+  const rules = target === "openai-strict" && !derived.strict ? "openai" : target;
+  const form = target === "gemini-openapi" ? toJsonSchema(derived.schema) : derived.schema;
+  const [isOriginal, isDerived] = [compileOriginal(schema), compile(form)];
+  const kept = withoutChangedKeywords(schema, derived.changes);
+  const isKept = JSON.stringify(kept) === JSON.stringify(schema) ? isOriginal : compile(kept);
+  const random = createRandom(seed);
+  // Arguments are objects; and a closed object is closed, which is what the report calls it.
+  const isOpen = !derived.changes.some(({ what }) => what === "closed");
+  const originals = Array.from({ length: rounds }, () =>
+    makeInstance(schema, random, { extras: isOpen }),
+  ).filter((value) => isArgs(value) && isOriginal(value));
+  const deriveds = Array.from({ length: rounds }, () => makeInstance(form, random, { extras: true })).filter(
+    (value) => isArgs(value) && isDerived(value),
+  );
+  return {
+    derived,
+    refused: refusals(rules, derived.schema),
+    lost: originals.filter((value) => !isDerived(derived.wrap(value as Args))),
+    gained: deriveds.filter((value) => !isKept(derived.unwrap(value as Args))),
+    tried: { original: originals.length, derived: deriveds.length },
+  };
+}
+
+const isArgs = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Gemini's OpenAPI subset as JSON Schema, for the oracle. */
+function toJsonSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(toJsonSchema);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const { nullable, format, properties, ...rest } = schema as Node;
+  const out: Node = Object.fromEntries(
+    Object.entries(rest).map(([key, value]) => [
+      key,
+      key === "enum" || key === "required" ? value : toJsonSchema(value),
+    ]),
+  );
+  if (typeof rest["type"] === "string") out["type"] = rest["type"].toLowerCase();
+  if (properties !== undefined)
+    out["properties"] = Object.fromEntries(
+      Object.entries(properties as Node).map(([name, item]) => [name, toJsonSchema(item)]),
+    );
+  if (format !== undefined && format !== "enum") out["format"] = format;
+  return nullable === true ? { anyOf: [out, { type: "null" }] } : out;
+}

@@ -1,0 +1,45 @@
+/** The original schema without what a derivation's report says was lost: what the derived schema still has to guarantee. */
+import type { SchemaChange } from "../../src/schema/derive/derived-schema.js";
+
+type Node = Record<string, unknown>;
+
+/** Keywords that say the same in an older draft. */
+const ALSO: Readonly<Record<string, readonly string[]>> = {
+  dependentRequired: ["dependencies"],
+  dependentSchemas: ["dependencies"],
+  prefixItems: ["items", "additionalItems"],
+  items: ["additionalItems"],
+};
+
+export function withoutChangedKeywords(original: unknown, changes: readonly SchemaChange[]): unknown {
+  const root = { schema: structuredClone(original) };
+  // The deepest first: what is moved can no longer be found by its path.
+  for (const { path, keyword, what } of changes.toSorted((a, b) => b.path.length - a.path.length)) {
+    if (what === "replaced") return {};
+    if (!["described", "removed", "relaxed", "cut"].includes(what)) continue;
+    const { parent, key } = find(root, path);
+    const node = parent?.[key];
+    if (keyword === "false" && parent !== undefined && node === false) parent[key] = true;
+    if (typeof node !== "object" || node === null) continue;
+    loosen(node as Node, keyword, what);
+  }
+  return root.schema;
+}
+
+function loosen(node: Node, keyword: string, what: string): void {
+  if (what === "relaxed" && keyword === "oneOf" && Array.isArray(node["oneOf"])) {
+    node["allOf"] = [...((node["allOf"] as unknown[]) ?? []), { anyOf: node["oneOf"] }];
+    delete node["oneOf"];
+    return;
+  }
+  for (const name of [keyword, ...(ALSO[keyword] ?? [])]) delete node[name];
+}
+
+function find(root: { schema: unknown }, path: string): { parent: Node | undefined; key: string } {
+  let [parent, key]: [Node | undefined, string] = [root, "schema"];
+  for (const token of path.split("/").slice(1)) {
+    parent = parent?.[key] as Node | undefined;
+    key = token.replaceAll("~1", "/").replaceAll("~0", "~");
+  }
+  return { parent: typeof parent === "object" && parent !== null ? parent : undefined, key };
+}

@@ -1,0 +1,175 @@
+/** What a tool is asked and what it answers is what its schemas say, or the caller learns exactly what is wrong. */
+import { createToolport, type ToolCallError, type ToolResult } from "toolport";
+import { createTestServer, type TestTool } from "toolport/testing";
+import { describe, expect, test } from "vitest";
+import { failure } from "../support/failure.js";
+
+const booking = {
+  type: "object",
+  properties: {
+    city: { type: "string", minLength: 1 },
+    nights: { type: "integer", minimum: 1, default: 1 },
+    guests: {
+      type: "array",
+      items: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
+    },
+    room: { type: "object", properties: { view: { enum: ["sea", "yard"], default: "yard" } } },
+  },
+  required: ["city"],
+  additionalProperties: false,
+};
+
+const temperature = {
+  type: "object",
+  properties: { celsius: { type: "number" }, station: { type: "string" } },
+  required: ["celsius"],
+};
+
+const tools: Record<string, TestTool> = {
+  book: { inputSchema: booking, handler: (args) => JSON.stringify(args) },
+  measure: {
+    outputSchema: temperature,
+    handler: ({ answer, isError }) => ({
+      content: [{ type: "text", text: "measured" }],
+      ...(answer !== undefined && { structuredContent: answer as Record<string, unknown> }),
+      ...(isError === true && { isError: true }),
+    }),
+  },
+  any: {
+    outputSchema: { type: "array", items: { type: "integer" } },
+    handler: ({ answer }) => ({ content: [], structuredContent: answer as never }),
+  },
+};
+
+const open = (options: Parameters<typeof createToolport>[0] = {}) => {
+  const server = createTestServer({ era: "modern", tools });
+  const toolport = createToolport({ mcpServers: { s: server.memory() }, ...options });
+  return {
+    server,
+    toolport,
+    async [Symbol.asyncDispose]() {
+      await toolport.close();
+      await server.close();
+    },
+  };
+};
+
+describe("arguments", () => {
+  test("that are wrong are never sent; every problem is named with its path", async () => {
+    await using scene = open();
+    const args = { city: 5, nights: 0, guests: [{ name: "Ada" }, {}], room: { view: "street" }, extra: 1 };
+    const error = await failure<ToolCallError>(scene.toolport.callTool("s__book", args));
+    expect(error).toMatchObject({
+      code: "INVALID_ARGUMENTS",
+      server: "s",
+      tool: "book",
+      outcome: "unsent",
+      retryable: false,
+    });
+    const paths = error.issues?.map(({ path }) => path).sort();
+    expect(paths).toEqual(["$.city", "$.extra", "$.guests[1].name", "$.nights", "$.room.view"]);
+    for (const path of paths ?? []) expect(error.message).toContain(path);
+    expect(scene.server.calls).toHaveLength(0);
+  });
+
+  test("get the schema's defaults only on request, and are otherwise sent as they are", async () => {
+    await using scene = open();
+    const args = { city: "Oslo", room: {} };
+    expect(JSON.parse((await scene.toolport.callTool("s__book", args)).text)).toEqual(args);
+    const filled = await scene.toolport.callTool("s__book", args, { applyDefaults: true });
+    expect(JSON.parse(filled.text)).toEqual({ city: "Oslo", nights: 1, room: { view: "yard" } });
+    expect(args).toEqual({ city: "Oslo", room: {} });
+  });
+
+  test("are held against the server's own schema, whatever a mapper shows the model", async () => {
+    await using scene = open({
+      toolSpecificationMapper: (_server, tool) => ({
+        ...tool,
+        inputSchema: { type: "object", properties: {} },
+      }),
+      interceptors: [(next) => (call) => next({ ...call, args: { city: "Bergen", ...call.args } })],
+    });
+    expect((await scene.toolport.tools())[0]?.inputSchema).toEqual({ type: "object", properties: {} });
+    expect(JSON.parse((await scene.toolport.callTool("s__book", {})).text)).toEqual({ city: "Bergen" });
+    expect(await failure(scene.toolport.callTool("s__book", { nights: "two" }))).toMatchObject({
+      code: "INVALID_ARGUMENTS",
+    });
+  });
+});
+
+describe("structured content", () => {
+  test("that fits is handed on", async () => {
+    await using scene = open();
+    const result: ToolResult<{ celsius: number }> = await scene.toolport.callTool<{ celsius: number }>(
+      "s__measure",
+      {
+        answer: { celsius: -3.5, station: "x" },
+      },
+    );
+    expect(result.structuredContent?.celsius).toBe(-3.5);
+  });
+
+  test("that does not fit is INVALID_OUTPUT, with the answer as it came", async () => {
+    await using scene = open();
+    const answer = { celsius: "cold", station: 4 };
+    const error = await failure<ToolCallError>(scene.toolport.callTool("s__measure", { answer }));
+    expect(error).toMatchObject({ code: "INVALID_OUTPUT", server: "s", tool: "measure", outcome: "unknown" });
+    expect(error.issues?.map(({ path }) => path).sort()).toEqual(["$.celsius", "$.station"]);
+    expect(error.result).toMatchObject({
+      structuredContent: answer,
+      content: [{ type: "text", text: "measured" }],
+    });
+    expect(scene.server.calls).toHaveLength(1);
+  });
+
+  test("that is missing although it was promised is INVALID_OUTPUT", async () => {
+    await using scene = open();
+    expect(await failure(scene.toolport.callTool("s__measure"))).toMatchObject({
+      code: "INVALID_OUTPUT",
+      result: { text: "measured" },
+    });
+  });
+
+  test("of a tool that reports failure is never checked", async () => {
+    await using scene = open();
+    const result = await scene.toolport.callTool("s__measure", {
+      answer: { celsius: "cold" },
+      isError: true,
+    });
+    expect(result).toMatchObject({ isError: true, structuredContent: { celsius: "cold" } });
+    expect(await scene.toolport.callTool("s__measure", { isError: true })).toMatchObject({ isError: true });
+  });
+
+  test.each([[[1, 2]], [[]]])("may be any JSON: %j", async (answer) => {
+    await using scene = open();
+    expect((await scene.toolport.callTool("s__any", { answer })).structuredContent).toEqual(answer);
+  });
+});
+
+test("a validator of the user's own takes the place of the built-in one, for both", async () => {
+  const compiled: unknown[] = [];
+  await using scene = open({
+    validator: {
+      compile(schema) {
+        compiled.push(schema);
+        return (value) =>
+          JSON.stringify(value).includes("forbidden")
+            ? [{ path: "$", message: "must not say that" }]
+            : undefined;
+      },
+    },
+  });
+  const error = await failure<ToolCallError>(scene.toolport.callTool("s__book", { city: "forbidden" }));
+  expect(error).toMatchObject({
+    code: "INVALID_ARGUMENTS",
+    issues: [{ path: "$", message: "must not say that" }],
+  });
+  // The built-in one would have refused this.
+  expect((await scene.toolport.callTool("s__book", { city: 1 })).text).toBe('{"city":1}');
+  expect(compiled).toEqual([booking]);
+  expect(
+    await failure(scene.toolport.callTool("s__measure", { answer: { celsius: 1, note: "forbidden" } })),
+  ).toMatchObject({
+    code: "INVALID_ARGUMENTS",
+  });
+});

@@ -1,0 +1,213 @@
+/** Two users of one port never share a header, a connection, a session, a cache entry or a credential. */
+import { createToolport, type Toolport } from "toolport";
+import { createTestServer, type TestTool } from "toolport/testing";
+import { expect, test } from "vitest";
+import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
+import { failure } from "../support/failure.js";
+import { waitFor } from "../support/wait-for.js";
+
+/** Who the server thinks is asking: by header, and by session. */
+const whoami: TestTool = {
+  handler: ({ user }, { request }) => {
+    const headers = request.http?.req?.headers;
+    return JSON.stringify({
+      said: user,
+      header: headers?.get("x-user"),
+      session: headers?.get("mcp-session-id"),
+    });
+  },
+};
+
+/** Calls of two users in turn, many at a time; returns how many answers were the other one's. */
+async function interleave(toolport: Toolport, calls: number): Promise<number> {
+  const users = ["ada", "grace"].map((user) => ({
+    user,
+    port: toolport.as(user, { headers: { "x-user": user } }),
+  }));
+  let crossed = 0;
+  let made = 0;
+  const worker = async () => {
+    while (made < calls) {
+      const { user, port } = users[made++ % 2]!;
+      const { text } = await port.callTool("s__whoami", { user });
+      if (text !== user) crossed += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, worker));
+  return crossed;
+}
+
+test("10,000 interleaved calls of two users over HTTP: none crosses, counted at the server", async () => {
+  const seen = { ada: 0, grace: 0, crossed: 0 };
+  await using server = await startJsonRpcServer({
+    "tools/list": () => ({ tools: [{ name: "whoami", inputSchema: { type: "object" } }] }),
+    "tools/call": ({ params, headers }) => {
+      const { user } = params["arguments"] as { user: "ada" | "grace" };
+      seen[user] += 1;
+      if (headers["x-user"] !== user) seen.crossed += 1;
+      return { content: [{ type: "text", text: String(headers["x-user"]) }] };
+    },
+  });
+  await using toolport = createToolport({ mcpServers: { s: server.entry } });
+  expect(await interleave(toolport, 10_000)).toBe(0);
+  expect(seen).toEqual({ ada: 5_000, grace: 5_000, crossed: 0 });
+});
+
+test("interleaved calls in sessions: each user keeps to its own", async () => {
+  const sessions = new Map<string, Set<string>>();
+  await using server = createTestServer({
+    era: "legacy",
+    tools: {
+      whoami: {
+        handler(_args, { request }) {
+          const headers = request.http?.req?.headers;
+          const user = headers?.get("x-user") ?? "nobody";
+          const session = headers?.get("mcp-session-id") ?? "none";
+          sessions.set(session, (sessions.get(session) ?? new Set()).add(user));
+          return user;
+        },
+      },
+    },
+  });
+  const http = await server.http();
+  await using toolport = createToolport({ mcpServers: { s: http.entry } });
+  expect(await interleave(toolport, 400)).toBe(0);
+  expect([...sessions.values()].map((users) => [...users])).toEqual(
+    expect.arrayContaining([["ada"], ["grace"]]),
+  );
+  expect(sessions.size).toBe(2);
+});
+
+const ask = async (port: Toolport, user: string) =>
+  JSON.parse((await port.callTool("s__whoami", { user })).text) as Record<string, string | null>;
+
+test("the same name is the same port; every user has a connection of its own, and the plain port none of theirs", async () => {
+  await using server = createTestServer({ era: "legacy", tools: { whoami } });
+  const http = await server.http();
+  await using toolport = createToolport({
+    mcpServers: { s: { ...http.entry, headers: { "x-user": "service", "x-app": "1" } } },
+  });
+  const ada = toolport.as("ada", { headers: { "X-User": "ada" } });
+  expect(toolport.as("ada")).toBe(ada);
+  expect(ada.as("ada")).toBe(ada);
+  const grace = toolport.as("grace", { headers: { "x-user": "grace" } });
+  expect(grace).not.toBe(ada);
+  expect((await ask(ada, "ada")).header).toBe("ada");
+  expect((await ask(grace, "grace")).header).toBe("grace");
+  expect((await ask(toolport, "service")).header).toBe("service");
+  expect(http.sessionIds).toHaveLength(3);
+  expect(ada.snapshot()).toMatchObject({ principal: "ada", servers: { s: { state: "ready" } } });
+  expect(toolport.snapshot().principal).toBeNull();
+});
+
+test("closing one user's port leaves the others', and asking for it again makes a new one", async () => {
+  await using server = createTestServer({ era: "legacy", tools: { whoami } });
+  const http = await server.http();
+  await using toolport = createToolport({ mcpServers: { s: http.entry } });
+  const ada = toolport.as("ada", { headers: { "x-user": "ada" } });
+  const grace = toolport.as("grace", { headers: { "x-user": "grace" } });
+  await Promise.all([ask(ada, ""), ask(grace, "")]);
+  await ada.close();
+  await waitFor(() => http.sessionIds.length === 1);
+  expect(await failure(ada.callTool("s__whoami"))).toMatchObject({ code: "CLOSED" });
+  expect((await ask(grace, "")).header).toBe("grace");
+  const again = toolport.as("ada", { headers: { "x-user": "ada, again" } });
+  expect((await ask(again, "")).header).toBe("ada, again");
+  await toolport.close();
+  expect(await failure(grace.callTool("s__whoami"))).toMatchObject({ code: "CLOSED" });
+  await waitFor(() => http.sessionIds.length === 0);
+});
+
+test("headers may come from a function, asked anew; per-call headers come on top", async () => {
+  await using server = createTestServer({ era: "modern", tools: { whoami } });
+  const http = await server.http();
+  await using toolport = createToolport({ mcpServers: { s: http.entry } });
+  let token = 0;
+  const ada = toolport.as("ada", { headers: async () => ({ "x-user": `ada ${++token}` }) });
+  const first = (await ask(ada, "")).header;
+  const second = (await ask(ada, "")).header;
+  expect(first).toMatch(/^ada \d+$/);
+  expect(second).not.toBe(first);
+  const once = await ada.callTool("s__whoami", {}, { headers: { "x-user": "once" } });
+  expect(JSON.parse(once.text).header).toBe("once");
+  expect((await ask(ada, "")).header).toMatch(/^ada \d+$/);
+});
+
+test("lists are each user's own: what one may see, the other need not", async () => {
+  await using plain = createTestServer({ tools: { whoami } });
+  await using admin = createTestServer({ tools: { whoami, wipe: { handler: () => "wiped" } } });
+  const [a, b] = [await plain.http(), await admin.http()];
+  /** One address, another list for whoever is the administrator. */
+  await using front = createTestServer({ tools: {} });
+  const http = await front.http({
+    async intercept(request) {
+      const target = request.headers.get("x-user") === "root" ? b.url : a.url;
+      const body = request.method === "POST" ? await request.text() : undefined;
+      const headers = new Headers(request.headers);
+      headers.delete("host");
+      return fetch(target, {
+        method: request.method,
+        headers,
+        signal: request.signal,
+        ...(body && { body }),
+      });
+    },
+  });
+  const events: (string | undefined)[] = [];
+  await using toolport = createToolport({ mcpServers: { s: http.entry } });
+  toolport.on("tools", ({ principal }) => events.push(principal));
+  const ada = toolport.as("ada", { headers: { "x-user": "ada" } });
+  const root = toolport.as("root", { headers: { "x-user": "root" } });
+  expect((await root.tools()).map(({ name }) => name)).toEqual(["s__whoami", "s__wipe"]);
+  expect((await ada.tools()).map(({ name }) => name)).toEqual(["s__whoami"]);
+  expect((await root.callTool("s__wipe")).text).toBe("wiped");
+  expect(await failure(ada.callTool("s__wipe"))).toMatchObject({ code: "TOOL_NOT_FOUND" });
+  expect(new Set(events)).toEqual(new Set(["ada", "root"]));
+});
+
+test("servers added or removed on the plain port are so for everybody, added twice or not", async () => {
+  await using one = createTestServer({ tools: { whoami } });
+  await using two = createTestServer({ tools: { whoami } });
+  const [a, b] = [await one.http(), await two.http()];
+  await using toolport = createToolport({ mcpServers: { a: a.entry } });
+  const ada = toolport.as("ada", { headers: { "x-user": "ada" } });
+  expect(await ada.tools()).toHaveLength(1);
+  await toolport.add("b", b.entry);
+  await toolport.add("b", b.entry);
+  expect((await ada.tools()).map(({ server }) => server)).toEqual(["a", "b"]);
+  expect(JSON.parse((await ada.callTool("b__whoami")).text).header).toBe("ada");
+  await toolport.remove("a");
+  expect((await ada.tools()).map(({ server }) => server)).toEqual(["b"]);
+});
+
+test("who is asking reaches interceptors, listeners, approve and events", async () => {
+  await using server = createTestServer({ tools: { whoami } });
+  const seen: unknown[] = [];
+  await using toolport = createToolport({
+    mcpServers: { s: server.memory() },
+    interceptors: [
+      (next) => (call) => {
+        seen.push(["interceptor", call.principal]);
+        return next(call);
+      },
+    ],
+    listeners: [{ before: ({ principal }) => seen.push(["before", principal]) }],
+    approve({ principal }) {
+      seen.push(["approve", principal]);
+      return true;
+    },
+  });
+  toolport.on("state", ({ to, principal }) => to === "ready" && seen.push(["ready", principal]));
+  await toolport.as("ada").callTool("s__whoami");
+  await toolport.callTool("s__whoami");
+  expect(seen).toEqual([
+    ["ready", "ada"],
+    ["before", "ada"],
+    ["interceptor", "ada"],
+    ["approve", "ada"],
+    ["ready", undefined],
+    ["before", undefined],
+    ["interceptor", undefined],
+    ["approve", undefined],
+  ]);
+});

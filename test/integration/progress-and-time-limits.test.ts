@@ -1,0 +1,190 @@
+/** How long a call may take: silence ends it, progress keeps it alive, a hard limit ends it all the same. */
+import { createToolport, type Progress, type ToolportOptions } from "toolport";
+import { createTestServer, type TestTool } from "toolport/testing";
+import { describe, expect, test } from "vitest";
+import { failure } from "../support/failure.js";
+import { waitFor } from "../support/wait-for.js";
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Reports progress every `everyMs`, `count` times, then answers; endless if `count` is left out. */
+const work: TestTool = {
+  async handler({ count, everyMs = 50 }, { progress, signal }) {
+    for (let step = 1; !signal.aborted && (count === undefined || step <= Number(count)); step += 1) {
+      await pause(Number(everyMs));
+      await progress(step, count === undefined ? undefined : Number(count), `step ${step}`);
+    }
+    return "finished";
+  },
+};
+const silent: TestTool = { handler: () => new Promise<string>(() => {}) };
+
+type Transport = "memory" | "stdio" | "http";
+const cases: [Transport, "legacy" | "modern"][] = [
+  ["memory", "modern"],
+  ["stdio", "legacy"],
+  ["http", "legacy"],
+  ["http", "modern"],
+];
+
+async function open(
+  [transport, era]: [Transport, "legacy" | "modern"],
+  options: Partial<ToolportOptions> & { serverTimeoutMs?: number } = {},
+) {
+  const { serverTimeoutMs, ...rest } = options;
+  const server = createTestServer({ era, tools: { work, silent } });
+  const posts: { method: string; at: number; aborted: () => boolean }[] = [];
+  const intercept = async (request: Request) => {
+    const body = await request.clone().text();
+    const method = body.startsWith("{") ? String(JSON.parse(body).method) : "";
+    posts.push({ method, at: performance.now(), aborted: () => request.signal.aborted });
+    return undefined;
+  };
+  const entry =
+    transport === "memory"
+      ? server.memory()
+      : transport === "stdio"
+        ? (await server.stdio()).entry
+        : (await server.http({ intercept })).entry;
+  const sent: { method: string; at: number }[] = [];
+  const toolport = createToolport({
+    mcpServers: {
+      s: { ...entry, logRequests: true, ...(serverTimeoutMs && { timeoutMs: serverTimeoutMs }) },
+    },
+    logger: {
+      debug() {},
+      info: (line) =>
+        sent.push({ method: /"method":"([^"]+)"/.exec(line)?.[1] ?? "", at: performance.now() }),
+      warn() {},
+      error() {},
+    },
+    ...rest,
+  });
+  await toolport.connect();
+  return {
+    toolport,
+    server,
+    sent,
+    posts,
+    async [Symbol.asyncDispose]() {
+      await toolport.close();
+      await server.close();
+    },
+  };
+}
+
+describe.each(cases)("over %s, %s", (...kind) => {
+  test("progress keeps a call alive beyond its time limit, and reaches the call and the port", async () => {
+    const port: [string, Progress][] = [];
+    const call: Progress[] = [];
+    await using scene = await open(kind, {
+      timeoutMs: 150,
+      onProgress: (server, progress) => port.push([server.name, progress]),
+    });
+    const result = await scene.toolport.callTool(
+      "s__work",
+      { count: 10 },
+      { onProgress: (progress) => call.push(progress) },
+    );
+    expect(result.text).toBe("finished");
+    expect(result.durationMs).toBeGreaterThan(400);
+    expect(call).toHaveLength(10);
+    expect(call.at(-1)).toEqual({ progress: 10, total: 10, message: "step 10" });
+    expect(port).toEqual(call.map((progress) => ["s", progress]));
+  });
+
+  test("endless progress is cut at the hard limit; the server is told to stop", async () => {
+    await using scene = await open(kind, { timeoutMs: 150, maxTimeoutMs: 400 });
+    const startedAt = performance.now();
+    const error = await failure(scene.toolport.callTool("s__work"));
+    const elapsedMs = performance.now() - startedAt;
+    expect(error).toMatchObject({ code: "TIMEOUT", server: "s", tool: "work", outcome: "unknown" });
+    expect(elapsedMs).toBeGreaterThanOrEqual(390);
+    expect(elapsedMs).toBeLessThan(1_000);
+    await expectCancelled(scene);
+  });
+
+  test("silence ends the call in time", async () => {
+    await using scene = await open(kind, { timeoutMs: 100 });
+    const startedAt = performance.now();
+    expect(await failure(scene.toolport.callTool("s__silent"))).toMatchObject({ code: "TIMEOUT" });
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    await expectCancelled(scene);
+  });
+
+  test("an abort is on the wire within 100 ms, and its reason passes through", async () => {
+    await using scene = await open(kind);
+    const caller = new AbortController();
+    const calling = failure(scene.toolport.callTool("s__silent", {}, { signal: caller.signal }));
+    await waitFor(() => scene.server.calls.length === 1);
+    const reason = new Error("changed my mind");
+    const abortedAt = performance.now();
+    caller.abort(reason);
+    expect(await calling).toBe(reason);
+    const at = await expectCancelled(scene);
+    expect(at - abortedAt).toBeLessThan(100);
+  });
+
+  /** When the server learned that nobody waits. Modern HTTP says it by closing the stream of the request. */
+  async function expectCancelled(scene: Awaited<ReturnType<typeof open>>): Promise<number> {
+    if (kind[0] === "http" && kind[1] === "modern") {
+      await waitFor(() => scene.posts.find(({ method }) => method === "tools/call")?.aborted(), {
+        intervalMs: 2,
+      });
+      expect(scene.sent.some(({ method }) => method === "notifications/cancelled")).toBe(false);
+      return performance.now();
+    }
+    const seen = kind[0] === "http" ? scene.posts : scene.sent;
+    const found = await waitFor(() => seen.find(({ method }) => method === "notifications/cancelled"), {
+      intervalMs: 2,
+    });
+    return found.at;
+  }
+});
+
+test.each<[string, { global: number; server?: number; call?: number }, number]>([
+  ["the port's", { global: 100 }, 100],
+  ["the server's before the port's", { global: 60_000, server: 100 }, 100],
+  ["the call's before the server's", { global: 60_000, server: 60_000, call: 100 }, 100],
+  ["a longer one of the call's", { global: 50, server: 50, call: 200 }, 200],
+])("whose time limit counts: %s", async (_case, { global, server, call }, expectedMs) => {
+  await using scene = await open(["memory", "modern"], {
+    timeoutMs: global,
+    ...(server !== undefined && { serverTimeoutMs: server }),
+  });
+  const startedAt = performance.now();
+  const options = call === undefined ? {} : { timeoutMs: call };
+  expect(await failure(scene.toolport.callTool("s__silent", {}, options))).toMatchObject({ code: "TIMEOUT" });
+  const elapsedMs = performance.now() - startedAt;
+  expect(elapsedMs).toBeGreaterThanOrEqual(expectedMs - 5);
+  expect(elapsedMs).toBeLessThan(expectedMs + 900);
+});
+
+test("a longer explicit limit raises the cap for that call; Infinity takes both away", async () => {
+  await using scene = await open(["memory", "modern"], { timeoutMs: 100, maxTimeoutMs: 200 });
+  const args = { count: 1, everyMs: 400 };
+  expect((await scene.toolport.callTool("s__work", args, { timeoutMs: 1_000 })).text).toBe("finished");
+  expect((await scene.toolport.callTool("s__work", args, { timeoutMs: Infinity })).text).toBe("finished");
+  await failure(scene.toolport.callTool("s__work", args));
+});
+
+test("listeners to progress that throw harm neither the call nor each other", async () => {
+  const warnings: string[] = [];
+  const seen: number[] = [];
+  await using scene = await open(["memory", "modern"], {
+    onProgress: (_server, { progress }) => {
+      seen.push(progress);
+      throw new Error("port listener");
+    },
+  });
+  scene.toolport.on("warning", ({ message }) => warnings.push(message));
+  const onProgress = () => {
+    throw new Error("call listener");
+  };
+  expect((await scene.toolport.callTool("s__work", { count: 2, everyMs: 1 }, { onProgress })).text).toBe(
+    "finished",
+  );
+  expect(seen).toEqual([1, 2]);
+  for (const text of ["port listener", "call listener"])
+    expect(warnings.filter((line) => line.includes(text))).toHaveLength(2);
+});
