@@ -91,6 +91,8 @@ export interface ToolportOptions extends ServerRequestOptions {
   concurrency?: number;
   /** Calls per second, per server. @default no limit */
   rateLimit?: { perSecond: number; burst?: number };
+  /** Calls that may wait for their turn, per server; any more fail with `OVERLOADED`. @default 1000 */
+  maxQueue?: number;
   /** Cut or put aside results that are larger. @default off */
   maxResultBytes?: ResultSizeOption;
   /** Checks arguments and results in place of the built-in validator. @default built in */

@@ -17,12 +17,14 @@ import type { CallToolOptions } from "./execution/tool-call.js";
 import type { ToolResult } from "./execution/tool-result.js";
 import { configFor, type Principal } from "./principal.js";
 import { EraMemory } from "./protocol/era-memory.js";
+import type { ServerRequests } from "./protocol/server-requests/server-requests.js";
 import type { Session } from "./protocol/session.js";
 import { tapNotifications } from "./protocol/tap-notifications.js";
 import type { SharedParts } from "./shared-parts.js";
 import type { TraceMeta } from "./telemetry/open-telemetry.js";
 import type { RequestFacts, ServerFacts } from "./telemetry/open-telemetry-attributes.js";
 import { createWireLog } from "./telemetry/wire-log.js";
+import type { HttpClient } from "./transports/server-transport.js";
 import { suggest } from "./util/suggest.js";
 
 const LIST_TIMEOUT_MS = 15_000;
@@ -42,7 +44,9 @@ export class Port {
   readonly catalog: Catalog;
   readonly filters: FilterSet;
   readonly pipeline: Pipeline;
+  readonly serverRequests: ServerRequests;
   readonly #stopUpkeep: () => void;
+  #http: Promise<HttpClient> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(parts: SharedParts, principal?: Principal) {
@@ -50,6 +54,7 @@ export class Port {
     this.parts = parts;
     this.principal = principal;
     this.filters = createFilterSet(settings);
+    this.serverRequests = parts.serverRequestsFor(principal?.name);
     this.catalog = new Catalog({
       naming: {
         prefix: settings.prefix,
@@ -71,12 +76,15 @@ export class Port {
       onWarning: warn,
     });
     this.pool = new ConnectionPool({
-      identity: { clientInfo: settings.clientInfo, capabilities: parts.serverRequests.capabilities },
-      serverRequests: parts.serverRequests,
+      identity: { clientInfo: settings.clientInfo, capabilities: this.serverRequests.capabilities },
+      serverRequests: this.serverRequests,
       validator: parts.validator,
       eras: new EraMemory(settings.store, principal?.name),
       connectTimeoutMs: settings.connectTimeoutMs,
-      transportContext: async () => ({ http: await parts.http(), maxMessageBytes: settings.maxMessageBytes }),
+      transportContext: async () => {
+        this.#http ??= parts.createHttp();
+        return { http: await this.#http, maxMessageBytes: settings.maxMessageBytes };
+      },
       discover: (session, signal) => this.catalog.load(session, signal),
       onState: (change) => {
         if (change.to === "closed") this.pipeline.disconnected(change.server);
@@ -225,7 +233,10 @@ export class Port {
 
   close(): Promise<void> {
     this.#stopUpkeep();
-    this.#closing ??= this.pool.close();
+    this.#closing ??= (async () => {
+      await this.pool.close();
+      await (await this.#http)?.close();
+    })();
     return this.#closing;
   }
 
@@ -281,6 +292,7 @@ export class Port {
       limits: {
         ...(settings.concurrency !== undefined && { concurrency: settings.concurrency }),
         ...(settings.rateLimit !== undefined && { rateLimit: settings.rateLimit }),
+        ...(settings.maxQueue !== undefined && { maxQueue: settings.maxQueue }),
       },
       maxResultBytes: settings.maxResultBytes,
       beforeFallback: settings.beforeFallback,

@@ -59,6 +59,7 @@ const KEYS: readonly (keyof ToolportOptions)[] = [
   ...([
     "concurrency",
     "rateLimit",
+    "maxQueue",
     "maxResultBytes",
     "validator",
     "onProgress",
@@ -170,6 +171,7 @@ function readNumbers(reader: EntryReader) {
     maxMessageBytes: reader.number("maxMessageBytes", { min: 1, integer: true }) ?? DEFAULT_MAX_MESSAGE_BYTES,
     idleTimeoutMs: reader.number("idleTimeoutMs", { min: 0, above: true }),
     concurrency: reader.number("concurrency", { min: 1, integer: true }),
+    maxQueue: reader.number("maxQueue", { min: 0, integer: true }),
     healthCheck: intervalMs === undefined ? undefined : { intervalMs },
   };
 }

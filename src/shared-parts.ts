@@ -19,15 +19,16 @@ export interface SharedParts {
   readonly emitter: Emitter<ToolportEvents>;
   readonly telemetry: Telemetry;
   readonly validator: SchemaValidator;
-  readonly serverRequests: ServerRequests;
   readonly around: AroundCall;
-  /** The one way out for HTTP, made when it is first needed. */
-  http(): Promise<HttpClient>;
+  /** Serves what servers ask of one principal. */
+  serverRequestsFor(principal: string | undefined): ServerRequests;
+  /** A way out for HTTP. Every principal has its own: not even a socket is shared between two. */
+  createHttp(): Promise<HttpClient>;
   onState(change: StateChange, config: ServerConfig | undefined): void;
   warn(server: string | undefined, message: string): void;
   /** A callback of the user's threw. */
   report(error: unknown): void;
-  close(): Promise<void>;
+  close(): void;
 }
 
 const connectionDebug = debugChannel("connection");
@@ -43,7 +44,6 @@ export function createSharedParts(settings: PortSettings): SharedParts {
     emitter.emit("warning", { server, message });
   };
   const report = (error: unknown) => warn(undefined, `A callback threw: ${String(error)}`);
-  let http: Promise<HttpClient> | undefined;
   return {
     settings,
     emitter,
@@ -55,26 +55,24 @@ export function createSharedParts(settings: PortSettings): SharedParts {
       onSkippedPattern: (_schema, pattern) =>
         warn(undefined, `The pattern ${pattern} cannot be checked safely here`),
     }),
-    serverRequests: createServerRequests({
-      onElicitation: settings.onElicitation,
-      onSampling: settings.onSampling,
-      roots: settings.roots,
-      onLog: settings.onLog ?? logToLogger(logger),
-      report,
-    }),
+    serverRequestsFor: (principal) =>
+      createServerRequests({
+        onElicitation: settings.onElicitation,
+        onSampling: settings.onSampling,
+        roots: settings.roots,
+        onLog: settings.onLog ?? logToLogger(logger),
+        report,
+        principal,
+      }),
     around: createAroundCall({ listeners: settings.listeners, report }),
-    http() {
-      http ??= createHttpClient(settings.fetch);
-      return http;
-    },
+    createHttp: () => createHttpClient(settings.fetch),
     onState(change, config) {
       const line = `[${change.server}] ${change.from} -> ${change.to}: ${change.reason}`;
       connectionDebug(line);
       if (config?.logEvents) logger.info(line);
       emitter.emit("state", change);
     },
-    async close() {
-      await (await http)?.close();
+    close() {
       emitter.clear();
     },
   };

@@ -1,6 +1,6 @@
 /** The whole state of a port as plain data: for consoles, logs and support requests. */
 import type { NameIssue } from "./catalog/assign-names.js";
-import type { Catalog } from "./catalog/catalog.js";
+import type { Catalog, TextFinding } from "./catalog/catalog.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./catalog/resource-info.js";
 import type { ToolInfo, WithheldTool } from "./catalog/tool-info.js";
 import { type ConnectionState, type ConnectionStatus, errorOf } from "./connection/connection-state.js";
@@ -8,6 +8,7 @@ import type { ServerConnection } from "./connection/server-connection.js";
 import type { BreakerSnapshot } from "./execution/breaker.js";
 import type { Port } from "./port.js";
 import type { Era } from "./protocol/era.js";
+import { redactText } from "./util/redact-text.js";
 
 /** One server in a snapshot. */
 export interface ServerSnapshot {
@@ -23,6 +24,8 @@ export interface ServerSnapshot {
   protocolVersion: string | null;
   serverInfo: { name: string; version: string } | null;
   toolCount: number;
+  /** Why its list of tools is not whole, if it is not. */
+  cut: string | null;
   error: { code: string; message: string } | null;
   /** Attempt under way and when the next one is made, while reconnecting. */
   attempt: number | null;
@@ -36,8 +39,12 @@ export interface ToolportSnapshot {
   servers: Record<string, ServerSnapshot>;
   tools: (ToolInfo & { serverId: string })[];
   withheldTools: WithheldTool[];
+  /** Tools whose texts hold characters that nobody can see. */
+  textFindings: TextFinding[];
   /** Tools whose name could not be the plain one, and why. */
   nameIssues: NameIssue[];
+  /** Tools whose titles or description held characters that nobody sees, and how many were taken out. */
+  sanitisedTools: { server: string; name: string; removed: number }[];
   prompts: (PromptInfo & { serverId: string })[];
   resources: (ResourceInfo & { serverId: string })[];
   resourceTemplates: (ResourceTemplateInfo & { serverId: string })[];
@@ -59,12 +66,23 @@ export function takeSnapshot({ pool, catalog, pipeline, principal }: Port): Tool
     ),
     tools: owned(catalog.tools()),
     withheldTools: [...catalog.withheld()],
+    textFindings: catalog.textFindings(),
     nameIssues: [...catalog.snapshot().nameIssues],
+    sanitisedTools: sanitisedTools(catalog),
     prompts: owned(catalog.prompts()),
     resources: owned(catalog.resources()),
     resourceTemplates: owned(catalog.resourceTemplates()),
   };
 }
+
+const sanitisedTools = (catalog: Catalog): ToolportSnapshot["sanitisedTools"] =>
+  [...catalog.snapshot().byName.values()]
+    .filter(({ source }) => source.removedCharacters > 0)
+    .map(({ info, source }) => ({
+      server: info.server,
+      name: source.sourceName,
+      removed: source.removedCharacters,
+    }));
 
 function serverSnapshot(
   { config, name, state }: ServerConnection,
@@ -86,6 +104,7 @@ function serverSnapshot(
       ? { name: session.serverInfo.name, version: session.serverInfo.version }
       : null,
     toolCount: catalog.toolCount(name),
+    cut: catalog.cutOf(name) ?? null,
     error: error ? { code: error.code, message: error.message } : null,
     ...pending(state),
   };
@@ -101,6 +120,6 @@ function address(config: ServerConnection["config"]): string {
     const { origin, host, protocol, pathname } = new URL(config.url);
     return `${origin === "null" ? `${protocol}//${host}` : origin}${pathname}`;
   }
-  if ("command" in config) return [config.command, ...config.args].join(" ");
+  if ("command" in config) return redactText([config.command, ...config.args].join(" "));
   return "image" in config ? config.image : "custom";
 }

@@ -15,7 +15,7 @@ import type { ToolResult } from "./execution/tool-result.js";
 import { getPrompt, type PromptResult } from "./get-prompt.js";
 import type { ToolportOptions } from "./options.js";
 import { Port } from "./port.js";
-import type { Principal, PrincipalOptions } from "./principal.js";
+import { type Principal, type PrincipalOptions, readPrincipal } from "./principal.js";
 import { readOptions } from "./read-options.js";
 import { type ResourceContents, readResource } from "./read-resource.js";
 import {
@@ -104,7 +104,10 @@ export interface Toolport extends AsyncDisposable {
   rootsChanged(): Promise<void>;
   /** The state of everything, as plain data. */
   snapshot(): ToolportSnapshot;
-  /** The same port for one user: connections, caches and credentials of its own. The same name is the same port. */
+  /**
+   * The same port for one user: connections, caches and credentials of its own. The same name is the same port; headers
+   * given again replace the former ones from the next request on.
+   */
   as(principal: string, options?: PrincipalOptions): Toolport;
   /** Listens to an event; returns what stops it. */
   on<Name extends keyof ToolportEvents>(
@@ -143,6 +146,18 @@ class ToolportRoot {
     this.#parts = parts;
   }
 
+  /** The port of one user, with that user's newest headers. */
+  portOf(name: string, options: PrincipalOptions): Toolport {
+    const principal = readPrincipal(name, options);
+    const known = this.#ports.get(name)?.port;
+    // Another provider takes other connections; those made with the old one end with it.
+    if (known !== undefined && known.principal?.update(options) === false) {
+      this.#ports.delete(name);
+      known.close().catch(this.#parts.report);
+    }
+    return this.port(principal);
+  }
+
   port(principal?: Principal): Toolport {
     const known = this.#ports.get(principal?.name);
     if (known !== undefined) return known.toolport;
@@ -169,7 +184,7 @@ class ToolportRoot {
       return port.close();
     }
     await Promise.all([...this.#ports.values()].map((entry) => entry.port.close()));
-    await this.#parts.close();
+    this.#parts.close();
   }
 }
 
@@ -297,11 +312,11 @@ function openDoors(port: Port, root: ToolportRoot): Toolport {
     resetFilters: () => void filters.reset(),
     approveTools: (server, tools) => catalog.approve(server, tools),
     exportCatalog: () => catalog.export(),
-    rootsChanged: () => parts.serverRequests.rootsChanged(),
+    rootsChanged: () => port.serverRequests.rootsChanged(),
     snapshot: () => takeSnapshot(port),
     as(principal, principalOptions = {}) {
       port.assertOpen();
-      return root.port({ name: principal, ...principalOptions });
+      return root.portOf(principal, principalOptions);
     },
     on: (event, listener) => parts.emitter.on(event, listener),
     async client(server, wait = {}) {

@@ -18,6 +18,7 @@ import type { ListOptions } from "./list-pages.js";
 import { readTools } from "./list-tools.js";
 import type { ChangedTool, Pins } from "./pins.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./resource-info.js";
+import { findSuspicious } from "./sanitise.js";
 import { type ScanHook, scanTools } from "./scan.js";
 import { createSearchIndex, type SearchIndex } from "./search-index.js";
 import { readServerLists, type ServerLists, usable } from "./server-lists.js";
@@ -40,6 +41,18 @@ export interface CatalogOptions {
 /** How long changes are gathered before the lists are read again. */
 const DEBOUNCE_MS = 50;
 const CHANGED = "Its definition changed since it was pinned";
+
+/** Characters in a tool's texts that nobody can see. */
+export interface TextFinding {
+  readonly server: string;
+  readonly name: string;
+  /** Taken out of its titles and its description. */
+  readonly removed: number;
+  /** Left in its name and schemas, which stay as they are. */
+  readonly left: number;
+  /** Where those are. */
+  readonly paths: string[];
+}
 
 /** What is kept of one server. */
 interface Kept {
@@ -100,6 +113,9 @@ export class Catalog {
     );
     const { tools, withheld } = lists.tools;
     for (const { name, reason } of withheld) onWarning(server, `Tool ${name} is withheld: ${reason}`);
+    for (const { name, removedCharacters: count } of tools)
+      if (count > 0)
+        onWarning(server, `Tool ${name}: hidden characters were taken out of its texts (${count})`);
     const refused = await this.#examine(server, tools);
     // A slow reading that began earlier must not undo what a later one has found.
     if ((this.#kept.get(server)?.turn ?? 0) < turn) this.#keep(server, { lists, refused, session, turn });
@@ -204,6 +220,23 @@ export class Catalog {
   resources = (): ResourceInfo[] => this.#all<ResourceInfo>("resources");
   resourceTemplates = (): ResourceTemplateInfo[] => this.#all<ResourceTemplateInfo>("resourceTemplates");
   prompts = (): PromptInfo[] => this.#all<PromptInfo>("prompts");
+
+  /** Why a server's list of tools is not whole, if it is not. */
+  cutOf(server: string): string | undefined {
+    return this.#kept.get(server)?.lists.tools.cut;
+  }
+
+  /** Tools whose texts hold what nobody can see: taken out of titles and descriptions, only told of in the rest. */
+  textFindings(): TextFinding[] {
+    return [...this.#kept].flatMap(([server, { lists }]) =>
+      lists.tools.tools.flatMap(({ sourceName, inputSchema, outputSchema, removedCharacters: removed }) => {
+        const { count, paths } = findSuspicious({ name: sourceName, inputSchema, outputSchema });
+        return removed + count === 0
+          ? []
+          : [{ server, name: sourceName, removed, left: count, paths: [...paths] }];
+      }),
+    );
+  }
 
   /** The tools as they stand now; built when somebody looks. */
   snapshot(): CatalogSnapshot {

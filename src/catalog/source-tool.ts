@@ -10,7 +10,7 @@ export interface SourceTool extends ListedTool {
   readonly sourceName: string;
   /** The definition as it was sent: pins are made of it. */
   readonly raw: Readonly<Record<string, unknown>>;
-  /** Characters taken out of title and description because nobody could see them. */
+  /** Characters taken out of titles and description because nobody could see them. */
   readonly removedCharacters: number;
   /** Arguments that the modern wire repeats as HTTP headers. */
   readonly paramHeaders: readonly ParamHeader[];
@@ -40,6 +40,10 @@ export function readSourceTool(raw: unknown, { withHeaders }: { withHeaders: boo
   }
   const title = clean(raw["title"]);
   const description = clean(raw["description"]);
+  // The title among the hints is shown to people too.
+  const annotations = objectOf(raw["annotations"]);
+  const hint = clean(annotations?.["title"]);
+  const cleaned = [title, description, hint];
   return {
     tool: {
       name,
@@ -48,12 +52,12 @@ export function readSourceTool(raw: unknown, { withHeaders }: { withHeaders: boo
       description: description?.text,
       inputSchema: raw["inputSchema"] as Record<string, unknown>,
       outputSchema: objectOf(raw["outputSchema"]),
-      annotations: cleanTitle(objectOf(raw["annotations"])),
+      annotations: hint === undefined ? annotations : { ...annotations, title: hint.text },
       icons: Array.isArray(raw["icons"]) ? raw["icons"].filter(isObject) : undefined,
       execution: objectOf(raw["execution"]),
       _meta: objectOf(raw["_meta"]),
       raw,
-      removedCharacters: (title?.removed ?? 0) + (description?.removed ?? 0),
+      removedCharacters: cleaned.reduce((sum, text) => sum + (text?.removed ?? 0), 0),
       paramHeaders: headers,
     },
   };
@@ -65,12 +69,6 @@ function problemOf({ name, inputSchema, outputSchema }: Record<string, unknown>)
   if (input !== undefined) return `inputSchema: ${input}`;
   const output = outputSchema === undefined ? undefined : checkToolSchema(outputSchema, "output");
   return output === undefined ? undefined : `outputSchema: ${output}`;
-}
-
-/** The title among the hints is shown to people too. */
-function cleanTitle(annotations: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
-  const title = clean(annotations?.["title"]);
-  return title === undefined ? annotations : { ...annotations, title: title.text };
 }
 
 const clean = (value: unknown): { text: string; removed: number } | undefined =>

@@ -1,7 +1,5 @@
 /** Arguments are checked against the tool's own schema before anything is sent. */
-
-import type { ToolInfo } from "../catalog/tool-info.js";
-import type { JsonSchema, JsonSchema } from "../config/listed-tool.js";
+import type { JsonSchema } from "../config/listed-tool.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { applyDefaults } from "../schema/apply-defaults.js";
 import type { SchemaValidator } from "../schema/create-validator.js";

@@ -1,6 +1,4 @@
 /** The call pipeline: one array, outermost first. What a call goes through can be read here from top to bottom. */
-import type { ToolInfo } from "../catalog/tool-info.js";
-import type { JsonSchema } from "../config/listed-tool.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
@@ -69,10 +67,6 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     limitStep(limiterFor), // a place in the queue for every attempt
     checkOutputStep(validator),
   ];
-
-  function originalOf({ server, sourceName }: ToolInfo): JsonSchema | undefined {
-    return parts.attempt.sourceOf(server, sourceName)?.source.inputSchema;
-  }
 
   function limiterFor(server: string): Limiter | undefined {
     return parts.isDown(server) ? undefined : limiters.get(server);

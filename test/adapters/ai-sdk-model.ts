@@ -8,6 +8,9 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
 
+type Streamed = Awaited<ReturnType<MockLanguageModelV3["doStream"]>>["stream"];
+type StreamPart = Streamed extends ReadableStream<infer Part> ? Part : never;
+
 /** Says the turns one after the other, as a stream or not. */
 export function scriptedAiSdkModel(turns: readonly ScriptedTurn[]): MockLanguageModelV3 {
   let next = 0;
@@ -35,19 +38,19 @@ export function scriptedAiSdkModel(turns: readonly ScriptedTurn[]): MockLanguage
     doStream: async () => {
       const parts = content();
       return {
-        stream: simulateReadableStream({
+        stream: simulateReadableStream<StreamPart>({
           chunks: [
-            { type: "stream-start" as const, warnings: [] },
-            ...parts.flatMap((part) =>
+            { type: "stream-start", warnings: [] },
+            ...parts.flatMap((part): StreamPart[] =>
               part.type === "text"
                 ? [
-                    { type: "text-start" as const, id: "1" },
-                    { type: "text-delta" as const, id: "1", delta: part.text },
-                    { type: "text-end" as const, id: "1" },
+                    { type: "text-start", id: "1" },
+                    { type: "text-delta", id: "1", delta: part.text },
+                    { type: "text-end", id: "1" },
                   ]
                 : [part],
             ),
-            { type: "finish" as const, finishReason: finishOf(parts), usage },
+            { type: "finish", finishReason: finishOf(parts), usage },
           ],
         }),
       };

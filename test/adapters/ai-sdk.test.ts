@@ -59,7 +59,6 @@ describe("an agent with the tools of four servers", () => {
   });
 
   test("tools of the same name never clash, and each leads to its server", async () => {
-    await using workshop = openWorkshop();
     for (const prefix of [true, false]) {
       await using other = openWorkshop({ prefix });
       const tools = await toAiSdkTools(other.toolport, { only: ["search"] });

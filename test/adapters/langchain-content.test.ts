@@ -98,7 +98,7 @@ async function map(answer: Answer, mapping: Mapping = {}): Promise<ToolMessage> 
   await using server = createEcho(era);
   await using toolport = createToolport({ mcpServers: { echo: server.memory() } });
   const [tool] = await toLangChainTools(toolport, { useStandardContentBlocks: standard, ...options });
-  return tool!.invoke({ type: "tool_call", id: "call-1", name: tool!.name, args: { answer } });
+  return await tool!.invoke({ type: "tool_call", id: "call-1", name: tool!.name, args: { answer } });
 }
 
 describe("content for the model", () => {

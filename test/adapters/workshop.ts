@@ -69,7 +69,8 @@ export function openWorkshop(options: ToolportOptions = {}): Workshop {
             await progress(1, 4, "warming up");
             await progress(2, 4);
             started.resolve();
-            await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+            if (!signal.aborted)
+              await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
             stopped.resolve(signal.reason);
             return "too late";
           },

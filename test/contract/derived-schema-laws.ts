@@ -26,7 +26,7 @@ function compile(schema: unknown): ValidateFunction {
     $id: _id,
     $schema: _dialect,
     ...rest
-  } = (typeof schema === "object" ? schema : { not: {} }) as Node;
+  } = (typeof schema === "object" ? schema : {}) as Node;
   return (declared.includes("2020-12") || declared.includes("2019") ? oracles.new : oracles.old).compile(
     rest,
   );

@@ -4,6 +4,7 @@ import type { createRandom } from "./schema-instances.js";
 type Random = ReturnType<typeof createRandom>;
 type Node = Record<string, unknown>;
 
+const THEN = "then";
 const NAMES = ["a", "b", "c", "$d", "e-f", "constructor"];
 const SCALARS = [null, true, 0, 1, 2.5, "", "a", "abc"];
 
@@ -50,7 +51,7 @@ const OBJECT: readonly MakeKeyword[] = [
 const ANY: readonly MakeKeyword[] = [
   (random, depth) => ({ [random.pick(["anyOf", "oneOf", "allOf"])]: list(random, depth) }),
   (random, depth) => ({ not: makeUp(random, depth - 1) }),
-  (random, depth) => ({ if: makeUp(random, depth - 1), ["then"]: makeUp(random, depth - 1) }),
+  (random, depth) => ({ if: makeUp(random, depth - 1), [THEN]: makeUp(random, depth - 1) }),
   (random) => ({ $ref: random.pick(["#/$defs/name", "#/$defs/node", "#/$defs/choice"]) }),
   (random) => ({ enum: [random.pick(SCALARS), random.pick(SCALARS), { a: 1 }] }),
   () => ({ description: "Words" }),

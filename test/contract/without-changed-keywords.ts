@@ -19,7 +19,8 @@ export function withoutChangedKeywords(original: unknown, changes: readonly Sche
     if (!["described", "removed", "relaxed", "cut"].includes(what)) continue;
     const { parent, key } = find(root, path);
     const node = parent?.[key];
-    if (keyword === "false" && parent !== undefined && node === false) parent[key] = true;
+    // What accepts nothing, by `false` or by contradicting itself.
+    if (keyword === "false" && parent !== undefined && node !== undefined) parent[key] = true;
     if (typeof node !== "object" || node === null) continue;
     loosen(node as Node, keyword, what);
   }

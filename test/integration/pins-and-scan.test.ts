@@ -29,7 +29,7 @@ function programs(options: Partial<ToolportOptions>) {
       expect(pinned).not.toBe(current);
       changes.push(`${name}/${changed}`);
     });
-    return use(toolport, changes);
+    return await use(toolport, changes);
   };
 }
 

@@ -1,10 +1,11 @@
 /** The ports of callers with headers or credentials of their own: one each, for as long as the client lives. */
+import type { PrincipalOptions } from "../../principal.js";
 import type { Toolport } from "../../toolport.js";
 import type { CustomHTTPTransportOptions } from "./client-config.js";
 
 export class CallerPorts {
   readonly #toolport: Toolport;
-  readonly #byIdentity = new Map<string, string>();
+  readonly #ports = new Map<string, Toolport>();
   readonly #providers = new WeakMap<object, number>();
   #lastProvider = 0;
 
@@ -18,22 +19,18 @@ export class CallerPorts {
     if (fields.length === 0 && authProvider === undefined) return this.#toolport;
     const sorted = fields.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
     const identity = JSON.stringify([sorted, authProvider === undefined ? 0 : this.#numberOf(authProvider)]);
-    return this.#toolport.as(this.#nameOf(identity), {
+    const known = this.#ports.get(identity);
+    if (known !== undefined) return known;
+    // Names go into logs and traces, so this one tells nothing about the credentials.
+    const port = this.#toolport.as(`caller-${crypto.randomUUID()}`, {
       ...(fields.length > 0 && { headers: { ...headers } }),
       ...(authProvider !== undefined && {
         // A provider of SDK v1 has the same methods under the same names.
-        authProvider: authProvider as NonNullable<Parameters<Toolport["as"]>[1]>["authProvider"] & {},
+        authProvider: authProvider as NonNullable<PrincipalOptions["authProvider"]>,
       }),
     });
-  }
-
-  /** Names go into logs and traces, so they tell nothing about the credentials. */
-  #nameOf(identity: string): string {
-    const known = this.#byIdentity.get(identity);
-    if (known !== undefined) return known;
-    const name = `caller-${crypto.randomUUID()}`;
-    this.#byIdentity.set(identity, name);
-    return name;
+    this.#ports.set(identity, port);
+    return port;
   }
 
   #numberOf(provider: object): number {

@@ -295,7 +295,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
       toolport,
       hooks: config,
       settingsOf: (server) => readSettings(config, config.mcpServers[server]),
-      withHeaders: (server, headers) => {
+      withHeaders: async (server, headers) => {
         const itsPort = this.#portOf(server, { ...options, headers: { ...options?.headers, ...headers } });
         return itsPort === this.#now().toolport ? undefined : itsPort;
       },

@@ -56,10 +56,10 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
   const changes = await beforeToolCall?.({ ...request, args: run.args }, state, config);
   const args = changes?.args === undefined ? run.args : { ...asRecord(run.args), ...asRecord(changes.args) };
   if (!isRecord(args)) throw notAnObject(tool);
-  const { toolport, options } = route(run, changes?.headers ?? {});
+  const { toolport, name, options } = await route(run, changes?.headers ?? {});
   const onProgress: CallToolOptions["onProgress"] = (progress) =>
     port.hooks.onProgress?.(progress, { type: "tool", name: tool.sourceName, args, server: tool.server });
-  const result = await toolport.callTool(tool.name, args, { ...options, onProgress });
+  const result = await toolport.callTool(name, args, { ...options, onProgress });
   const output = await toOutput(run, toolport, result);
   if (result.isError) return failure(run, result, output);
   const changed = await afterToolCall?.({ ...request, args, result: output }, state, config);
@@ -67,10 +67,10 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
 }
 
 /** Where the call goes and what it is given. */
-function route(
+async function route(
   { tool, port, config }: ToolRun,
   headers: Readonly<Record<string, string>>,
-): { toolport: Toolport; options: CallToolOptions } {
+): Promise<{ toolport: Toolport; name: string; options: CallToolOptions }> {
   const timeoutMs = timeoutOf(config);
   const meta = port.metaOf?.(tool.server);
   const options: CallToolOptions = {
@@ -79,11 +79,19 @@ function route(
     ...(meta !== undefined && { meta }),
     context: config,
   };
-  if (Object.keys(headers).length === 0) return { toolport: port.toolport, options };
-  const transport = port.toolport.snapshot().servers[tool.server]?.transport;
-  if (transport === "http") return { toolport: port.toolport, options: { ...options, headers } };
-  const toolport = port.withHeaders?.(tool.server, headers);
-  if (toolport !== undefined) return { toolport, options };
+  const { toolport } = port;
+  if (Object.keys(headers).length === 0) return { toolport, name: tool.name, options };
+  const transport = toolport.snapshot().servers[tool.server]?.transport;
+  if (transport === "http") return { toolport, name: tool.name, options: { ...options, headers } };
+  const other = await port.withHeaders?.(tool.server, headers);
+  // The same tool may have another name there.
+  const tools = await other?.tools({
+    servers: [tool.server],
+    all: true,
+    ...(options.signal && { signal: options.signal }),
+  });
+  const same = tools?.find(({ sourceName }) => sourceName === tool.sourceName);
+  if (other !== undefined && same !== undefined) return { toolport: other, name: same.name, options };
   throw new ToolException(
     `The connection to server "${tool.server}" (${transport}) cannot carry the headers that beforeToolCall returned`,
     { serverName: tool.server, toolName: tool.sourceName },

@@ -20,7 +20,7 @@ export interface ToolPort {
   /** By server: a fallback's answer is mapped as its own server's are. */
   settingsOf(server: string): ToolSettings;
   /** A port that sends these headers, for transports that cannot send them with a single call; undefined: none can. */
-  withHeaders?(server: string, headers: Readonly<Record<string, string>>): Toolport | undefined;
+  withHeaders?(server: string, headers: Readonly<Record<string, string>>): Promise<Toolport | undefined>;
   /** `_meta` for every call of a server. */
   metaOf?(server: string): Readonly<Record<string, unknown>> | undefined;
 }

@@ -30,6 +30,7 @@ export interface CallUnderWay {
 
 interface DeskParts {
   server: string;
+  principal?: string | undefined;
   answers: Answers;
   report: (error: unknown) => void;
 }
@@ -73,7 +74,13 @@ export class RequestDesk {
   ): Promise<Record<string, unknown>> {
     const { server, answers } = this.#parts;
     if (!isServerRequest(answers, method)) throw unknownRequest(server, tool);
-    const origin: RequestOrigin = { server, ...(tool !== undefined && { tool }), signal };
+    const { principal } = this.#parts;
+    const origin: RequestOrigin = {
+      server,
+      ...(tool !== undefined && { tool }),
+      ...(principal !== undefined && { principal }),
+      signal,
+    };
     const gate = this.#gate(method);
     if (gate.idle) this.#overloadReported = false;
     const answering = gate.run(() => answers[method](params, origin), signal);

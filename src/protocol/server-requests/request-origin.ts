@@ -9,6 +9,8 @@ export interface RequestOrigin {
    * not say, so it is there only while a single tool call is under way on the connection.
    */
   readonly tool?: string | undefined;
+  /** Whose connection it is; undefined outside `as(principal)`. */
+  readonly principal?: string | undefined;
   /** Aborted when nobody waits for the answer any more: take the dialog away. */
   readonly signal: AbortSignal;
 }

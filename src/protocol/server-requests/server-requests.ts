@@ -11,6 +11,8 @@ import type { ServerRequestOptions } from "./server-request-options.js";
 export interface ServerRequestParts extends ServerRequestOptions {
   /** Told of failures that reach no caller. */
   report(error: unknown): void;
+  /** Whose connections these are. */
+  principal?: string | undefined;
 }
 
 /** Everything servers may ask for; one for all connections of a port. */
@@ -31,7 +33,7 @@ export interface AttachedRequests {
 }
 
 export function createServerRequests(options: ServerRequestParts): ServerRequests {
-  const { onElicitation, onSampling, roots, onLog, report } = options;
+  const { onElicitation, onSampling, roots, onLog, report, principal } = options;
   assertRoots(roots);
   const capabilities = capabilitiesOf(options);
   const open = new Set<Client>();
@@ -45,7 +47,7 @@ export function createServerRequests(options: ServerRequestParts): ServerRequest
   return {
     capabilities,
     attach(client, server) {
-      const desk = new RequestDesk({ server, answers, report });
+      const desk = new RequestDesk({ server, principal, answers, report });
       for (const method of METHODS) {
         if (capabilities[CAPABILITY[method]] !== undefined) serve(client, method, desk);
       }

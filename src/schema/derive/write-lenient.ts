@@ -14,7 +14,7 @@ const MAY_BE_FALSE = new Set("additionalProperties unevaluatedProperties items u
 /** The schema below the root. */
 export function writeLenient(tree: SchemaTree, to: Derivation): Json {
   to.count();
-  return writeKeywords(tree, to, []);
+  return tree.isNever() ? { not: {} } : writeKeywords(tree, to, []);
 }
 
 /** The root, an object whose `allOf` is merged: what may not stand at a root goes into words. */

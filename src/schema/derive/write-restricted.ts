@@ -3,7 +3,8 @@ import { ANNOTATIONS } from "./change-log.js";
 import type { Derivation, Json } from "./derivation.js";
 import { flattenTree } from "./flatten-tree.js";
 import { familyOf, inferTypes, jsonTypeOf, refineTypes } from "./keyword-families.js";
-import type { SchemaTree } from "./schema-tree.js";
+import { isSameJson } from "./json-equality.js";
+import { never, type SchemaTree } from "./schema-tree.js";
 import { writeList } from "./write-list.js";
 import { writeObject } from "./write-object.js";
 import { writeUnion } from "./write-union.js";
@@ -114,7 +115,10 @@ function writeEnum(
     return to.say(tree, ["enum"]);
   }
   out["enum"] = [...new Set(real)];
-  if (to.rules.openapi) out["format"] = "enum";
+  if (to.rules.openapi) {
+    if (tree.has("format")) to.log.add("removed", "format", tree.from("format"), "the values are listed");
+    out["format"] = "enum";
+  }
   return [];
 }
 
@@ -140,6 +144,8 @@ function mayStand(keyword: string, tree: SchemaTree, { rules }: Derivation): boo
 function readConst(tree: SchemaTree, to: Derivation): SchemaTree {
   if (!tree.has("const")) return tree;
   const from = tree.from("const");
+  const values = tree.get("enum");
+  if (Array.isArray(values) && !values.some((value) => isSameJson(value, tree.get("const")))) return never(tree.at);
   to.log.add("rewritten", "const", from, "enum");
   return tree.without("const", "enum").set("enum", [tree.get("const")], from);
 }

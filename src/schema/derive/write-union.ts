@@ -3,7 +3,7 @@ import { ANNOTATIONS } from "./change-log.js";
 import { describe, isChoiceOfRequired, sayKeywords } from "./constraint-words.js";
 import type { Derivation, Json } from "./derivation.js";
 import { flattenTree, mergeTrees } from "./flatten-tree.js";
-import type { SchemaTree } from "./schema-tree.js";
+import { never, type SchemaTree } from "./schema-tree.js";
 import { writeRestricted } from "./write-restricted.js";
 
 /** The schema as alternatives; undefined when it has none. What is said in words instead is taken out of `tree`. */
@@ -17,7 +17,7 @@ export function writeUnion(tree: SchemaTree, to: Derivation): Json | undefined {
     .map((item) => (base.keywords.size === 0 ? item : mergeTrees(base, flattenTree(item, to.log), to.log)))
     .filter((item) => !item.isNever());
   if (merged.length === 1) return writeRestricted(withOwnWords(merged[0]!, said), to);
-  if (merged.length === 0) return undefined;
+  if (merged.length === 0) return writeRestricted(never(tree.at), to);
   const refused = [...said.keywords.keys()].filter(
     (keyword) => keyword !== "title" && keyword !== "description",
   );
@@ -34,6 +34,8 @@ function takeAlternatives(tree: SchemaTree, to: Derivation): SchemaTree[] | unde
     if (alternatives.length === 0) continue;
     const from = tree.from(keyword);
     const isKept = kept === undefined && !isChoiceOfRequired(alternatives);
+    if (!isKept && alternatives.some((item) => item.strings("required").some((name) => !tree.map("properties").has(name))))
+      to.problem(tree, keyword, "asks for properties that are not declared");
     if (!isKept) tree.spoken.push({ keyword, words: sayKeywords(tree, [keyword])[0]!.words, from });
     else {
       kept = alternatives;

@@ -1,0 +1,86 @@
+/** An agent that follows a script: no model, no framework, real servers. */
+import { describe, expect, test } from "vitest";
+import { createToolport } from "../toolport.js";
+import { runAgentLoop } from "./agent-loop.js";
+import { createTestServer } from "./create-test-server.js";
+import { createScriptedModel } from "./scripted-model.js";
+
+const server = () =>
+  createTestServer({
+    tools: {
+      forecast: { handler: ({ city }) => `Rain in ${city}` },
+      fail: {
+        handler: () => {
+          throw new Error("No satellite");
+        },
+      },
+      wait: {
+        handler: (_args, { signal }) =>
+          new Promise((resolve) => signal.addEventListener("abort", () => resolve("late"), { once: true })),
+      },
+    },
+  });
+
+describe("an agent", () => {
+  test("calls in parallel, sees failures as answers, and ends with words", async () => {
+    await using weather = server();
+    await using toolport = createToolport({ mcpServers: { weather: weather.memory() } });
+    const calls = ["Oslo", "Rome"].map((city) => ({ tool: "weather__forecast", args: { city } }));
+    const model = createScriptedModel([
+      { when: /weather in \w+/, then: { text: "Let me see", calls } },
+      { when: "Rain in Oslo\nRain in Rome", then: { calls: [{ tool: "weather__fail" }, { tool: "nope" }] } },
+      {
+        when: ({ answers }) => answers.every(({ isError }) => isError),
+        then: ({ answers, tools }) =>
+          `${answers[0]?.text}, ${answers[1]?.error?.code}, ${tools.length} tools`,
+      },
+    ]);
+    const seen: number[] = [];
+    const run = await runAgentLoop({
+      toolport,
+      model,
+      prompt: "What is the weather in Oslo?",
+      onStep: ({ answers }) => seen.push(answers.length),
+    });
+    expect(run).toMatchObject({ text: "No satellite, TOOL_NOT_FOUND, 3 tools", endedBy: "answer" });
+    expect(seen).toEqual([2, 2, 0]);
+    expect(run.steps[0]?.answers[1]).toMatchObject({ text: "Rain in Rome", isError: false });
+    expect(weather.calls).toHaveLength(3);
+  });
+
+  test("is asked no more often than maxSteps", async () => {
+    await using weather = server();
+    await using toolport = createToolport({ mcpServers: { weather: weather.memory() } });
+    const model = createScriptedModel([
+      { times: 9, then: { text: "Again", calls: [{ tool: "weather__fail" }] } },
+    ]);
+    const run = await runAgentLoop({ toolport, model, prompt: "Go", maxSteps: 3 });
+    expect(run).toMatchObject({ text: "Again", endedBy: "maxSteps" });
+    expect(run.steps).toHaveLength(3);
+  });
+
+  test("ends when it is aborted, with the caller's reason", async () => {
+    await using weather = server();
+    await using toolport = createToolport({ mcpServers: { weather: weather.memory() } });
+    await toolport.connect();
+    const stop = new AbortController();
+    const model = createScriptedModel([{ then: { calls: [{ tool: "weather__wait" }] } }]);
+    const running = runAgentLoop({
+      toolport,
+      model: async (state) => {
+        setImmediate(() => stop.abort("enough"));
+        return model(state);
+      },
+      prompt: "Go",
+      signal: stop.signal,
+    });
+    await expect(running).rejects.toBe("enough");
+  });
+
+  test("says so when the script has no rule", async () => {
+    await using toolport = createToolport();
+    const model = createScriptedModel([{ when: "hello", then: "hello" }]);
+    await expect(runAgentLoop({ toolport, model, prompt: "Good day" })).rejects.toThrow('"Good day"');
+    expect(await runAgentLoop({ toolport, model, prompt: "Say hello" })).toMatchObject({ text: "hello" });
+  });
+});

@@ -1,0 +1,143 @@
+/** Which limit of time holds: of the call, of the server, of all; and that an abort is the caller's own. */
+import type { DynamicStructuredTool } from "@langchain/core/tools";
+import { type ClientConfig, MultiServerMCPClient, ToolException } from "toolport/langchain";
+import { createTestServer } from "toolport/testing";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { failure } from "../support/failure.js";
+
+const LONG = 30_000;
+const SHORT = 150;
+
+const server = createTestServer({
+  era: "legacy",
+  tools: {
+    /** Works for `ms`, telling its progress if asked to. */
+    work: {
+      handler: async ({ ms, steps = 1 }, { signal, progress }) => {
+        for (let step = 1; step <= Number(steps) && !signal.aborted; step += 1) {
+          await new Promise<void>((resolve) => {
+            const timer = setTimeout(resolve, Number(ms) / Number(steps));
+            signal.addEventListener("abort", () => {
+              clearTimeout(timer);
+              resolve();
+            });
+          });
+          await progress(step);
+        }
+        return "done";
+      },
+    },
+  },
+});
+let url = "";
+
+beforeAll(async () => {
+  url = (await server.http()).url;
+});
+afterAll(() => server.close());
+
+async function withTool(
+  config: Omit<ClientConfig, "mcpServers">,
+  own: { defaultToolTimeout?: number },
+  run: (tool: DynamicStructuredTool) => Promise<void>,
+): Promise<void> {
+  await using client = new MultiServerMCPClient({ ...config, mcpServers: { app: { url, ...own } } });
+  const [tool] = await client.getTools();
+  await run(tool!);
+}
+
+async function expectTimeout(call: Promise<unknown>, ms: number): Promise<void> {
+  const startedAt = performance.now();
+  const error = await failure<ToolException>(call);
+  expect(error).toBeInstanceOf(ToolException);
+  expect(error.cause).toMatchObject({ code: "TIMEOUT", server: "app", tool: "work" });
+  expect(error.message).toContain(`${ms} ms`);
+  expect(performance.now() - startedAt).toBeLessThan(ms + 2_000);
+}
+
+describe("a timeout", () => {
+  it("of the top level holds where nothing else is said", async () => {
+    await withTool({ defaultToolTimeout: SHORT }, {}, (tool) =>
+      expectTimeout(tool.invoke({ ms: LONG }), SHORT),
+    );
+  });
+
+  it("of the server wins over the top level's, be it shorter or longer", async () => {
+    await withTool({ defaultToolTimeout: LONG }, { defaultToolTimeout: SHORT }, (tool) =>
+      expectTimeout(tool.invoke({ ms: LONG }), SHORT),
+    );
+    await withTool({ defaultToolTimeout: 50 }, { defaultToolTimeout: LONG }, async (tool) => {
+      expect(await tool.invoke({ ms: 200 })).toBe("done");
+    });
+  });
+
+  it("of withConfig wins over both, be it shorter or longer", async () => {
+    await withTool({ defaultToolTimeout: LONG }, { defaultToolTimeout: LONG }, (tool) =>
+      expectTimeout(tool.withConfig({ timeout: SHORT }).invoke({ ms: LONG }), SHORT),
+    );
+    await withTool({ defaultToolTimeout: 50 }, { defaultToolTimeout: 50 }, async (tool) => {
+      expect(await tool.withConfig({ timeout: LONG }).invoke({ ms: 200 })).toBe("done");
+    });
+  });
+
+  it("of invoke wins over both, be it shorter or longer", async () => {
+    await withTool({ defaultToolTimeout: LONG }, {}, (tool) =>
+      expectTimeout(tool.invoke({ ms: LONG }, { timeout: SHORT }), SHORT),
+    );
+    await withTool({ defaultToolTimeout: 50 }, { defaultToolTimeout: 50 }, async (tool) => {
+      expect(await tool.invoke({ ms: 200 }, { timeout: LONG })).toBe("done");
+    });
+  });
+
+  it("is total: progress does not put it off", async () => {
+    await withTool({}, {}, (tool) =>
+      expectTimeout(tool.invoke({ ms: LONG, steps: 1_000 }, { timeout: SHORT }), SHORT),
+    );
+    await withTool({ defaultToolTimeout: SHORT }, {}, (tool) =>
+      expectTimeout(tool.invoke({ ms: LONG, steps: 1_000 }), SHORT),
+    );
+  });
+
+  it("of zero is not set, for the server and for all", async () => {
+    await withTool({ defaultToolTimeout: 0 }, { defaultToolTimeout: 0 }, async (tool) => {
+      expect(await tool.invoke({ ms: 100 })).toBe("done");
+    });
+    await withTool({ defaultToolTimeout: SHORT }, { defaultToolTimeout: 0 }, (tool) =>
+      expectTimeout(tool.invoke({ ms: LONG }), SHORT),
+    );
+  });
+
+  it("goes on counting when the agent's own run has a longer one", async () => {
+    await withTool({ defaultToolTimeout: SHORT }, {}, (tool) =>
+      expectTimeout(tool.invoke({ ms: LONG }, { metadata: { timeoutMs: LONG } }), SHORT),
+    );
+  });
+});
+
+describe("a signal", () => {
+  it("ends the call with its own reason, and the server is told", async () => {
+    await withTool({ defaultToolTimeout: LONG }, {}, async (tool) => {
+      const controller = new AbortController();
+      const reason = new Error("The user went away");
+      const call = tool.invoke({ ms: LONG }, { signal: controller.signal });
+      setTimeout(() => controller.abort(reason), 50);
+      expect(await failure(call)).toBe(reason);
+    });
+  });
+
+  it("that is a timer of the caller's own stays the caller's own", async () => {
+    await withTool({}, {}, async (tool) => {
+      const signal = AbortSignal.timeout(50);
+      const error = await failure(tool.invoke({ ms: LONG }, { signal, timeout: LONG }));
+      expect(error).toMatchObject({ name: "TimeoutError" });
+    });
+  });
+
+  it("that is aborted already lets nothing out", async () => {
+    await withTool({}, {}, async (tool) => {
+      const calls = server.calls.length;
+      await failure(tool.invoke({ ms: 1 }, { signal: AbortSignal.abort() }));
+      expect(server.calls.length).toBe(calls);
+    });
+  });
+});
