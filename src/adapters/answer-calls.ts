@@ -4,9 +4,9 @@ import type { ContentPart } from "../content/content-part.js";
 import { CatalogError } from "../errors/catalog-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import type { CallToolOptions } from "../execution/tool-call.js";
+import type { SchemaTarget } from "../schema/derive/derived-schema.js";
 import type { Toolport } from "../toolport.js";
 import type { ContentOptions } from "./content-options.js";
-import type { SchemaTarget } from "../schema/derive/derived-schema.js";
 import { derivedSchemaOf, lastTarget, type ToolSelection } from "./offered-tools.js";
 import { resultParts, textPart } from "./result-parts.js";
 

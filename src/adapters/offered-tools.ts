@@ -2,9 +2,9 @@
 import type { ToolFilters } from "../catalog/filters.js";
 import type { ToolInfo } from "../catalog/tool-info.js";
 import type { JsonSchema } from "../config/listed-tool.js";
-import type { Toolport } from "../toolport.js";
 import { deriveSchema } from "../schema/derive/derive-schema.js";
 import type { DerivedSchema, SchemaChange, SchemaTarget } from "../schema/derive/derived-schema.js";
+import type { Toolport } from "../toolport.js";
 
 /** Which tools a model is offered, and may call. */
 export interface ToolSelection extends ToolFilters {

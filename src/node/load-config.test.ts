@@ -78,9 +78,9 @@ describe("a good file", () => {
   });
 
   test("lets fields through that others check", async () => {
-    await writeFile(file, '{ "mcpServers": { "a": { "command": "x", "fallback": "b" } } }');
-    expect(await loadConfig(file, { extraKeys: ["fallback"] })).toMatchObject({
-      mcpServers: { a: { fallback: "b" } },
+    await writeFile(file, '{ "mcpServers": { "a": { "command": "x", "outputHandling": "content" } } }');
+    expect(await loadConfig(file, { extraKeys: ["outputHandling"] })).toMatchObject({
+      mcpServers: { a: { outputHandling: "content" } },
     });
   });
 

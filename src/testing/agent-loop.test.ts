@@ -27,12 +27,11 @@ describe("an agent", () => {
     await using toolport = createToolport({ mcpServers: { weather: weather.memory() } });
     const calls = ["Oslo", "Rome"].map((city) => ({ tool: "weather__forecast", args: { city } }));
     const model = createScriptedModel([
-      { when: /weather in \w+/, then: { text: "Let me see", calls } },
-      { when: "Rain in Oslo\nRain in Rome", then: { calls: [{ tool: "weather__fail" }, { tool: "nope" }] } },
+      { when: /weather in \w+/, say: { text: "Let me see", calls } },
+      { when: "Rain in Oslo\nRain in Rome", say: { calls: [{ tool: "weather__fail" }, { tool: "nope" }] } },
       {
         when: ({ answers }) => answers.every(({ isError }) => isError),
-        then: ({ answers, tools }) =>
-          `${answers[0]?.text}, ${answers[1]?.error?.code}, ${tools.length} tools`,
+        say: ({ answers, tools }) => `${answers[0]?.text}, ${answers[1]?.error?.code}, ${tools.length} tools`,
       },
     ]);
     const seen: number[] = [];
@@ -52,7 +51,7 @@ describe("an agent", () => {
     await using weather = server();
     await using toolport = createToolport({ mcpServers: { weather: weather.memory() } });
     const model = createScriptedModel([
-      { times: 9, then: { text: "Again", calls: [{ tool: "weather__fail" }] } },
+      { times: 9, say: { text: "Again", calls: [{ tool: "weather__fail" }] } },
     ]);
     const run = await runAgentLoop({ toolport, model, prompt: "Go", maxSteps: 3 });
     expect(run).toMatchObject({ text: "Again", endedBy: "maxSteps" });
@@ -64,7 +63,7 @@ describe("an agent", () => {
     await using toolport = createToolport({ mcpServers: { weather: weather.memory() } });
     await toolport.connect();
     const stop = new AbortController();
-    const model = createScriptedModel([{ then: { calls: [{ tool: "weather__wait" }] } }]);
+    const model = createScriptedModel([{ say: { calls: [{ tool: "weather__wait" }] } }]);
     const running = runAgentLoop({
       toolport,
       model: async (state) => {
@@ -79,7 +78,7 @@ describe("an agent", () => {
 
   test("says so when the script has no rule", async () => {
     await using toolport = createToolport();
-    const model = createScriptedModel([{ when: "hello", then: "hello" }]);
+    const model = createScriptedModel([{ when: "hello", say: "hello" }]);
     await expect(runAgentLoop({ toolport, model, prompt: "Good day" })).rejects.toThrow('"Good day"');
     expect(await runAgentLoop({ toolport, model, prompt: "Say hello" })).toMatchObject({ text: "hello" });
   });

@@ -9,7 +9,7 @@ export interface ScriptRule {
    */
   readonly when?: string | RegExp | ((state: AgentState) => boolean);
   /** The answer, the turn, or what makes it of all that was said. */
-  readonly then: string | AgentTurn | ((state: AgentState) => string | AgentTurn);
+  readonly say: string | AgentTurn | ((state: AgentState) => string | AgentTurn);
   /** How often the rule may be used. @default 1 */
   readonly times?: number;
 }
@@ -21,8 +21,8 @@ export interface ScriptRule {
  * @example
  * ```ts
  * const model = createScriptedModel([
- *   { when: "weather", then: { calls: [{ tool: "weather__forecast", args: { city: "Oslo" } }] } },
- *   { then: ({ answers }) => `They say: ${answers[0]?.text}` },
+ *   { when: "weather", say: { calls: [{ tool: "weather__forecast", args: { city: "Oslo" } }] } },
+ *   { say: ({ answers }) => `They say: ${answers[0]?.text}` },
  * ]);
  * ```
  */
@@ -35,7 +35,7 @@ export function createScriptedModel(rules: readonly ScriptRule[]): AgentModel {
     if (rule === undefined)
       throw new Error(`The script has no rule for what was said last: ${JSON.stringify(said.slice(0, 200))}`);
     left[index]! -= 1;
-    const turn = typeof rule.then === "function" ? rule.then(state) : rule.then;
+    const turn = typeof rule.say === "function" ? rule.say(state) : rule.say;
     return typeof turn === "string" ? { text: turn } : turn;
   };
 }

@@ -78,7 +78,7 @@ describe.each(Object.entries(DOORS))("%s", (_name, { names, run }) => {
     expect(answers[0]).toMatch(/sum\\*":5/);
     // A tool that was found may be called by its name as well.
     expect(answers[1]).toMatch(/sum\\*":5/);
-    expect(answers[2]).toMatch(/error/i);
+    expect(answers[2]).toContain("name must be the name of a tool");
   });
 
   test("runs only what was offered", async () => {
@@ -105,7 +105,7 @@ describe.each(Object.entries(DOORS))("%s", (_name, { names, run }) => {
     const onError = (error: ToolportError, call: { name: string }) =>
       void told.push(`${call.name} ${error.code}`);
     await run(toolport, [ADD, MINE, { name: "math__add", args: {} }], { onError });
-    expect(told).toEqual(["my_own_tool TOOL_NOT_FOUND", "math__add INVALID_ARGUMENTS"]);
+    expect(told.sort()).toEqual(["math__add INVALID_ARGUMENTS", "my_own_tool TOOL_NOT_FOUND"]);
     const end = run(toolport, [ADD, MINE], {
       onError: (error) => {
         throw error;

@@ -22,11 +22,7 @@ for (const oracle of Object.values(oracles)) addFormats.default(oracle);
 
 function compile(schema: unknown): ValidateFunction {
   const declared = String((schema as Node | null)?.["$schema"] ?? "2020-12");
-  const {
-    $id: _id,
-    $schema: _dialect,
-    ...rest
-  } = (typeof schema === "object" ? schema : {}) as Node;
+  const { $id: _id, $schema: _dialect, ...rest } = (typeof schema === "object" ? schema : {}) as Node;
   return (declared.includes("2020-12") || declared.includes("2019") ? oracles.new : oracles.old).compile(
     rest,
   );

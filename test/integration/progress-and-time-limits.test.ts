@@ -160,6 +160,31 @@ test.each<[string, { global: number; server?: number; call?: number }, number]>(
   expect(elapsedMs).toBeLessThan(expectedMs + 900);
 });
 
+test("a tool's own limit stands between the call's and the server's; the server's entry hears its progress", async () => {
+  await using server = createTestServer({ tools: { work, silent, silent_too: silent } });
+  const heard: number[] = [];
+  await using toolport = createToolport({
+    mcpServers: {
+      s: {
+        ...server.memory(),
+        timeoutMs: 60_000,
+        toolTimeoutsMs: { "silent*": 100, work: 5_000 },
+        onProgress: ({ progress }) => heard.push(progress),
+      },
+    },
+    timeoutMs: 50,
+  });
+  const startedAt = performance.now();
+  for (const tool of ["silent", "silent_too"])
+    expect(await failure(toolport.callTool(`s__${tool}`))).toMatchObject({ code: "TIMEOUT" });
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  expect((await toolport.callTool("s__work", { count: 2, everyMs: 100 })).text).toBe("finished");
+  expect(heard).toEqual([1, 2]);
+  expect(await failure(toolport.callTool("s__work", { everyMs: 1_000 }, { timeoutMs: 60 }))).toMatchObject({
+    code: "TIMEOUT",
+  });
+});
+
 test("a longer explicit limit raises the cap for that call; Infinity takes both away", async () => {
   await using scene = await open(["memory", "modern"], { timeoutMs: 100, maxTimeoutMs: 200 });
   const args = { count: 1, everyMs: 400 };

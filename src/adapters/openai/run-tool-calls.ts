@@ -1,9 +1,9 @@
 /** Runs the calls that a model of OpenAI's asked for, and gives what to append to the conversation. */
 import { partNote } from "../../content/part-note.js";
+import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import type { Toolport } from "../../toolport.js";
 import { answerCalls, type CallAnswer, type RunToolCallsOptions } from "../answer-calls.js";
 import { noteOrThrow, textOf } from "../content-options.js";
-import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import {
   type OpenAIChatPart,
   type OpenAIResponsesPart,

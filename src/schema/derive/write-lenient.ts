@@ -27,8 +27,10 @@ export function writeLenientRoot(tree: SchemaTree, to: Derivation): Json {
 
 function writeKeywords(tree: SchemaTree, to: Derivation, words: string[]): Json {
   const out: Json = {};
-  const said = [...words, ...to.saySpoken(tree)];
+  const byName = keywordsByName(tree, to);
+  const said = [...words, ...to.saySpoken(tree), ...to.say(tree, byName)];
   for (const keyword of tree.keywords.keys()) {
+    if (byName.includes(keyword)) continue;
     if (WRITTEN_WITH_OTHERS.has(keyword)) continue;
     if (EXACT.has(keyword)) said.push(...writeExact(tree, keyword, out, to));
     else if (keyword === "properties") writeProperties(tree, out, to);
@@ -41,6 +43,29 @@ function writeKeywords(tree: SchemaTree, to: Derivation, words: string[]): Json 
   return to.annotate(out, tree, said);
 }
 
+/** Keywords that go by names which are other names now, and cannot be told. */
+function keywordsByName(tree: SchemaTree, to: Derivation): string[] {
+  if (to.names.size === 0) return [];
+  const isForeign = (name: string): boolean => to.names.has(name) && !tree.map("properties").has(name);
+  const found = ["propertyNames"].filter((keyword) => tree.has(keyword));
+  if (tree.has("patternProperties"))
+    found.push(
+      ..."patternProperties additionalProperties unevaluatedProperties"
+        .split(" ")
+        .filter((name) => tree.has(name)),
+    );
+  if (tree.strings("required").some(isForeign)) found.push("required");
+  for (const keyword of ["dependentRequired", "dependentSchemas"])
+    if (tree.has(keyword) && [...to.names.keys()].some((name) => mentions(tree.get(keyword), name)))
+      found.push(keyword);
+  return found;
+}
+
+const mentions = (value: unknown, name: string): boolean =>
+  value instanceof Map
+    ? value.has(name)
+    : Object.entries(value as Json).some(([key, needed]) => key === name || [needed].flat().includes(name));
+
 function writeValue(keyword: string, value: unknown, to: Derivation): unknown {
   if (value instanceof SchemaTree) {
     if (value.isNever()) return MAY_BE_FALSE.has(keyword) ? false : { not: {} };
@@ -49,26 +74,13 @@ function writeValue(keyword: string, value: unknown, to: Derivation): unknown {
   }
   if (value instanceof Map) {
     const out: Json = {};
-    for (const [key, item] of value)
-      setKey(out, keyword === "dependentSchemas" ? to.nameOf(key) : key, writeValue("", item, to));
+    for (const [key, item] of value) setKey(out, key, writeValue("", item, to));
     return out;
   }
   if (keyword === "required" && Array.isArray(value)) return value.map((name) => to.nameOf(name));
-  if (keyword === "dependentRequired") return renameDependencies(value, to);
   return Array.isArray(value) && value[0] instanceof SchemaTree
     ? value.map((item) => writeValue("", item, to))
     : value;
-}
-
-function renameDependencies(value: unknown, to: Derivation): Json {
-  const out: Json = {};
-  for (const [name, needed] of Object.entries(value as Json))
-    setKey(
-      out,
-      to.nameOf(name),
-      [needed].flat().map((other) => to.nameOf(String(other))),
-    );
-  return out;
 }
 
 function writeProperties(tree: SchemaTree, out: Json, to: Derivation): void {

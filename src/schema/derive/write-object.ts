@@ -61,7 +61,12 @@ function writeRest(tree: SchemaTree, properties: Json, out: Json, to: Derivation
   const keyword = tree.has("additionalProperties") ? "additionalProperties" : "unevaluatedProperties";
   const rest = tree.tree(keyword);
   if (keyword === "additionalProperties" && tree.has("unevaluatedProperties"))
-    to.log.add("removed", "unevaluatedProperties", tree.from("unevaluatedProperties"), "says nothing beside the other");
+    to.log.add(
+      "removed",
+      "unevaluatedProperties",
+      tree.from("unevaluatedProperties"),
+      "says nothing beside the other",
+    );
   if (to.rules.strict) return writeClosed(tree, rest, properties, { out, to });
   if (rest === undefined) return [];
   // Names that match a pattern are declared too, and patterns are not kept.

@@ -2,8 +2,8 @@
 import { ANNOTATIONS } from "./change-log.js";
 import type { Derivation, Json } from "./derivation.js";
 import { flattenTree } from "./flatten-tree.js";
-import { familyOf, inferTypes, jsonTypeOf, refineTypes } from "./keyword-families.js";
 import { isSameJson } from "./json-equality.js";
+import { familyOf, inferTypes, jsonTypeOf, refineTypes } from "./keyword-families.js";
 import { never, type SchemaTree } from "./schema-tree.js";
 import { writeList } from "./write-list.js";
 import { writeObject } from "./write-object.js";
@@ -145,7 +145,8 @@ function readConst(tree: SchemaTree, to: Derivation): SchemaTree {
   if (!tree.has("const")) return tree;
   const from = tree.from("const");
   const values = tree.get("enum");
-  if (Array.isArray(values) && !values.some((value) => isSameJson(value, tree.get("const")))) return never(tree.at);
+  if (Array.isArray(values) && !values.some((value) => isSameJson(value, tree.get("const"))))
+    return never(tree.at);
   to.log.add("rewritten", "const", from, "enum");
   return tree.without("const", "enum").set("enum", [tree.get("const")], from);
 }

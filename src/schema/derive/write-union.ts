@@ -34,7 +34,10 @@ function takeAlternatives(tree: SchemaTree, to: Derivation): SchemaTree[] | unde
     if (alternatives.length === 0) continue;
     const from = tree.from(keyword);
     const isKept = kept === undefined && !isChoiceOfRequired(alternatives);
-    if (!isKept && alternatives.some((item) => item.strings("required").some((name) => !tree.map("properties").has(name))))
+    if (
+      !isKept &&
+      alternatives.some((item) => item.strings("required").some((name) => !tree.map("properties").has(name)))
+    )
       to.problem(tree, keyword, "asks for properties that are not declared");
     if (!isKept) tree.spoken.push({ keyword, words: sayKeywords(tree, [keyword])[0]!.words, from });
     else {

@@ -27,11 +27,14 @@ export function createEndpointFetch(
       body: (init?.body ?? undefined) as string | undefined,
       signal: init?.signal,
     };
+    const ownRequest = context.ledger.byKey(key);
     const send = (authorization?: string): Promise<Response> => {
       const sent =
         authorization === undefined ? request : { ...request, headers: { ...headers, authorization } };
-      return sent.method === "POST" ? post(context, sent, context.ledger.byKey(key)) : streams.get(sent);
+      return sent.method === "POST" ? post(context, sent, ownRequest) : streams.get(sent);
     };
+    // A request with a token of its own has nobody to ask for another.
+    if (ownRequest?.authorization !== undefined) return send(ownRequest.authorization);
     if (request.method !== "DELETE") return context.withAuthorization(send, headers["authorization"]);
     const answer = await context.open(request);
     return toResponse(answer, (await collectBody(answer.body, REFUSAL_LIMITS)).bytes);

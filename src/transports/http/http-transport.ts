@@ -160,6 +160,8 @@ class HttpTransport implements ServerTransport {
       own.token = options.resumptionToken;
       own.streamEnded = true;
     }
+    const ownNames = Object.entries(options?.headers ?? {});
+    own.authorization = ownNames.find(([name]) => name.toLowerCase() === "authorization")?.[1];
     return {
       ...sendOptions(options),
       headers: { ...options?.headers, [REQUEST_KEY_HEADER]: own.key },

@@ -9,6 +9,8 @@ export interface OpenRequest {
   readonly key: string;
   /** Of the stateless era: a broken stream cannot be resumed. */
   readonly modern: boolean;
+  /** An `authorization` of this request's own; the SDK sends only the connection's. */
+  authorization?: string | undefined;
   /** The last event id seen in its stream. */
   token?: string | undefined;
   /** Its stream ended or broke; an answer can only come by a resume. */
