@@ -39,6 +39,7 @@ for (const server of chosen) {
     console.log(`   -  ${server.package}: ${String(error.message).split("\n")[0].slice(0, 200)}`);
   }
 }
+await run("npx", ["biome", "format", "--write", target], INSTALL_TIMEOUT_MS);
 console.log(`${total} tools`);
 
 async function collect(server) {
@@ -97,23 +98,16 @@ function binOf(manifest, wanted) {
 }
 
 function npmInstall(prefix, name) {
-  const args = [
-    "install",
-    "--prefix",
-    prefix,
-    "--ignore-scripts",
-    "--no-audit",
-    "--no-fund",
-    "--loglevel=error",
-  ];
+  const options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--omit=dev"];
+  return run("npm", ["install", "--prefix", prefix, ...options, name], INSTALL_TIMEOUT_MS);
+}
+
+function run(command, args, timeout) {
   return new Promise((resolve, reject) => {
-    const child = spawn("npm", [...args, "--omit=dev", name], {
-      stdio: "ignore",
-      timeout: INSTALL_TIMEOUT_MS,
-    });
+    const child = spawn(command, args, { cwd: root, stdio: "ignore", timeout });
     child.once("error", reject);
     child.once("exit", (code) =>
-      code === 0 ? resolve() : reject(new Error(`npm install ended with ${code}`)),
+      code === 0 ? resolve() : reject(new Error(`${command} ${args[0]} ended with ${code}`)),
     );
   });
 }

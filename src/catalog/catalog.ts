@@ -5,6 +5,7 @@ import type { CacheOption } from "../config/server-entry.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ListName } from "../protocol/list-watch.js";
 import type { Session } from "../protocol/session.js";
+import { debugChannel } from "../telemetry/debug-channel.js";
 import {
   buildSnapshot,
   type CatalogEntry,
@@ -37,6 +38,8 @@ export interface CatalogOptions {
   onToolChanged: (change: ChangedTool) => void;
   onWarning: (server: string, message: string) => void;
 }
+
+const debug = debugChannel("catalog");
 
 /** How long changes are gathered before the lists are read again. */
 const DEBOUNCE_MS = 50;
@@ -287,6 +290,13 @@ export class Catalog {
 
   #keep(server: string, kept: Kept): void {
     this.#kept.set(server, kept);
+    if (debug.enabled) {
+      const { tools, resources, prompts } = kept.lists;
+      const withheld = tools.withheld.length + kept.refused.size;
+      debug(
+        `[${server}] ${tools.tools.length} tools, ${withheld} withheld, ${resources.length} resources, ${prompts.length} prompts`,
+      );
+    }
     this.#changed(server);
   }
 

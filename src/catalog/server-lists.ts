@@ -49,7 +49,21 @@ export async function readServerLists(
     plain(PROMPTS),
   ]);
   if (tools.cut !== undefined) onWarning(`The list of tools is not whole: ${tools.cut}`);
-  return { tools, resources, resourceTemplates, prompts, readAt: Date.now(), ttlMs: tools.ttlMs };
+  const promises = [tools, resources, resourceTemplates, prompts].flatMap(({ ttlMs }) => ttlMs ?? []);
+  return {
+    tools,
+    resources: resources.items,
+    resourceTemplates: resourceTemplates.items,
+    prompts: prompts.items,
+    readAt: Date.now(),
+    // All lists are read together, so the shortest promise counts.
+    ttlMs: promises.length > 0 ? Math.min(...promises) : undefined,
+  };
+}
+
+interface PlainList {
+  readonly items: readonly Readonly<Record<string, unknown>>[];
+  readonly ttlMs?: number | undefined;
 }
 
 async function readPlain(
@@ -57,21 +71,21 @@ async function readPlain(
   kind: PlainKind,
   options: ListOptions,
   onWarning: (message: string) => void,
-): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  if (session.capabilities[kind.capability] === undefined) return [];
+): Promise<PlainList> {
+  if (session.capabilities[kind.capability] === undefined) return { items: [] };
   try {
-    const { items, cut } = await listPages(session, kind, options);
+    const { items, cut, ttlMs } = await listPages(session, kind, options);
     if (cut !== undefined) onWarning(`The list of ${kind.key} is not whole: ${cut}`);
     const good = usable(items, kind.id);
     if (good.length < items.length)
       onWarning(`${items.length - good.length} of its ${kind.key} have no ${kind.id}`);
-    return good;
+    return { items: good, ttlMs };
   } catch (error) {
     if (options.signal?.aborted) throw error;
     onWarning(
       `Its ${kind.key} could not be listed: ${error instanceof Error ? error.message : String(error)}`,
     );
-    return [];
+    return { items: [] };
   }
 }
 

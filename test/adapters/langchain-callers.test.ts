@@ -3,6 +3,7 @@ import { MultiServerMCPClient } from "toolport/langchain";
 import { createTestServer, type TestToolContext } from "toolport/testing";
 import { describe, expect, it } from "vitest";
 import { failure } from "../support/failure.js";
+import { startRecordingProxy } from "../support/recording-proxy.js";
 
 const header = ({ request }: TestToolContext, name: string) => request.http?.req?.headers.get(name) ?? "none";
 
@@ -129,25 +130,19 @@ describe("headers from beforeToolCall", () => {
   });
 
   it("reach a legacy SSE server over one more connection, not one per call", async () => {
-    const connections = new Set<unknown>();
-    await using server = createTestServer({
-      tools: {
-        tenant: {
-          handler: (_args, context) => {
-            connections.add(context.server);
-            return header(context, "x-tenant");
-          },
-        },
-      },
-    });
+    await using server = createWhoAmI();
     const { url } = await server.sse();
+    await using proxy = await startRecordingProxy(url);
     await using client = new MultiServerMCPClient({
-      mcpServers: { app: { transport: "sse", url } },
+      mcpServers: { app: { transport: "sse", url: proxy.origin + new URL(url).pathname } },
       beforeToolCall: () => ({ headers: { "X-Tenant": "t" } }),
     });
-    const [tenant] = await client.getTools();
-    for (let round = 0; round < 3; round += 1) expect(await tenant!.invoke({})).toBe("t");
-    expect(connections.size).toBe(1);
+    const [whoami] = await client.getTools();
+    for (let round = 0; round < 3; round += 1) await whoami!.invoke({});
+    const streams = proxy.seen.filter(({ method }) => method === "GET");
+    expect(streams.map(({ headers }) => headers["x-tenant"])).toEqual([undefined, "t"]);
+    expect(proxy.seen.at(-1)).toMatchObject({ method: "POST", headers: { "x-tenant": "t" } });
+    expect(server.calls.length).toBe(3);
   });
 
   it("are refused where there is nothing to carry them", async () => {

@@ -21,6 +21,7 @@ type Report = (path: string, problem: string) => void;
 const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const words = (text: string): Set<string> => new Set(text.split(" "));
+const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 const metaSchema = new Ajv2020({ strict: false });
 
 /** What a provider would refuse in a tool's parameters. Empty: it takes them. */
@@ -133,7 +134,9 @@ function checkRoot(schema: Node, refused: Set<string>, report: Report): void {
 }
 
 function checkMetaSchema(schema: Node, report: Report): void {
-  if (metaSchema.validateSchema(schema) !== true) report("#", metaSchema.errorsText(metaSchema.errors));
+  // Whatever dialect it names, it is read as this one.
+  if (metaSchema.validateSchema({ ...schema, $schema: DIALECT }) !== true)
+    report("#", metaSchema.errorsText(metaSchema.errors));
 }
 
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);

@@ -9,11 +9,15 @@ const examples = readdirSync(join(root, "examples")).filter((name) => name.endsW
 
 /** A line each of them prints: what it is there to show. */
 const KEY_LINES: Readonly<Record<string, string>> = {
+  "ai-sdk.ts": "model: 5 in 2026",
+  "anthropic.ts": "model: Sorry, no tea today",
   "approve.ts": "REFUSED, 1 file left",
   "defer-tools.ts": "sales__archive_contract: archive contract C-7: done by sales",
   "fallback.ts": "1 EUR = 11.79 NOK, says spare",
+  "gemini.ts": "model: A single pixel",
   "healing.ts": "CLOSED, outcome unknown, ordered 1 time",
   "many-servers.ts": "HELLO FROM 2026, says child",
+  "openai.ts": "model: Take an umbrella to Oslo",
   "own-tests.ts": "650 cents, three calls, one of them an error of the tool's: all as expected",
   "per-user.ts": "100 of 100 calls reached the inbox of their user",
 };

@@ -133,11 +133,30 @@ describe.each([
   });
 });
 
-test("what nothing serves is not advertised, so it is not asked for", async () => {
-  await using server = createTestServer({ era: "legacy", tools: legacy });
+test("a capability is advertised only where something here can serve it", async () => {
+  await using server = createTestServer({
+    era: "legacy",
+    tools: {
+      ...legacy,
+      seen: {
+        handler: (_args, { server: sdk }) =>
+          Object.keys(sdk.getClientCapabilities() ?? {})
+            .sort()
+            .join(),
+      },
+    },
+  });
+  const seen = async (options: ToolportOptions) => {
+    await using toolport = createToolport({ mcpServers: { s: server.memory() }, ...options });
+    return (await toolport.callTool("s__seen")).text;
+  };
+  expect(await seen({})).toBe("");
+  expect(await seen({ roots: [] })).toBe("roots");
+  expect(
+    await seen({ onElicitation: () => ({ action: "decline" }), onSampling: () => Promise.reject() }),
+  ).toBe("elicitation,sampling");
   await using toolport = createToolport({ mcpServers: { s: server.memory() } });
-  for (const tool of ["name", "sample", "roots"])
-    expect(await toolport.callTool(`s__${tool}`)).toMatchObject({ isError: true });
+  expect(await toolport.callTool("s__name")).toMatchObject({ isError: true });
 });
 
 test("log messages reach onLog with their server; without it they go to the logger", async () => {

@@ -66,6 +66,19 @@ describe("without a change", () => {
     expect(server.lists()).toBe(2);
   });
 
+  test("ttlMs of any of its lists counts", async () => {
+    await using server = await startJsonRpcServer({
+      "tools/list": () => ({ tools: [] }),
+      "prompts/list": () => ({ prompts: [{ name: "hello" }], ttlMs: 50 }),
+    });
+    await using toolport = createToolport({ mcpServers: { s: server.entry } });
+    expect(await toolport.prompts()).toHaveLength(1);
+    await waitFor(async () => {
+      await toolport.prompts();
+      return server.asked.filter((method) => method === "prompts/list").length === 2;
+    });
+  });
+
   test("refresh() and discover() read anew; a server that is gone keeps what is known of it", async () => {
     await using server = await countingServer();
     await using toolport = createToolport({ mcpServers: { s: server.entry } });

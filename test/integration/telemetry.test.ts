@@ -1,10 +1,16 @@
 /** What a host with OpenTelemetry sees of a call, and what the server gets to see of the host's trace. */
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { createToolport } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { registerOpenTelemetry, type TestTelemetry } from "../support/open-telemetry.js";
 import { waitFor } from "../support/wait-for.js";
+
+const LEAN = "test/fixtures/servers/stdio-lean.mjs";
+const HOST = fileURLToPath(new URL("../fixtures/hosts/toolport-host.mjs", import.meta.url));
 
 let otel: TestTelemetry;
 beforeEach(() => {
@@ -193,4 +199,24 @@ test("meta of the call's own comes on top of the trace", async () => {
   await using toolport = createToolport({ mcpServers: { s: server.memory() } });
   const { text } = await toolport.callTool("s__meta", {}, { meta: { "example/key": 1 } });
   expect(JSON.parse(text)).toMatchObject({ "example/key": 1, traceparent: expect.any(String) });
+});
+
+test("DEBUG=toolport:* tells about connections, catalog, calls and the wire on stderr; stdout is the host's", async () => {
+  const entries = { s: { command: process.execPath, args: [LEAN], env: { TOKEN: "s3cret-value" } } };
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    [HOST, "close", JSON.stringify(entries)],
+    {
+      env: { ...process.env, DEBUG: "toolport:*" },
+    },
+  );
+  expect(
+    stdout
+      .trim()
+      .split("\n")
+      .map((line) => line.split(" ")[0]),
+  ).toEqual(["ready", "closed"]);
+  for (const channel of ["connection", "catalog", "call", "wire"])
+    expect(stderr).toContain(`toolport:${channel}`);
+  expect(stderr).not.toContain("s3cret-value");
 });

@@ -80,8 +80,8 @@ export interface ToolSetParts {
   readonly schemas?: AiSdkToolSchemas | undefined;
 }
 
-/** The part that waits for nothing, for callers that have the package and the tools at hand. */
-export function buildToolSet(offered: readonly OfferedTool[], parts: ToolSetParts): ToolSet {
+/** The part that waits for nothing. */
+function buildToolSet(offered: readonly OfferedTool[], parts: ToolSetParts): ToolSet {
   const { ai, options } = parts;
   const version = versionOf(ai);
   if (version === 5 && options.needsApproval) throw noApproval();

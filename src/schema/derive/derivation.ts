@@ -2,7 +2,7 @@
 
 import type { ChangeLog } from "./change-log.js";
 import { describe, type Sentence, sayKeywords } from "./constraint-words.js";
-import { TooLarge } from "./read-tree.js";
+import { TooLarge } from "./ref-limits.js";
 import type { SchemaTree } from "./schema-tree.js";
 import type { TargetRules } from "./target-rules.js";
 

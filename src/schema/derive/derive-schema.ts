@@ -7,7 +7,8 @@ import { Derivation, type Json } from "./derivation.js";
 import type { DerivedSchema, SchemaTarget } from "./derived-schema.js";
 import { flattenTree } from "./flatten-tree.js";
 import { renameProperties } from "./property-names.js";
-import { type RefLimits, readTree, TooLarge } from "./read-tree.js";
+import { readTree } from "./read-tree.js";
+import { type RefLimits, TooLarge, withRefLimits } from "./ref-limits.js";
 import type { SchemaTree } from "./schema-tree.js";
 import { exceedsStrictLimits } from "./strict-limits.js";
 import { TARGET_RULES, type TargetRules } from "./target-rules.js";
@@ -16,14 +17,7 @@ import { writeRestricted } from "./write-restricted.js";
 
 /** The property that holds what is no object. */
 const WRAPPED = "value";
-/** Tried in turn until the result is small enough to be sent. */
-const REF_LIMITS: readonly RefLimits[] = [
-  { depth: 16, recursion: 2 },
-  { depth: 8, recursion: 1 },
-  { depth: 4, recursion: 0 },
-  { depth: 0, recursion: 0 },
-];
-
+const MAX_UNROLLED_CHARS = 16_000;
 /**
  * Derives the schema that `target` accepts from the one that the server published. Nothing is lost without a word: what a
  * target refuses is moved into descriptions, and `changes` names everything that differs. Arguments are still to be validated
@@ -39,18 +33,16 @@ const REF_LIMITS: readonly RefLimits[] = [
  */
 export function deriveSchema(schema: JsonSchema, target: SchemaTarget): DerivedSchema {
   if (target === "plain") return toDerived(schema, new ChangeLog(), {});
-  for (const limits of REF_LIMITS) {
-    try {
-      return target === "openai-strict"
+  try {
+    const derived = withRefLimits((limits) =>
+      target === "openai-strict"
         ? deriveStrict(schema, limits)
-        : derive(schema, TARGET_RULES[target], limits).derived;
-    } catch (error) {
-      // A reference that branches, or a schema that is huge by itself; a deep one may end the stack.
-      if (!(error instanceof TooLarge || error instanceof RangeError))
-        return giveUp("it cannot be read", target);
-    }
+        : derive(schema, TARGET_RULES[target], limits).derived,
+    );
+    return derived ?? giveUp("it is too large", target);
+  } catch {
+    return giveUp("it cannot be read", target);
   }
-  return giveUp("it is too large", target);
 }
 
 function deriveStrict(schema: JsonSchema, limits: RefLimits): DerivedSchema {
@@ -72,7 +64,14 @@ function derive(schema: JsonSchema, rules: TargetRules, limits: RefLimits) {
   const wrapped = !isObjectRoot(tree);
   if (wrapped) log.add("wrapped", WRAPPED, ["#"]);
   const written = wrapped ? writeWrapped(tree, derivation) : writeRoot(tree, derivation);
+  if (derivation.hasCuts && limits.depth > 1 && isBloated(written, schema)) throw new TooLarge();
   return { derived: toDerived(written, log, { wrapped, derivation }), derivation };
+}
+
+/** Whether recursion that is written out would cost more tokens than the levels are worth. */
+function isBloated(written: Json, original: JsonSchema): boolean {
+  const size = JSON.stringify(written).length;
+  return size > MAX_UNROLLED_CHARS && size > 2 * JSON.stringify(original).length;
 }
 
 /** A choice between one thing is no choice. */

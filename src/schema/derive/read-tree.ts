@@ -3,18 +3,8 @@ import { draftOf } from "../dialect.js";
 import { isObject, type JsonSchema, keywordKind } from "../json-schema.js";
 import { resolveLocalRef } from "../local-ref.js";
 import { ANNOTATIONS, type ChangeLog } from "./change-log.js";
+import { type RefLimits, TooLarge } from "./ref-limits.js";
 import { never, SchemaTree } from "./schema-tree.js";
-
-/** Thrown when a schema is too large to derive; never leaves `deriveSchema`. */
-export class TooLarge extends Error {}
-
-/** How far references are followed. */
-export interface RefLimits {
-  /** References inside what references point at. */
-  readonly depth: number;
-  /** How often a definition may stand inside itself. */
-  readonly recursion: number;
-}
 
 const MAX_NODES = 6_000;
 const MAX_DEPTH = 64;

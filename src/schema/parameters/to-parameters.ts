@@ -4,13 +4,13 @@ import { describe, sayKeywords } from "../derive/constraint-words.js";
 import { flattenTree } from "../derive/flatten-tree.js";
 import { inferTypes } from "../derive/keyword-families.js";
 import { readTree } from "../derive/read-tree.js";
+import { withRefLimits } from "../derive/ref-limits.js";
 import type { SchemaTree } from "../derive/schema-tree.js";
 import type { JsonSchema } from "../json-schema.js";
 import type { Parameter, ParameterType } from "./parameter.js";
 
 /** A parameter of a parameter of …: enough for people, and an end for recursion. */
 const MAX_DEPTH = 16;
-const LIMITS = { depth: 16, recursion: 1 };
 /** Keywords that a parameter has fields for; the rest is put into words. */
 const FIELDS = new Set("type title description enum default properties required items".split(" "));
 /** Says nothing that a reader of parameters needs. */
@@ -29,7 +29,11 @@ const TYPES: ReadonlySet<string> = new Set("string number integer boolean array 
  */
 export function toParameters(schema: JsonSchema): Parameter[] {
   try {
-    return propertiesOf(flattenTree(readTree(schema, new ChangeLog(), LIMITS), new ChangeLog()), 0);
+    const read = withRefLimits((limits) => {
+      const tree = readTree(schema, new ChangeLog(), limits);
+      return propertiesOf(flattenTree(tree, new ChangeLog()), 0);
+    });
+    return read ?? [];
   } catch {
     return [];
   }

@@ -4,6 +4,7 @@
  */
 import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
 import { AuthError } from "../../errors/auth-error.js";
+import { toToolportError } from "../../errors/to-toolport-error.js";
 
 type Provider = AuthProvider | OAuthClientProvider;
 
@@ -65,7 +66,11 @@ function authorizeOnce(provider: Provider, response: Response, parts: Authorizat
   const key = parts.serverUrl.href;
   const known = running.get(key);
   if (known !== undefined) return known;
-  const started = authorize(provider, response, parts).finally(() => running.delete(key));
+  const started = authorize(provider, response, parts)
+    .catch((error: unknown) => {
+      throw toToolportError(error);
+    })
+    .finally(() => running.delete(key));
   running.set(key, started);
   return started;
 }

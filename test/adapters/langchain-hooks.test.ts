@@ -1,0 +1,234 @@
+/** Hooks around calls, and what servers tell by themselves. */
+import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { fakeModel } from "@langchain/core/testing";
+import { Command, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+import { createReactAgent, ToolNode } from "@langchain/langgraph/prebuilt";
+import { type ClientConfig, MultiServerMCPClient } from "toolport/langchain";
+import { createTestServer, type TestServer } from "toolport/testing";
+import { describe, expect, it } from "vitest";
+import { failure } from "../support/failure.js";
+import { waitFor } from "../support/wait-for.js";
+
+const createEcho = (era: "legacy" | "modern" = "legacy") =>
+  createTestServer({
+    era,
+    capabilities: { logging: {} },
+    tools: {
+      echo: { handler: (args) => JSON.stringify(args) },
+      work: {
+        handler: async (_args, { progress }) => {
+          await progress(1, 2, "half");
+          return "worked";
+        },
+      },
+      log: {
+        handler: async (_args, { request }) => {
+          await request.mcpReq.log("info", { a: 1 }, "part");
+          return "logged";
+        },
+      },
+    },
+    resources: { "app://x": { text: "x" } },
+    prompts: { hi: { get: () => "hi" } },
+  });
+
+async function clientOf(server: TestServer, config: Omit<ClientConfig, "mcpServers">) {
+  return new MultiServerMCPClient({ ...config, mcpServers: { app: { url: (await server.http()).url } } });
+}
+
+describe("beforeToolCall", () => {
+  it("sees the call and puts its arguments over the model's", async () => {
+    await using server = createEcho();
+    const seen: unknown[] = [];
+    await using client = await clientOf(server, {
+      beforeToolCall: (request, state, config) => {
+        seen.push([request, state, config.configurable?.["thread_id"]]);
+        return { args: { b: 3 } };
+      },
+    });
+    const [echo] = await client.getTools();
+    expect(await echo!.invoke({ a: 1, b: 2 }, { configurable: { thread_id: "t" } })).toBe('{"a":1,"b":3}');
+    expect(seen).toEqual([[{ name: "echo", serverName: "app", args: { a: 1, b: 2 } }, {}, "t"]]);
+  });
+
+  it("sees the state of the graph", async () => {
+    await using server = createEcho();
+    const states: Record<string, unknown>[] = [];
+    await using client = await clientOf(server, {
+      beforeToolCall: (_request, state) => void states.push(state),
+    });
+    const tools = await client.getTools();
+    const call = { name: "echo", args: {}, id: "1", type: "tool_call" as const };
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("tools", new ToolNode(tools))
+      .addEdge("__start__", "tools")
+      .compile();
+    await graph.invoke({ messages: [new AIMessage({ content: "", tool_calls: [call] })] });
+    expect(states).toEqual([{ messages: [expect.any(AIMessage)] }]);
+  });
+
+  it("that throws is a ToolException with the cause, and nothing is sent", async () => {
+    await using server = createEcho();
+    const reason = new Error("Not allowed");
+    await using client = await clientOf(server, { beforeToolCall: () => Promise.reject(reason) });
+    const [echo] = await client.getTools();
+    expect(await failure(echo!.invoke({}))).toMatchObject({ name: "ToolException", cause: reason });
+    expect(server.calls.length).toBe(0);
+  });
+});
+
+describe("afterToolCall", () => {
+  const call = { type: "tool_call" as const, id: "call-1", name: "echo", args: { a: 1 } };
+
+  it("sees the answer and may leave it as it is", async () => {
+    await using server = createEcho();
+    const seen: unknown[] = [];
+    await using client = await clientOf(server, { afterToolCall: (result) => void seen.push(result) });
+    const [echo] = await client.getTools();
+    expect(await echo!.invoke(call)).toMatchObject({ content: '{"a":1}' });
+    expect(seen).toEqual([{ name: "echo", serverName: "app", args: { a: 1 }, result: ['{"a":1}', []] }]);
+  });
+
+  it("may put a text, or content and artifact, in its place", async () => {
+    await using server = createEcho();
+    let result: string | [string, { type: string }[]] = "a text";
+    await using client = await clientOf(server, { afterToolCall: () => ({ result }) });
+    const [echo] = await client.getTools();
+    expect(await echo!.invoke(call)).toMatchObject({ content: "a text", artifact: [] });
+    result = ["other", [{ type: "mine" }]];
+    expect(await echo!.invoke(call)).toMatchObject({ content: "other", artifact: [{ type: "mine" }] });
+  });
+
+  it("may put a message in its place, which keeps its status and artifact", async () => {
+    await using server = createEcho();
+    const message = new ToolMessage({ content: "m", tool_call_id: "", status: "error", artifact: { a: 1 } });
+    await using client = await clientOf(server, { afterToolCall: () => ({ result: message }) });
+    const [echo] = await client.getTools();
+    expect(await echo!.invoke(call)).toMatchObject({
+      content: "m",
+      status: "error",
+      artifact: { a: 1 },
+      tool_call_id: "call-1",
+    });
+  });
+
+  it("may return a LangGraph command, which the graph obeys", async () => {
+    await using server = createEcho();
+    await using client = await clientOf(server, {
+      afterToolCall: ({ result: [content] }) => ({
+        result: new Command({
+          update: {
+            messages: [new ToolMessage({ content, tool_call_id: "c" }), new HumanMessage("by command")],
+          },
+        }),
+      }),
+    });
+    const model = fakeModel()
+      .respondWithTools([{ name: "echo", args: {}, id: "c" }])
+      .respond(new AIMessage("done"));
+    const agent = createReactAgent({ llm: model, tools: await client.getTools() });
+    const { messages } = await agent.invoke({ messages: [new HumanMessage("go")] });
+    expect(messages.map(({ content }) => content)).toEqual(["go", "go", "{}", "by command", "done"]);
+  });
+
+  it("that returns something else is a ToolException", async () => {
+    await using server = createEcho();
+    await using client = await clientOf(server, { afterToolCall: () => ({ result: 7 as never }) });
+    const [echo] = await client.getTools();
+    expect(await failure(echo!.invoke({}))).toMatchObject({
+      name: "ToolException",
+      message: expect.stringContaining("afterToolCall"),
+    });
+  });
+});
+
+describe("LangGraph's own signals", () => {
+  it("pass through a hook as they are", async () => {
+    await using server = createEcho();
+    const interrupt = Object.assign(new Error("ask a human"), { is_bubble_up: true });
+    await using client = await clientOf(server, {
+      beforeToolCall: () => {
+        throw interrupt;
+      },
+    });
+    const [echo] = await client.getTools();
+    expect(await failure(echo!.invoke({}))).toBe(interrupt);
+  });
+});
+
+describe("what servers tell", () => {
+  it("progress, with the call it belongs to", async () => {
+    await using server = createEcho();
+    const seen: unknown[] = [];
+    await using client = await clientOf(server, { onProgress: (...event) => void seen.push(event) });
+    const work = (await client.getTools()).find(({ name }) => name === "work");
+    await work!.invoke({ n: 1 });
+    expect(seen).toEqual([
+      [
+        { progress: 1, total: 2, message: "half" },
+        { type: "tool", name: "work", args: { n: 1 }, server: "app" },
+      ],
+    ]);
+  });
+
+  it.each(["legacy", "modern"] as const)(
+    "log messages of a %s server, once they are asked for",
+    async (era) => {
+      await using server = createEcho(era);
+      const seen: unknown[] = [];
+      await using client = await clientOf(server, {
+        onMessage: (message, { server: name }) => void seen.push([name, message]),
+      });
+      await client.setLoggingLevel("app", "debug");
+      const log = (await client.getTools()).find(({ name }) => name === "log");
+      await log!.invoke({});
+      await waitFor(() => seen.length > 0);
+      expect(seen).toEqual([["app", { level: "info", logger: "part", data: { a: 1 } }]]);
+      await client.setLoggingLevel("error");
+      await log!.invoke({});
+      expect(seen.length).toBe(1);
+    },
+  );
+
+  it.each(["legacy", "modern"] as const)(
+    "changed lists of a %s server, after they were read anew",
+    async (era) => {
+      await using server = createEcho(era);
+      const told: string[] = [];
+      let names: string[] = [];
+      await using client = await clientOf(server, {
+        onInitialized: ({ server: name, options }) =>
+          void told.push(`initialized ${name} ${"url" in options}`),
+        onToolsListChanged: async ({ server: name }) => {
+          names = (await client.getTools(name)).map((tool) => tool.name);
+          told.push("tools");
+        },
+        onResourcesListChanged: () => void told.push("resources"),
+        onPromptsListChanged: () => void told.push("prompts"),
+      });
+      await client.getTools();
+      expect(told).toEqual(["initialized app true"]);
+      // A modern server is listened to a moment later.
+      await waitFor(async () => {
+        await server.update({ tools: { fresh: { handler: () => "new" } }, resources: {}, prompts: {} });
+        return told.includes("tools") && told.includes("resources") && told.includes("prompts");
+      });
+      expect(names).toEqual(["fresh"]);
+    },
+  );
+
+  it("changed resources and requests taken back", async () => {
+    await using server = createEcho();
+    const told: unknown[] = [];
+    await using client = await clientOf(server, {
+      onResourcesUpdated: ({ uri }, { server: name }) => void told.push([name, uri]),
+      onCancelled: ({ requestId, reason }) => void told.push([requestId, reason]),
+      onRootsListChanged: ({ server: name }) => void told.push(name),
+    });
+    const sdkClient = await client.getClient("app");
+    await sdkClient!.subscribeResource({ uri: "app://x" });
+    await server.resourceUpdated("app://x");
+    await waitFor(() => told.length === 1);
+    expect(told).toEqual([["app", "app://x"]]);
+  });
+});
