@@ -98,6 +98,16 @@ export type { ServerRequestOptions } from "./protocol/server-requests/server-req
 export type { ResourceContents } from "./read-resource.js";
 export type { ConnectReport, ServerReport } from "./report.js";
 export type { SchemaValidatorFactory } from "./schema/create-validator.js";
+export { deriveSchema } from "./schema/derive/derive-schema.js";
+export type {
+  DerivedSchema,
+  SchemaChange,
+  SchemaChangeKind,
+  SchemaTarget,
+} from "./schema/derive/derived-schema.js";
+export { fromParameters } from "./schema/parameters/from-parameters.js";
+export type { Parameter, ParameterType } from "./schema/parameters/parameter.js";
+export { toParameters } from "./schema/parameters/to-parameters.js";
 export type { ValidationIssue } from "./schema/validation-issue.js";
 export type { ServerSnapshot, ToolportSnapshot } from "./snapshot.js";
 export { memoryStore } from "./state/memory-store.js";

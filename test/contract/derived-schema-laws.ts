@@ -2,7 +2,8 @@
 import { Ajv, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { type DerivedSchema, deriveSchema } from "../../src/schema/derive/index.js";
+import { deriveSchema } from "../../src/schema/derive/derive-schema.js";
+import type { DerivedSchema } from "../../src/schema/derive/derived-schema.js";
 import { type RuleTarget, refusals } from "./provider-rules.js";
 import { createRandom, makeInstance } from "./schema-instances.js";
 import { withoutChangedKeywords } from "./without-changed-keywords.js";

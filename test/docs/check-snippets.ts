@@ -22,14 +22,24 @@ declare global {
 const FOLDER = join(root, "test/docs/snippets-of-the-documentation");
 const AMBIENT_FILE = join(FOLDER, "ambient.ts");
 
+/** What is different from our own documentation. */
+export interface SnippetOptions {
+  /** Names that the snippets use without making them. @default those of our documentation */
+  readonly ambient?: string;
+  readonly compilerOptions?: ts.CompilerOptions;
+}
+
 /** Every problem, one line each: `docs/testing.md:12 …`. One program for all, so that the sources are read once. */
-export function checkSnippets(snippets: readonly Snippet[]): string[] {
-  const options = readOptions();
+export function checkSnippets(
+  snippets: readonly Snippet[],
+  { ambient: names = AMBIENT, compilerOptions = {} }: SnippetOptions = {},
+): string[] {
+  const options = { ...readOptions(), ...compilerOptions };
   const files = new Map<string, Snippet>();
   for (const [index, snippet] of snippets.entries()) files.set(join(FOLDER, `snippet-${index}.ts`), snippet);
   // A file without an import or export would be a script, where a top-level await is not allowed.
   const texts = new Map([...files].map(([file, { text }]) => [file, `${text}\nexport {};\n`]));
-  texts.set(AMBIENT_FILE, AMBIENT);
+  texts.set(AMBIENT_FILE, names);
 
   const program = ts.createProgram([...texts.keys()], options, createHost(options, texts));
   const ambient = problemsIn(program, AMBIENT_FILE).map(({ message }) => `ambient names: ${message}`);

@@ -1,5 +1,6 @@
 /** A client of the MCP SDK (version 1 or 2) that somebody else has connected, as a transport for a port of ours. */
 import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/client";
+import { ConnectionError } from "../../errors/connection-error.js";
 
 /** The part of the SDK's `Client` that is used; versions 1 and 2 have it alike. */
 export interface McpClientLike {
@@ -101,7 +102,9 @@ export class ClientTransport implements Transport {
     }
   }
 
-  #call(name: keyof McpClientLike, ...parameters: unknown[]): Promise<unknown> {
+  async #call(name: keyof McpClientLike, ...parameters: unknown[]): Promise<unknown> {
+    // Some versions of the SDK answer with an empty list instead.
+    if ("transport" in this.#client && this.#client.transport === undefined) throw notConnected();
     const method = this.#client[name] as unknown as Method;
     return method.apply(this.#client, parameters);
   }
@@ -127,4 +130,13 @@ export class ClientTransport implements Transport {
   #deliver(message: object): void {
     this.onmessage?.(message as JSONRPCMessage);
   }
+}
+
+function notConnected(): ConnectionError {
+  return new ConnectionError({
+    code: "CLOSED",
+    what: "The client is not connected",
+    next: "Connect it, then load its tools again",
+    outcome: "unsent",
+  });
 }

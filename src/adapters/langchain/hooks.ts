@@ -1,5 +1,5 @@
 /** Functions of the user's that see, and may change, what passes between LangChain and the servers. */
-import type { ContentBlock, DirectToolOutput, ToolMessage } from "@langchain/core/messages";
+import type { ContentBlock, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { LoggingLevel, RequestId } from "@modelcontextprotocol/client";
 import type { Connection } from "./client-config.js";
@@ -29,10 +29,15 @@ export interface ToolCallResult extends ToolCallRequest {
   result: ToolOutput;
 }
 
+/** A `Command` of LangGraph, known by its mark: LangGraph itself is not needed here. */
+export interface GraphCommand {
+  readonly lg_name: "Command";
+}
+
 /** What `afterToolCall` may put in place of the result. */
 export interface ModifiedToolCallResult {
   /** Content, content and artifact, a message, or a LangGraph `Command`. */
-  result: string | readonly [string | ContentBlock[], ToolArtifact[]] | ToolMessage | DirectToolOutput;
+  result: string | readonly [string | ContentBlock[], ToolArtifact[]] | ToolMessage | GraphCommand;
 }
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a function without a return is a hook that changes nothing

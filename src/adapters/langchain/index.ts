@@ -18,6 +18,7 @@ export type {
 export type { McpClientLike } from "./client-transport.js";
 export type { MetaArtifact, StructuredContentArtifact, ToolArtifact, ToolOutput } from "./content.js";
 export type {
+  GraphCommand,
   HookState,
   ModifiedToolCallResult,
   Notifications,

@@ -27,7 +27,7 @@ export function writeRestricted(tree: SchemaTree, to: Derivation): Json {
 }
 
 /** A schema without alternatives. */
-export function writeTypes(tree: SchemaTree, to: Derivation): Json {
+function writeTypes(tree: SchemaTree, to: Derivation): Json {
   const types = typesOf(tree, to);
   const isSplit = types !== undefined && mustSplit(tree, types, to);
   if (isSplit) {

@@ -1,0 +1,289 @@
+/** Every code block of the README of `@langchain/mcp-adapters` compiles and runs against local servers. */
+
+import {
+  type ClientConfig,
+  type Connection,
+  MultiServerMCPClient,
+  type OutputHandling,
+} from "toolport/langchain";
+import { createTestServer, type TestServer } from "toolport/testing";
+import ts from "typescript";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { resolveOutputHandling } from "../../src/adapters/langchain/output-handling.js";
+import { checkSnippets } from "../docs/check-snippets.js";
+import { readMarkdown } from "../docs/markdown.js";
+import { type OAuthTestServer, startOAuthServer } from "../fixtures/servers/oauth-server.js";
+import { type OpenAiDouble, startOpenAiDouble } from "../support/openai-double.js";
+import { README_BLOCKS, repair } from "./readme-repairs.js";
+
+const PATH = "test/fixtures/langchain-readme/blocks.md";
+const original = readMarkdown(PATH).blocks;
+const repaired = new Map(
+  README_BLOCKS.map((entry) => [entry.block, repair(original[entry.block - 1]!.text, entry)]),
+);
+
+/** What the blocks use without making it: stand-ins, a browser's store, and the class that a later block writes. */
+const AMBIENT = `import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
+declare global {
+  const servers: Record<"math" | "filesystem" | "data" | "image", { command: string; args: string[] }> &
+    Record<"weather" | "protected" | "github", { url: string }>;
+  const localStorage: { getItem(key: string): string | null; setItem(key: string, value: string): void };
+  const MyOAuthProvider: new (config: { redirectUrl: string; clientMetadata: object }) => OAuthClientProvider;
+}
+`;
+
+const number = (name: string) => ({
+  type: "object",
+  properties: { a: { type: "number" }, b: { type: "number" } },
+  required: ["a", "b"],
+  title: name,
+});
+
+const mathTools = {
+  calculate: { handler: ({ expression }: Record<string, unknown>) => `= ${expression}` },
+  add: {
+    inputSchema: number("add"),
+    handler: ({ a, b }: Record<string, unknown>) => String(Number(a) + Number(b)),
+  },
+  multiply: {
+    inputSchema: number("multiply"),
+    handler: ({ a, b }: Record<string, unknown>) => String(Number(a) * Number(b)),
+  },
+};
+const dataTools = {
+  process_large_dataset: { handler: ({ dataset }: Record<string, unknown>) => `processed ${dataset}` },
+  lookup: { handler: ({ query }: Record<string, unknown>) => `found ${query}` },
+  normal: { handler: ({ input }: Record<string, unknown>) => `did ${input}` },
+};
+
+const opened: TestServer[] = [];
+const weatherHeaders: (string | null)[] = [];
+const store = new Map<string, string>();
+const localStorage = {
+  getItem: (key: string) => store.get(key) ?? null,
+  setItem: (key: string, value: string) => void store.set(key, value),
+};
+let servers: Record<string, { command?: string; args?: string[]; url?: string }>;
+let oauth: OAuthTestServer;
+let openai: OpenAiDouble;
+
+function serve(definition: Parameters<typeof createTestServer>[0]): TestServer {
+  const server = createTestServer(definition);
+  opened.push(server);
+  return server;
+}
+
+async function process(definition: Parameters<typeof createTestServer>[0]) {
+  const { command, args } = await serve(definition).stdio();
+  return { command, args: [...args] };
+}
+
+beforeAll(async () => {
+  openai = await startOpenAiDouble([
+    { call: "add", args: { a: 3, b: 5 } },
+    { call: "multiply", args: { a: 8, b: 12 } },
+    "It is 96",
+  ]);
+  vi.stubEnv("OPENAI_API_KEY", "scripted");
+  vi.stubEnv("OPENAI_BASE_URL", openai.baseUrl);
+  oauth = await startOAuthServer({ tools: { secret: { handler: () => "secret" } } });
+  store.set("mcp_tokens", JSON.stringify({ ...oauth.issue(), issuer: oauth.issuer }));
+  store.set("mcp_client", JSON.stringify({ client_id: "known", issuer: oauth.issuer }));
+  const weather = await serve({ tools: { forecast: { handler: () => "sunny" } } }).http({
+    intercept: (request) => {
+      weatherHeaders.push(request.headers.get("authorization"));
+      return undefined;
+    },
+  });
+  servers = {
+    math: await process({ tools: mathTools }),
+    filesystem: await process({ tools: { read_file: { handler: () => "text" } } }),
+    data: await process({ tools: dataTools }),
+    image: await process({ tools: { render: { handler: () => "rendered" } } }),
+    weather: { url: weather.url },
+    protected: { url: oauth.url },
+    github: { url: (await serve({ tools: { issues: { handler: () => "none" } } }).sse()).url },
+  };
+});
+
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await Promise.all(opened.map((server) => server.close()));
+  await oauth[Symbol.asyncDispose]();
+  await openai[Symbol.asyncDispose]();
+});
+
+/** The packages that the blocks import. */
+async function load(): Promise<Record<string, unknown>> {
+  return {
+    "toolport/langchain": await import("toolport/langchain"),
+    "@langchain/openai": await import("@langchain/openai"),
+    "@langchain/langgraph/prebuilt": await import("@langchain/langgraph/prebuilt"),
+    "@modelcontextprotocol/sdk/client/index.js": await import("@modelcontextprotocol/sdk/client/index.js"),
+    "@modelcontextprotocol/sdk/client/stdio.js": await import("@modelcontextprotocol/sdk/client/stdio.js"),
+  };
+}
+
+interface Outcome {
+  readonly exports: Record<string, unknown>;
+  readonly logged: unknown[][];
+  readonly errors: unknown[][];
+}
+
+/** Runs a block as a module of its own, with its stand-ins at hand. */
+async function run(block: number, names: Record<string, unknown> = {}): Promise<Outcome> {
+  const { outputText } = ts.transpileModule(repaired.get(block)!, {
+    compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },
+  });
+  const packages = await load();
+  const [logged, errors]: unknown[][][] = [[], []];
+  const scope: Record<string, unknown> = {
+    exports: {},
+    require: (name: string) => packages[name],
+    console: {
+      log: (...line: unknown[]) => logged!.push(line),
+      error: (...line: unknown[]) => errors!.push(line),
+    },
+    servers,
+    localStorage,
+    ...names,
+  };
+  const AsyncFunction = (async () => {}).constructor as new (
+    ...parts: string[]
+  ) => (...values: unknown[]) => Promise<void>;
+  // Results of the block's own are handed out, so that they can be looked at.
+  const results =
+    "for (const name of ['result', 'directResult', 'quickResult', 'normalResult', 'client']) { try { exports[name] ??= eval(name); } catch {} }";
+  await new AsyncFunction(...Object.keys(scope), `${outputText}\n${results}`)(...Object.values(scope));
+  return { exports: scope["exports"] as Record<string, unknown>, logged: logged!, errors: errors! };
+}
+
+const closeClient = ({ exports }: Outcome) =>
+  (exports["client"] as MultiServerMCPClient | undefined)?.close();
+
+describe("the README", () => {
+  it("has no TypeScript block that is left out here", () => {
+    const typed = original.flatMap(({ language }, index) =>
+      /^ts|^typescript/.test(language) ? [index + 1] : [],
+    );
+    expect(README_BLOCKS.map(({ block }) => block)).toEqual(typed);
+  });
+
+  it("type-checks, block by block", { timeout: 60_000 }, () => {
+    const snippets = [...repaired].map(([block, text]) => ({
+      path: `block ${block}`,
+      line: 1,
+      // A class that a block declares itself may not be a global too.
+      text: text.replaceAll("\r", ""),
+    }));
+    // The README is written for a project without `strict`: it narrows neither `find` nor `catch`.
+    expect(checkSnippets(snippets, { ambient: AMBIENT, compilerOptions: { strict: false } })).toEqual([]);
+  });
+});
+
+describe("run", () => {
+  async function provider(): Promise<unknown> {
+    const outcome = await run(10);
+    await closeClient(outcome);
+    return outcome.exports["MyOAuthProvider"];
+  }
+
+  it("block 2: an agent over five servers, one of them protected by OAuth", async () => {
+    const { logged, errors } = await run(2, { MyOAuthProvider: await provider() });
+    expect(errors).toEqual([]);
+    const [response] = logged[0] as [{ messages: { content: unknown }[] }];
+    expect(response.messages.map(({ content }) => content).slice(-1)).toEqual(["It is 96"]);
+    expect(openai.requests[0]!.tools!.map((tool) => tool.function.name)).toEqual([
+      ...["calculate", "add", "multiply", "read_file", "forecast", "secret", "issues"],
+    ]);
+    expect(new Set(weatherHeaders)).toEqual(new Set(["Bearer token123"]));
+  });
+
+  it("block 4: a client of the program's own, of SDK v1", async () => {
+    const { logged, errors } = await run(4);
+    expect(errors).toEqual([]);
+    const [response] = logged[0] as [{ messages: { content: unknown }[] }];
+    expect(response.messages.at(-1)!.content).toBe("It is 96");
+  });
+
+  it("blocks 5, 6 and 7: whose output goes where", async () => {
+    const { clientConfig } = (await run(5)).exports as { clientConfig: ClientConfig };
+    await using client = new MultiServerMCPClient(clientConfig);
+    expect((await client.getTools()).length).toBe(2);
+    const handlingOf = (name: string) =>
+      resolveOutputHandling(clientConfig.outputHandling, clientConfig.mcpServers[name]!.outputHandling);
+    const [camera, microphone] = [await run(6), await run(7)].map(
+      ({ exports }) => exports["block"] as OutputHandling,
+    );
+    expect(handlingOf("camera-server")).toMatchObject(camera as object);
+    expect(handlingOf("microphone")).toMatchObject(microphone as object);
+  });
+
+  it("block 8: a timeout of the server and one of all", async () => {
+    const outcome = await run(8);
+    expect(outcome.exports["result"]).toBe("processed huge_file.csv");
+    await closeClient(outcome);
+  });
+
+  it("block 9: timeouts of single calls", async () => {
+    const outcome = await run(9);
+    expect(outcome.exports).toMatchObject({
+      result: "processed huge_file.csv",
+      directResult: "processed huge_file.csv",
+      quickResult: "found simple_lookup",
+      normalResult: "did normal_processing",
+    });
+    await closeClient(outcome);
+  });
+
+  it("block 10: OAuth, with a refresh of the token it has stored", async () => {
+    oauth.expireTokens();
+    const outcome = await run(10);
+    const client = outcome.exports["client"] as MultiServerMCPClient;
+    const [secret] = await client.getTools();
+    expect(await secret!.invoke({})).toBe("secret");
+    expect(oauth.count.refresh).toBe(1);
+    expect(localStorage.getItem("mcp_redirect")).toBeNull();
+    await client.close();
+  });
+
+  it.each([11, 12])("block %i: a server that is brought back", async (block) => {
+    const entry = (await run(block)).exports["block"] as Connection;
+    await using client = new MultiServerMCPClient({ entry });
+    expect((await client.getTools()).length).toBeGreaterThan(0);
+  });
+
+  it("block 13: nothing fails", async () => {
+    const outcome = await run(13);
+    expect(outcome.errors).toEqual([]);
+  });
+
+  it("block 13: each kind of error is told in its own way", async () => {
+    const told = async (math: object) =>
+      (await run(13, { servers: { ...servers, math } })).errors.map(String);
+    expect(await told({ command: "no-such-server", args: [] })).toEqual([
+      expect.stringContaining("Connection error (math):"),
+    ]);
+    const failing = await process({
+      tools: { fails: { handler: () => Promise.reject(new Error("broken")) } },
+    });
+    expect(await told(failing)).toEqual([expect.stringMatching(/^Tool execution failed:.*broken/)]);
+    expect(await told({ command: "node", args: [7] })).toEqual([
+      expect.stringContaining("Configuration error:"),
+      expect.stringContaining("- Path: mcpServers.math.args.0, Error: must be a string"),
+    ]);
+  });
+
+  it("block 14: an invalid URL has the documented name and path", () => {
+    const documented = JSON.parse(original[13]!.text) as { name: string; issues: { path: string[] }[] };
+    const config = { mcpServers: { weather: { transport: "sse" as const, url: "nonsense" } } };
+    try {
+      new MultiServerMCPClient(config);
+      expect.unreachable();
+    } catch (error) {
+      const { name, issues } = error as typeof documented;
+      expect(name).toBe(documented.name);
+      expect(issues.map(({ path }) => path)).toEqual(documented.issues.map(({ path }) => path));
+    }
+  });
+});

@@ -1,0 +1,267 @@
+/** The tools themselves: real structured tools, schemas as the server wrote them, however they were loaded. */
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { DynamicStructuredTool } from "@langchain/core/tools";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { createToolport, type Toolport } from "toolport";
+import {
+  type LoadMcpToolsOptions,
+  loadMcpTools,
+  MCPClientError,
+  toLangChainMessages,
+  toLangChainTools,
+} from "toolport/langchain";
+import { createTestServer } from "toolport/testing";
+import { describe, expect, it } from "vitest";
+import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
+import { failure } from "../support/failure.js";
+
+/** Unions, references in a circle and newer keywords: what a conversion would lose. */
+const schema = {
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  type: "object",
+  properties: {
+    name: { anyOf: [{ type: "string" }, { type: "null" }] },
+    id: { oneOf: [{ type: "integer" }, { type: "string", pattern: "^x" }] },
+    pair: { type: "array", prefixItems: [{ type: "string" }, { type: "number" }], items: false },
+    tree: { $ref: "#/$defs/node" },
+  },
+  required: ["id"],
+  $defs: {
+    node: { type: "object", properties: { children: { type: "array", items: { $ref: "#/$defs/node" } } } },
+  },
+};
+
+const createServer = () =>
+  createTestServer({
+    era: "legacy",
+    tools: {
+      make: {
+        title: "Maker",
+        description: "Makes things",
+        inputSchema: schema,
+        annotations: { readOnlyHint: true },
+        _meta: { "example.com/a": 1 },
+        handler: (args) => JSON.stringify(args),
+      },
+      work: {
+        handler: async (_args, { progress }) => {
+          await progress(1, 2);
+          return "worked";
+        },
+      },
+      fail: {
+        handler: () => ({
+          isError: true,
+          content: [{ type: "text", text: "no" }],
+          structuredContent: { a: 1 },
+        }),
+      },
+    },
+  });
+
+describe("a tool", () => {
+  it("is a real structured tool with everything the server says about it", async () => {
+    await using server = createServer();
+    await using toolport = createToolport({ mcpServers: { shop: server.memory() } });
+    const [make] = await toLangChainTools(toolport);
+    expect(make).toBeInstanceOf(DynamicStructuredTool);
+    expect(make).toMatchObject({
+      name: "shop__make",
+      description: "Makes things",
+      responseFormat: "content_and_artifact",
+      metadata: {
+        annotations: { readOnlyHint: true },
+        title: "Maker",
+        _meta: { "example.com/a": 1 },
+        server: "shop",
+        sourceName: "make",
+      },
+    });
+    expect(make!.schema).toEqual(schema);
+  });
+
+  it("checks arguments by the schema as it stands, and by its draft", async () => {
+    await using server = createServer();
+    await using toolport = createToolport({ mcpServers: { shop: server.memory() } });
+    const [make] = await toLangChainTools(toolport);
+    const good = { id: "x1", name: null, pair: ["a", 1], tree: { children: [{ children: [] }] } };
+    expect(await make!.invoke(good)).toBe(JSON.stringify(good));
+    for (const bad of [{}, { id: "y" }, { id: 1, pair: ["a", 1, 2] }, { id: 1, tree: { children: [1] } }]) {
+      const error = await failure(make!.invoke(bad));
+      expect(error).toMatchObject({ name: "ToolException", cause: { code: "INVALID_ARGUMENTS" } });
+    }
+    expect(await failure(make!.invoke("text" as never))).toMatchObject({
+      cause: { code: "INVALID_ARGUMENTS" },
+    });
+    expect(server.calls.length).toBe(1);
+  });
+
+  it("takes part in callbacks and in streamed events", async () => {
+    await using server = createServer();
+    await using toolport = createToolport({ mcpServers: { shop: server.memory() }, prefix: false });
+    const [make, , fail] = await toLangChainTools(toolport);
+    const seen: string[] = [];
+    const callbacks = [
+      {
+        handleToolStart: (_tool: unknown, input: string) => void seen.push(`start ${input}`),
+        handleToolEnd: (output: unknown) => void seen.push(`end ${String(output)}`),
+        handleToolError: (error: Error) => void seen.push(`error ${error.name}`),
+      },
+    ];
+    await make!.invoke({ id: 1 }, { callbacks });
+    await failure(fail!.invoke({}, { callbacks }));
+    expect(seen).toEqual(['start {"id":1}', 'end {"id":1}', "start {}", "error ToolException"]);
+    const events: string[] = [];
+    for await (const { event, name } of make!.streamEvents({ id: 1 }, { version: "v2" }))
+      events.push(`${event} ${name}`);
+    expect(events).toEqual(["on_tool_start make", "on_tool_end make"]);
+    const chunks: unknown[] = [];
+    for await (const chunk of await make!.stream({ id: 2 })) chunks.push(chunk);
+    expect(chunks).toEqual(['{"id":2}']);
+  });
+
+  it("that is malformed on the wire is withheld, whatever throwOnLoadError says", async () => {
+    await using server = await startJsonRpcServer({
+      "tools/list": () => ({
+        tools: [
+          { name: "good", inputSchema: { type: "object" } },
+          { name: 7 },
+          { name: "bad", inputSchema: 1 },
+        ],
+      }),
+    });
+    await using toolport = createToolport({ mcpServers: { s: server.entry } });
+    for (const throwOnLoadError of [true, false]) {
+      expect((await toLangChainTools(toolport, { throwOnLoadError })).map(({ name }) => name)).toEqual([
+        "s__good",
+      ]);
+    }
+  });
+
+  it("that cannot be converted fails all of them, or is left out", async () => {
+    const odd = {
+      name: "odd",
+      server: "s",
+      sourceName: "odd",
+      inputSchema: { type: "object", default: () => {} },
+    };
+    const good = { name: "good", server: "s", sourceName: "good", inputSchema: { type: "object" } };
+    const toolport = { tools: async () => [odd, good] } as unknown as Toolport;
+    const error = await failure(toLangChainTools(toolport));
+    expect(error).toMatchObject({ name: "MCPClientError", serverName: "s" });
+    expect((await toLangChainTools(toolport, { throwOnLoadError: false })).map(({ name }) => name)).toEqual([
+      "good",
+    ]);
+  });
+});
+
+describe.each([
+  [
+    "version 2",
+    () => new Client({ name: "own", version: "1" }),
+    (url: URL) => new StreamableHTTPClientTransport(url),
+  ],
+  ["version 1", () => new ClientV1({ name: "own", version: "1" }), (url: URL) => new TransportV1(url)],
+] as const)("loadMcpTools with a client of %s of the SDK", (_version, create, transportTo) => {
+  async function load(options?: LoadMcpToolsOptions) {
+    const server = createServer();
+    const http = await server.http();
+    const client = create();
+    await client.connect(transportTo(new URL(http.url)) as never);
+    const tools = await loadMcpTools("shop", client, options);
+    return {
+      server,
+      client,
+      tools,
+      async [Symbol.asyncDispose]() {
+        await client.close();
+        await server.close();
+      },
+    };
+  }
+
+  it("gives the same tools as a port would", async () => {
+    await using loaded = await load();
+    const [make] = loaded.tools;
+    expect(loaded.tools.map(({ name }) => name)).toEqual(["make", "work", "fail"]);
+    expect(make!.schema).toEqual(schema);
+    expect(make!.metadata).toMatchObject({ title: "Maker", server: "shop", sourceName: "make" });
+    expect(await make!.invoke({ id: 1 })).toBe('{"id":1}');
+    expect(await failure(make!.invoke({}))).toMatchObject({ cause: { code: "INVALID_ARGUMENTS" } });
+  });
+
+  it("takes the options of a client", async () => {
+    const seen: unknown[] = [];
+    await using loaded = await load({
+      prefixToolNameWithServerName: true,
+      additionalToolNamePrefix: "mcp",
+      onProgress: (...event) => void seen.push(event),
+      beforeToolCall: () => ({ args: { id: 5 } }),
+      outputHandling: "artifact",
+    });
+    const [make, work] = loaded.tools;
+    expect(make!.name).toBe("mcp__shop__make");
+    const call = { type: "tool_call" as const, id: "1", name: make!.name, args: { id: 1 } };
+    expect(await make!.invoke(call)).toMatchObject({
+      content: [],
+      artifact: [{ type: "text", text: '{"id":5}' }],
+    });
+    await work!.invoke({});
+    expect(seen).toMatchObject([
+      [
+        { progress: 1, total: 2 },
+        { type: "tool", name: "work", server: "shop" },
+      ],
+    ]);
+  });
+
+  it("tells failures, ends calls, and leaves the client open", async () => {
+    await using loaded = await load();
+    const [make, , fail] = loaded.tools;
+    expect(await failure(fail!.invoke({}))).toMatchObject({
+      name: "ToolException",
+      structuredContent: { a: 1 },
+    });
+    const reason = new Error("enough");
+    expect(await failure(make!.invoke({ id: 1 }, { signal: AbortSignal.abort(reason) }))).toBe(reason);
+    await loaded.client.ping();
+    await loaded.client.close();
+    expect(await failure(make!.invoke({ id: 1 }))).toMatchObject({ name: "ToolException" });
+    expect(await failure(loadMcpTools("shop", loaded.client))).toBeInstanceOf(MCPClientError);
+  });
+});
+
+describe("toLangChainMessages", () => {
+  it("converts a prompt, with pictures and files", async () => {
+    await using server = createTestServer({
+      prompts: {
+        review: {
+          get: ({ topic }) => [
+            { role: "user", content: { type: "text", text: `Look at ${topic}` } },
+            { role: "user", content: { type: "image", data: "aW1n", mimeType: "image/png" } },
+            { role: "assistant", content: { type: "text", text: "I see" } },
+          ],
+        },
+      },
+    });
+    await using toolport = createToolport({ mcpServers: { notes: server.memory() } });
+    const prompt = await toolport.getPrompt("notes", "review", { topic: "tea" });
+    const messages = toLangChainMessages(prompt);
+    expect(messages.map((message) => message.constructor)).toEqual([HumanMessage, HumanMessage, AIMessage]);
+    expect(messages.map(({ content }) => content)).toEqual([
+      "Look at tea",
+      [{ type: "image_url", image_url: { url: "data:image/png;base64,aW1n" } }],
+      "I see",
+    ]);
+    expect(toLangChainMessages(prompt, { useStandardContentBlocks: true })[1]!.content).toEqual([
+      { type: "image", source_type: "base64", data: "aW1n", mime_type: "image/png" },
+    ]);
+  });
+
+  it("refuses content that would leave a hole", () => {
+    const messages = [{ role: "user" as const, content: { type: "hologram" } }];
+    expect(() => toLangChainMessages({ messages })).toThrow(/UNSUPPORTED_CONTENT/);
+  });
+});

@@ -1,0 +1,166 @@
+/**
+ * The written list of what is changed in the code blocks of the README of `@langchain/mcp-adapters` before they are run:
+ * the import, slips of the README's own, and local stand-ins for servers, keys and stores that it only names.
+ */
+
+export interface Repair {
+  /** What is wrong or missing. */
+  readonly why: string;
+  readonly from: string | RegExp;
+  readonly to: string;
+}
+
+export interface ReadmeBlock {
+  /** Its number in `test/fixtures/langchain-readme/blocks.md`. */
+  readonly block: number;
+  readonly repairs: readonly Repair[];
+}
+
+const door: Repair = {
+  why: "The import: the one change that a user makes",
+  from: '"@langchain/mcp-adapters"',
+  to: '"toolport/langchain"',
+};
+const missingImport: Repair = {
+  why: "The block uses MultiServerMCPClient and does not import it",
+  from: /^/,
+  to: 'import { MultiServerMCPClient } from "toolport/langchain";\n',
+};
+const math: Repair = {
+  why: "A package that does not exist; a local process stands in for it",
+  from: /command: "npx",\s*args: \["-y", "@modelcontextprotocol\/server-math"\]/g,
+  to: "command: servers.math.command, args: servers.math.args",
+};
+const python: Repair = {
+  why: "A script that the README does not have; a local process stands in for it",
+  from: /command: "python",\s*args: \["data_server\.py"\]/g,
+  to: "command: servers.data.command, args: servers.data.args",
+};
+const url = (from: string, name: string): Repair => ({
+  why: `A host that is only named; a local server (${name}) stands in for it`,
+  from: `"${from}"`,
+  to: `servers.${name}.url`,
+});
+const nameless = (type: string): Repair => ({
+  why: "A bare object is no program; it gets a name, a type and an export",
+  from: /^\{/,
+  to: `import type { ClientConfig, Connection, OutputHandling } from "toolport/langchain";\nexport const block: ${type} = {`,
+});
+
+/** Every TypeScript block of the README, in its order. */
+export const README_BLOCKS: readonly ReadmeBlock[] = [
+  {
+    block: 2,
+    repairs: [
+      door,
+      math,
+      {
+        why: "A comma is missing",
+        from: /\}\n(\s*)automaticSSEFallback: false/,
+        to: "},\n$1automaticSSEFallback: false",
+      },
+      {
+        why: "A package that would have to be downloaded; a local process stands in for it",
+        from: /command: "npx",\s*args: \["-y", "@modelcontextprotocol\/server-filesystem"\]/,
+        to: "command: servers.filesystem.command, args: servers.filesystem.args",
+      },
+      url("https://example.com/weather/mcp", "weather"),
+      url("https://protected.example.com/mcp", "protected"),
+      url("https://example.com/mcp", "github"),
+    ],
+  },
+  { block: 4, repairs: [door, math] },
+  {
+    block: 5,
+    repairs: [
+      { why: "A name with a hyphen needs quotes", from: "camera-server:", to: '"camera-server":' },
+      { why: "The words are texts, not variables", from: /: content\b/g, to: ': "content"' },
+      {
+        why: "An address is left out; a local server stands in for it",
+        from: /url: "\.\.\."/g,
+        to: "url: servers.weather.url",
+      },
+      {
+        why: "It is to be looked at from outside, and its texts are to stay what they are",
+        from: "const clientConfig = {",
+        to: 'import type { ClientConfig } from "toolport/langchain";\nexport const clientConfig: ClientConfig = {',
+      },
+    ],
+  },
+  { block: 6, repairs: [nameless("OutputHandling")] },
+  { block: 7, repairs: [nameless("OutputHandling")] },
+  {
+    block: 8,
+    repairs: [
+      missingImport,
+      python,
+      {
+        why: "A script that the README does not have; a local process stands in for it",
+        from: /command: "node",\s*args: \["image_server\.js"\]/,
+        to: "command: servers.image.command, args: servers.image.args",
+      },
+    ],
+  },
+  {
+    block: 9,
+    repairs: [
+      missingImport,
+      python,
+      {
+        why: "The tools fastTool and tool are never declared",
+        from: "// You can use withConfig",
+        to: 'const fastTool = tools.find((t) => t.name.includes("lookup"));\nconst tool = tools.find((t) => t.name.includes("normal"));\n\n// You can use withConfig',
+      },
+    ],
+  },
+  {
+    block: 10,
+    repairs: [
+      missingImport,
+      {
+        why: "Two types are not imported",
+        from: /^import type \{ OAuthClientProvider \}.*$/m,
+        to: '$&\nimport type { OAuthClientInformationMixed, OAuthClientMetadata, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";',
+      },
+      {
+        why: '"Implement other required methods": these are they',
+        from: "  // Implement other required methods...",
+        to: [
+          "  clientInformation(): OAuthClientInformationMixed | undefined {",
+          '    const stored = localStorage.getItem("mcp_client");',
+          "    return stored ? JSON.parse(stored) : undefined;",
+          "  }",
+          "  saveClientInformation(client: OAuthClientInformationMixed): void {",
+          '    localStorage.setItem("mcp_client", JSON.stringify(client));',
+          "  }",
+          "  redirectToAuthorization(url: URL): void {",
+          '    localStorage.setItem("mcp_redirect", url.href);',
+          "  }",
+          "  saveCodeVerifier(verifier: string): void {",
+          '    localStorage.setItem("mcp_verifier", verifier);',
+          "  }",
+          "  codeVerifier(): string {",
+          '    return localStorage.getItem("mcp_verifier") ?? "";',
+          "  }",
+          "  // Implement other required methods...",
+        ].join("\n"),
+      },
+      url("https://secure-mcp-server.example.com/mcp", "protected"),
+      { why: "Both are to be used from outside", from: /$/, to: "\nexport { client, MyOAuthProvider };\n" },
+    ],
+  },
+  { block: 11, repairs: [nameless("Connection"), math] },
+  { block: 12, repairs: [nameless("Connection"), url("https://example.com/mcp-server", "github")] },
+  { block: 13, repairs: [missingImport, math] },
+];
+
+/** Applies the repairs; each must find what it is there for. */
+export function repair(text: string, { block, repairs }: ReadmeBlock): string {
+  let repaired = text;
+  for (const { why, from, to } of repairs) {
+    const before = repaired;
+    repaired = typeof from === "string" ? repaired.replaceAll(from, to) : repaired.replace(from, to);
+    if (repaired === before) throw new Error(`Block ${block}: nothing to repair: ${why}`);
+  }
+  return repaired;
+}

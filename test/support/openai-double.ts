@@ -1,0 +1,55 @@
+/** A stand-in for OpenAI's chat completions: a scripted model that says it is one. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+
+/** What the model does at each step: calls a tool, or says something. */
+export type ScriptedStep = { readonly call: string; readonly args: object } | string;
+
+export interface OpenAiDouble extends AsyncDisposable {
+  /** For `OPENAI_BASE_URL`. */
+  readonly baseUrl: string;
+  /** Bodies of the requests so far. */
+  readonly requests: { readonly tools?: { readonly function: { readonly name: string } }[] }[];
+}
+
+/** The step is chosen by how many tool results the conversation has, so that every run begins anew. */
+export async function startOpenAiDouble(script: readonly ScriptedStep[]): Promise<OpenAiDouble> {
+  const requests: OpenAiDouble["requests"] = [];
+  const server = createServer(async (request, response) => {
+    const body = (await json(request)) as OpenAiDouble["requests"][number] & { messages: { role: string }[] };
+    requests.push(body);
+    const done = body.messages.filter(({ role }) => role === "tool").length;
+    const step = script[done] ?? "The script has ended";
+    const message =
+      typeof step === "string"
+        ? { role: "assistant", content: step }
+        : { role: "assistant", content: null, tool_calls: [toolCall(`call-${done}`, step)] };
+    const finish_reason = typeof step === "string" ? "stop" : "tool_calls";
+    response.writeHead(200, { "content-type": "application/json" }).end(
+      JSON.stringify({
+        id: "scripted",
+        object: "chat.completion",
+        created: 0,
+        model: "scripted",
+        choices: [{ index: 0, message, finish_reason }],
+        usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+      }),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    requests,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const toolCall = (id: string, { call, args }: Exclude<ScriptedStep, string>) => ({
+  id,
+  type: "function",
+  function: { name: call, arguments: JSON.stringify(args) },
+});
