@@ -43,8 +43,6 @@ export interface ToolportSnapshot {
   textFindings: TextFinding[];
   /** Tools whose name could not be the plain one, and why. */
   nameIssues: NameIssue[];
-  /** Tools whose titles or description held characters that nobody sees, and how many were taken out. */
-  sanitisedTools: { server: string; name: string; removed: number }[];
   prompts: (PromptInfo & { serverId: string })[];
   resources: (ResourceInfo & { serverId: string })[];
   resourceTemplates: (ResourceTemplateInfo & { serverId: string })[];
@@ -68,21 +66,11 @@ export function takeSnapshot({ pool, catalog, pipeline, principal }: Port): Tool
     withheldTools: [...catalog.withheld()],
     textFindings: catalog.textFindings(),
     nameIssues: [...catalog.snapshot().nameIssues],
-    sanitisedTools: sanitisedTools(catalog),
     prompts: owned(catalog.prompts()),
     resources: owned(catalog.resources()),
     resourceTemplates: owned(catalog.resourceTemplates()),
   };
 }
-
-const sanitisedTools = (catalog: Catalog): ToolportSnapshot["sanitisedTools"] =>
-  [...catalog.snapshot().byName.values()]
-    .filter(({ source }) => source.removedCharacters > 0)
-    .map(({ info, source }) => ({
-      server: info.server,
-      name: source.sourceName,
-      removed: source.removedCharacters,
-    }));
 
 function serverSnapshot(
   { config, name, state }: ServerConnection,

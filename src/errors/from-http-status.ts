@@ -8,7 +8,7 @@ import type { ToolportError } from "./toolport-error.js";
 const TRANSIENT: readonly number[] = [408, 425, 429, 500, 502, 503, 504];
 
 /** Statuses with which a server turns a request away without looking into it. */
-const TURNED_AWAY: readonly number[] = [401, 403, 404, 405, 406, 413, 415, 425, 429];
+const TURNED_AWAY: readonly number[] = [401, 403, 404, 405, 406, 413, 415, 425, 429, 503];
 
 const ADVICE: Readonly<Record<number, string>> = {
   404: "Check the path of its URL",

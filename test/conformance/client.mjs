@@ -69,7 +69,8 @@ async function call(toolport, sourceName, args) {
 
 async function callEveryTool(toolport) {
   if (context.toolCalls) {
-    for (const planned of context.toolCalls) await call(toolport, planned.name, withoutNulls(planned.arguments));
+    for (const planned of context.toolCalls)
+      await call(toolport, planned.name, withoutNulls(planned.arguments));
     return;
   }
   for (const tool of await toolport.tools())

@@ -218,6 +218,8 @@ test("what nobody can see is taken out of titles and descriptions, and counted; 
   expect(read).toMatchObject({ title: "Read", description: "Reads a file.", annotations: { title: "Read" } });
   expect(read?.inputSchema).toEqual({ type: "object", properties: { a: { description: hidden } } });
   expect(emoji?.description).toBe("Family 👨‍👩‍👧 and ❤️");
-  expect(toolport.snapshot().sanitisedTools).toEqual([{ server: "s", name: "read", removed: 7 }]);
+  expect(toolport.snapshot().textFindings).toMatchObject([
+    { server: "s", name: "read", removed: 7, left: 0 },
+  ]);
   expect(warnings).toEqual([expect.stringMatching(/read.*7/)]);
 });

@@ -28,7 +28,8 @@ export async function startOpenAiDouble(script: readonly ScriptedStep[]): Promis
     const finish_reason = typeof step === "string" ? "stop" : "tool_calls";
     response.writeHead(200, { "content-type": "application/json" }).end(
       JSON.stringify({
-        id: "scripted",
+        // LangGraph takes messages of the same id for the same message.
+        id: `scripted-${requests.length}`,
         object: "chat.completion",
         created: 0,
         model: "scripted",
