@@ -13,8 +13,8 @@ export const SEARCH_TOOLS_NAME = "search_tools";
 export const CALL_TOOL_NAME = "call_tool";
 
 /** How many matches the model gets, if it does not say. */
-export const DEFAULT_SEARCH_LIMIT = 5;
-export const MAX_SEARCH_LIMIT = 20;
+const DEFAULT_SEARCH_LIMIT = 5;
+const MAX_SEARCH_LIMIT = 20;
 /** More than this of definitions would undo what deferring saves. */
 const MAX_ANSWER_CHARACTERS = 32_000;
 const MAX_SHORT_DESCRIPTION = 200;

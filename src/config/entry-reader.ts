@@ -3,7 +3,7 @@ import { suggest } from "../util/suggest.js";
 import type { ConfigIssues, ConfigPath } from "./config-issues.js";
 
 /** Node's timers fire at once when asked to wait for longer. */
-export const MAX_TIMER_MS = 2_147_483_647;
+const MAX_TIMER_MS = 2_147_483_647;
 
 /** Whether a value is an object with named fields. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

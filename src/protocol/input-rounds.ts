@@ -13,7 +13,7 @@ import type { RequestDesk, ServerRequest } from "./server-requests/request-desk.
 /** A server that has not made up its mind by then never will. */
 export const MAX_ROUNDS = 10;
 /** Between rounds in which the server asks for nothing but time. */
-export const STATE_ONLY_PAUSE_MS = 250;
+const STATE_ONLY_PAUSE_MS = 250;
 export const MAX_STATE_BYTES = 1024 * 1024;
 
 const METHODS = new Set(["tools/call", "prompts/get", "resources/read"]);

@@ -11,7 +11,7 @@ import { type ClientIdentity, createEnvelope, MODERN_VERSIONS, NEWEST_LEGACY_VER
 import type { Lane } from "./lane.js";
 
 /** How long a server may be silent before it is also sent `initialize`. */
-export const SILENCE_MS = 2_000;
+const SILENCE_MS = 2_000;
 
 export type Verdict =
   | { readonly era: "modern"; readonly discover: Record<string, unknown> }

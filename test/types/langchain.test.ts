@@ -24,7 +24,7 @@ import {
 } from "toolport/langchain";
 import { describe, expectTypeOf, test } from "vitest";
 
-declare const provider: OAuthClientProvider;
+const provider = {} as OAuthClientProvider;
 declare const clientV1: ClientV1;
 declare const clientV2: ClientV2;
 declare const toolport: Toolport;
@@ -76,7 +76,7 @@ const config: ClientConfig = {
   onResourcesUpdated: ({ uri }, { server }) => console.log(uri, server),
   onRootsListChanged: ({ server }) => console.log(server),
   onToolsListChanged: ({ server }) => console.log(server),
-  beforeToolCall: async ({ name, args, serverName }, state, runnable) => {
+  beforeToolCall: ({ name, args, serverName }, state, runnable) => {
     if (serverName === "none") return;
     const messages = state["messages"] as unknown[];
     return {

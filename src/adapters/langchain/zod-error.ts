@@ -34,7 +34,7 @@ export function toZodError(error: ConfigError, isBareMap: boolean): ConfigZodErr
 }
 
 /** Takes apart what `formatPath` has put together: `mcpServers["my server"].args[1]`. */
-export function splitPath(path: string): (string | number)[] {
+function splitPath(path: string): (string | number)[] {
   const keys: (string | number)[] = [];
   for (const [, plain, index, quoted] of path.matchAll(/([^.[\]]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g)) {
     if (index !== undefined) keys.push(Number(index));

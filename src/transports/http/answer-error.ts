@@ -12,7 +12,7 @@ const decoder = new TextDecoder();
 export type Redact = (text: string) => string;
 
 /** The beginning of a body, fit for an error message. */
-export function excerpt(bytes: Uint8Array, redact: Redact): string {
+function excerpt(bytes: Uint8Array, redact: Redact): string {
   // Redacted before it is shortened: half a secret is still a secret.
   const text = redact(toPlainText(decoder.decode(bytes.subarray(0, 4 * EXCERPT_CHARS))));
   return text.replace(/\s+/g, " ").trim().slice(0, EXCERPT_CHARS);

@@ -25,7 +25,7 @@ const BEFORE_CONNECTION: ReadonlySet<string> = new Set([
 ]);
 
 /** The error code, at whatever depth the runtime hides it. */
-export function errnoOf(error: unknown): string | undefined {
+function errnoOf(error: unknown): string | undefined {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 4; depth++) {
     const { code, cause, errors } = at as Error & { code?: unknown; errors?: unknown };
     if (typeof code === "string") return code;

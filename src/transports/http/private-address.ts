@@ -102,7 +102,7 @@ export function canonicalHost(url: URL): string {
 }
 
 /** Whether the canonical host is a literal address; the URL parser has already turned octal, hex and decimal into dots. */
-export function isLiteralAddress(host: string): boolean {
+function isLiteralAddress(host: string): boolean {
   return host.includes(":") || /^\d{1,3}(\.\d{1,3}){3}$/.test(host);
 }
 

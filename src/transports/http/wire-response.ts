@@ -42,7 +42,7 @@ export async function toWireRequest(
 }
 
 /** Response headers as a real `Headers`; fields that the fetch standard forbids are left out. */
-export function toHeaders(fields: AnswerHeaders): Headers {
+function toHeaders(fields: AnswerHeaders): Headers {
   if (fields instanceof Headers) return fields;
   const headers = new Headers();
   for (const [name, value] of fields) {
@@ -56,7 +56,7 @@ export function toHeaders(fields: AnswerHeaders): Headers {
 }
 
 /** A body as a web stream. */
-export function toWebStream(body: AnswerBody): ReadableStream<Uint8Array> {
+function toWebStream(body: AnswerBody): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     start(controller) {
       body.pipe({

@@ -48,7 +48,7 @@ const RESTART_PAUSE_MS = 1_000;
 const FAREWELL_MS = 500;
 
 /** Starts the process with the first group and ends it with the last. */
-export class Guardian {
+class Guardian {
   readonly #groups = new Set<number>();
   readonly #shell: string | null;
   #child: ChildProcess | undefined;
