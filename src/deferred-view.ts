@@ -21,8 +21,10 @@ const SLIPS: readonly string[] = ["TOOL_NOT_FOUND", "TOOL_WITHHELD", "INVALID_AR
 const OWN = "toolport";
 
 export interface DeferredView {
-  /** What a model is shown. */
-  tools(): ToolInfo[];
+  /** The two tools that stand for all others. */
+  own(servers?: readonly string[]): ToolInfo[];
+  /** Whether a tool is shown beside them. */
+  isVisible(tool: ToolInfo): boolean;
   /** Answers a call of one of the two tools; undefined for any other. */
   call(
     name: string,
@@ -40,12 +42,9 @@ export function createDeferredView(port: Port): DeferredView | undefined {
   const answer = (text: string, isError = false) =>
     toToolResult({ content: [{ type: "text", text }], isError }, OWN);
   return {
-    tools: () => [
-      ...deferredTools(port.pool.names).map((tool) =>
-        Object.freeze({ ...tool, server: OWN, sourceName: tool.name }),
-      ),
-      ...catalog.tools().filter((tool) => visible(tool.name) || visible(tool.sourceName)),
-    ],
+    own: (servers = port.pool.names) =>
+      deferredTools(servers).map((tool) => Object.freeze({ ...tool, server: OWN, sourceName: tool.name })),
+    isVisible: (tool) => visible(tool.name) || visible(tool.sourceName),
     async call(name, args, options) {
       if (name === SEARCH_TOOLS_NAME) {
         await port.bringUp(port.pool.all(), options);

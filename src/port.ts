@@ -1,7 +1,7 @@
 /** One port: the connections, the catalog and the pipeline of one principal. */
 import type { Client } from "@modelcontextprotocol/client";
 import { Catalog } from "./catalog/catalog.js";
-import { createFilterSet, type FilterSet } from "./catalog/filter-set.js";
+import type { FilterSet } from "./catalog/filter-set.js";
 import { Pins } from "./catalog/pins.js";
 import { configIdentity } from "./config/config-identity.js";
 import type { ServerConfig } from "./config/server-config.js";
@@ -53,7 +53,7 @@ export class Port {
     const { settings, emitter, warn } = parts;
     this.parts = parts;
     this.principal = principal;
-    this.filters = createFilterSet(settings);
+    this.filters = parts.filters;
     this.serverRequests = parts.serverRequestsFor(principal?.name);
     this.catalog = new Catalog({
       naming: {

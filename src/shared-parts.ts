@@ -1,4 +1,5 @@
 /** What all principals of one `createToolport` share: the network, the store, the eyes and ears. */
+import { createFilterSet, type FilterSet } from "./catalog/filter-set.js";
 import type { ServerConfig } from "./config/server-config.js";
 import type { StateChange } from "./connection/connection-state.js";
 import type { ToolportEvents } from "./events.js";
@@ -17,6 +18,8 @@ import { Emitter } from "./util/emitter.js";
 export interface SharedParts {
   readonly settings: PortSettings;
   readonly emitter: Emitter<ToolportEvents>;
+  /** Filters hold for everybody, also those added later. */
+  readonly filters: FilterSet;
   readonly telemetry: Telemetry;
   readonly validator: SchemaValidator;
   readonly around: AroundCall;
@@ -47,6 +50,7 @@ export function createSharedParts(settings: PortSettings): SharedParts {
   return {
     settings,
     emitter,
+    filters: createFilterSet(settings),
     warn,
     report,
     telemetry: createTelemetry({ version: CLIENT_INFO.version }),

@@ -240,12 +240,15 @@ function openDoors(port: Port, root: ToolportRoot): Toolport {
     async tools({ servers, only, except, filter, all = false, ...wait } = {}) {
       port.assertOpen();
       await port.bringUp(port.choose(servers), wait);
-      const offered = deferred === undefined || all ? catalog.tools() : deferred.tools();
       const isWanted = compileFilter({ only, except, filter });
-      return offered.filter(
-        (tool) =>
-          (servers?.includes(tool.server) ?? true) && isWanted({ name: tool.server }, tool) === undefined,
-      );
+      const offered = catalog
+        .tools()
+        .filter(
+          (tool) =>
+            (servers?.includes(tool.server) ?? true) && isWanted({ name: tool.server }, tool) === undefined,
+        );
+      if (deferred === undefined || all) return offered;
+      return [...deferred.own(servers), ...offered.filter(deferred.isVisible)];
     },
     async searchTools(query, { limit = 10, ...wait } = {}) {
       port.assertOpen();

@@ -99,11 +99,17 @@ describe.each(AGENTS)("%s", (_name, create) => {
 
   it("completes although a server is killed between two steps", async () => {
     await using servers = await startServers();
-    await using client = new MultiServerMCPClient({ mcpServers: servers.mcpServers });
+    let starts = 0;
+    await using client = new MultiServerMCPClient({
+      mcpServers: servers.mcpServers,
+      onInitialized: ({ server }) => {
+        if (server === "math") starts += 1;
+      },
+    });
     const kill = tool(
       async () => {
         servers.stdio.dropConnections();
-        await waitFor(() => servers.stdio.connectionCount === 0);
+        await waitFor(() => starts === 2);
         return "killed";
       },
       { name: "kill", description: "Kills a server", schema: { type: "object", properties: {} } },

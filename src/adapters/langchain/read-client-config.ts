@@ -17,22 +17,17 @@ export interface ReadConfig {
 type Fields = Readonly<Record<string, unknown>>;
 type AllKeys<Union> = Union extends unknown ? keyof Union : never;
 
-/** Anything else in an entry is of some other program's, and ignored. */
-const ENTRY_KEYS: ReadonlySet<string> = new Set<AllKeys<ServerEntry>>([
-  ...(["transport", "type", "command", "args", "env", "inheritEnv", "cwd", "encoding", "stderr"] as const),
-  ...(["restart", "url", "sseUrl", "base_url", "endpoint", "headers", "authProvider"] as const),
-  ...(["automaticSSEFallback", "reconnect", "image", "dockerHost", "engine", "mounts", "runArgs"] as const),
-  ...(["timeoutMs", "fallback", "only", "except", "filter", "cache", "trustAnnotations"] as const),
-  ...([
-    "concurrency",
-    "rateLimit",
-    "protocol",
-    "enabled",
-    "logEvents",
-    "logRequests",
-    "logResponses",
-  ] as const),
-]);
+/** Every key of an entry, none left out; anything else in one is of some other program's, and ignored. */
+const ENTRY_KEYS: Readonly<Record<AllKeys<ServerEntry>, true>> = {
+  ...{ transport: true, type: true, timeoutMs: true, toolTimeoutsMs: true, onProgress: true },
+  ...{ fallback: true, only: true, except: true, filter: true, cache: true, trustAnnotations: true },
+  ...{ concurrency: true, rateLimit: true, protocol: true, enabled: true },
+  ...{ logEvents: true, logRequests: true, logResponses: true },
+  ...{ command: true, args: true, env: true, inheritEnv: true, cwd: true, encoding: true, stderr: true },
+  ...{ restart: true, reconnect: true, url: true, sseUrl: true, base_url: true, endpoint: true },
+  ...{ headers: true, authProvider: true, automaticSSEFallback: true },
+  ...{ image: true, dockerHost: true, engine: true, mounts: true, runArgs: true },
+};
 
 const FLAGS = ["throwOnLoadError", "prefixToolNameWithServerName", "useStandardContentBlocks"] as const;
 const FUNCTIONS = [
@@ -133,7 +128,9 @@ const isAmount = (value: unknown): value is number => typeof value === "number" 
 /** The entry without what is LangChain's or of other programs'. */
 function toEntry(entry: unknown): ServerEntry {
   if (!isRecord(entry)) return entry as ServerEntry;
-  const known = Object.entries(entry).filter(([key, value]) => ENTRY_KEYS.has(key) && value !== undefined);
+  const known = Object.entries(entry).filter(
+    ([key, value]) => Object.hasOwn(ENTRY_KEYS, key) && value !== undefined,
+  );
   const own = Object.fromEntries(known);
   // Node's "overlapped" is "pipe" everywhere but on Windows, where it is the other way to open one.
   return (own["stderr"] === "overlapped" ? { ...own, stderr: "pipe" } : own) as unknown as ServerEntry;
