@@ -11,6 +11,7 @@ import { createAgent } from "langchain";
 import { createToolport } from "toolport";
 import { toLangChainTools } from "toolport/langchain";
 import { createTestServer } from "toolport/testing";
+import { z } from "zod";
 
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -39,7 +40,7 @@ export async function main(print: (line: string) => void = console.log): Promise
       await lost;
       return "The stock server is gone";
     },
-    { name: "accident", description: "Kills a server", schema: { type: "object", properties: {} } },
+    { name: "accident", description: "Kills a server", schema: z.object({}) },
   );
 
   const model = fakeModel()

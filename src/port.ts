@@ -69,6 +69,8 @@ export class Port {
       listTimeoutMs: LIST_TIMEOUT_MS,
       servers: () => this.pool.all().map(({ config }) => config),
       onChanged: (server) => emitter.emit("tools", { server, principal: principal?.name }),
+      onListsChanged: (server, lists) =>
+        emitter.emit("listsChanged", { server, lists, principal: principal?.name }),
       onToolChanged: (change) => {
         warn(change.server, `The definition of ${change.tool} changed since it was pinned`);
         emitter.emit("toolChanged", { ...change, principal: principal?.name });

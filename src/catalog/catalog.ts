@@ -35,6 +35,8 @@ export interface CatalogOptions {
   /** The servers in the order they were configured: it decides who keeps a bare name. */
   servers: () => readonly ServerConfig[];
   onChanged: (server: string) => void;
+  /** The server said that these lists changed, and they have been read again. */
+  onListsChanged: (server: string, lists: readonly ListName[]) => void;
   onToolChanged: (change: ChangedTool) => void;
   onWarning: (server: string, message: string) => void;
 }
@@ -84,15 +86,16 @@ export class Catalog {
   /** Reads a server's lists and keeps them fresh for as long as the session lives. */
   async load(session: Session, signal: AbortSignal): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined;
+    const changed = new Set<ListName>();
     // Listening comes first: a change during the first reading may be in it or not.
-    const off = session.onListChanged((_list: ListName) => {
+    const off = session.onListChanged((list: ListName) => {
+      changed.add(list);
       if (timer !== undefined) return;
       timer = setTimeout(() => {
         timer = undefined;
-        this.read(session).catch((error: unknown) => {
-          const { message } = toToolportError(error, { server: session.server });
-          this.#options.onWarning(session.server, `The changed lists could not be read: ${message}`);
-        });
+        const lists = [...changed];
+        changed.clear();
+        this.#readChanged(session, lists);
       }, DEBOUNCE_MS);
       if (typeof timer === "object") timer.unref?.();
     });
@@ -101,6 +104,17 @@ export class Catalog {
       off();
     });
     await this.read(session, { signal });
+  }
+
+  async #readChanged(session: Session, lists: readonly ListName[]): Promise<void> {
+    const { server } = session;
+    try {
+      await this.read(session);
+      this.#options.onListsChanged(server, lists);
+    } catch (error) {
+      const { message } = toToolportError(error, { server });
+      this.#options.onWarning(server, `The changed lists could not be read: ${message}`);
+    }
   }
 
   /** Reads a server's lists anew. */

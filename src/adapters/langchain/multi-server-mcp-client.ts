@@ -283,7 +283,12 @@ export class MultiServerMCPClient implements AsyncDisposable {
     }
     for (const server of connected) {
       const binding = { toolport: this.#portOf(server, options), options, nameOf };
-      loaded[server] = this.#convert(await binding.toolport.tools({ servers: [server] }), binding);
+      const infos = await binding.toolport.tools({ servers: [server] });
+      // Toolport's own two tools stand above, once for all servers.
+      loaded[server] = this.#convert(
+        infos.filter((info) => info.server === server),
+        binding,
+      );
     }
     return loaded;
   }

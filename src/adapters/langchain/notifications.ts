@@ -6,16 +6,11 @@ import { callSafely } from "../../util/call-safely.js";
 import type { ClientConfig } from "./client-config.js";
 import type { Notifications, ServerMessageSource } from "./hooks.js";
 
-type ListHook = "onToolsListChanged" | "onResourcesListChanged" | "onPromptsListChanged";
-
-const LISTS: Readonly<Record<string, ListHook>> = {
-  "notifications/tools/list_changed": "onToolsListChanged",
-  "notifications/resources/list_changed": "onResourcesListChanged",
-  "notifications/prompts/list_changed": "onPromptsListChanged",
-};
-
-/** The catalog gathers changes for this long before it reads again; what is read sooner was asked for earlier. */
-const SOONEST_MS = 45;
+const LIST_HOOKS = {
+  tools: "onToolsListChanged",
+  resources: "onResourcesListChanged",
+  prompts: "onPromptsListChanged",
+} as const;
 
 /** Listens until the port is closed. What the functions throw goes to `report`. */
 export function passNotifications(
@@ -24,7 +19,6 @@ export function passNotifications(
   report: (error: unknown) => void,
 ): void {
   const hooks: Notifications = config;
-  const changed = new Map<string, { server: string; hook: ListHook; at: number }>();
 
   const call = (server: string, run: (source: ServerMessageSource) => unknown) => {
     const options = config.mcpServers[server];
@@ -35,21 +29,11 @@ export function passNotifications(
     if (to === "connected") call(server, (source) => hooks.onInitialized?.(source));
   });
   toolport.on("notification", (notification) => {
-    const { server, principal, method } = notification;
-    const hook = LISTS[method];
-    // Told when the lists have been read again, so that `getTools()` in the hook finds the new ones.
-    if (hook !== undefined) {
-      changed.set(`${hook} ${server} ${principal}`, { server, hook, at: performance.now() });
-    } else call(server, (source) => passOther(hooks, notification, source));
+    call(notification.server, (source) => passOther(hooks, notification, source));
   });
-  toolport.on("tools", ({ server, principal }) => {
-    for (const hook of Object.values(LISTS)) {
-      const key = `${hook} ${server} ${principal}`;
-      const change = changed.get(key);
-      if (change === undefined || performance.now() - change.at < SOONEST_MS) continue;
-      changed.delete(key);
-      call(server, (source) => hooks[hook]?.(source));
-    }
+  // Told when the lists have been read again, so that `getTools()` in the hook finds the new ones.
+  toolport.on("listsChanged", ({ server, lists }) => {
+    for (const list of lists) call(server, (source) => hooks[LIST_HOOKS[list]]?.(source));
   });
 }
 
