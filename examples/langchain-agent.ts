@@ -6,7 +6,7 @@
 import { fileURLToPath } from "node:url";
 import { AIMessage } from "@langchain/core/messages";
 import { fakeModel } from "@langchain/core/testing";
-import { tool } from "@langchain/core/tools";
+import { type ClientTool, tool } from "@langchain/core/tools";
 import { createAgent } from "langchain";
 import { createToolport } from "toolport";
 import { toLangChainTools } from "toolport/langchain";
@@ -52,7 +52,8 @@ export async function main(print: (line: string) => void = console.log): Promise
     .respondWithTools([{ name: "count", args: { article: "cake" } }])
     .respondWithTools([{ name: "write", args: { text: "tea and cake" } }])
     .respond(new AIMessage("All counted"));
-  const agent = createAgent({ model, tools: [...(await toLangChainTools(toolport)), accident] });
+  const tools: ClientTool[] = [...(await toLangChainTools(toolport)), accident];
+  const agent = createAgent({ model, tools });
 
   const { messages } = await agent.invoke({ messages: [{ role: "user", content: "Count everything" }] });
   for (const { type, name, content } of messages) {

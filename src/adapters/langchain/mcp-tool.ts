@@ -4,9 +4,6 @@ import type { ToolInfo } from "../../catalog/tool-info.js";
 import { runTool, type ToolConfig } from "./run-tool.js";
 import type { ToolPort } from "./tool-port.js";
 
-type Invoke = (input: unknown, config?: ToolConfig) => Promise<unknown>;
-type Call = (input: unknown, config?: unknown, tags?: string[]) => Promise<unknown>;
-
 /** What a tool says about itself beyond name, description and schema. */
 function metadataOf({ server, sourceName, title, annotations, _meta }: ToolInfo): Record<string, unknown> {
   return {
@@ -23,6 +20,9 @@ function metadataOf({ server, sourceName, title, annotations, _meta }: ToolInfo)
  * knows one draft only and has no limit on hostile patterns, so it is given a schema that lets everything pass.
  */
 export class McpTool extends DynamicStructuredTool {
+  /** In milliseconds; undefined: the port's own limits. */
+  readonly defaultToolTimeout: number | undefined;
+
   constructor(tool: ToolInfo, port: ToolPort, name = tool.name) {
     super({
       name,
@@ -33,22 +33,22 @@ export class McpTool extends DynamicStructuredTool {
       metadata: metadataOf(tool),
       func: (args: unknown, _manager, config = {}) => runTool({ tool, port, args, config }),
     });
-    // Both are put on the instance: their generic signatures in LangChain cannot be overridden in plain words.
-    const { invoke, call } = DynamicStructuredTool.prototype as unknown as { invoke: Invoke; call: Call };
-    const { defaultToolTimeout } = port.settingsOf(tool.server);
-    // A new one for every call: the validator writes into it.
-    const unchecked: unknown = Object.create(this, { schema: { get: () => ({}) } });
-    Object.defineProperties(this, {
-      invoke: {
-        value: (input: unknown, config?: ToolConfig) =>
-          invoke.call(this, input, withTimeout(config, defaultToolTimeout)),
-      },
-      call: { value: (...parameters: Parameters<Call>) => call.apply(unchecked, parameters) },
-    });
+    this.defaultToolTimeout = port.settingsOf(tool.server).defaultToolTimeout;
   }
 
   static override lc_name(): string {
     return "DynamicStructuredTool";
+  }
+
+  // The types of both methods are those of the class they come from; nobody sees a tool as an `McpTool`.
+  override invoke(input: never, config?: never): Promise<never> {
+    return super.invoke(input, withTimeout(config, this.defaultToolTimeout) as never) as Promise<never>;
+  }
+
+  override call(input: never, config?: never, tags?: string[]): Promise<never> {
+    // A new schema for every call: the validator writes into it.
+    const unchecked = Object.create(this, { schema: { value: {} } }) as this;
+    return super.call.call(unchecked, input, config, tags) as Promise<never>;
   }
 }
 

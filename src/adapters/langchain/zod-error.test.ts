@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { formatPath } from "../../config/config-issues.js";
+import { ConfigError } from "../../errors/config-error.js";
+import { toZodError } from "./zod-error.js";
+
+test.each<[(string | number)[]]>([
+  [["mcpServers", "weather", "url"]],
+  [["mcpServers", "my server", "args", 1]],
+  [["mcpServers", "a.b[0]", "headers", 'X-"quoted"']],
+  [["mcpServers"]],
+  [["mcpServers", "@scope/server", "env"]],
+])("a path comes back as it was: %j", (path) => {
+  const [root, ...rest] = path;
+  const issues = [{ path: formatPath(String(root), rest), message: "wrong" }];
+  const error = toZodError(new ConfigError({ code: "INVALID_CONFIG", issues }), false);
+  expect(error.issues).toEqual([{ code: "custom", path, message: "wrong" }]);
+});
