@@ -218,8 +218,11 @@ test("what nobody can see is taken out of titles and descriptions, and counted; 
   expect(read).toMatchObject({ title: "Read", description: "Reads a file.", annotations: { title: "Read" } });
   expect(read?.inputSchema).toEqual({ type: "object", properties: { a: { description: hidden } } });
   expect(emoji?.description).toBe("Family 👨‍👩‍👧 and ❤️");
-  expect(toolport.snapshot().textFindings).toMatchObject([
-    { server: "s", name: "read", removed: 7, left: 0 },
-  ]);
+  const [finding, ...others] = toolport.snapshot().textFindings;
+  expect(finding).toMatchObject({ server: "s", name: "read", removed: 7 });
+  // Schemas stay as they are, and what hides in them is told.
+  expect(finding?.left).toBeGreaterThan(0);
+  expect(finding?.paths.join()).toContain("inputSchema");
+  expect(others).toEqual([]);
   expect(warnings).toEqual([expect.stringMatching(/read.*7/)]);
 });

@@ -47,8 +47,12 @@ const RESTART_PAUSE_MS = 1_000;
 /** How long the last server's end waits for the guardian's own. */
 const FAREWELL_MS = 500;
 
-/** Starts the process with the first group and ends it with the last. */
-class Guardian {
+/**
+ * Starts the process with the first group and ends it with the last.
+ *
+ * @public tests of a host without a shell load it from the built file
+ */
+export class Guardian {
   readonly #groups = new Set<number>();
   readonly #shell: string | null;
   #child: ChildProcess | undefined;
