@@ -138,7 +138,22 @@ test.each([
   expect(new Set(lines.map(kind)).size).toBe(1);
 });
 
-test.todo(
-  "an HTTP error whose body repeats a header's value: the SDK's error in `cause` still shows the body",
-);
-test.todo("a secret among a process's arguments: `server_url` of a snapshot shows the whole command line");
+test("an HTTP error whose body repeats a header's value shows it nowhere, not even in the SDK's error", async () => {
+  await using server = createTestServer({ tools: {} });
+  const { url } = await server.http({
+    intercept: (request) => new Response(`You sent ${request.headers.get("x-key")}`, { status: 418 }),
+  });
+  await using toolport = createToolport({ mcpServers: { it: { url, headers: { "X-Key": CANARY.header } } } });
+  const { servers } = await toolport.connect();
+  expect(servers["it"]?.state).toBe("failed");
+  expect(inspect(servers["it"]?.error, { depth: Number.POSITIVE_INFINITY, showHidden: true })).not.toContain(
+    CANARY,
+  );
+});
+
+test("a secret among a process's arguments is not in a snapshot", async () => {
+  await using toolport = createToolport({
+    mcpServers: { it: { command: "x", args: [`--api-key=${CANARY.header}`] } },
+  });
+  expect(JSON.stringify(toolport.snapshot())).not.toContain(CANARY.header);
+});

@@ -122,7 +122,8 @@ async function refusal({ answer, request, own, redact }: Refusal): Promise<Respo
     }
     if (gone) throw sessionLost(status, "unknown");
   }
-  return toResponse(answer, bytes);
+  // The SDK keeps the body in its error, and some servers repeat in it what they were sent.
+  return toResponse(answer, new TextEncoder().encode(redact(new TextDecoder().decode(bytes))));
 }
 
 /** A refusal counts even if its body breaks off. */
