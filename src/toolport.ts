@@ -305,10 +305,15 @@ function openDoors(port: Port, root: ToolportRoot): Toolport {
     },
     async ping(name, { signal, timeoutMs = settings.timeoutMs } = {}) {
       port.assertOpen();
-      const session = await pool.require(name).acquire({ signal, timeoutMs });
-      const startedAt = performance.now();
-      await session.ping({ timeoutMs, maxTimeoutMs: timeoutMs, signal });
-      return { ms: performance.now() - startedAt };
+      return port.read(
+        pool.require(name),
+        async (session) => {
+          const startedAt = performance.now();
+          await session.ping({ timeoutMs, maxTimeoutMs: timeoutMs, signal });
+          return { ms: performance.now() - startedAt };
+        },
+        { signal, timeoutMs },
+      );
     },
     addFilter: (filter) => void filters.add(filter),
     setFilters: (input) => void filters.set(input),

@@ -97,6 +97,15 @@ describe("a stdio server killed with -9", () => {
 describe("an HTTP server", () => {
   const tools = { hello: { handler: () => "hello" } };
 
+  test("that forgets its sessions answers a ping", async () => {
+    await using server = createTestServer({ era: "legacy", tools });
+    const http = await server.http();
+    await using toolport = createToolport({ mcpServers: { web: { url: http.url } } });
+    await toolport.connect();
+    await http.forgetSessions();
+    expect((await toolport.ping("web")).ms).toBeGreaterThan(0);
+  });
+
   test("that forgets its sessions is greeted anew, once for all waiting calls", async () => {
     await using server = createTestServer({ era: "legacy", tools });
     const http = await server.http();
@@ -132,7 +141,9 @@ describe("an HTTP server", () => {
     await using toolport = createToolport({ mcpServers: { web: { url } } });
     await toolport.connect();
     await server.close();
+    const startedAt = performance.now();
     const error = await failure(toolport.callTool("web__hello", {}, { timeoutMs: 300 }));
+    expect(performance.now() - startedAt).toBeLessThan(600);
     expect(error).toMatchObject({ code: "TIMEOUT", phase: "connect", outcome: "unsent" });
     expect(error.cause).toMatchObject({ code: "UNREACHABLE", errno: "ECONNREFUSED" });
   });
