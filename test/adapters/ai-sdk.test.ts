@@ -1,10 +1,13 @@
 /** The AI SDK and Toolport: `generateText` and `streamText` with the tools of four servers. */
+import { createOpenAI } from "@ai-sdk/openai";
 import { asSchema, generateText, jsonSchema, stepCountIs, streamText } from "ai";
 import { type AiSdkToolResult, toAiSdkTools } from "toolport/ai-sdk";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { failure } from "../support/failure.js";
 import { scriptedAiSdkModel } from "./ai-sdk-model.js";
+import { startModelDouble } from "./model-double.js";
+import { openAIChatProblems } from "./provider-rules.js";
 import { AGENT_SCRIPT, openWorkshop, PIXEL } from "./workshop.js";
 
 const stopWhen = stepCountIs(10);
@@ -45,6 +48,18 @@ describe("an agent with the tools of four servers", () => {
     const offered = model.doGenerateCalls[0]!.tools!;
     expect(offered).toHaveLength(109);
     expect(offered.every(({ name }) => /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/.test(name))).toBe(true);
+  });
+
+  test.each([false, true])("over HTTP, through the AI SDK's own provider (streaming: %s)", async (stream) => {
+    await using workshop = openWorkshop();
+    await using double = await startModelDouble(AGENT_SCRIPT);
+    const model = createOpenAI({ apiKey: "test", baseURL: `${double.url}/v1` }).chat("gpt-5");
+    const tools = await toAiSdkTools(workshop.toolport);
+    const run = { model, tools, stopWhen, prompt };
+    const text = stream ? await streamText(run).text : (await generateText(run)).text;
+    expect(text).toBe("All done");
+    expect(double.requests.length).toBeGreaterThan(3);
+    expect(double.requests.flatMap(openAIChatProblems)).toEqual([]);
   });
 
   test("streamText", async () => {

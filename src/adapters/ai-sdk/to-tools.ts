@@ -1,6 +1,8 @@
 /** Tools as a `ToolSet` of the AI SDK, for versions 5, 6 and 7. */
+
 import type { ToolSet } from "ai";
 import type { ToolInfo } from "../../catalog/tool-info.js";
+import type { JsonSchema } from "../../config/listed-tool.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import { ConfigError } from "../../errors/config-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
@@ -100,7 +102,7 @@ function toTool(offered: OfferedTool, parts: ToolSetParts): Record<string, unkno
     ...(description !== undefined && { description }),
     ...(title !== undefined && { title }),
     metadata: { server, tool: sourceName },
-    inputSchema: given?.inputSchema ?? ai.jsonSchema(derived.schema),
+    inputSchema: given?.inputSchema ?? ai.jsonSchema(withProperties(derived.schema)),
     ...(outputSchema !== undefined && { outputSchema: ai.jsonSchema(resultSchema(outputSchema)) }),
     ...(options.needsApproval && { needsApproval: approvalOf(tool, options.needsApproval) }),
     execute: createExecute(offered, parts),
@@ -135,3 +137,7 @@ const noApproval = (): ConfigError =>
     what: "This version of the package `ai` knows no approval of tool calls and would run them all",
     next: "Install ai 6 or later, or use the option `approve` of createToolport",
   });
+
+/** Some providers behind the AI SDK refuse an object that names no properties, which is what a tool without arguments has. */
+const withProperties = (schema: JsonSchema): JsonSchema =>
+  schema["type"] === "object" && schema["properties"] === undefined ? { ...schema, properties: {} } : schema;

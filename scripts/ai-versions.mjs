@@ -1,0 +1,47 @@
+/**
+ * Tries the AI SDK door beside the major versions that the suite does not have: `npm run test:ai-versions`.
+ *
+ * The package is packed and installed as a user would, together with that version, into `.cache/`.
+ */
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const pinned = (name) => `${name}@${devDependencies[name]}`;
+/** Version of `ai`, and of the provider made for it. */
+const VERSIONS = [
+  { ai: "5", provider: "2" },
+  { ai: "7", provider: "4" },
+];
+
+const run = (command, args, cwd) =>
+  execFileSync(command, args, { cwd, stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" });
+const cache = join(root, ".cache");
+mkdirSync(cache, { recursive: true });
+const tarball = join(
+  cache,
+  JSON.parse(run("npm", ["pack", "--json", "--pack-destination", cache], root))[0].filename,
+);
+
+for (const { ai, provider } of VERSIONS) {
+  const folder = join(cache, `ai-${ai}`);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  const packages = [
+    tarball,
+    `ai@${ai}`,
+    `@ai-sdk/openai@${provider}`,
+    pinned("@copilotkit/aimock"),
+    pinned("@modelcontextprotocol/server"),
+  ];
+  run("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error", ...packages], folder);
+  copyFileSync(join(root, "test/runtimes/ai-sdk-smoke.mjs"), join(folder, "smoke.mjs"));
+  run(process.execPath, ["smoke.mjs"], folder);
+  const { version } = JSON.parse(readFileSync(join(folder, "node_modules/ai/package.json"), "utf8"));
+  console.log(`ai ${version}: generateText and streamText with tools passed`);
+}
+rmSync(tarball, { force: true });
