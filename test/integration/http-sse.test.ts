@@ -14,6 +14,7 @@ import {
   startScriptedServer,
 } from "../fixtures/servers/http-scripted.js";
 import { createSetup, type Setup } from "../fixtures/servers/http-setup.js";
+import { takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
 import { waitFor } from "../support/wait-for.js";
 
 let setup: Setup;
@@ -165,10 +166,10 @@ describe("start()", () => {
   it("fails on a server that is not there, and leaves no timer", async () => {
     const server = await startScriptedServer(() => {});
     await server.close();
+    const before = takeLeakSnapshot();
     const { transport } = await setup.sse(`${server.url}/sse`);
     await expect(transport.start()).rejects.toMatchObject({ code: "UNREACHABLE", errno: "ECONNREFUSED" });
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length).toBeLessThan(3);
+    await waitForNoLeaks(before);
   });
 
   it("is ended by close()", async () => {

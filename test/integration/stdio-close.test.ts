@@ -10,6 +10,7 @@ import {
   StdioPeer,
   stdioConfig,
 } from "../fixtures/stdio-peer.js";
+import { takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
 
 const context = { maxMessageBytes: 1_000_000 };
 let scratch: ReturnType<typeof pidFolder>;
