@@ -8,6 +8,7 @@ import { createSchemaValidator, type SchemaValidator } from "../schema/create-va
 import { createSdkValidator } from "../schema/sdk-validator.js";
 import { createTransport } from "../transports/create-transport.js";
 import type { ServerTransport, TransportContext } from "../transports/server-transport.js";
+import { pause } from "../util/sleep.js";
 import { timerMs } from "../util/timer-ms.js";
 import { type ClientIdentity, createEnvelope, isModernVersion } from "./era.js";
 import type { EraVerdict, RememberedEra } from "./era-memory.js";
@@ -130,24 +131,32 @@ function summary(config: ServerConfig, errors: readonly ToolportError[]): Toolpo
 async function open(options: OpenOptions): Promise<OpenedSession> {
   const { config, context, signal, tap, onDiscarded } = options;
   let transport: ServerTransport | undefined;
+  let lane: Lane | undefined;
   const discard = () => {
     if (transport !== undefined) onDiscarded(transport.close().catch(() => {}));
   };
   signal.addEventListener("abort", discard, { once: true });
   try {
     transport = await createTransport(config, context);
-    const lane = new Lane(transport, config.name);
+    lane = new Lane(transport, config.name);
     lane.tap = tap;
     const opened = await connectClient(lane, transport, options);
     signal.throwIfAborted();
     return opened;
   } catch (error) {
+    // A process that ends is noticed by a broken pipe first, and only then by its exit code and last words.
+    if (lane !== undefined && isClosed(error))
+      await Promise.race([lane.closed, pause(CLOSING_MS, signal)]).catch(() => {});
     discard();
     throw explain(error, transport, config.name);
   } finally {
     signal.removeEventListener("abort", discard);
   }
 }
+
+const CLOSING_MS = 1_000;
+
+const isClosed = (error: unknown): boolean => error instanceof ConnectionError && error.code === "CLOSED";
 
 /** What the transport knows about its own end says more than "closed". */
 function explain(error: unknown, transport: ServerTransport | undefined, server: string): ToolportError {

@@ -86,3 +86,18 @@ test("one failed server throws its own error; a function is told of each", async
   await telling.connect();
   expect(told).toEqual([["missing", "SPAWN_FAILED"]]);
 });
+
+test("a server that ends before it reads anything is always told by its exit code, never as a broken pipe", async () => {
+  const command = process.execPath;
+  const mcpServers = Object.fromEntries(
+    Array.from({ length: 16 }, (_, index) => [
+      `s${index}`,
+      { command, args: ["-e", `process.exit(${index + 1})`] },
+    ]),
+  );
+  await using toolport = createToolport({ mcpServers });
+  const { servers } = await toolport.connect();
+  expect(
+    Object.values(servers).map(({ error }) => [error?.code, (error as ConnectionError).exitCode]),
+  ).toEqual(Array.from({ length: 16 }, (_, index) => ["SPAWN_FAILED", index + 1]));
+});
