@@ -11,9 +11,10 @@ export default defineConfig({
       { find: /^toolport$/, replacement: source("index.ts") },
       { find: /^toolport\/(node|testing)$/, replacement: source("$1/index.ts") },
       {
-        find: /^toolport\/(langchain|ai-sdk|openai|anthropic|gemini)$/,
+        find: /^toolport\/(langchain|ai-sdk|openai|anthropic|gemini|agents)$/,
         replacement: source("adapters/$1/index.ts"),
       },
+      { find: /^toolport\/(sqlite|redis|postgres)$/, replacement: source("state/stores/$1/index.ts") },
     ],
   },
   test: {

@@ -10,7 +10,11 @@ export type { ScanHook } from "./catalog/scan.js";
 export type { ToolInfo, WithheldTool } from "./catalog/tool-info.js";
 export type { ToolNameMapper, ToolSpecificationMapper } from "./catalog/tool-mapping.js";
 export { McpToolMetadataKeys, toolMetadata } from "./catalog/tool-metadata.js";
+export type { ToolUi } from "./catalog/tool-ui.js";
+export type { TemplateArguments } from "./catalog/uri-template.js";
 export type { JsonSchema, ListedTool, ServerRef, ToolAnnotations, ToolFilter } from "./config/listed-tool.js";
+export type { LogLevel } from "./config/log-levels.js";
+export type { EnterpriseAuthorization, OAuthOptions, PrivateKeySource } from "./config/oauth-options.js";
 export type {
   CacheOption,
   CommonServerEntry,
@@ -46,7 +50,6 @@ export {
   type ToolCallErrorDetails,
 } from "./errors/tool-call-error.js";
 export { type Outcome, ToolportError, type ToolportErrorInit } from "./errors/toolport-error.js";
-export type { ServerNotification, ToolportEvents } from "./events.js";
 export type { ApprovalRequest, ApproveFunction, ApproveOption } from "./execution/approve.js";
 export type { BreakerOptions, BreakerSnapshot } from "./execution/breaker.js";
 export { type CacheResultsOptions, cacheResults } from "./execution/cache-results.js";
@@ -60,17 +63,41 @@ export {
   type Truncation,
 } from "./execution/result-size.js";
 export type { RetryOptions } from "./execution/retry.js";
+export type { TaskRecord } from "./execution/tasks/task-record.js";
 export type {
   CallAttempt,
   CallHandler,
   CallInterceptor,
   CallToolOptions,
+  TaskCallOptions,
+  TaskOptions,
   ToolCall,
 } from "./execution/tool-call.js";
 export type { ContentBlock, ToolResult } from "./execution/tool-result.js";
-export type { PromptResult } from "./get-prompt.js";
-export type { DeferToolsOption, ServerErrorPolicy, ToolportOptions } from "./options.js";
-export type { PrincipalOptions } from "./principal.js";
+export type { AccessOptions } from "./port/access-options.js";
+export type { Completion, CompletionArgument, CompletionReference } from "./port/complete.js";
+export type { ServerNotification, ToolportEvents } from "./port/events.js";
+export type { PromptResult } from "./port/get-prompt.js";
+export type { InstructionsOptions } from "./port/instructions.js";
+export type { OAuthCallbackOptions, OAuthCallbackResult } from "./port/oauth-callback.js";
+export type { DeferToolsOption, ServerErrorPolicy, ToolportOptions } from "./port/options.js";
+export type { OwnTool } from "./port/own-tools.js";
+export type { PrincipalOptions } from "./port/principal.js";
+export type { PromptsAsToolsOption, PromptToolsOptions } from "./port/prompt-tools.js";
+export type { ReadResourceOptions, ResourceContents } from "./port/read-resource.js";
+export type { ConnectReport, ServerReport } from "./port/report.js";
+export type { TemplateReference } from "./port/resource-address.js";
+export type {
+  ListedResource,
+  ResourceAccess,
+  ResourcesAsToolsOption,
+  ResourcesPresenter,
+  ResourceToolsOptions,
+} from "./port/resource-tools.js";
+export type { SkillContent, SkillFileInfo, SkillInfo, Skills } from "./port/skills.js";
+export type { ServerSnapshot, ToolportSnapshot } from "./port/snapshot.js";
+export type { TaskHandle, TaskInfo, TaskResultOptions } from "./port/task-handle.js";
+export type { ResourceListener, ResourceUpdate } from "./port/update-feed.js";
 export type { Era } from "./protocol/era.js";
 export type { Progress } from "./protocol/pending-request.js";
 export type { FormValue } from "./protocol/server-requests/complete-form.js";
@@ -95,8 +122,42 @@ export type {
 } from "./protocol/server-requests/sampling.js";
 export type { ServerLogEntry, ServerLogListener } from "./protocol/server-requests/server-log.js";
 export type { ServerRequestOptions } from "./protocol/server-requests/server-request-options.js";
-export type { ResourceContents } from "./read-resource.js";
-export type { ConnectReport, ServerReport } from "./report.js";
+export type { TaskStatus, TaskStatusName } from "./protocol/tasks/task-state.js";
+export type { UnpackedMcpb } from "./registry/bundle-command.js";
+export type { InputPlace, InputValue, RegistryInput } from "./registry/input-desk.js";
+export { McpRegistryClient, type RegistryInfo } from "./registry/mcp-registry-client.js";
+export type {
+  AllServersOptions,
+  GetServerOptions,
+  ListServersOptions,
+  McpRegistryClientOptions,
+  RegistryCallOptions,
+  RegistryRetryOptions,
+  RegistryWarning,
+} from "./registry/registry-options.js";
+export type {
+  OfficialMeta,
+  RegistryPage,
+  RegistryServer,
+  SkippedServer,
+  StaleAnswer,
+} from "./registry/registry-server.js";
+export type {
+  KeyValueInput,
+  ServerArgument,
+  ServerInput,
+  ServerJson,
+  ServerPackage,
+  ServerRemote,
+  TemplateInput,
+} from "./registry/server-json.js";
+export type { ServerSource, SourcePreference } from "./registry/server-sources.js";
+export {
+  type ServerConfigResult,
+  type ToServerConfigOptions,
+  toServerConfig,
+} from "./registry/to-server-config.js";
+export { type McpbData, VerifiedMcpb, verifyMcpb } from "./registry/verify-mcpb.js";
 export type { SchemaValidatorFactory } from "./schema/create-validator.js";
 export { deriveSchema } from "./schema/derive/derive-schema.js";
 export type {
@@ -109,12 +170,10 @@ export { fromParameters } from "./schema/parameters/from-parameters.js";
 export type { Parameter, ParameterType } from "./schema/parameters/parameter.js";
 export { toParameters } from "./schema/parameters/to-parameters.js";
 export type { ValidationIssue } from "./schema/validation-issue.js";
-export type { ServerSnapshot, ToolportSnapshot } from "./snapshot.js";
 export { memoryStore } from "./state/memory-store.js";
-export type { PutOptions, Store, StoredRecord } from "./state/store.js";
+export type { Lease, PutOptions, Store, StoredRecord } from "./state/store.js";
 export type { Logger } from "./telemetry/logger.js";
 export {
-  type AccessOptions,
   type ConnectOptions,
   createToolport,
   type Toolport,

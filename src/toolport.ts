@@ -1,39 +1,38 @@
-/** `createToolport`: the public object. There is no policy here, only doors into the rooms. */
+/** `createToolport` and what it returns. There is no policy here, only the names of the doors into the rooms. */
 import type { Client } from "@modelcontextprotocol/client";
 import type { CatalogExport } from "./catalog/exported-catalog.js";
 import type { FilterInput } from "./catalog/filter-set.js";
-import { compileFilter, type ToolFilters } from "./catalog/filters.js";
+import type { ToolFilters } from "./catalog/filters.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./catalog/resource-info.js";
 import type { ToolInfo } from "./catalog/tool-info.js";
-import { parseServerEntry } from "./config/parse-servers.js";
 import type { ServerEntry } from "./config/server-entry.js";
-import type { ServerConnection, WaitOptions } from "./connection/server-connection.js";
-import { createDeferredView, type DeferredView } from "./deferred-view.js";
-import type { ToolportEvents } from "./events.js";
-import type { CallToolOptions } from "./execution/tool-call.js";
+import type { WaitOptions } from "./connection/server-connection.js";
+import type { CallToolOptions, TaskCallOptions } from "./execution/tool-call.js";
 import type { ToolResult } from "./execution/tool-result.js";
-import { getPrompt, type PromptResult } from "./get-prompt.js";
-import type { ToolportOptions } from "./options.js";
-import { Port } from "./port.js";
-import { type Principal, type PrincipalOptions, readPrincipal } from "./principal.js";
-import { readOptions } from "./read-options.js";
-import { type ResourceContents, readResource } from "./read-resource.js";
-import {
-  type ConnectReport,
-  checkRequiredTools,
-  reportOf,
-  type ServerReport,
-  throwFailures,
-} from "./report.js";
-import { createSharedParts, type SharedParts } from "./shared-parts.js";
-import { type ToolportSnapshot, takeSnapshot } from "./snapshot.js";
-import { callSafely } from "./util/call-safely.js";
+import type { AccessOptions } from "./port/access-options.js";
+import type { Completion, CompletionArgument, CompletionReference } from "./port/complete.js";
+import type { ToolportEvents } from "./port/events.js";
+import type { PromptResult } from "./port/get-prompt.js";
+import type { InstructionsOptions } from "./port/instructions.js";
+import type { OAuthCallbackOptions } from "./port/oauth-callback.js";
+import type { ToolportOptions } from "./port/options.js";
+import type { PrincipalOptions } from "./port/principal.js";
+import { readOptions } from "./port/read-options.js";
+import type { ReadResourceOptions, ResourceContents } from "./port/read-resource.js";
+import type { ConnectReport, ServerReport } from "./port/report.js";
+import type { TemplateReference } from "./port/resource-address.js";
+import { createSharedParts } from "./port/shared-parts.js";
+import type { Skills } from "./port/skills.js";
+import type { ToolportSnapshot } from "./port/snapshot.js";
+import type { TaskHandle } from "./port/task-handle.js";
+import type { ResourceListener } from "./port/update-feed.js";
+import { ToolportRoot } from "./toolport-root.js";
 
 /** What `tools()` takes. */
 export interface ToolsOptions extends WaitOptions, ToolFilters {
   /** Only the tools of these servers. @default all */
   servers?: readonly string[];
-  /** With `deferTools`: every tool, not only those a model is shown. @default false */
+  /** Every tool, not only those a model is shown: with `deferTools`, and those only for interfaces (MCP Apps). @default false */
   all?: boolean;
 }
 
@@ -41,12 +40,6 @@ export interface ToolsOptions extends WaitOptions, ToolFilters {
 export interface ConnectOptions extends WaitOptions {
   /** Only these servers. @default all */
   servers?: readonly string[];
-}
-
-/** What may be said about reading a resource or getting a prompt. */
-export interface AccessOptions extends WaitOptions {
-  /** Anything of the caller's; reaches listeners. */
-  context?: unknown;
 }
 
 /** Many MCP servers behind one handle. Made by {@link createToolport}. */
@@ -63,10 +56,62 @@ export interface Toolport extends AsyncDisposable {
     args?: Readonly<Record<string, unknown>>,
     options?: CallToolOptions,
   ): Promise<ToolResult<Structured>>;
+  /**
+   * Starts a tool as a task and gives back a handle at once. Throws `NOT_OFFERED` if the server or the tool cannot do that.
+   *
+   * @example
+   * ```ts
+   * const task = await toolport.callTool("research__report", { topic: "tides" }, { task: true });
+   * console.log((await task.status()).message);
+   * const { text } = await task.result();
+   * ```
+   */
+  callTool<Structured = unknown>(
+    name: string,
+    args: Readonly<Record<string, unknown>> | undefined,
+    options: TaskCallOptions,
+  ): Promise<TaskHandle<Structured>>;
+  /** The tasks under way, those of earlier processes with the same store too, oldest first. */
+  tasks(): Promise<TaskHandle[]>;
+  /** A task under way by its id; undefined if there is none. */
+  task<Structured = unknown>(id: string): Promise<TaskHandle<Structured> | undefined>;
+  /** The skills of a server. Nothing is asked of it before `list()` or `read()`. */
+  skills(server: string): Skills;
   resources(options?: WaitOptions): Promise<ResourceInfo[]>;
   resourceTemplates(options?: WaitOptions): Promise<ResourceTemplateInfo[]>;
-  /** Reads a resource; a URI may stand for several contents. */
-  readResource(server: string, uri: string, options?: AccessOptions): Promise<ResourceContents[]>;
+  /**
+   * Reads a resource by its address, or by a template and what to fill in; an address may stand for several contents.
+   *
+   * @example
+   * ```ts
+   * await toolport.readResource("docs", "docs://index");
+   * await toolport.readResource("docs", { template: "docs://{page}", args: { page: "install" } });
+   * ```
+   */
+  readResource(
+    server: string,
+    resource: string | TemplateReference,
+    options?: ReadResourceOptions,
+  ): Promise<ResourceContents[]>;
+  /**
+   * Tells when a resource changes, until the returned function is called. It outlives the connection: after a loss the
+   * subscription is opened again and the listener told once, with `missed: true`, since a change may have gone unseen.
+   *
+   * @example
+   * ```ts
+   * const stop = await toolport.subscribe("docs", "docs://index", async ({ server, uri }) => {
+   *   const [page] = await toolport.readResource(server, uri);
+   *   console.log(page?.text);
+   * });
+   * await stop();
+   * ```
+   */
+  subscribe(
+    server: string,
+    uri: string,
+    listener: ResourceListener,
+    options?: AccessOptions,
+  ): Promise<() => Promise<void>>;
   prompts(options?: WaitOptions): Promise<PromptInfo[]>;
   getPrompt(
     server: string,
@@ -74,6 +119,25 @@ export interface Toolport extends AsyncDisposable {
     args?: Readonly<Record<string, string>>,
     options?: AccessOptions,
   ): Promise<PromptResult>;
+  /**
+   * What a server proposes for an argument of a prompt or of a resource template that a user has begun to type.
+   *
+   * @example
+   * ```ts
+   * const { values } = await toolport.complete("docs", { prompt: "review" }, { name: "file", value: "src/" });
+   * ```
+   */
+  complete(
+    server: string,
+    ref: CompletionReference,
+    argument: CompletionArgument,
+    options?: AccessOptions,
+  ): Promise<Completion>;
+  /**
+   * What the servers say about how to use them, a heading for each; empty if none says anything. Toolport puts it
+   * nowhere by itself: it comes from the servers, so decide whether you want it in a prompt.
+   */
+  instructions(options?: InstructionsOptions): Promise<string>;
   /** Adds a server and connects it. Adding the same server again changes nothing. */
   add(name: string, entry: ServerEntry, options?: WaitOptions): Promise<ServerReport>;
   /** Adds a server without connecting it. */
@@ -102,6 +166,21 @@ export interface Toolport extends AsyncDisposable {
   exportCatalog(): CatalogExport;
   /** Tells servers that the roots changed. */
   rootsChanged(): Promise<void>;
+  /**
+   * Ends a login that `authUrl` began, with the query that the browser came back with, and connects the server.
+   *
+   * @example
+   * ```ts
+   * await toolport.finishAuth("weather", new URL(request.url).searchParams);
+   * ```
+   */
+  finishAuth(server: string, params: URLSearchParams, options?: WaitOptions): Promise<ServerReport>;
+  /** Answers the request of a browser that comes back from a login; works in any process that shares the store. */
+  handleOAuthCallback(request: Request): Promise<Response>;
+  /** What the browser sees after a login. */
+  configureOAuthCallback(options: OAuthCallbackOptions): void;
+  /** Forgets a server's tokens, and revokes them where the authorization server can do that. */
+  logOut(server: string): Promise<void>;
   /** The state of everything, as plain data. */
   snapshot(): ToolportSnapshot;
   /**
@@ -135,208 +214,4 @@ export interface Toolport extends AsyncDisposable {
  */
 export function createToolport(options: ToolportOptions = {}): Toolport {
   return new ToolportRoot(createSharedParts(readOptions(options))).port();
-}
-
-/** All ports of one `createToolport`: the plain one, and one per principal. */
-class ToolportRoot {
-  readonly #parts: SharedParts;
-  readonly #ports = new Map<string | undefined, { port: Port; toolport: Toolport }>();
-
-  constructor(parts: SharedParts) {
-    this.#parts = parts;
-  }
-
-  /** The port of one user, with that user's newest headers. */
-  portOf(name: string, options: PrincipalOptions): Toolport {
-    const principal = readPrincipal(name, options);
-    const known = this.#ports.get(name)?.port;
-    // Another provider takes other connections; those made with the old one end with it.
-    if (known !== undefined && known.principal?.update(options) === false) {
-      this.#ports.delete(name);
-      known.close().catch(this.#parts.report);
-    }
-    return this.port(principal);
-  }
-
-  port(principal?: Principal): Toolport {
-    const known = this.#ports.get(principal?.name);
-    if (known !== undefined) return known.toolport;
-    const port = new Port(this.#parts, principal);
-    const first = this.#ports.get(undefined);
-    const configs =
-      first?.port.pool.all().map(({ config }) => config) ?? this.#parts.settings.servers.values();
-    for (const config of configs) port.register(config);
-    const toolport = openDoors(port, this);
-    this.#ports.set(principal?.name, { port, toolport });
-    return toolport;
-  }
-
-  /** Servers added or removed on the plain port are so for everybody. */
-  others(port: Port): Port[] {
-    return port.principal === undefined
-      ? [...this.#ports.values()].map((entry) => entry.port).filter((it) => it !== port)
-      : [];
-  }
-
-  async close(port: Port): Promise<void> {
-    if (port.principal !== undefined) {
-      this.#ports.delete(port.principal.name);
-      return port.close();
-    }
-    await Promise.all([...this.#ports.values()].map((entry) => entry.port.close()));
-    this.#parts.close();
-  }
-}
-
-function openDoors(port: Port, root: ToolportRoot): Toolport {
-  const { pool, catalog, filters, parts } = port;
-  const { settings } = parts;
-  const deferred: DeferredView | undefined = createDeferredView(port);
-  let closing: Promise<void> | undefined;
-
-  async function connectOne(connection: ServerConnection, wait: WaitOptions = {}): Promise<ServerReport> {
-    const [outcome] = await pool.connect([connection], wait);
-    if (wait.signal?.aborted) throw wait.signal.reason;
-    if (outcome!.error === undefined) port.pipeline.forgive(connection.name);
-    return reportOf(outcome!, catalog);
-  }
-
-  function register(name: string, entry: ServerEntry): ServerConnection {
-    port.assertOpen();
-    const config = parseServerEntry(name, entry);
-    for (const other of root.others(port)) other.register(config);
-    return port.register(config);
-  }
-
-  /** Brings up what is needed for a list. */
-  async function listed<Item>(read: () => readonly Item[], wait: WaitOptions = {}): Promise<Item[]> {
-    port.assertOpen();
-    await port.bringUp(pool.all(), wait);
-    return [...read()];
-  }
-
-  return {
-    async connect({ servers, ...wait } = {}) {
-      port.assertOpen();
-      const outcomes = await pool.connect(
-        port.choose(servers).filter(({ config }) => config.enabled),
-        wait,
-      );
-      if (wait.signal?.aborted) throw wait.signal.reason;
-      const failed = outcomes.filter((outcome) => outcome.error !== undefined);
-      if (settings.onServerError === "throw") throwFailures(failed.map((outcome) => outcome.error!));
-      if (typeof settings.onServerError === "function") {
-        const { onServerError } = settings;
-        for (const { connection, error } of failed)
-          callSafely(() => onServerError({ name: connection.name }, error!), parts.report);
-      }
-      if (servers === undefined) checkRequiredTools(settings.requiredTools, catalog);
-      return {
-        servers: Object.fromEntries(
-          outcomes.map((outcome) => [outcome.connection.name, reportOf(outcome, catalog)]),
-        ),
-      };
-    },
-    async tools({ servers, only, except, filter, all = false, ...wait } = {}) {
-      port.assertOpen();
-      await port.bringUp(port.choose(servers), wait);
-      const isWanted = compileFilter({ only, except, filter });
-      const offered = catalog
-        .tools()
-        .filter(
-          (tool) =>
-            (servers?.includes(tool.server) ?? true) && isWanted({ name: tool.server }, tool) === undefined,
-        );
-      if (deferred === undefined || all) return offered;
-      return [...deferred.own(servers), ...offered.filter(deferred.isVisible)];
-    },
-    async searchTools(query, { limit = 10, ...wait } = {}) {
-      port.assertOpen();
-      await port.bringUp(pool.all(), wait);
-      return catalog.search(query, limit).map(({ tool }) => tool);
-    },
-    async callTool<Structured>(name: string, args = {}, callOptions: CallToolOptions = {}) {
-      port.assertOpen();
-      const result =
-        (await deferred?.call(name, args, callOptions)) ?? (await port.callTool(name, args, callOptions));
-      return result as ToolResult<Structured>;
-    },
-    resources: (wait) => listed(catalog.resources, wait),
-    resourceTemplates: (wait) => listed(catalog.resourceTemplates, wait),
-    prompts: (wait) => listed(catalog.prompts, wait),
-    async readResource(server, uri, access = {}) {
-      port.assertOpen();
-      return readResource(port, { server, uri }, access);
-    },
-    async getPrompt(server, name, args = {}, access = {}) {
-      port.assertOpen();
-      return getPrompt(port, { server, name, args }, access);
-    },
-    async add(name, entry, wait) {
-      return connectOne(register(name, entry), wait);
-    },
-    register(name, entry) {
-      register(name, entry);
-    },
-    async remove(name) {
-      pool.require(name);
-      await Promise.all([port, ...root.others(port)].map((each) => each.remove(name)));
-    },
-    async connectServer(name, wait) {
-      port.assertOpen();
-      return connectOne(pool.require(name), wait);
-    },
-    async discover(name, wait) {
-      port.assertOpen();
-      const connection = pool.require(name);
-      const startedAt = performance.now();
-      await port.reread(connection, wait);
-      return reportOf({ connection, ms: Math.round(performance.now() - startedAt) }, catalog);
-    },
-    async refresh(name, wait) {
-      port.assertOpen();
-      const ready = pool.all().filter(({ session }) => session !== undefined);
-      const connections = name === undefined ? ready : [pool.require(name)];
-      await Promise.all(connections.map((connection) => port.reread(connection, wait)));
-    },
-    async disconnect(name) {
-      const connections = port.choose(name === undefined ? undefined : [name]);
-      await Promise.all(connections.map((connection) => connection.disconnect()));
-    },
-    async ping(name, { signal, timeoutMs = settings.timeoutMs } = {}) {
-      port.assertOpen();
-      return port.read(
-        pool.require(name),
-        async (session) => {
-          const startedAt = performance.now();
-          await session.ping({ timeoutMs, maxTimeoutMs: timeoutMs, signal });
-          return { ms: performance.now() - startedAt };
-        },
-        { signal, timeoutMs },
-      );
-    },
-    addFilter: (filter) => void filters.add(filter),
-    setFilters: (input) => void filters.set(input),
-    resetFilters: () => void filters.reset(),
-    approveTools: (server, tools) => catalog.approve(server, tools),
-    exportCatalog: () => catalog.export(),
-    rootsChanged: () => port.serverRequests.rootsChanged(),
-    snapshot: () => takeSnapshot(port),
-    as(principal, principalOptions = {}) {
-      port.assertOpen();
-      return root.portOf(principal, principalOptions);
-    },
-    on: (event, listener) => parts.emitter.on(event, listener),
-    async client(server, wait = {}) {
-      port.assertOpen();
-      return port.client(server, wait);
-    },
-    close() {
-      closing ??= root.close(port);
-      return closing;
-    },
-    [Symbol.asyncDispose]() {
-      return this.close();
-    },
-  };
 }

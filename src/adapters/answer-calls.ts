@@ -1,5 +1,6 @@
 /** Makes the calls a model asked for, all at once, and answers every one of them: a model's slip is told to the model. */
 import type { ToolInfo } from "../catalog/tool-info.js";
+import { isForModel } from "../catalog/tool-ui.js";
 import type { ContentPart } from "../content/content-part.js";
 import { CatalogError } from "../errors/catalog-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
@@ -84,7 +85,8 @@ async function answerCall(call: RequestedCall, context: CallContext): Promise<Ca
   const { toolport, byName, isOpen, targets, options } = context;
   const tool = byName.get(call.name);
   try {
-    if (tool === undefined && !isOpen) throw notOffered(call.name, [...byName.keys()]);
+    if (tool === undefined && !(isOpen && (await isCallable(toolport, call.name))))
+      throw notOffered(call.name, [...byName.keys()]);
     const read = readArguments(call.args);
     if ("problem" in read) return { call, parts: [textPart(read.problem)], isError: true };
     const derived = tool && derivedSchemaOf(tool, lastTarget(tool, targets));
@@ -98,6 +100,12 @@ async function answerCall(call: RequestedCall, context: CallContext): Promise<Ca
     const { server, tool: name } = error;
     return { call, parts: [textPart(error.message)], isError: true, server, tool: name };
   }
+}
+
+/** A tool that only a user interface may call is no tool for a model, however it learnt the name. */
+async function isCallable(toolport: Toolport, name: string): Promise<boolean> {
+  const known = (await toolport.tools({ all: true })).find((tool) => tool.name === name);
+  return known === undefined || isForModel(known);
 }
 
 function callOptions(options: RunToolCallsOptions, id: string | undefined): CallToolOptions {

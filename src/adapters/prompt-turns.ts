@@ -1,7 +1,7 @@
 /** The messages of a prompt, each in the form that one provider takes. */
 import { type ContentPart, toContentPart } from "../content/content-part.js";
 import type { ContentBlock } from "../execution/tool-result.js";
-import type { PromptResult } from "../get-prompt.js";
+import type { PromptResult } from "../port/get-prompt.js";
 import { type ContentOptions, noteOrThrow, textOf } from "./content-options.js";
 
 export interface PromptTurn<Part> {

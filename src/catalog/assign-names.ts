@@ -14,6 +14,8 @@ export interface NameOptions {
   readonly toolNameMapper?: ((server: ServerRef, tool: SourceTool) => string) | undefined;
   /** {@link AssignedNames.given} of the last time: who has a name keeps it, and nobody else gets it. */
   readonly previous?: ReadonlyMap<string, string> | undefined;
+  /** More names of Toolport's own than those that always are. */
+  readonly reserved?: readonly string[] | undefined;
 }
 
 /**
@@ -64,7 +66,7 @@ export const toolIdentity = (server: string, sourceName: string): string => `${s
  * matter. With `previous`, nothing that was named before is renamed, whoever comes and goes.
  */
 export function assignNames(tools: readonly NamedTool[], options: NameOptions): AssignedNames {
-  const owners = new NameOwners(options.previous ?? new Map());
+  const owners = new NameOwners(options.previous ?? new Map(), options.reserved);
   const looks = new Map<string, string>();
   const names = new Array<string>(tools.length);
   const issues: NameIssue[] = [];

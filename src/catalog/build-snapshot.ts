@@ -8,6 +8,7 @@ import type { ToolList } from "./list-tools.js";
 import type { SourceTool } from "./source-tool.js";
 import type { ToolInfo, WithheldTool } from "./tool-info.js";
 import { mapTool, type ToolNameMapper, type ToolSpecificationMapper } from "./tool-mapping.js";
+import { readToolUi } from "./tool-ui.js";
 
 /** Where a public name leads. */
 export interface CatalogEntry {
@@ -33,6 +34,8 @@ export interface NamingOptions {
   additionalToolNamePrefix: string;
   toolNameMapper: ToolNameMapper | undefined;
   toolSpecificationMapper: ToolSpecificationMapper | undefined;
+  /** Names of tools of the port's own, besides those that are always reserved. */
+  reserved?: readonly string[] | undefined;
 }
 
 /** One server's part of the catalog. */
@@ -87,6 +90,7 @@ export function buildSnapshot(sources: readonly CatalogSource[], options: BuildO
     prefix: naming.prefix,
     additionalToolNamePrefix: naming.additionalToolNamePrefix,
     toolNameMapper: naming.toolNameMapper,
+    reserved: naming.reserved,
     previous: previous?.given,
   });
   return { ...index(candidates, names), withheld, excluded, nameIssues: issues, given };
@@ -113,6 +117,7 @@ function index(
 function toInfo(name: string, server: string, tool: SourceTool): ToolInfo {
   const { sourceName, title, description, inputSchema, outputSchema, annotations, icons, execution, _meta } =
     tool;
+  const ui = readToolUi(_meta);
   return Object.freeze({
     name,
     server,
@@ -125,5 +130,6 @@ function toInfo(name: string, server: string, tool: SourceTool): ToolInfo {
     icons,
     execution,
     _meta,
+    ...(ui !== undefined && { ui }),
   });
 }

@@ -24,6 +24,7 @@ import { type ScanHook, scanTools } from "./scan.js";
 import { createSearchIndex, type SearchIndex } from "./search-index.js";
 import { readServerLists, type ServerLists, usable } from "./server-lists.js";
 import type { ToolInfo, WithheldTool } from "./tool-info.js";
+import { isForModel, isUiResource } from "./tool-ui.js";
 
 export interface CatalogOptions {
   naming: NamingOptions;
@@ -35,6 +36,8 @@ export interface CatalogOptions {
   /** The servers in the order they were configured: it decides who keeps a bare name. */
   servers: () => readonly ServerConfig[];
   onChanged: (server: string) => void;
+  /** A server's lists were read from the server itself. */
+  onRead?: ((server: string, lists: () => ExportedServer) => void) | undefined;
   /** The server said that these lists changed, and they have been read again. */
   onListsChanged: (server: string, lists: readonly ListName[]) => void;
   onToolChanged: (change: ChangedTool) => void;
@@ -135,7 +138,10 @@ export class Catalog {
         onWarning(server, `Tool ${name}: hidden characters were taken out of its texts (${count})`);
     const refused = await this.#examine(server, tools);
     // A slow reading that began earlier must not undo what a later one has found.
-    if ((this.#kept.get(server)?.turn ?? 0) < turn) this.#keep(server, { lists, refused, session, turn });
+    if ((this.#kept.get(server)?.turn ?? 0) >= turn) return;
+    const kept: Kept = { lists, refused, session, turn };
+    this.#keep(server, kept);
+    this.#options.onRead?.(server, () => exportServer(kept));
   }
 
   /** Reads the lists of a ready session again if they are too old; calls at the same time share one reading. */
@@ -168,17 +174,7 @@ export class Catalog {
   }
 
   export(): CatalogExport {
-    const servers = [...this.#kept].map(([server, { lists, session }]): [string, ExportedServer] => [
-      server,
-      {
-        tools: lists.tools.tools.map((tool) => tool.raw),
-        resources: lists.resources,
-        resourceTemplates: lists.resourceTemplates,
-        prompts: lists.prompts,
-        era: session?.era,
-        transport: session?.transport,
-      },
-    ]);
+    const servers = [...this.#kept].map(([server, kept]) => [server, exportServer(kept)] as const);
     return { toolport: 1, servers: Object.fromEntries(servers) };
   }
 
@@ -230,7 +226,7 @@ export class Catalog {
   search(query: string, limit: number): { tool: ToolInfo; score: number }[] {
     const snapshot = this.snapshot();
     if (this.#search?.of !== snapshot)
-      this.#search = { of: snapshot, index: createSearchIndex(snapshot.tools) };
+      this.#search = { of: snapshot, index: createSearchIndex(snapshot.tools.filter(isForModel)) };
     return this.#search.index.search(query, { limit });
   }
 
@@ -272,7 +268,9 @@ export class Catalog {
     return this.#options
       .servers()
       .flatMap(({ name: server }) =>
-        (this.#kept.get(server)?.lists[key] ?? []).map((item) => ({ ...item, server }) as Info),
+        (this.#kept.get(server)?.lists[key] ?? []).map(
+          (item) => ({ ...item, server, ...(isUiResource(item) && { isUi: true }) }) as Info,
+        ),
       );
   }
 
@@ -319,6 +317,17 @@ export class Catalog {
     this.#filterVersion = -1;
     this.#options.onChanged(server);
   }
+}
+
+function exportServer({ lists, session }: Kept): ExportedServer {
+  return {
+    tools: lists.tools.tools.map((tool) => tool.raw),
+    resources: lists.resources,
+    resourceTemplates: lists.resourceTemplates,
+    prompts: lists.prompts,
+    era: session?.era,
+    transport: session?.transport,
+  };
 }
 
 function restoreServer(exported: ExportedServer): Kept {

@@ -17,9 +17,12 @@ export class NameOwners {
   readonly #owners = new Map<string, string>();
   readonly #kept = new Map<string, string>();
 
-  /** @param previous names given before, by identity: they stay, also those of tools that are gone for now. */
-  constructor(previous: ReadonlyMap<string, string>) {
-    for (const name of RESERVED_NAMES) this.#owners.set(lookOf(name), RESERVED);
+  /**
+   * @param previous names given before, by identity: they stay, also those of tools that are gone for now.
+   * @param reserved more names that no server's tool gets
+   */
+  constructor(previous: ReadonlyMap<string, string>, reserved: readonly string[] = []) {
+    for (const name of [...RESERVED_NAMES, ...reserved]) this.#owners.set(lookOf(name), RESERVED);
     for (const [identity, name] of previous) {
       const look = lookOf(name);
       if (!isSafeName(name) || this.#owners.has(look)) continue;

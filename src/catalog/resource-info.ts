@@ -9,6 +9,8 @@ export interface ResourceInfo {
   readonly description?: string;
   readonly mimeType?: string;
   readonly size?: number;
+  /** It is a user interface for a host to render (MCP Apps), not something to read. */
+  readonly isUi?: true;
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
@@ -20,6 +22,8 @@ export interface ResourceTemplateInfo {
   readonly title?: string;
   readonly description?: string;
   readonly mimeType?: string;
+  /** They are user interfaces for a host to render (MCP Apps). */
+  readonly isUi?: true;
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 

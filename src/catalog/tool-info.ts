@@ -1,5 +1,6 @@
 /** A tool as the rest of the world sees it. */
 import type { ListedTool } from "../config/listed-tool.js";
+import type { ToolUi } from "./tool-ui.js";
 
 /** One tool of one server. */
 export interface ToolInfo extends Omit<ListedTool, "name"> {
@@ -9,6 +10,8 @@ export interface ToolInfo extends Omit<ListedTool, "name"> {
   readonly server: string;
   /** Its name on that server. */
   readonly sourceName: string;
+  /** The tool has a user interface that a host can render (MCP Apps). Read from `_meta`, which is there as it came. */
+  readonly ui?: ToolUi | undefined;
 }
 
 /** A tool that was listed but cannot be offered, and why. */

@@ -5,7 +5,8 @@ import type { ServerConfig } from "./server-config.js";
 /** Arguments and queries may hold keys, so they only count by their fingerprint. */
 const fingerprint = (parts: unknown): string => hashText(JSON.stringify(parts));
 
-function identifyUrl(text: string): string {
+/** The address alone, whichever transport leads there. */
+export function identifyUrl(text: string): string {
   const url = new URL(text);
   const address = `${url.origin === "null" ? `${url.protocol}//${url.host}` : url.origin}${url.pathname}`;
   return url.search === "" ? address : `${address}?${fingerprint(url.search)}`;

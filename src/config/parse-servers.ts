@@ -46,7 +46,7 @@ function readEntry(
 }
 
 /** A fallback that does not exist would only be noticed on the day it is needed. */
-function checkFallback(
+export function checkFallback(
   { name, fallback }: ServerConfig,
   known: readonly string[],
   issues: ConfigIssues,

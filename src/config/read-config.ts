@@ -3,6 +3,7 @@ import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/cl
 import { freezeConfig } from "./config-view.js";
 import type { EntryReader } from "./entry-reader.js";
 import { readCommon, readHeaders, readProcessEnv } from "./read-fields.js";
+import { readOAuth } from "./read-oauth.js";
 import { readUrl } from "./read-url.js";
 import { resolveCommand, resolvePath } from "./resolve-path.js";
 import type {
@@ -18,8 +19,8 @@ import type {
 import { readServerKind } from "./server-kind.js";
 
 const COMMON_KEYS = [
-  ...["transport", "type", "timeoutMs", "protocol", "enabled"],
-  ...["logEvents", "logRequests", "logResponses"],
+  ...["transport", "type", "timeoutMs", "protocol", "clientOptions", "enabled"],
+  ...["logLevel", "logEvents", "logRequests", "logResponses"],
   ...["fallback", "only", "except", "filter", "cache", "trustAnnotations", "concurrency", "rateLimit"],
   ...["toolTimeoutsMs", "onProgress"],
 ];
@@ -29,11 +30,14 @@ const URL_KEYS = ["url", "sseUrl", "base_url", "endpoint"];
 const KEYS: Readonly<Record<TransportKind, readonly string[]>> = {
   stdio: ["command", "args", "env", "inheritEnv", "cwd", "encoding", "stderr", "restart"],
   docker: ["image", "dockerHost", "engine", "args", "env", "mounts", "runArgs", "restart"],
-  http: [...URL_KEYS, "headers", "authProvider", "automaticSSEFallback", "reconnect"],
-  sse: [...URL_KEYS, "headers", "authProvider", "automaticSSEFallback", "reconnect"],
+  http: [...URL_KEYS, "headers", "authProvider", "oauth", "automaticSSEFallback", "reconnect"],
+  sse: [...URL_KEYS, "headers", "authProvider", "oauth", "automaticSSEFallback", "reconnect"],
   websocket: [...URL_KEYS, "headers", "reconnect"],
   custom: ["reconnect"],
 };
+
+/** Every field that an entry of some kind takes. */
+export const ENTRY_KEYS: readonly string[] = [...new Set([...COMMON_KEYS, ...Object.values(KEYS).flat()])];
 
 interface ReadContext {
   name: string;
@@ -122,6 +126,7 @@ function readHttp({ name, reader }: ReadContext): HttpConfig {
     url: readUrl(reader, "http") ?? "",
     headers: readHeaders(reader),
     authProvider: readAuthProvider(reader),
+    oauth: readOAuth(reader),
     sseFallback: reader.flag("automaticSSEFallback", true),
   };
 }
@@ -135,6 +140,7 @@ function readSse({ name, reader }: ReadContext): SseConfig {
     url: readUrl(reader, "sse") ?? "",
     headers: readHeaders(reader),
     authProvider: readAuthProvider(reader),
+    oauth: readOAuth(reader),
   };
 }
 

@@ -1,7 +1,10 @@
 /** Readers for the fields that several kinds of servers share. */
+import type { ClientOptions } from "@modelcontextprotocol/client";
 import { type EntryReader, isRecord } from "./entry-reader.js";
+import { LOG_LEVELS } from "./log-levels.js";
 import { readPolicy } from "./read-policy.js";
 import { SecretRecord } from "./secret-record.js";
+import { SecretValue } from "./secret-value.js";
 import type { HeaderSource, ReconnectConfig, ServerConfig } from "./server-config.js";
 import type { HeadersOption, ProtocolChoice } from "./server-entry.js";
 
@@ -10,7 +13,9 @@ type CommonFields = Pick<
   | "name"
   | "timeoutMs"
   | "protocol"
+  | "clientOptions"
   | "enabled"
+  | "logLevel"
   | "logEvents"
   | "logRequests"
   | "logResponses"
@@ -49,6 +54,13 @@ function readProtocol(reader: EntryReader): ProtocolChoice {
   return "auto";
 }
 
+function readClientOptions(reader: EntryReader): SecretValue<ClientOptions> | undefined {
+  const given = reader.raw("clientOptions");
+  if (given === undefined) return undefined;
+  if (isRecord(given)) return new SecretValue<ClientOptions>({ ...given });
+  return reader.report("clientOptions", "must be an object with options of the SDK's client");
+}
+
 /** The fields every configuration has. */
 export function readCommon(
   name: string,
@@ -59,7 +71,9 @@ export function readCommon(
     name,
     timeoutMs: reader.number("timeoutMs", { min: 0, above: true, infinite: true }),
     protocol: readProtocol(reader),
+    clientOptions: readClientOptions(reader),
     enabled: reader.flag("enabled", true),
+    logLevel: reader.choice("logLevel", LOG_LEVELS),
     logEvents: reader.flag("logEvents", false),
     logRequests: reader.flag("logRequests", false),
     logResponses: reader.flag("logResponses", false),

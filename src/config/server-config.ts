@@ -1,11 +1,22 @@
 /** One server after its entry was checked: frozen, every default filled in, secrets wrapped. */
-import type { AuthProvider, OAuthClientProvider, Transport } from "@modelcontextprotocol/client";
+import type {
+  AuthProvider,
+  ClientOptions,
+  OAuthClientProvider,
+  Transport,
+} from "@modelcontextprotocol/client";
 import type { ToolFilter } from "./listed-tool.js";
+import type { LogLevel } from "./log-levels.js";
+import type { OAuthOptions } from "./oauth-options.js";
 import type { SecretRecord } from "./secret-record.js";
+import type { SecretValue } from "./secret-value.js";
 import type { CacheOption, ProgressReport, ProtocolChoice } from "./server-entry.js";
 
 /** Header values that may be asked for anew before every request. */
 export type HeaderSource = SecretRecord | (() => Promise<Readonly<Record<string, string>>>);
+
+/** How a server is authorized; false: not by the port, whatever its options say. */
+export type OAuthConfig = SecretValue<OAuthOptions> | false | undefined;
 
 export interface ReconnectConfig {
   readonly enabled: boolean;
@@ -26,11 +37,16 @@ interface CommonConfig {
   readonly name: string;
   readonly timeoutMs: number | undefined;
   readonly protocol: ProtocolChoice;
+  /** For the SDK's client; wrapped because a cache in it may hold answers. */
+  readonly clientOptions?: SecretValue<ClientOptions> | undefined;
   readonly enabled: boolean;
+  readonly logLevel?: LogLevel | undefined;
   readonly logEvents: boolean;
   readonly logRequests: boolean;
   readonly logResponses: boolean;
   readonly reconnect: ReconnectConfig;
+  /** Why it may not be connected although it is enabled: something of it could not be restored. */
+  readonly blocked?: string | undefined;
   readonly toolTimeoutsMs?: Readonly<Record<string, number>> | undefined;
   readonly onProgress?: ((progress: ProgressReport) => unknown) | undefined;
   readonly fallback?: FallbackConfig | undefined;
@@ -70,6 +86,7 @@ export interface HttpConfig extends CommonConfig {
   readonly url: string;
   readonly headers: HeaderSource;
   readonly authProvider: AuthProvider | OAuthClientProvider | undefined;
+  readonly oauth?: OAuthConfig;
   /** Fall back to legacy HTTP+SSE. */
   readonly sseFallback: boolean;
 }
@@ -79,6 +96,7 @@ export interface SseConfig extends CommonConfig {
   readonly url: string;
   readonly headers: HeaderSource;
   readonly authProvider: AuthProvider | OAuthClientProvider | undefined;
+  readonly oauth?: OAuthConfig;
 }
 
 export interface WebSocketConfig extends CommonConfig {

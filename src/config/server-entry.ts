@@ -1,6 +1,13 @@
 /** What users write for one server: the input shapes, before they are checked and normalised. */
-import type { AuthProvider, OAuthClientProvider, Transport } from "@modelcontextprotocol/client";
+import type {
+  AuthProvider,
+  ClientOptions,
+  OAuthClientProvider,
+  Transport,
+} from "@modelcontextprotocol/client";
 import type { ToolFilter } from "./listed-tool.js";
+import type { LogLevel } from "./log-levels.js";
+import type { OAuthOptions } from "./oauth-options.js";
 
 /** Which protocol revisions may be spoken. */
 export type ProtocolChoice = "auto" | "legacy" | { readonly pin: string };
@@ -68,8 +75,18 @@ export interface CommonServerEntry {
   rateLimit?: { readonly perSecond: number; readonly burst?: number };
   /** Protocol revisions to try: both eras, only up to 2025-11-25, or one exactly. @default "auto" */
   protocol?: ProtocolChoice;
+  /**
+   * Given to the SDK's client of this server: more capabilities to advertise, a validator (which checks arguments and
+   * results too), and the like. Which revisions are spoken is said by `protocol`, and changed lists are told by the port.
+   * @default none
+   */
+  clientOptions?: ClientOptions;
   /** A disabled server is listed but never connected. @default true */
   enabled?: boolean;
+  /**
+   * How serious this server's log messages must be to be sent. @default the port's `logLevel`
+   */
+  logLevel?: LogLevel;
   /** Log connection events of this server at info level. @default false */
   logEvents?: boolean;
   /** Log every message sent, secrets redacted. @default false */
@@ -111,6 +128,12 @@ export interface HttpServerEntry extends CommonServerEntry {
   headers?: HeadersOption;
   /** The SDK's provider interfaces: tokens, refresh and retry after 401 are its work. */
   authProvider?: AuthProvider | OAuthClientProvider;
+  /**
+   * OAuth looked after by the port: tokens in its store, refreshed in time and once. `true` takes what the server
+   * offers; `false` keeps the port from it.
+   * @default on where the port has a `callbackUrl` or a `store`
+   */
+  oauth?: OAuthOptions | boolean;
   /** Try legacy HTTP+SSE where Streamable HTTP is answered with 400, 404 or 405. @default true */
   automaticSSEFallback?: boolean;
   reconnect?: ReconnectOptions;

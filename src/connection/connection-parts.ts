@@ -1,8 +1,9 @@
 /** What a connection is given from outside: the network, the memory, the eyes and ears of the port. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import type { LogLevel } from "../config/log-levels.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import type { ClientIdentity } from "../protocol/era.js";
+import type { ClientIdentity, Era } from "../protocol/era.js";
 import type { EraMemory } from "../protocol/era-memory.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { Session } from "../protocol/session.js";
@@ -16,11 +17,15 @@ export interface ConnectionParts {
   readonly serverRequests?: ServerRequests | undefined;
   readonly validator?: SchemaValidator | undefined;
   readonly eras: EraMemory;
+  /** Which log messages to ask a server for. @default none */
+  readonly logLevelOf?: ((config: ServerConfig, era: Era) => LogLevel | undefined) | undefined;
   /** Limit of one attempt to connect. */
   readonly connectTimeoutMs: number;
   /** How long a server behind a pipe may be silent before it is sent `initialize` too. */
   readonly silenceMs?: number | undefined;
   transportContext(): Promise<TransportContext>;
+  /** Somebody has authorized since the server last refused us. @default never */
+  readonly hasNewCredentials?: ((server: string) => Promise<boolean>) | undefined;
   /** Reads the server's lists; a connection is ready only after it. */
   discover(session: Session, signal: AbortSignal): Promise<void>;
   onState(change: StateChange): void;

@@ -55,6 +55,7 @@ async function attempt(
     serverRequests: parts.serverRequests,
     validator: parts.validator,
     remembered,
+    logLevel: (era) => parts.logLevelOf?.(config, era),
     timeoutMs: parts.connectTimeoutMs,
     silenceMs: parts.silenceMs,
     signal,

@@ -9,7 +9,7 @@ import type { ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
 import { pause } from "../util/sleep.js";
 import { withDeadline } from "../util/with-deadline.js";
-import { closedByServer, serverDown } from "./connection-errors.js";
+import { closedByServer, serverBlocked, serverDown } from "./connection-errors.js";
 import type { ConnectionParts } from "./connection-parts.js";
 import { type ConnectionState, errorOf, type StateChange, TRANSITIONS } from "./connection-state.js";
 import { type Established, establish } from "./establish.js";
@@ -84,6 +84,7 @@ export class ServerConnection {
   /** Brings the server up, whatever state it is in. Calls at the same time share one attempt. */
   connect(options: WaitOptions = {}): Promise<Session> {
     if (!this.config.enabled) return Promise.reject(this.#down());
+    if (this.config.blocked !== undefined) return Promise.reject(serverBlocked(this.config));
     if (this.#state.status === "ready") return Promise.resolve(this.#state.session);
     if (options.signal?.aborted) return Promise.reject(options.signal.reason);
     // Somebody asks for it now: the wait before the next attempt is over.
@@ -104,7 +105,7 @@ export class ServerConnection {
       case "ready":
         return this.#state.session;
       case "authenticating":
-        throw this.#state.error;
+        return this.#tryNewCredentials(this.#state.error, options);
       case "closed":
         if (this.#state.by !== "idleness") throw this.#down();
         return this.connect(options);
@@ -117,6 +118,11 @@ export class ServerConnection {
       default:
         return this.#wait(options);
     }
+  }
+
+  async #tryNewCredentials(error: ToolportError, options: WaitOptions): Promise<Session> {
+    if (await this.#parts.hasNewCredentials?.(this.name)) return this.connect(options);
+    throw error;
   }
 
   /** Somebody else can be asked: say at once that this server is away, and see to it that it comes back. */

@@ -6,6 +6,7 @@ import { connectAll, type ServerRow } from "./connect-all.js";
 import { fallBack, retryAfterRefusal } from "./fail-over.js";
 import { dropWebSocket, forgetSessions, killProcess } from "./heal.js";
 import { leaveNothing } from "./leave-nothing.js";
+import { logInAndRestart } from "./log-in.js";
 import { rememberEra } from "./remember-era.js";
 import type { Screen } from "./screen.js";
 import { startServers } from "./servers.js";
@@ -38,7 +39,9 @@ async function runSteps(runner: StepRunner, screen: Screen): Promise<ServerRow[]
     title: "Start real MCP servers on this machine",
     run: async () => ({
       value: await startServers(),
-      details: ["six listen on 127.0.0.1, one is started by its command, two are made to fail"],
+      details: [
+        "seven listen on 127.0.0.1 (one of them behind OAuth), one is started by its command, two are made to fail",
+      ],
     }),
   });
   if (servers === undefined) return [];
@@ -95,6 +98,11 @@ async function runSteps(runner: StepRunner, screen: Screen): Promise<ServerRow[]
       id: "remember",
       title: "Connect a second port over the same store, without a probe",
       run: () => rememberEra(servers),
+    });
+    await runner.run({
+      id: "login",
+      title: "Log in to a server behind OAuth, expire the token, restart from the saved state",
+      run: () => logInAndRestart(servers.vault),
     });
     return rows ?? [];
   } finally {

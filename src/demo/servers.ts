@@ -7,6 +7,7 @@ import {
   type TestStreamServer,
   type TestTool,
 } from "../testing/index.js";
+import { startVault, type VaultServer } from "./vault-server.js";
 import { methodOf, startWeather, type WeatherServers } from "./weather.js";
 
 export interface DemoServers {
@@ -19,6 +20,8 @@ export interface DemoServers {
   readonly relay: TestStreamServer<WebSocketServerEntry>;
   /** Two that can stand in for each other. */
   readonly weather: WeatherServers;
+  /** One that wants a login. */
+  readonly vault: VaultServer;
   /** How often somebody asked `calendar` or `units` which era it speaks. */
   readonly probeCount: number;
   close(): Promise<void>;
@@ -88,12 +91,13 @@ export async function startServers(): Promise<DemoServers> {
     return undefined;
   };
   const all = [calendarServer, unitsServer, dictionaryServer, relayServer];
-  const [calendar, units, dictionary, relay, weather] = await Promise.all([
+  const [calendar, units, dictionary, relay, weather, vault] = await Promise.all([
     calendarServer.http({ intercept }),
     unitsServer.http({ intercept }),
     dictionaryServer.sse(),
     relayServer.webSocket(),
     startWeather(),
+    startVault(),
   ]);
   return {
     mcpServers: {
@@ -110,11 +114,12 @@ export async function startServers(): Promise<DemoServers> {
     units,
     relay,
     weather,
+    vault,
     get probeCount() {
       return probeCount;
     },
     async close() {
-      await Promise.all([weather, ...all].map((server) => server.close()));
+      await Promise.all([weather, vault, ...all].map((server) => server.close()));
     },
   };
 }

@@ -5,6 +5,7 @@ export type CatalogErrorCode =
   | "TOOL_NOT_FOUND"
   | "RESOURCE_NOT_FOUND"
   | "PROMPT_NOT_FOUND"
+  | "NOT_OFFERED"
   | "TOOL_WITHHELD"
   | "DISCOVERY_FAILED"
   | "TOOL_CHANGED"

@@ -36,9 +36,12 @@ const TYPE_OF_CODE: Readonly<Record<string, ErrorType>> = {
   INVALID_OUTPUT: "protocol",
   UNSUPPORTED_CONTENT: "protocol",
   REFUSED: "domain",
+  TASK_CANCELLED: "domain",
+  TASK_LOST: "domain",
   TOOL_NOT_FOUND: "domain",
   RESOURCE_NOT_FOUND: "domain",
   PROMPT_NOT_FOUND: "domain",
+  NOT_OFFERED: "domain",
   TOOL_WITHHELD: "domain",
   TOOL_CHANGED: "domain",
 };

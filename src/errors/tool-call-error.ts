@@ -9,7 +9,9 @@ export type ToolCallErrorCode =
   | "UNSUPPORTED_CONTENT"
   | "OVERLOADED"
   | "REFUSED"
-  | "FALLBACK_EXHAUSTED";
+  | "FALLBACK_EXHAUSTED"
+  | "TASK_CANCELLED"
+  | "TASK_LOST";
 
 export interface ToolCallErrorDetails {
   /** JSON-RPC error code of the server's answer. */

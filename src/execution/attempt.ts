@@ -10,8 +10,12 @@ import { isFromRounds } from "../protocol/input-rounds.js";
 import { paramHeaders } from "../protocol/param-headers.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { Session } from "../protocol/session.js";
+import { readCreatedTask } from "../protocol/tasks/task-state.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
 import { callSafely } from "../util/call-safely.js";
+import { askForTask, requireResult, taskReceipt, withoutReceipt } from "./tasks/ask-for-task.js";
+import { createTaskProgress, type TaskProgress } from "./tasks/task-progress.js";
+import type { TaskRuns } from "./tasks/task-runs.js";
 import type { CallHandler, ToolCall } from "./tool-call.js";
 import { INPUT_META_KEY, toToolResult } from "./tool-result.js";
 
@@ -28,6 +32,8 @@ export interface AttemptParts {
   report: (error: unknown) => void;
   /** May run twice although its caller did not say so. */
   isRepeatable?: ((call: ToolCall) => boolean) | undefined;
+  /** Calls that became tasks. */
+  tasks: TaskRuns;
   /** Runs one request inside a span, and gives it the trace context for `_meta`. */
   trace: <Result>(
     request: TracedRequest,
@@ -60,7 +66,7 @@ export function createAttempt(parts: AttemptParts): CallHandler {
     try {
       const raw = await send(parts, call);
       note();
-      const result = toToolResult(raw, server);
+      const result = withoutReceipt(call, toToolResult(raw, server), raw);
       // The mark on the raw answer would be lost in any copy; this one stays.
       return isFromRounds(raw) ? { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } } : result;
     } catch (cause) {
@@ -89,37 +95,75 @@ function toolTimeout({ toolTimeoutsMs }: ServerConfig, tool: string): number | u
   return Object.entries(toolTimeoutsMs).find(([pattern]) => compileNames([pattern])(tool))?.[1];
 }
 
-function request(parts: AttemptParts, call: ToolCall): Promise<Record<string, unknown>> {
-  const { tool, args, options, patient } = call;
+async function request(parts: AttemptParts, call: ToolCall): Promise<Record<string, unknown>> {
+  const { tool, options } = call;
   const connection = parts.connectionOf(tool.server);
-  const source = parts.sourceOf(tool.server, tool.sourceName)?.source;
   const timeoutMs =
     options.timeoutMs ??
     toolTimeout(connection.config, tool.sourceName) ??
     connection.config.timeoutMs ??
     parts.timeoutMs;
+  const progress = createTaskProgress((report: Progress) => {
+    callSafely(() => options.onProgress?.(report), parts.report);
+    callSafely(() => connection.config.onProgress?.(report), parts.report);
+    callSafely(() => parts.onProgress?.({ name: tool.server }, report), parts.report);
+  });
+  const worked = new AbortController();
+  try {
+    let started = parts.tasks.of(call);
+    if (started === undefined) {
+      const raw = await sendCall(parts, call, { connection, timeoutMs, progress, worked: worked.signal });
+      const state = readCreatedTask(raw);
+      if (state === undefined) return requireResult(call, raw);
+      started = await parts.tasks.begin(call, state, isFromRounds(raw));
+    }
+    if (options.task && call.task === undefined) return taskReceipt(started.record);
+    return await parts.tasks.finish(call, started, { connection, timeoutMs, progress });
+  } finally {
+    worked.abort();
+  }
+}
+
+interface SendOptions {
+  connection: ServerConnection;
+  timeoutMs: number;
+  progress: TaskProgress;
+  /** Aborted when the work is over, which may be long after the answer. */
+  worked: AbortSignal;
+}
+
+function sendCall(
+  parts: AttemptParts,
+  call: ToolCall,
+  sending: SendOptions,
+): Promise<Record<string, unknown>> {
+  const { tool, args, options, patient } = call;
+  const { connection, timeoutMs, progress, worked } = sending;
+  const source = parts.sourceOf(tool.server, tool.sourceName)?.source;
   const declared = paramHeaders(source?.paramHeaders ?? [], args);
   const headers = options.headers === undefined ? declared : { ...options.headers, ...declared };
-  const onProgress = (progress: Progress) => {
-    callSafely(() => options.onProgress?.(progress), parts.report);
-    callSafely(() => connection.config.onProgress?.(progress), parts.report);
-    callSafely(() => parts.onProgress?.({ name: tool.server }, progress), parts.report);
-  };
   return runOnSession(
     connection,
     (session) =>
       parts.trace({ call, session }, (trace) => {
         const meta = trace === undefined ? options.meta : { ...trace, ...options.meta };
+        const task = askForTask(call, session, source?.execution ?? tool.execution);
         return session.request(
           "tools/call",
-          { name: tool.sourceName, arguments: args, ...(meta !== undefined && { _meta: meta }) },
+          {
+            name: tool.sourceName,
+            arguments: args,
+            ...(task !== undefined && { task }),
+            ...(meta !== undefined && { _meta: meta }),
+          },
           // Progress is always asked for: without it a server that works for long looks silent.
           {
             timeoutMs,
             maxTimeoutMs: call.deadline - performance.now(),
             signal: options.signal,
             headers,
-            onProgress,
+            onProgress: progress.reported,
+            ...(task !== undefined && { progressUntil: worked }),
           },
         );
       }),

@@ -44,7 +44,8 @@ export function cacheResults({
     const flights = new Map<string, Promise<ToolResult | undefined>>();
 
     return async (call) => {
-      const key = isWanted(call.tool.name) ? callKey(call) : undefined;
+      // Whoever starts a task wants one of his own.
+      const key = isWanted(call.tool.name) && !call.options.task ? callKey(call) : undefined;
       if (key === undefined) return next(call);
       const known = recall(key);
       if (known !== undefined) return reuse(known, call);

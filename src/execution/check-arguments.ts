@@ -8,10 +8,11 @@ import type { CallInterceptor, ToolCall } from "./tool-call.js";
 /**
  * Never sends what is wrong: all problems, each with its path.
  *
+ * @param validatorOf the validator of the server that is called
  * @param schemaOf the schema as the server sent it, whatever a mapper of the user's shows to models
  */
 export function checkArgumentsStep(
-  validator: SchemaValidator,
+  validatorOf: (call: ToolCall) => SchemaValidator,
   schemaOf: (call: ToolCall) => JsonSchema,
 ): CallInterceptor {
   return (next) => async (call) => {
@@ -19,7 +20,7 @@ export function checkArgumentsStep(
     const schema = schemaOf(call);
     const args =
       options.applyDefaults === true ? (applyDefaults(schema, call.args) as typeof call.args) : call.args;
-    const checked = validator.validate(schema, args, call.budget);
+    const checked = validatorOf(call).validate(schema, args, call.budget);
     const issues = checked instanceof Promise ? await checked : checked;
     if (issues.length === 0) return next(args === call.args ? call : { ...call, args });
     throw new ToolCallError({

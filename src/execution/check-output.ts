@@ -1,14 +1,15 @@
 /** A structured answer must be what the tool promised. */
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
-import type { CallInterceptor } from "./tool-call.js";
+import { isTaskReceipt } from "./tasks/task-record.js";
+import type { CallInterceptor, ToolCall } from "./tool-call.js";
 
 /** Checks `structuredContent` against `outputSchema`. A tool that reports failure promises nothing. */
-export function checkOutputStep(validator: SchemaValidator): CallInterceptor {
+export function checkOutputStep(validatorOf: (call: ToolCall) => SchemaValidator): CallInterceptor {
   return (next) => async (call) => {
     const result = await next(call);
     const { tool } = call;
-    if (tool.outputSchema === undefined || result.isError) return result;
+    if (tool.outputSchema === undefined || result.isError || isTaskReceipt(call, result)) return result;
     const refuse = (what: string, issues: readonly { path: string; message: string }[]): never => {
       throw new ToolCallError({
         code: "INVALID_OUTPUT",
@@ -23,7 +24,7 @@ export function checkOutputStep(validator: SchemaValidator): CallInterceptor {
     if (result.structuredContent === undefined) {
       return refuse("The tool promises structured content and sent none", []);
     }
-    const checked = validator.validate(tool.outputSchema, result.structuredContent, call.budget);
+    const checked = validatorOf(call).validate(tool.outputSchema, result.structuredContent, call.budget);
     const issues = checked instanceof Promise ? await checked : checked;
     if (issues.length === 0) return result;
     const problems = issues.map(({ path, message }) => `${path} ${message}`).join("; ");

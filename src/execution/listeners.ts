@@ -1,14 +1,14 @@
-/** Tells listeners about every tool call, prompt and resource access, before and after; they cannot harm it. */
+/** Tells listeners about every tool call, prompt, resource access and completion, before and after; they cannot harm it. */
 import type { CallInterceptor } from "./tool-call.js";
 
 /** What is about to happen. Read it; do not change it. */
 export interface CallEvent {
-  readonly kind: "tool" | "prompt" | "resource";
+  readonly kind: "tool" | "prompt" | "resource" | "subscription" | "completion";
   /** The server asked; after a fallback, the one that answered or failed last. */
   readonly server: string;
-  /** Public name of the tool, or name of the prompt. */
+  /** Public name of the tool, or name of the prompt that is got or completed. */
   readonly name?: string | undefined;
-  /** Address of the resource. */
+  /** Address of the resource that is read or subscribed to; the template that is completed. */
   readonly uri?: string | undefined;
   /** Parameters of the request, as sent. */
   readonly message: Readonly<Record<string, unknown>>;

@@ -13,6 +13,7 @@ import { hasLimits, Limiter, type LimitOptions, limitStep } from "./limits.js";
 import { type AroundCall, listenerStep } from "./listeners.js";
 import { type ResultSizeOption, resultSizeStep } from "./result-size.js";
 import { createRetryBudget, type RetryBudget, type RetryOptions, retryStep } from "./retry.js";
+import { serverValidator } from "./server-validator.js";
 import { telemetryStep } from "./telemetry-step.js";
 import type { CallHandler, CallInterceptor, ToolCall } from "./tool-call.js";
 
@@ -35,6 +36,8 @@ export interface PipelineParts extends Omit<FallbackParts, "fallbackOf"> {
 
 export interface Pipeline {
   readonly call: CallHandler;
+  /** The result of a task (`call.task`) that a call made earlier: only what concerns results is left to do. */
+  readonly taskResult: CallHandler;
   breakerOf(server: string): BreakerSnapshot | null;
   /** The server is connected again: the next call may try it out. */
   reconnected(server: string): void;
@@ -54,19 +57,27 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   const budgets = perServer<RetryBudget>(createRetryBudget);
   const limiters = perServer((server) => limiterOf(server, configOf(server), parts.limits));
 
+  const sizeStep =
+    maxResultBytes !== undefined && resultSizeStep(maxResultBytes, { report: parts.attempt.report });
+  const outputStep = checkOutputStep(validatorOf);
+
   const steps: readonly (CallInterceptor | false)[] = [
     telemetryStep(parts.telemetry), // one span around everything
     listenerStep(parts.around), // told before and after
     ...parts.interceptors, // the user's own steps
     approve !== undefined && approveStep(approve, isReadOnly), // may this be done at all?
-    maxResultBytes !== undefined && resultSizeStep(maxResultBytes, { report: parts.attempt.report }),
+    sizeStep,
     fallbackStep({ ...parts, fallbackOf: (server) => configOf(server)?.fallback }), // the servers, one after the other
-    checkArgumentsStep(validator, originalSchema), // against the schema of the server that is asked now
+    checkArgumentsStep(validatorOf, originalSchema), // against the schema of the server that is asked now
     breaker !== false && breakerStep(breakers.get),
     retry !== false && retryStep({ budgetFor: budgets.get, options: retry, mayRepeat: isRepeatable }),
     limitStep(limiterFor), // a place in the queue for every attempt
-    checkOutputStep(validator),
+    outputStep,
   ];
+
+  function validatorOf({ tool }: ToolCall): SchemaValidator {
+    return serverValidator(configOf(tool.server)) ?? validator;
+  }
 
   function limiterFor(server: string): Limiter | undefined {
     return parts.isDown(server) ? undefined : limiters.get(server);
@@ -87,10 +98,11 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   }
 
   const attempt = createAttempt({ ...parts.attempt, isRepeatable });
+  const line = (chosen: readonly (CallInterceptor | false)[]): CallHandler =>
+    chosen.filter((step) => step !== false).reduceRight<CallHandler>((next, step) => step(next), attempt);
   return {
-    call: steps
-      .filter((step) => step !== false)
-      .reduceRight<CallHandler>((next, step) => step(next), attempt),
+    call: line(steps),
+    taskResult: line([sizeStep, outputStep]),
     breakerOf: (server) => breakers.peek(server)?.snapshot ?? null,
     reconnected: (server) => breakers.peek(server)?.allowProbe(),
     forgive: breakers.forget,

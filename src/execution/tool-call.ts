@@ -2,6 +2,7 @@
 import type { ToolInfo } from "../catalog/tool-info.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Progress } from "../protocol/pending-request.js";
+import type { TaskRecord } from "./tasks/task-record.js";
 import type { ToolResult } from "./tool-result.js";
 
 /** What a caller may say about one call. */
@@ -24,6 +25,30 @@ export interface CallToolOptions {
   context?: unknown;
   /** Fill in the defaults of the tool's schema before the arguments are checked. @default false */
   applyDefaults?: boolean;
+  /** Run it as a task and give back a handle instead of the result: see {@link TaskCallOptions}. @default false */
+  task?: false;
+}
+
+/** How a task is to be made. */
+export interface TaskOptions {
+  /**
+   * How long the server should keep the task and its result. Servers from 2026-07-28 on choose by themselves.
+   * @default 3600000
+   */
+  ttlMs?: number;
+}
+
+/**
+ * The options of a call that gives back a handle at once, while the work goes on at the server.
+ *
+ * @example
+ * ```ts
+ * const task = await toolport.callTool("research__report", { topic: "tides" }, { task: true });
+ * const result = await task.result();
+ * ```
+ */
+export interface TaskCallOptions extends Omit<CallToolOptions, "task"> {
+  task: true | TaskOptions;
 }
 
 /** One thing that was tried on the way to an answer. */
@@ -39,7 +64,9 @@ export interface ToolCall {
   /** The tool as listed; `tool.server` is the server asked now, which a fallback changes. */
   readonly tool: ToolInfo;
   readonly args: Readonly<Record<string, unknown>>;
-  readonly options: CallToolOptions;
+  readonly options: CallToolOptions | TaskCallOptions;
+  /** The task whose result is wanted; undefined: the tool is to be called. */
+  readonly task?: TaskRecord | undefined;
   /** Whose call it is; undefined outside `as(principal)`. */
   readonly principal?: string | undefined;
   /** What was tried so far, in order. Every step may look; the attempt itself writes it down. */

@@ -77,6 +77,8 @@ describe("a store that fails", () => {
     put: fail,
     delete: fail,
     list: fail,
+    lease: fail,
+    watch: () => () => {},
     close: fail,
   });
 

@@ -19,12 +19,18 @@ const ENVELOPE = {
   clientCapabilities: "io.modelcontextprotocol/clientCapabilities",
 } as const;
 
+/** Servers may answer `tools/call` with a task, if this is told with the request. */
+export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+
 export interface ClientIdentity {
   readonly clientInfo: { readonly name: string; readonly version: string };
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
 
-/** The `_meta` envelope of one connection; made once, it is the same for every request. */
+/**
+ * The `_meta` envelope of one connection; made once, it is the same for every request. Tasks are told here and not in
+ * the handshake: the SDK's client, which a program may use beside us, cannot take them.
+ */
 export function createEnvelope(
   version: string,
   { clientInfo, capabilities }: ClientIdentity,
@@ -32,6 +38,9 @@ export function createEnvelope(
   return {
     [ENVELOPE.protocolVersion]: version,
     [ENVELOPE.clientInfo]: clientInfo,
-    [ENVELOPE.clientCapabilities]: capabilities,
+    [ENVELOPE.clientCapabilities]: {
+      ...capabilities,
+      extensions: { ...(capabilities["extensions"] as object | undefined), [TASKS_EXTENSION]: {} },
+    },
   };
 }

@@ -8,6 +8,7 @@ import { ToolportError } from "../errors/toolport-error.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import { pause } from "../util/sleep.js";
 import type { LaneRequestOptions } from "./lane.js";
+import { answerTogether } from "./server-requests/answer-together.js";
 import type { RequestDesk, ServerRequest } from "./server-requests/request-desk.js";
 
 /** A server that has not made up its mind by then never will. */
@@ -60,7 +61,7 @@ export async function answerRounds(first: unknown, flow: RoundsFlow): Promise<un
     for (let round = 1; needsInput(flow.method, result); round += 1) {
       if (round > MAX_ROUNDS) throw fault(flow, `still wanted input after ${MAX_ROUNDS} rounds`, result);
       const { requests, requestState } = readInput(result, flow);
-      const inputResponses = await answerAll(requests, flow, over);
+      const inputResponses = requests.length === 0 ? undefined : await answerAll(requests, flow, over.signal);
       if (inputResponses === undefined) await pause(STATE_ONLY_PAUSE_MS, over.signal);
       over.signal.throwIfAborted();
       if (timeLeft(flow) <= 0) throw timedOut(flow);
@@ -141,34 +142,13 @@ function isRequest(value: unknown): value is ServerRequest {
 const byteLength = (text: string): number =>
   text.length * 3 <= MAX_STATE_BYTES ? text.length : new TextEncoder().encode(text).length;
 
-/** All at once, as the specification wants it; the first that fails ends the others. */
-async function answerAll(
+function answerAll(
   requests: Input["requests"],
   { desk, method, params }: RoundsFlow,
-  over: AbortController,
-): Promise<Record<string, unknown> | undefined> {
-  if (requests.length === 0) return undefined;
-  over.signal.throwIfAborted();
+  signal: AbortSignal,
+): Promise<Record<string, unknown>> {
   const tool = method === "tools/call" ? String(params["name"]) : undefined;
-  // A signal for each: listeners of many requests on one signal would look like a leak, and some would be one.
-  const ends = requests.map(() => new AbortController());
-  const endAll = () => {
-    for (const end of ends) end.abort(over.signal.reason);
-  };
-  over.signal.addEventListener("abort", endAll, { once: true });
-  try {
-    const answers = requests.map(async ([name, request], index) => {
-      try {
-        return [name, await desk.answer(request, { tool, signal: ends[index]!.signal })] as const;
-      } catch (error) {
-        over.abort(error);
-        throw error;
-      }
-    });
-    return Object.fromEntries(await Promise.all(answers));
-  } finally {
-    over.signal.removeEventListener("abort", endAll);
-  }
+  return answerTogether(desk, requests, { tool, signal });
 }
 
 /** Earlier rounds have reached the server, so whatever fails later, it is not true that nothing was sent. */

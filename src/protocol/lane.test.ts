@@ -62,6 +62,23 @@ describe("requests of ours", () => {
     expect(passed).toEqual([]);
   });
 
+  test("tell progress after the answer too, where the work goes on", async () => {
+    const seen: unknown[] = [];
+    const worked = new AbortController();
+    const onProgress = ({ progress }: { progress: number }) => void seen.push(progress);
+    const asked = lane.request("tools/call", {}, limits({ onProgress, progressUntil: worked.signal }));
+    await delivered();
+    await reply({ id: "tp-1", result: { task: {} } });
+    await asked;
+    await reply({ method: "notifications/progress", params: { progressToken: "tp-1", progress: 1 } });
+    await delivered();
+    worked.abort();
+    await reply({ method: "notifications/progress", params: { progressToken: "tp-1", progress: 2 } });
+    await delivered();
+    expect(seen).toEqual([1]);
+    expect(passed).toEqual([]);
+  });
+
   test("that are refused reject with the code of the refusal", async () => {
     const asked = failure(lane.request("tools/call", {}, limits()));
     await delivered();

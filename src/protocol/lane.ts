@@ -24,6 +24,8 @@ const PREFIX = "tp-";
 export interface LaneRequestOptions extends RequestLimits {
   /** Extra HTTP headers, where the transport has such. */
   headers?: Readonly<Record<string, string>> | undefined;
+  /** Progress goes on after the answer, until this is aborted: the answer was a task. */
+  progressUntil?: AbortSignal | undefined;
 }
 
 type Response = {
@@ -43,6 +45,8 @@ export class Lane implements Transport {
   tap: ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
   /** Set once the era is known: `_meta` for every request, and how a cancellation is told. */
   envelope: Readonly<Record<string, unknown>> | undefined;
+  /** `_meta` for every request that does not say otherwise itself. */
+  metaDefaults: Readonly<Record<string, unknown>> | undefined;
   /** When the server last showed life outside the requests themselves; their idle clocks count from there. */
   lastSignAt: (() => number) | undefined;
   /** The handshake as it was answered to us; the client's own `initialize` is then answered from here. */
@@ -51,6 +55,8 @@ export class Lane implements Transport {
   readonly #inner: ServerTransport;
   readonly #server: string;
   readonly #pending = new Map<string, PendingRequest>();
+  /** Requests that are answered while the work for them goes on. */
+  readonly #worked = new Map<string, PendingRequest>();
   /** Requests of the SDK's client in flight, so that a lost answer can be told to it as well. */
   readonly #foreign = new Set<RequestId>();
   #lastId = 0;
@@ -142,8 +148,14 @@ export class Lane implements Transport {
       onCancel: (why) => this.#cancel(id, why),
     });
     this.#pending.set(id, pending);
+    if (options.progressUntil !== undefined) this.#keepProgress(id, pending, options.progressUntil);
     this.#transmit(id, { method, params, pending, headers: options.headers });
     return pending.promise;
+  }
+
+  #keepProgress(id: string, pending: PendingRequest, until: AbortSignal): void {
+    this.#worked.set(id, pending);
+    until.addEventListener("abort", () => this.#worked.delete(id), { once: true });
   }
 
   #transmit(
@@ -184,7 +196,7 @@ export class Lane implements Transport {
     wantsProgress: boolean,
   ): Record<string, unknown> | undefined {
     if (this.envelope === undefined && own === undefined && !wantsProgress) return undefined;
-    return { ...own, ...this.envelope, ...(wantsProgress && { progressToken: id }) };
+    return { ...this.metaDefaults, ...own, ...this.envelope, ...(wantsProgress && { progressToken: id }) };
   }
 
   #send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
@@ -201,7 +213,10 @@ export class Lane implements Transport {
       this.#foreign.delete(id);
     } else if (message.method === "notifications/progress") {
       const token = (message.params as { progressToken?: unknown } | undefined)?.progressToken;
-      if (isOurs(token)) return this.#pending.get(token)?.progress(message.params as Record<string, unknown>);
+      if (isOurs(token)) {
+        const request = this.#pending.get(token) ?? this.#worked.get(token);
+        return request?.progress(message.params as Record<string, unknown>);
+      }
     }
     this.onmessage?.(message, extra);
   }
@@ -266,6 +281,7 @@ export class Lane implements Transport {
     const error = this.#gone("unknown");
     for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(error);
     this.#foreign.clear();
+    this.#worked.clear();
     this.onclose?.();
     this.#settleClosed(this.#closeError);
   }

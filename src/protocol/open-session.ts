@@ -1,5 +1,6 @@
 /** From a server's configuration to a live session: transports in turn, eras in turn, one error in the end. */
 import type { Client, ClientOptions, DiscoverResult, JSONRPCMessage } from "@modelcontextprotocol/client";
+import type { LogLevel } from "../config/log-levels.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
@@ -10,13 +11,15 @@ import { createTransport } from "../transports/create-transport.js";
 import type { ServerTransport, TransportContext } from "../transports/server-transport.js";
 import { pause } from "../util/sleep.js";
 import { timerMs } from "../util/timer-ms.js";
-import { type ClientIdentity, createEnvelope, isModernVersion } from "./era.js";
+import { type ClientIdentity, createEnvelope, type Era, isModernVersion } from "./era.js";
 import type { EraVerdict, RememberedEra } from "./era-memory.js";
 import { Lane } from "./lane.js";
 import { createListWatch } from "./list-watch.js";
+import { LOG_LEVEL_META_KEY, setLogLevel } from "./log-level.js";
 import { negotiate } from "./negotiate.js";
 import { loadSdk } from "./sdk.js";
 import { createServerRequests, type ServerRequests } from "./server-requests/server-requests.js";
+import { createUrlElicitations } from "./server-requests/url-elicitations.js";
 import { createSession, type Session } from "./session.js";
 
 export interface OpenOptions {
@@ -28,6 +31,8 @@ export interface OpenOptions {
   serverRequests?: ServerRequests | undefined;
   /** Given to the SDK's client. @default one of its own */
   validator?: SchemaValidator | undefined;
+  /** Which log messages to ask the server for. @default none: the server chooses, or sends none */
+  logLevel?: ((era: Era) => LogLevel | undefined) | undefined;
   /** What is known about the server's era. */
   remembered?: RememberedEra | undefined;
   timeoutMs: number;
@@ -53,7 +58,8 @@ interface Attempt {
 }
 
 /** Opens a session, trying what the configuration allows. Rejects with one error that names all attempts. */
-export async function openSession(options: OpenOptions): Promise<OpenedSession> {
+export async function openSession(given: OpenOptions): Promise<OpenedSession> {
+  const options = { ...given, identity: identityFor(given) };
   const errors: ToolportError[] = [];
   for (const attempt of attempts(options)) {
     const last = errors.at(-1);
@@ -66,6 +72,13 @@ export async function openSession(options: OpenOptions): Promise<OpenedSession> 
     }
   }
   throw summary(options.config, errors);
+}
+
+/** What is told to this server alone: its entry may promise more than the port does. */
+function identityFor({ config, identity }: OpenOptions): ClientIdentity {
+  const more = config.clientOptions?.reveal().capabilities;
+  if (more === undefined) return identity;
+  return { ...identity, capabilities: { ...identity.capabilities, ...more } };
 }
 
 function* attempts({ config, remembered }: OpenOptions): Generator<Attempt> {
@@ -177,6 +190,7 @@ async function connectClient(
   // Before the handshake: a server may ask as soon as it is done.
   const { desk, opened } = serverRequests.attach(client, config.name);
   const watch = createListWatch(client);
+  const urlElicitations = createUrlElicitations(client, desk);
   // What the SDK reports here it also throws, or it concerns a single message; neither may end up on the console.
   client.onerror = () => {};
   // Given up meanwhile: nothing may be started that nobody waits for.
@@ -184,8 +198,14 @@ async function connectClient(
   const sure = await handshake({ client, lane, transport, options });
   const era = client.getProtocolEra() ?? "legacy";
   const discover = client.getDiscoverResult() as Record<string, unknown> | undefined;
-  if (era === "modern") lane.envelope = createEnvelope(client.getNegotiatedProtocolVersion()!, identity);
-  else lane.lastSignAt = desk.lastOwedAt;
+  const logLevel = options.logLevel?.(era);
+  if (era === "modern") {
+    lane.envelope = createEnvelope(client.getNegotiatedProtocolVersion()!, identity);
+    if (logLevel !== undefined) lane.metaDefaults = { [LOG_LEVEL_META_KEY]: logLevel };
+  } else {
+    lane.lastSignAt = desk.lastOwedAt;
+    if (logLevel !== undefined) setLogLevel(lane, client.getServerCapabilities(), logLevel);
+  }
   watch.keepListening();
   opened(lane.closed);
   const session = createSession({
@@ -195,6 +215,7 @@ async function connectClient(
     lane,
     watch,
     desk,
+    urlElicitations,
     unproven: remembered?.era === "modern",
     endSession: () => transport.endSession?.() ?? Promise.resolve(),
   });
@@ -207,13 +228,16 @@ async function connectClient(
 const noServerRequests = createServerRequests({ report() {} });
 
 async function createClient({ config, identity, validator }: OpenOptions): Promise<Client> {
-  // The SDK's own validator compiles code and can be frozen by a hostile pattern.
+  const { protocol } = config;
+  // Its handlers of changed lists would take the place of ours, and the port would never hear of a change.
+  const { listChanged: _, ...given } = config.clientOptions?.reveal() ?? {};
   const [{ Client }, jsonSchemaValidator] = await Promise.all([
     loadSdk(),
-    createSdkValidator(validator ?? createSchemaValidator()),
+    // The SDK's own validator compiles code and can be frozen by a hostile pattern.
+    given.jsonSchemaValidator ?? createSdkValidator(validator ?? createSchemaValidator()),
   ]);
-  const { protocol } = config;
   const clientOptions: ClientOptions = {
+    ...given,
     capabilities: identity.capabilities,
     jsonSchemaValidator,
     versionNegotiation: { mode: protocol },

@@ -8,7 +8,16 @@ import type { Era } from "./era.js";
 import { answerRounds, markFromRounds, needsInput } from "./input-rounds.js";
 import type { Lane, LaneRequestOptions } from "./lane.js";
 import type { ListName, ListWatch } from "./list-watch.js";
-import type { RequestDesk } from "./server-requests/request-desk.js";
+import { answerTogether } from "./server-requests/answer-together.js";
+import type { RequestDesk, ServerRequest } from "./server-requests/request-desk.js";
+import type { UrlElicitations } from "./server-requests/url-elicitations.js";
+import { watchResource } from "./watch-resource.js";
+
+/** What one request may be given. */
+export interface SessionRequestOptions extends LaneRequestOptions {
+  /** The tool that the request is about, where its parameters do not say so: whoever is asked meanwhile is told. */
+  tool?: string | undefined;
+}
 
 /** One live connection to one server. It never comes back: after a loss there is a new one. */
 export interface Session {
@@ -32,12 +41,22 @@ export interface Session {
   request(
     method: string,
     params: Record<string, unknown>,
-    options: LaneRequestOptions,
+    options: SessionRequestOptions,
+  ): Promise<Record<string, unknown>>;
+  /** Answers what a task of the server's waits for. It does not end with the connection: the task does not either. */
+  answer(
+    requests: Readonly<Record<string, ServerRequest>>,
+    context: { tool: string; signal: AbortSignal },
   ): Promise<Record<string, unknown>>;
   /** Asks for a sign of life: `ping`, or `server/discover` in the modern era, which has no ping. */
   ping(options: LaneRequestOptions): Promise<void>;
   /** Tells when a list of the server's changed. */
   onListChanged(listener: (list: ListName) => void): () => void;
+  /**
+   * Subscribes to a resource; its changes come as `notifications/resources/updated`. `onGap` is called when some may have
+   * been missed. Resolves with what ends the subscription and never rejects.
+   */
+  watchResource(uri: string, onGap: () => void, limits: LaneRequestOptions): Promise<() => Promise<void>>;
   /** Takes no new requests, lets those under way come to their end, then closes. */
   retire(): Promise<void>;
   /** Ends the conversation: tells the server, closes the transport, leaves nothing behind. */
@@ -52,6 +71,8 @@ interface SessionParts {
   watch: ListWatch;
   /** Answers what the server asks meanwhile. */
   desk: RequestDesk;
+  /** Asks the user for what a legacy server wants before it answers. */
+  urlElicitations: UrlElicitations;
   unproven: boolean;
   endSession: () => Promise<void>;
 }
@@ -64,6 +85,7 @@ export function createSession({
   lane,
   watch,
   desk,
+  urlElicitations,
   unproven,
   endSession,
 }: SessionParts): Session {
@@ -78,11 +100,12 @@ export function createSession({
   async function request(
     method: string,
     params: Record<string, unknown>,
-    options: LaneRequestOptions,
+    options: SessionRequestOptions,
   ): Promise<Record<string, unknown>> {
-    if (era === "legacy" && method === "tools/call") return call(params, options);
+    if (era === "legacy" && DURING_CALLS.has(method)) return call(method, params, options);
     const startedAt = performance.now();
-    const result = await lane.request(method, params, options);
+    const send = () => lane.request(method, params, options);
+    const result = await (era === "legacy" ? urlElicitations.around(send, { options }) : send());
     proven = true;
     if (era === "legacy" || !needsInput(method, result)) return completeResult(server, method, result);
     const answering = answerRounds(result, {
@@ -105,15 +128,18 @@ export function createSession({
 
   /** What a legacy server asks during a call does not say which call it is for, so calls are noted down. */
   async function call(
+    method: string,
     params: Record<string, unknown>,
-    options: LaneRequestOptions,
+    options: SessionRequestOptions,
   ): Promise<Record<string, unknown>> {
-    const underWay = desk.beginCall(String(params["name"]));
+    const tool = options.tool ?? String(params["name"]);
+    const underWay = desk.beginCall(tool);
     try {
-      const result = await lane.request("tools/call", params, options);
+      const send = () => lane.request(method, params, options);
+      const result = await urlElicitations.around(send, { tool, options });
       proven = true;
       desk.endCall(underWay);
-      return completeResult(server, "tools/call", result);
+      return completeResult(server, method, result);
     } catch (error) {
       desk.endCall(underWay, error);
       throw error;
@@ -134,10 +160,19 @@ export function createSession({
     client,
     closed: lane.closed,
     request,
+    answer: (requests, { tool, signal }) => answerTogether(desk, Object.entries(requests), { tool, signal }),
     async ping(options) {
       await request(era === "modern" ? "server/discover" : "ping", {}, options);
     },
     onListChanged: (listener) => watch.on(listener),
+    watchResource: (uri, onGap, limits) =>
+      watchResource({
+        session: { server, era, capabilities: client.getServerCapabilities() ?? {}, request },
+        watch,
+        uri,
+        onGap,
+        limits,
+      }),
     async retire() {
       watch.close();
       await Promise.allSettled(rounds);
@@ -158,6 +193,9 @@ export function createSession({
     return closing;
   }
 }
+
+/** Methods during which a legacy server may ask for something without saying what it belongs to. */
+const DURING_CALLS = new Set(["tools/call", "tasks/result"]);
 
 function lost(server: string): ConnectionError {
   return new ConnectionError({
@@ -189,5 +227,7 @@ function completeResult(server: string, method: string, result: unknown): Record
   const { resultType, ...rest } = result as Record<string, unknown>;
   if (resultType === undefined || resultType === "complete")
     return resultType === undefined ? (result as Record<string, unknown>) : rest;
+  // The kind is what tells a task from a result, so it stays.
+  if (resultType === "task" && method === "tools/call") return result as Record<string, unknown>;
   return refuse(`The answer to ${method} is of a kind that is not supported (${JSON.stringify(resultType)})`);
 }

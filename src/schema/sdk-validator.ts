@@ -1,10 +1,10 @@
-/** Gives the SDK's client our validator, so that a hostile pattern in an `outputSchema` cannot freeze it either. */
+/** Our validator for the SDK's client, which a hostile pattern in an `outputSchema` could freeze otherwise, and the reverse. */
 import type {
   JsonSchemaType,
   JsonSchemaValidatorResult,
   jsonSchemaValidator,
 } from "@modelcontextprotocol/client";
-import type { SchemaValidator } from "./create-validator.js";
+import type { SchemaValidator, SchemaValidatorFactory } from "./create-validator.js";
 import type { JsonSchema } from "./json-schema.js";
 
 /** The SDK's view of a validator. The SDK asks for answers at once, so everything is loaded before this resolves. */
@@ -22,3 +22,14 @@ export async function createSdkValidator(validator: SchemaValidator): Promise<js
     },
   };
 }
+
+/** A validator of the SDK's kind as one of ours. */
+export const fromSdkValidator = (provider: jsonSchemaValidator): SchemaValidatorFactory => ({
+  compile(schema) {
+    const check = provider.getValidator(schema as JsonSchemaType);
+    return (value) => {
+      const verdict = check(value);
+      return verdict.valid ? undefined : [{ path: "$", message: verdict.errorMessage }];
+    };
+  },
+});

@@ -48,6 +48,7 @@ export function buildServer(sdk: ServerSdk, state: SharedState): Server {
   if (capabilities.tools) serveTools(sdk, server, state);
   if (capabilities.resources) serveResources(sdk, server, state);
   if (capabilities.prompts) servePrompts(sdk, server, state);
+  if (capabilities.completions) serveCompletions(server, state);
   return server;
 }
 
@@ -61,12 +62,15 @@ export function trackServer(server: Server, state: SharedState, era: Connected["
 function capabilitiesOf({
   tools,
   resources,
+  resourceTemplates,
   prompts,
   capabilities,
 }: TestServerDefinition): ServerCapabilities {
+  const completed = [...Object.values(resourceTemplates ?? {}), ...Object.values(prompts ?? {})];
   return {
     ...(tools && { tools: { listChanged: true } }),
-    ...(resources && { resources: { listChanged: true, subscribe: true } }),
+    ...((resources ?? resourceTemplates) && { resources: { listChanged: true, subscribe: true } }),
+    ...(completed.some(({ complete }) => complete !== undefined) && { completions: {} }),
     ...(prompts && { prompts: { listChanged: true } }),
     ...capabilities,
   };
@@ -147,14 +151,29 @@ async function reportProgress(
 function serveResources(sdk: ServerSdk, server: Server, state: SharedState): void {
   server.setRequestHandler("resources/list", () => ({
     resources: Object.entries(state.definition.resources ?? {}).map(
-      ([uri, { text: _text, blob: _blob, read: _read, ...rest }]) => ({ uri, name: uri, ...rest }),
+      ([uri, { text: _text, blob: _blob, read: _read, ttlMs: _ttlMs, ...rest }]) => ({
+        uri,
+        name: uri,
+        ...rest,
+      }),
     ),
   }));
-  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
-  server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
+  const templates = () => Object.entries(state.definition.resourceTemplates ?? {});
+  server.setRequestHandler("resources/templates/list", () => ({
+    resourceTemplates: templates().map(([uriTemplate, { read: _read, complete: _complete, ...rest }]) => ({
+      uriTemplate,
+      name: uriTemplate,
+      ...rest,
+    })),
+  }));
+  server.setRequestHandler("resources/read", async ({ params: { uri } }, request) => {
     const resource = ownEntry(state.definition.resources, uri);
-    if (resource === undefined) throw new sdk.ResourceNotFoundError(uri);
-    return readResource(uri, resource);
+    if (resource !== undefined) return readResource(uri, resource, request) as Promise<ReadResourceResult>;
+    for (const [, { read, mimeType }] of templates()) {
+      const text = read?.(uri);
+      if (text !== undefined) return { contents: [{ uri, text, ...(mimeType && { mimeType }) }] };
+    }
+    throw new sdk.ResourceNotFoundError(uri);
   });
   server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => {
     state.connected.get(server)?.subscriptions.add(uri);
@@ -168,22 +187,38 @@ function serveResources(sdk: ServerSdk, server: Server, state: SharedState): voi
 
 async function readResource(
   uri: string,
-  { mimeType, text, blob, read }: TestResource,
-): Promise<ReadResourceResult> {
-  const value = read ? await read() : text;
+  { mimeType, text, blob, read, ttlMs }: TestResource,
+  request: ServerContext,
+): Promise<Result> {
+  const value = read ? await read(request) : text;
+  if (typeof value === "object" && !(value instanceof Uint8Array)) return value;
   const base = { uri, ...(mimeType !== undefined && { mimeType }) };
+  const hint = ttlMs === undefined ? {} : { ttlMs, cacheScope: "private" };
   if (value instanceof Uint8Array)
-    return { contents: [{ ...base, blob: Buffer.from(value).toString("base64") }] };
-  if (value === undefined && blob !== undefined) return { contents: [{ ...base, blob }] };
-  return { contents: [{ ...base, text: value ?? "" }] };
+    return { contents: [{ ...base, blob: Buffer.from(value).toString("base64") }], ...hint };
+  if (value === undefined && blob !== undefined) return { contents: [{ ...base, blob }], ...hint };
+  return { contents: [{ ...base, text: value ?? "" }], ...hint };
+}
+
+function serveCompletions(server: Server, { definition }: SharedState): void {
+  server.setRequestHandler("completion/complete", async ({ params: { ref, argument, context } }) => {
+    const { prompts, resourceTemplates } = definition;
+    const owner =
+      ref.type === "ref/prompt" ? ownEntry(prompts, ref.name) : ownEntry(resourceTemplates, ref.uri);
+    const propose = ownEntry(owner?.complete, argument.name);
+    const values = (await propose?.(argument.value, context?.arguments ?? {})) ?? [];
+    return { completion: { values: [...values.slice(0, 100)], total: values.length } };
+  });
 }
 
 function servePrompts(sdk: ServerSdk, server: Server, state: SharedState): void {
   server.setRequestHandler("prompts/list", () => ({
-    prompts: Object.entries(state.definition.prompts ?? {}).map(([name, { get: _, ...rest }]) => ({
-      name,
-      ...rest,
-    })),
+    prompts: Object.entries(state.definition.prompts ?? {}).map(
+      ([name, { get: _, complete: _complete, ...rest }]) => ({
+        name,
+        ...rest,
+      }),
+    ),
   }));
   server.setRequestHandler("prompts/get", async ({ params }) => {
     const prompt = ownEntry(state.definition.prompts, params.name);

@@ -18,8 +18,11 @@ export type { TestStdioServer } from "./serve-stdio.js";
 export type {
   RecordedCall,
   StandardToolSchema,
+  TestCompletion,
   TestPrompt,
   TestResource,
+  TestResourceAnswer,
+  TestResourceTemplate,
   TestServerDefinition,
   TestServerEra,
   TestTool,

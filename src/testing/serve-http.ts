@@ -21,6 +21,8 @@ export interface TestHttpOptions {
   era?: TestServerEra;
   /** Keep sessions for clients of the legacy era; without them every request stands alone. @default true */
   sessions?: boolean;
+  /** Let `intercept` see requests to other paths too; what it leaves is answered with 404. @default false */
+  anyPath?: boolean;
   /**
    * Sees every request first. A response is sent in place of the server's: to answer 503 for a while, to ask for a
    * token, to hang (a promise that never settles).
@@ -49,7 +51,7 @@ export async function serveHttp(
   state: SharedState,
   options: TestHttpOptions & { era: TestServerEra; notifiers: Set<ServerNotifier> },
 ): Promise<TestHttpServer> {
-  const { port = 0, path = "/mcp", intercept, notifiers } = options;
+  const { port = 0, path = "/mcp", anyPath = false, intercept, notifiers } = options;
   const sdk = await loadServerSdk();
   const { handle, sessions, modern } = route(sdk, state, options);
   let requestCount = 0;
@@ -58,8 +60,10 @@ export async function serveHttp(
   async function answer(request: Request): Promise<Response> {
     const refused = sdk.hostHeaderValidationResponse(request, sdk.localhostAllowedHostnames());
     if (refused) return refused;
-    if (new URL(request.url).pathname !== path) return new Response("Not found", { status: 404 });
-    return (await intercept?.(request)) ?? handle(request);
+    const isElsewhere = new URL(request.url).pathname !== path;
+    const intercepted = isElsewhere && !anyPath ? undefined : await intercept?.(request);
+    if (intercepted !== undefined) return intercepted;
+    return isElsewhere ? new Response("Not found", { status: 404 }) : handle(request);
   }
 
   const listener = createServer((request: IncomingMessage, response: ServerResponse) => {

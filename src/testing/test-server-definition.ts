@@ -6,6 +6,7 @@ import type {
   Icon,
   InputRequiredResult,
   PromptMessage,
+  ReadResourceResult,
   Server,
   ServerCapabilities,
   ServerContext,
@@ -71,14 +72,40 @@ export interface TestResource {
   text?: string;
   /** Base64. */
   blob?: string;
-  /** Asked on every read, in place of `text` and `blob`. Bytes are sent as a blob. */
-  read?(): string | Uint8Array | Promise<string | Uint8Array>;
+  _meta?: Record<string, unknown>;
+  /** How long an answer may be kept; told to clients from 2026-07-28 on. @default 0 */
+  ttlMs?: number;
+  /** Asked on every read, in place of `text` and `blob`. Bytes are sent as a blob; a whole result is sent as it is. */
+  read?(request: ServerContext): TestResourceAnswer | Promise<TestResourceAnswer>;
+}
+
+/** What reading a resource may give. */
+export type TestResourceAnswer = string | Uint8Array | ReadResourceResult | InputRequiredResult;
+
+/** Proposes values for an argument: by what was typed, and by the arguments known already. */
+export type TestCompletion = (
+  value: string,
+  context: Readonly<Record<string, string>>,
+) => readonly string[] | Promise<readonly string[]>;
+
+export interface TestResourceTemplate {
+  /** @default the template */
+  name?: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+  /** Asked for every address that is not among `resources`; `undefined`: it is none of this template's. */
+  read?(uri: string): string | undefined;
+  /** By the name of the variable. */
+  complete?: Readonly<Record<string, TestCompletion>>;
 }
 
 export interface TestPrompt {
   title?: string;
   description?: string;
   arguments?: { name: string; description?: string; required?: boolean }[];
+  /** By the name of the argument. */
+  complete?: Readonly<Record<string, TestCompletion>>;
   /** A text becomes one message of the user. */
   get(
     args: Record<string, string>,
@@ -95,6 +122,8 @@ export interface TestServerDefinition {
   tools?: Readonly<Record<string, TestTool>>;
   /** By URI. */
   resources?: Readonly<Record<string, TestResource>>;
+  /** By URI template. */
+  resourceTemplates?: Readonly<Record<string, TestResourceTemplate>>;
   prompts?: Readonly<Record<string, TestPrompt>>;
   /** Capabilities besides those of tools, resources and prompts, e.g. `{ logging: {} }`. */
   capabilities?: ServerCapabilities;

@@ -3,6 +3,7 @@ import type { RequestId, Transport } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
 import type { ConnectionError } from "../errors/connection-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import type { AuthorizeRequests } from "./http/authorized-send.js";
 
 /** Largest JSON-RPC message a transport accepts unless told otherwise. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
@@ -37,6 +38,8 @@ export interface TransportContext {
   readonly maxMessageBytes: number;
   /** The one way out of the process for HTTP; shared by all servers of a port. */
   readonly http: HttpClient;
+  /** Credentials that the port looks after. @default none */
+  readonly authorize?: AuthorizeRequests | undefined;
 }
 
 /** Fetch-shaped access to the network with a pool behind it. */

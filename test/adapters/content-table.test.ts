@@ -21,6 +21,11 @@ const words = {
   type: "resource" as const,
   resource: { uri: "file:///a.md", mimeType: "text/markdown", text: "# A" },
 };
+const zip = {
+  type: "resource" as const,
+  resource: { uri: "file:///a.zip", mimeType: "application/zip", blob: "emlw" },
+};
+const raw = { type: "resource" as const, resource: { uri: "file:///a", blob: "cmF3" } };
 const link = { type: "resource_link" as const, uri: "file:///b.txt", name: "b" };
 
 const ANSWERS: Record<string, TestToolAnswer> = {
@@ -180,7 +185,7 @@ beforeAll(() => {
     tools: Object.fromEntries(KINDS.map((kind) => [kind, { handler: () => ANSWERS[kind]! }])),
     prompts: {
       ...Object.fromEntries(
-        Object.entries({ image, audio, pdf, words, link }).map(([name, content]) => [
+        Object.entries({ image, audio, pdf, words, link, zip, raw }).map(([name, content]) => [
           name,
           { get: () => [{ role: "user" as const, content }] },
         ]),
@@ -305,6 +310,9 @@ describe("a prompt", () => {
       gemini: contents({ text: WORDS }),
       aiSdk: [{ role: "user", content: WORDS }],
     },
+    zip: { aiSdk: user(file("emlw", "application/zip", "a.zip")) },
+    // Bytes of no known type.
+    raw: {},
     link: {},
     painted: {},
   };

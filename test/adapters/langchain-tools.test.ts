@@ -261,7 +261,18 @@ describe("toLangChainMessages", () => {
   });
 
   it("refuses content that would leave a hole", () => {
-    const messages = [{ role: "user" as const, content: { type: "hologram" } }];
-    expect(() => toLangChainMessages({ messages })).toThrow(/UNSUPPORTED_CONTENT/);
+    const image = { type: "image", data: "aW1n", mimeType: "image/png" };
+    const zip = { uri: "file:///a.zip", mimeType: "application/zip", blob: "emlw" };
+    const refuse = (role: "user" | "assistant", content: { type: string }) =>
+      expect(() => toLangChainMessages({ messages: [{ role, content }] })).toThrow(/UNSUPPORTED_CONTENT/);
+    refuse("user", { type: "hologram" });
+    refuse("user", { type: "resource", resource: zip } as never);
+    refuse("user", { type: "resource", resource: { ...zip, mimeType: undefined } } as never);
+    // An assistant speaks text, and nothing else.
+    refuse("assistant", image);
+    refuse("assistant", { type: "resource", resource: zip } as never);
+    const note = { uri: "note://1", mimeType: "text/plain", text: "noted" };
+    const said = [{ role: "assistant" as const, content: { type: "resource", resource: note } }];
+    expect(toLangChainMessages({ messages: said })[0]!.content).toContain("noted");
   });
 });

@@ -5,6 +5,7 @@
  * never calls `process.exit`: if `close()` left anything open, the run would time out, and that is a failure.
  */
 import { createToolport } from "toolport";
+import { CALLBACK_URL, connectWithLogins, oauthOptions, withLogins } from "./log-in.mjs";
 
 const SERVER = "test";
 const url = process.argv.at(-1);
@@ -26,6 +27,10 @@ const plays = {
     // All at once: nothing of one call's rounds may show in another.
     await Promise.all((await toolport.tools()).map(({ sourceName }) => call(toolport, sourceName, {})));
   },
+  "sep-2640-client-no-prefetch": (toolport) => toolport.skills(SERVER).list(),
+  "sep-2640-client-verify-digest": (toolport) => loadSkill(toolport, "digest"),
+  "sep-2640-client-verify-size": (toolport) => loadSkill(toolport, "size"),
+  "sep-2640-client-verify-frontmatter": (toolport) => loadSkill(toolport, "frontmatter"),
   "http-standard-headers": async (toolport) => {
     await callEveryTool(toolport);
     await readEverything(toolport);
@@ -39,12 +44,18 @@ const options = {
   "sep-2322-client-request-state": { onElicitation: agree },
 };
 
-const toolport = createToolport({ mcpServers: { [SERVER]: { url } }, ...options[scenario] });
+const isAuth = scenario.startsWith("auth/");
+const entry = isAuth ? { url, oauth: oauthOptions(scenario, context) } : { url };
+const toolport = createToolport({
+  mcpServers: { [SERVER]: entry },
+  ...(isAuth && { callbackUrl: CALLBACK_URL }),
+  ...options[scenario],
+});
 try {
-  const report = await toolport.connect();
-  const { state, error } = report.servers[SERVER];
+  const { state, error } = await connectWithLogins(toolport, SERVER);
   if (state !== "ready") throw error ?? new Error(`The server is ${state}`);
-  await (plays[scenario] ?? callEveryTool)(toolport);
+  const play = () => (plays[scenario] ?? callEveryTool)(toolport);
+  await withLogins(toolport, SERVER, play);
 } catch (error) {
   console.error(error);
   process.exitCode = 1;
@@ -65,6 +76,19 @@ async function call(toolport, sourceName, args) {
   const result = await toolport.callTool(name, args);
   if (result.isError) throw new Error(`${sourceName} reported an error: ${result.text}`);
   return result;
+}
+
+/** Loads a skill as a host would, file after file; its `SKILL.md` must be refused for this reason. */
+async function loadSkill(toolport, expected) {
+  const skills = toolport.skills(SERVER);
+  const [skill] = await skills.list();
+  try {
+    for (const { uri } of skill.files) await skills.read(skill, uri);
+  } catch (error) {
+    if (error.data?.reason === expected) return;
+    throw error;
+  }
+  throw new Error(`A file was accepted that is wrong by its ${expected}`);
 }
 
 async function callEveryTool(toolport) {

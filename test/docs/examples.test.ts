@@ -23,6 +23,8 @@ const KEY_LINES: Readonly<Record<string, string>> = {
   "many-servers.ts": "HELLO FROM 2026, says child",
   "openai.ts": "model: Take an umbrella to Oslo",
   "own-tests.ts": "650 cents, three calls, one of them an error of the tool's: all as expected",
+  "resources.ts": "read again: Shop closes at 6",
+  "registry.ts": "Oslo: rain",
   "per-user.ts": "100 of 100 calls reached the inbox of their user",
 };
 

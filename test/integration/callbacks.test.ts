@@ -97,7 +97,7 @@ describe.each(failing)("a function that %s", (_how, fail) => {
   });
 
   test("as a store costs what is remembered, nothing else", async () => {
-    const store = { get: fail, put: fail, delete: fail, list: fail, close: fail };
+    const store = { get: fail, put: fail, delete: fail, list: fail, lease: fail, watch: fail, close: fail };
     await using toolport = createToolport({ mcpServers: { stdio }, store });
     expect((await toolport.callTool("stdio__echo", { text: "hi" })).text).toBe("hi");
   });

@@ -1,11 +1,11 @@
 /** Calls, results and failures to drive single steps of the pipeline with. */
 import { ConnectionError } from "../../src/errors/connection-error.js";
 import { ToolCallError } from "../../src/errors/tool-call-error.js";
-import type { CallHandler, CallToolOptions, ToolCall } from "../../src/execution/tool-call.js";
+import type { CallHandler, ToolCall } from "../../src/execution/tool-call.js";
 import type { ToolResult } from "../../src/execution/tool-result.js";
 
 /** A call of `a__echo`, the tool `echo` on server `a`. */
-export function callOf(changes: Partial<ToolCall> & { options?: CallToolOptions } = {}): ToolCall {
+export function callOf(changes: Partial<ToolCall> = {}): ToolCall {
   return {
     tool: { name: "a__echo", server: "a", sourceName: "echo", inputSchema: {} },
     args: {},

@@ -14,6 +14,7 @@ export const FLOORS: readonly (readonly string[])[] = [
   ["connection"],
   ["catalog"],
   ["execution"],
+  ["port"],
   ["toolport"],
   ["adapters", "registry", "node", "testing"],
   ["index"],

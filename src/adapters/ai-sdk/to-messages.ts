@@ -1,5 +1,5 @@
 /** A prompt as messages of the AI SDK. */
-import type { PromptResult } from "../../get-prompt.js";
+import type { PromptResult } from "../../port/get-prompt.js";
 import { type ContentOptions, fileOf } from "../content-options.js";
 import { promptTurns } from "../prompt-turns.js";
 import { PROVIDER_NAME } from "./content.js";

@@ -83,7 +83,7 @@ export interface ToolSetParts {
 }
 
 /** The part that waits for nothing. */
-function buildToolSet(offered: readonly OfferedTool[], parts: ToolSetParts): ToolSet {
+export function buildToolSet(offered: readonly OfferedTool[], parts: ToolSetParts): ToolSet {
   const { ai, options } = parts;
   const version = versionOf(ai);
   if (version === 5 && options.needsApproval) throw noApproval();

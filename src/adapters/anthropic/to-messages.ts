@@ -1,5 +1,5 @@
 /** A prompt as messages of Anthropic's API. */
-import type { PromptResult } from "../../get-prompt.js";
+import type { PromptResult } from "../../port/get-prompt.js";
 import type { ContentOptions } from "../content-options.js";
 import { promptTurns } from "../prompt-turns.js";
 import { type AnthropicFileBlock, type AnthropicTextBlock, PROVIDER_NAME, toFileBlock } from "./content.js";

@@ -1,5 +1,5 @@
 /** A prompt as contents of Gemini's API. */
-import type { PromptResult } from "../../get-prompt.js";
+import type { PromptResult } from "../../port/get-prompt.js";
 import type { ContentOptions } from "../content-options.js";
 import { promptTurns } from "../prompt-turns.js";
 import { type GeminiInlineData, type GeminiTextPart, PROVIDER_NAME, toMessageData } from "./content.js";

@@ -1,5 +1,5 @@
 /** The ports of callers with headers or credentials of their own: one each, for as long as the client lives. */
-import type { PrincipalOptions } from "../../principal.js";
+import type { PrincipalOptions } from "../../port/principal.js";
 import type { Toolport } from "../../toolport.js";
 import type { CustomHTTPTransportOptions } from "./client-config.js";
 

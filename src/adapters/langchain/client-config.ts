@@ -7,7 +7,7 @@ import type {
   StdioServerEntry,
   WebSocketServerEntry,
 } from "../../config/server-entry.js";
-import type { ToolportOptions } from "../../options.js";
+import type { ToolportOptions } from "../../port/options.js";
 import type { Notifications, ToolHooks } from "./hooks.js";
 import type { MCPClientError } from "./mcp-client-error.js";
 import type { OutputHandling } from "./output-handling.js";

@@ -4,7 +4,7 @@ import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
 import type { ToolInfo } from "../../catalog/tool-info.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
-import type { ConnectReport } from "../../report.js";
+import type { ConnectReport } from "../../port/report.js";
 import { createToolport, type Toolport } from "../../toolport.js";
 import { CallerPorts } from "./caller-ports.js";
 import type {

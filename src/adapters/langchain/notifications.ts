@@ -1,6 +1,6 @@
 /** Passes what servers tell by themselves to the functions of a client's configuration. */
 import type { LoggingLevel, RequestId } from "@modelcontextprotocol/client";
-import type { ServerNotification } from "../../events.js";
+import type { ServerNotification } from "../../port/events.js";
 import type { Toolport } from "../../toolport.js";
 import { callSafely } from "../../util/call-safely.js";
 import type { ClientConfig } from "./client-config.js";

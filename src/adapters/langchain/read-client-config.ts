@@ -21,11 +21,11 @@ type AllKeys<Union> = Union extends unknown ? keyof Union : never;
 const ENTRY_KEYS: Readonly<Record<AllKeys<ServerEntry>, true>> = {
   ...{ transport: true, type: true, timeoutMs: true, toolTimeoutsMs: true, onProgress: true },
   ...{ fallback: true, only: true, except: true, filter: true, cache: true, trustAnnotations: true },
-  ...{ concurrency: true, rateLimit: true, protocol: true, enabled: true },
-  ...{ logEvents: true, logRequests: true, logResponses: true },
+  ...{ concurrency: true, rateLimit: true, protocol: true, clientOptions: true, enabled: true },
+  ...{ logLevel: true, logEvents: true, logRequests: true, logResponses: true },
   ...{ command: true, args: true, env: true, inheritEnv: true, cwd: true, encoding: true, stderr: true },
   ...{ restart: true, reconnect: true, url: true, sseUrl: true, base_url: true, endpoint: true },
-  ...{ headers: true, authProvider: true, automaticSSEFallback: true },
+  ...{ headers: true, authProvider: true, oauth: true, automaticSSEFallback: true },
   ...{ image: true, dockerHost: true, engine: true, mounts: true, runArgs: true },
 };
 

@@ -1,8 +1,9 @@
 /** A rendered MCP prompt as LangChain messages. */
 import { AIMessage, type BaseMessage, type ContentBlock, HumanMessage } from "@langchain/core/messages";
-import { toContentPart } from "../../content/content-part.js";
+import { type ContentPart, toContentPart } from "../../content/content-part.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
-import type { PromptResult } from "../../get-prompt.js";
+import type { PromptResult } from "../../port/get-prompt.js";
+import { textOf } from "../content-options.js";
 import { toBlock } from "./content.js";
 
 export interface ToLangChainMessagesOptions {
@@ -12,7 +13,7 @@ export interface ToLangChainMessagesOptions {
 
 /**
  * Converts a prompt. A message of one text becomes a plain text message. Content that LangChain has no block for is an
- * error: a prompt with a hole in it would not be the one that was asked for.
+ * error, and so is anything but text of an assistant: a prompt with a hole in it would not be the one asked for.
  *
  * @example
  * ```ts
@@ -28,21 +29,37 @@ export function toLangChainMessages(
     // The protocol allows one block; some servers send several.
     const blocks: readonly unknown[] = Array.isArray(content) ? content : [content];
     const parts = blocks.map((block) => toContentPart((block ?? {}) as Record<string, unknown>));
-    const odd = parts.find(({ kind }) => kind === "unknown" || kind === "bare-resource");
-    if (odd !== undefined) throw unsupported(prompt, odd.kind === "unknown" ? odd.type : odd.kind);
+    const odd = parts.find((part) => (role === "assistant" ? textOf(part) === undefined : isOdd(part)));
+    if (odd !== undefined) throw unsupported(prompt, role, odd);
+    if (role === "assistant") return new AIMessage({ content: parts.map(textOf).join("\n") });
     const [first, ...rest] = parts;
     const text = first?.kind === "text" && rest.length === 0 ? first.text : undefined;
     const body: string | ContentBlock[] =
       text ?? parts.map((part) => toBlock(part, useStandardContentBlocks));
-    return role === "assistant" ? new AIMessage({ content: body }) : new HumanMessage({ content: body });
+    return new HumanMessage({ content: body });
   });
 }
 
-function unsupported(prompt: { server?: string; name?: string }, type: string): ToolCallError {
+/** Bytes that models of some kind can take; any others no model would know what to do with. */
+const KNOWN_BYTES = /^(image|audio|video)\/|^application\/pdf$/;
+
+function isOdd(part: ContentPart): boolean {
+  if (part.kind === "blob-resource") return !KNOWN_BYTES.test(part.mimeType ?? "");
+  return part.kind === "unknown" || part.kind === "bare-resource";
+}
+
+function unsupported(
+  prompt: { server?: string; name?: string },
+  role: string,
+  part: ContentPart,
+): ToolCallError {
+  const type = part.kind === "unknown" ? part.type : part.kind;
+  const why =
+    role === "assistant" ? "where an assistant can only speak text" : "for which LangChain has no block";
   return new ToolCallError({
     code: "UNSUPPORTED_CONTENT",
     server: prompt.server,
-    what: `The prompt${prompt.name === undefined ? "" : ` ${prompt.name}`} has content of type ${JSON.stringify(type)}, for which LangChain has no block`,
+    what: `The prompt${prompt.name === undefined ? "" : ` ${prompt.name}`} has content of type ${JSON.stringify(type)}, ${why}`,
     next: "Read its messages from getPrompt() and convert them yourself",
   });
 }

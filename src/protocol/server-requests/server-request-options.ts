@@ -1,4 +1,5 @@
 /** The options of the port that serve servers; what is left out is not advertised to them. */
+import type { LogLevel } from "../../config/log-levels.js";
 import type { ElicitationOption } from "./elicitation.js";
 import type { RootsOption } from "./roots.js";
 import type { SamplingOption } from "./sampling.js";
@@ -36,4 +37,19 @@ export interface ServerRequestOptions {
    * @default `logger`
    */
   onLog?: ServerLogListener;
+  /**
+   * How serious a log message must be for servers to send it; an entry's own `logLevel` comes first. Servers up to
+   * 2025-11-25 choose by themselves if nothing is said; later ones then send nothing.
+   * @default "info" for servers from 2026-07-28 on where there is an `onLog` or a `logger`, else none
+   */
+  logLevel?: LogLevel;
+  /**
+   * Extensions of the protocol that this program serves itself, told to servers as they stand here.
+   * @default none
+   * @example
+   * ```ts
+   * extensions: { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } },
+   * ```
+   */
+  extensions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }

@@ -77,7 +77,8 @@ const CAPABILITY = {
 
 const METHODS = Object.keys(CAPABILITY) as RequestMethod[];
 
-function capabilitiesOf({ onElicitation, onSampling, roots }: ServerRequestOptions): ClientCapabilities {
+function capabilitiesOf(options: ServerRequestOptions): ClientCapabilities {
+  const { onElicitation, onSampling, roots, extensions } = options;
   const elicitation = elicitationCapability(onElicitation);
   const sampling = samplingCapability(onSampling);
   const rootsOffered = rootsCapability(roots);
@@ -85,6 +86,7 @@ function capabilitiesOf({ onElicitation, onSampling, roots }: ServerRequestOptio
     ...(elicitation && { elicitation }),
     ...(sampling && { sampling }),
     ...(rootsOffered && { roots: rootsOffered }),
+    ...(extensions && { extensions: extensions as NonNullable<ClientCapabilities["extensions"]> }),
   };
 }
 

@@ -1,9 +1,9 @@
 /** What the parts of one MCP endpoint share. */
 import type { HeaderSource } from "../../config/server-config.js";
 import type { ConnectionError } from "../../errors/connection-error.js";
+import type { AuthorizedSend } from "./authorized-send.js";
 import type { Discard } from "./event-body.js";
 import type { RequestLedger } from "./request-ledger.js";
-import type { WithAuthorization } from "./shared-authorization.js";
 import type { WireClient } from "./wire.js";
 
 export interface EndpointContext {
@@ -14,7 +14,7 @@ export interface EndpointContext {
   /** For every URL that is not the endpoint. */
   readonly guarded: typeof globalThis.fetch;
   /** Renews what the server refuses, once for all requests it refuses at the same time. */
-  readonly withAuthorization: WithAuthorization;
+  readonly withAuthorization: AuthorizedSend;
   readonly ledger: RequestLedger;
   readonly onDiscard: Discard;
   readonly onSessionLost: (error: ConnectionError) => void;

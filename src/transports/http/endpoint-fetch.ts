@@ -28,17 +28,25 @@ export function createEndpointFetch(
       signal: init?.signal,
     };
     const ownRequest = context.ledger.byKey(key);
-    const send = (authorization?: string): Promise<Response> => {
-      const sent =
-        authorization === undefined ? request : { ...request, headers: { ...headers, authorization } };
+    const send = (fields: Readonly<Record<string, string>>): Promise<Response> => {
+      const sent = { ...request, headers: { ...headers, ...fields } };
+      if (sent.method === "DELETE") return end(context, sent);
       return sent.method === "POST" ? post(context, sent, ownRequest) : streams.get(sent);
     };
     // A request with a token of its own has nobody to ask for another.
-    if (ownRequest?.authorization !== undefined) return send(ownRequest.authorization);
-    if (request.method !== "DELETE") return context.withAuthorization(send, headers["authorization"]);
-    const answer = await context.open(request);
-    return toResponse(answer, (await collectBody(answer.body, REFUSAL_LIMITS)).bytes);
+    if (ownRequest?.authorization !== undefined) return send({ authorization: ownRequest.authorization });
+    const { authorization } = headers;
+    return context.withAuthorization(
+      { method: request.method, url, signal: init?.signal, authorization },
+      send,
+    );
   };
+}
+
+/** Ends a session. Whatever the server says to that, nothing follows from it. */
+async function end(context: EndpointContext, request: WireRequest): Promise<Response> {
+  const answer = await context.open(request);
+  return toResponse(answer, (await collectBody(answer.body, REFUSAL_LIMITS)).bytes);
 }
 
 interface Marks {

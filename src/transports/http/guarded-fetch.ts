@@ -48,7 +48,7 @@ export function createGuardedFetch(client: HttpClient, options: GuardOptions): t
 }
 
 /** Decides about one URL: throws, or returns the check that its resolved addresses have to pass (if any). */
-function createAddressRule({
+export function createAddressRule({
   serverUrl,
   allowedHosts = [],
 }: GuardOptions): (url: URL) => AddressCheck | undefined {

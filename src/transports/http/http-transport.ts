@@ -56,11 +56,9 @@ class HttpTransport implements ServerTransport {
       maxMessageBytes: context.maxMessageBytes,
       open: openWith(context.http),
       guarded,
-      withAuthorization: shareAuthorization({
-        provider: config.authProvider,
-        serverUrl: url,
-        fetch: guarded,
-      }),
+      withAuthorization:
+        context.authorize?.(config.name) ??
+        shareAuthorization({ provider: config.authProvider, serverUrl: url, fetch: guarded }),
       ledger: this.#ledger,
       onDiscard: (discarded: Parameters<NonNullable<ServerTransport["ondiscard"]>>[0]) =>
         this.ondiscard?.(discarded),

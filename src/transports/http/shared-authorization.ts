@@ -5,6 +5,7 @@
 import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
 import { AuthError } from "../../errors/auth-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import type { AuthorizedSend } from "./authorized-send.js";
 
 type Provider = AuthProvider | OAuthClientProvider;
 
@@ -15,12 +16,6 @@ export interface AuthorizationParts {
   readonly fetch: typeof globalThis.fetch;
 }
 
-/** Sends a request; `authorization` takes the place of the header it had. */
-type Send = (authorization?: string) => Promise<Response>;
-
-/** Sends a request and, where the server wants authorization, sends it again with the token the provider then has. */
-export type WithAuthorization = (send: Send, usedHeader: string | undefined) => Promise<Response>;
-
 /** What is under way, by provider and server: a provider may be given to several connections. */
 const underWay = new WeakMap<Provider, Map<string, Promise<void>>>();
 
@@ -28,12 +23,12 @@ const isOAuth = (provider: Provider): provider is OAuthClientProvider =>
   "tokens" in provider && typeof provider.tokens === "function";
 
 /** Without a provider, or with one whose proofs are bound to a single request, the SDK's own way is left as it is. */
-export function shareAuthorization(parts: AuthorizationParts): WithAuthorization {
+export function shareAuthorization(parts: AuthorizationParts): AuthorizedSend {
   const { provider } = parts;
-  if (provider === undefined || !canShare(provider)) return (send) => send();
-  return async (send, usedHeader) => {
-    let response = await send();
-    let used = usedHeader?.replace(/^Bearer /i, "");
+  if (provider === undefined || !canShare(provider)) return (_, send) => send({});
+  return async ({ authorization }, send) => {
+    let response = await send({});
+    let used = authorization?.replace(/^Bearer /i, "");
     let asked = false;
     while (response.status === 401) {
       let token = await tokenOf(provider);
@@ -46,7 +41,7 @@ export function shareAuthorization(parts: AuthorizationParts): WithAuthorization
         if (token === undefined) throw refused();
       }
       used = token;
-      response = await send(`Bearer ${token}`);
+      response = await send({ authorization: `Bearer ${token}` });
     }
     return response;
   };

@@ -3,13 +3,13 @@ import type { HeaderSource } from "../../config/server-config.js";
 import { AuthError } from "../../errors/auth-error.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { badResponse, sessionLost, statusError } from "./answer-error.js";
+import type { AuthorizedSend } from "./authorized-send.js";
 import { collectBody } from "./collect-body.js";
 import { REFUSAL_LIMITS } from "./endpoint-context.js";
 import { redactHeaders, withUserHeaders } from "./endpoint-headers.js";
 import { type Discard, sharedEvents } from "./event-body.js";
 import { lightResponse } from "./light-response.js";
 import { mediaType } from "./media-type.js";
-import type { WithAuthorization } from "./shared-authorization.js";
 import { createEndpointReader } from "./sse-endpoint.js";
 import type { WireAnswer, WireClient, WireRequest } from "./wire.js";
 import { toHeaderRecord, toResponse } from "./wire-response.js";
@@ -23,7 +23,7 @@ export interface SseFetchContext {
   readonly open: WireClient["open"];
   readonly guarded: typeof globalThis.fetch;
   /** Renews what the server refuses, once for all requests it refuses at the same time. */
-  readonly withAuthorization: WithAuthorization;
+  readonly withAuthorization: AuthorizedSend;
   readonly onDiscard: Discard;
   /** The event stream is over; the SDK may not have read all of it yet. */
   readonly onStreamEnd: (error: unknown) => void;
@@ -50,17 +50,18 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
     if (!listens && !(method === "POST" && url.href === endpoint)) return context.guarded(input, init);
     try {
       const headers = await withUserHeaders(own, context.headers);
-      const send = (authorization?: string): Promise<Response> => {
+      const send = (fields: Readonly<Record<string, string>>): Promise<Response> => {
         const request: WireRequest = {
           url,
           method,
-          headers: authorization === undefined ? headers : { ...headers, authorization },
+          headers: { ...headers, ...fields },
           body: (init?.body ?? undefined) as string | undefined,
           signal: init?.signal,
         };
         return listens ? listen(context, request, onEndpoint) : deliver(context, request);
       };
-      return await context.withAuthorization(send, headers["authorization"]);
+      const { authorization } = headers;
+      return await context.withAuthorization({ method, url, signal: init?.signal, authorization }, send);
     } catch (error) {
       if (listens) context.onFailure(error);
       throw error;

@@ -56,11 +56,9 @@ class SseTransport implements ServerTransport {
         maxMessageBytes: context.maxMessageBytes,
         open: openWith(context.http),
         guarded,
-        withAuthorization: shareAuthorization({
-          provider: config.authProvider,
-          serverUrl: url,
-          fetch: guarded,
-        }),
+        withAuthorization:
+          context.authorize?.(config.name) ??
+          shareAuthorization({ provider: config.authProvider, serverUrl: url, fetch: guarded }),
         onDiscard: (discarded) => this.ondiscard?.(discarded),
         onStreamEnd: (cause) => {
           this.#failure ??= streamEnded(cause);

@@ -1,0 +1,92 @@
+/** A small stand-in for Cloudflare's `Agent`: a class that answers requests and has MCP servers, on any runtime. */
+import { mixMcp, type WithMcpOptions } from "./with-mcp.js";
+
+/** The part of a Durable Object's `ctx` that an agent uses. */
+export interface AgentContext {
+  readonly id?: { readonly name?: string | undefined; toString(): string };
+  /** Its SQL storage keeps the servers and their logins. */
+  readonly storage?: object;
+}
+
+const notFound = (): Response => new Response("Not found", { status: 404 });
+
+/** An agent without MCP. */
+class PlainAgent {
+  /** The context of the Durable Object, if it is one. */
+  readonly ctx: AgentContext | undefined;
+  /** The bindings of the Worker, or whatever else was given. */
+  readonly env: unknown;
+
+  constructor(ctx?: AgentContext, env?: unknown) {
+    this.ctx = ctx;
+    this.env = env;
+  }
+
+  /** Which agent of its class this is: a part of the address where browsers come back to after a login. */
+  get name(): string {
+    return this.ctx?.id?.name ?? this.ctx?.id?.toString() ?? "default";
+  }
+
+  /** Called once, before the first request is answered. */
+  onStart(): void | Promise<void> {}
+
+  /** Answers a request. */
+  onRequest(_request: Request): Response | Promise<Response> {
+    return notFound();
+  }
+
+  /** The way in: starts the agent, answers browsers that come back from a login, and asks `onRequest` otherwise. */
+  async fetch(request: Request): Promise<Response> {
+    // A class in JavaScript may well return nothing.
+    const answer: Response | undefined = await this.onRequest(request);
+    return answer ?? notFound();
+  }
+
+  /** Options for `mcp`, asked for once: a store, a time limit, a logger … */
+  mcpOptions(): WithMcpOptions {
+    return {};
+  }
+}
+
+const starts = new WeakMap<PlainAgent, Promise<void>>();
+
+/** A start that failed is tried again with the next request. */
+function start(agent: PlainAgent): Promise<void> {
+  const known = starts.get(agent);
+  if (known !== undefined) return known;
+  const starting = (async () => agent.onStart())().catch((error: unknown) => {
+    starts.delete(agent);
+    throw error;
+  });
+  starts.set(agent, starting);
+  return starting;
+}
+
+/**
+ * An agent: extend it, answer requests in `onRequest`, add MCP servers. It is constructed as a Durable Object of a Worker
+ * is, and elsewhere with nothing at all; then hand requests to `fetch`.
+ *
+ * @example
+ * ```ts
+ * class MyAgent extends Agent {
+ *   override async onRequest(request: Request): Promise<Response> {
+ *     const result = await this.addMcpServer("Weather", "https://example.com/mcp");
+ *     return Response.json(result);
+ *   }
+ * }
+ * const agent = new MyAgent();
+ * const response = await agent.fetch(new Request("https://app.example.com/"));
+ * ```
+ */
+export class Agent<Env = unknown, State = unknown> extends mixMcp(PlainAgent, {
+  options: (agent) => agent.mcpOptions(),
+  beforeRequest: start,
+}) {
+  declare readonly env: Env;
+  /** Only so that the type has a place: this small class keeps no state. */
+  declare readonly state?: State;
+
+  constructor(ctx?: AgentContext, env?: Env) {
+    super(ctx, env);
+  }
+}

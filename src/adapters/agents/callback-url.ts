@@ -1,0 +1,62 @@
+/** Where a browser comes back to after a login: below the address of the agent that asked for it. */
+
+const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+
+export const DEFAULT_AGENTS_PREFIX = "agents";
+
+export interface CallbackPlace {
+  /** With or without a scheme and a path. Without a scheme: https, or http on this machine. */
+  readonly host: string;
+  readonly prefix: string;
+  /** Name of the agent's class. */
+  readonly agent: string;
+  /** Name of this one agent of its class. */
+  readonly name: string;
+}
+
+/**
+ * `<host>/<prefix>/<class, in kebab-case>/<name>/callback`: the place that Cloudflare's routing leads to the agent.
+ *
+ * @example
+ * ```ts
+ * callbackUrl({ host: "app.example.com", prefix: "agents", agent: "MyAgent", name: "ada" });
+ * // "https://app.example.com/agents/my-agent/ada/callback"
+ * ```
+ */
+export function callbackUrl({ host, prefix, agent, name }: CallbackPlace): string {
+  const lead = prefix
+    .split("/")
+    .filter((part) => part !== "")
+    .map((part) => `/${encodeURIComponent(part)}`)
+    .join("");
+  return `${withScheme(host).replace(/\/+$/, "")}${lead}${callbackSuffix(agent, name)}`;
+}
+
+/** How the path of every callback of this agent ends, whatever its host and prefix are. */
+export const callbackSuffix = (agent: string, name: string): string =>
+  `/${encodeURIComponent(toKebabCase(agent))}/${encodeURIComponent(name)}/callback`;
+
+/** The host that a request came to. Behind a proxy that ends TLS, plain http is what is left of https. */
+export function originOf({ url }: Pick<Request, "url">): string | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const { protocol, host, hostname } = new URL(url);
+  const isPlain = protocol === "http:" && LOOPBACK.includes(hostname);
+  return `${isPlain ? "http" : "https"}://${host}`;
+}
+
+function withScheme(host: string): string {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(host)) return host;
+  const isLocal = URL.canParse(`http://${host}`) && LOOPBACK.includes(new URL(`http://${host}`).hostname);
+  return `${isLocal ? "http" : "https"}://${host}`;
+}
+
+/** Letter by letter, as Cloudflare's routing writes the names of classes into paths. */
+export function toKebabCase(name: string): string {
+  if (name === name.toUpperCase() && name !== name.toLowerCase())
+    return name.toLowerCase().replaceAll("_", "-");
+  return name
+    .replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    .replace(/^-/, "")
+    .replaceAll("_", "-")
+    .replace(/-$/, "");
+}

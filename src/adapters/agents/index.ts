@@ -1,0 +1,27 @@
+/** The door `toolport/agents`: MCP servers for agents in the way of Cloudflare's, on any runtime. */
+export { isTransportNotImplemented } from "../../errors/is-transport-not-implemented.js";
+export { isUnauthorized } from "../../errors/is-unauthorized.js";
+export type { OAuthCallbackOptions, OAuthCallbackResult } from "../../port/oauth-callback.js";
+export {
+  type DurableObjectSqlStorage,
+  type DurableObjectStoreOptions,
+  durableObjectStore,
+} from "../../state/stores/durable-object/durable-object-store.js";
+export { Agent, type AgentContext } from "./agent.js";
+export type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
+export { McpClientManager } from "./mcp-client-manager.js";
+export type {
+  MCPConnectionResult,
+  MCPConnectionState,
+  MCPDiscoverResult,
+  MCPServersState,
+} from "./servers-state.js";
+export type { HeadersInput, ServerRegistration, TransportOptions } from "./to-server-entry.js";
+export {
+  type AnyClass,
+  type McpMethods,
+  type McpServerOptions,
+  type WithMcp,
+  type WithMcpOptions,
+  withMcp,
+} from "./with-mcp.js";

@@ -1,0 +1,245 @@
+/** The servers of one agent, under the method names of Cloudflare's agents. */
+import type { ToolSet } from "ai";
+import { toToolportError } from "../../errors/to-toolport-error.js";
+import type { OAuthCallbackOptions } from "../../port/oauth-callback.js";
+import type { ServerReport } from "../../port/report.js";
+import { createToolport, type Toolport } from "../../toolport.js";
+import type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
+import { ServerRecords } from "./server-records.js";
+import {
+  type MCPConnectionResult,
+  type MCPDiscoverResult,
+  type MCPServersState,
+  toConnectionState,
+  toServersState,
+} from "./servers-state.js";
+import { normaliseUrl, printOf, type ServerRegistration, toServerEntry } from "./to-server-entry.js";
+import { AiTools } from "./to-tools.js";
+
+/** As long as Cloudflare's agents wait. */
+const DISCOVERY_TIMEOUT_MS = 15_000;
+
+/**
+ * Servers of an agent: registered, connected, discovered, put down, and their tools for the AI SDK.
+ *
+ * @example
+ * ```ts
+ * const mcp = new McpClientManager();
+ * await mcp.registerServer("weather", { name: "Weather", url: "https://example.com/mcp", callbackUrl: "" });
+ * await mcp.connectToServer("weather");
+ * const tools = mcp.getAITools();
+ * ```
+ */
+export class McpClientManager implements AsyncDisposable {
+  /** The port below, for everything that has no name here. */
+  readonly toolport: Toolport;
+  /** Settles when what was saved is known again; never rejects. Servers are connected after that. */
+  readonly restored: Promise<void>;
+  readonly #root: Toolport;
+  readonly #records: ServerRecords;
+  /** Servers that the program has named, which counts more than what was saved. */
+  readonly #named = new Set<string>();
+  /** Registrations and removals, one after the other. */
+  #changes: Promise<unknown> = Promise.resolve();
+  readonly #ai = new AiTools();
+
+  constructor({ principal, restore = "connect", ...options }: McpClientManagerOptions = {}) {
+    this.#root = createToolport({ ...options, restore: restore === false ? false : "lazy" });
+    this.toolport = principal === undefined ? this.#root : this.#root.as(principal);
+    const warn = (message: string) => options.logger?.warn(message);
+    this.#records = new ServerRecords({ store: options.store, principal, warn });
+    this.restored = restore === false ? Promise.resolve() : this.#restore(restore === "connect");
+  }
+
+  /** Adds a server without connecting it. Adding it again as it was changes nothing; otherwise it is replaced. */
+  async registerServer(id: string, options: ServerRegistration): Promise<string> {
+    await this.#change(() => this.#register(id, options));
+    return id;
+  }
+
+  /**
+   * Adds a server and connects it. The same name and address are the same server: its id stays, a connection that is
+   * up is kept, one that failed is tried again.
+   *
+   * @throws ToolportError if it cannot be connected; see `isUnauthorized` and `isTransportNotImplemented`
+   */
+  async addServer(name: string, url: string, options: AddServerOptions = {}): Promise<AddMcpServerResult> {
+    const { callbackUrl = "", client: clientOptions, transport: transportOptions } = options;
+    const id = await this.#change(async () => {
+      const found = this.#records.idFor(name, url);
+      await this.#register(found, {
+        name,
+        url,
+        callbackUrl,
+        ...(clientOptions !== undefined && { clientOptions }),
+        ...(transportOptions !== undefined && { transportOptions }),
+      });
+      return found;
+    });
+    const { error, state, authUrl } = await this.#connect(id);
+    if (error === undefined) return { id, state: "ready" };
+    if (state === "authenticating" && authUrl !== undefined) return { id, state, authUrl };
+    throw error;
+  }
+
+  /**
+   * Connects a registered server and reads its lists; on the way it is `connecting`, `connected`, `discovering` and, in
+   * the end, `ready`.
+   */
+  async connectToServer(id: string): Promise<MCPConnectionResult> {
+    const { error, state, authUrl } = await this.#connect(id);
+    if (error === undefined) return { state: "connected" };
+    if (state === "authenticating" && authUrl !== undefined) return { state, authUrl };
+    return { state: "failed", error: error.message };
+  }
+
+  /**
+   * Reads the lists of a server anew; undefined if it is not connected.
+   *
+   * @param options `timeoutMs`: 15 seconds if it is not given
+   */
+  async discoverIfConnected(
+    serverId: string,
+    options: { timeoutMs?: number } = {},
+  ): Promise<MCPDiscoverResult | undefined> {
+    await this.restored;
+    const status = () => toConnectionState(this.toolport.snapshot().servers[serverId]?.state ?? "idle");
+    if (!["connected", "discovering", "ready"].includes(status())) return undefined;
+    const { timeoutMs = DISCOVERY_TIMEOUT_MS } = options;
+    try {
+      await Promise.all([this.toolport.discover(serverId, { timeoutMs }), this.#ai.load()]);
+      return { success: true, state: status() };
+    } catch (error) {
+      return { success: false, state: status(), error: toToolportError(error).message };
+    }
+  }
+
+  /** Puts a server down; it stays registered. */
+  async closeConnection(id: string): Promise<void> {
+    await this.restored;
+    await this.toolport.disconnect(id);
+  }
+
+  /** Puts all servers down; they stay registered. */
+  async closeAllConnections(): Promise<void> {
+    await this.restored;
+    await this.toolport.disconnect();
+  }
+
+  /** Puts a server down and forgets it, its login included. A server that is not there is no problem. */
+  async removeServer(id: string): Promise<void> {
+    await this.#change(async () => {
+      const url = this.#records.get(id)?.url;
+      const isShared = this.#records.ids.some(
+        (other) => other !== id && this.#records.get(other)?.url === url,
+      );
+      if (this.#isKnown(id)) {
+        // A login belongs to the address. What cannot be revoked is forgotten all the same.
+        if (!isShared) await this.toolport.logOut(id).catch(() => {});
+        await this.toolport.remove(id);
+      }
+      this.#named.delete(id);
+      await this.#records.delete(id);
+    });
+  }
+
+  /** The state of every server, and what the servers offer. */
+  getMcpServers(): MCPServersState {
+    return toServersState(this.toolport.snapshot(), (id) => this.#records.get(id)?.name ?? id);
+  }
+
+  /**
+   * The tools known right now, for the AI SDK, each named `<id of its server>__<its name there>`. Those of servers that
+   * are being brought up are among them once they were seen; those of servers that failed, were put down or want a
+   * login are not.
+   *
+   * @throws ConfigError if the package `ai` is not installed
+   */
+  getAITools(): ToolSet {
+    return this.#ai.of(this.toolport);
+  }
+
+  /** What a browser sees after a login: a page that says how it went, unless something else is given here. */
+  configureOAuthCallback(options: OAuthCallbackOptions): void {
+    this.toolport.configureOAuthCallback(options);
+  }
+
+  /** Whether a browser comes back from a login to one of the servers. Ask after {@link restored}. */
+  isCallbackRequest(request: Pick<Request, "url">): boolean {
+    if (!URL.canParse(request.url)) return false;
+    const { pathname } = new URL(request.url);
+    return this.#records.ids.some((id) => {
+      const url = this.#records.get(id)?.callbackUrl ?? "";
+      return URL.canParse(url) && new URL(url).pathname === pathname;
+    });
+  }
+
+  /** Ends a login, answers the browser, and connects the server. */
+  async handleCallbackRequest(request: Request): Promise<Response> {
+    await this.restored;
+    return this.toolport.handleOAuthCallback(request);
+  }
+
+  /** Ends everything. What was saved stays, and so does the store. */
+  async close(): Promise<void> {
+    await this.#root.close();
+    await this.restored;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #isKnown(id: string): boolean {
+    return Object.hasOwn(this.toolport.snapshot().servers, id);
+  }
+
+  /** The lists are read while the AI SDK is loaded, so that afterwards `getAITools` need not wait for it. */
+  async #connect(id: string): Promise<ServerReport> {
+    await this.restored;
+    const [report] = await Promise.all([this.toolport.connectServer(id), this.#ai.load()]);
+    return report;
+  }
+
+  async #register(id: string, given: ServerRegistration): Promise<void> {
+    const known = this.#records.get(id);
+    const registration = { ...given, callbackUrl: this.#callbackUrl(id, given.callbackUrl) };
+    const entry = toServerEntry(registration);
+    const { name, callbackUrl } = registration;
+    const record = { name, url: normaliseUrl(given.url), callbackUrl, print: printOf(entry) };
+    const isSame = known?.print === record.print && known.callbackUrl === callbackUrl;
+    if (isSame && this.#named.has(id) && known.name === name) return;
+    if (!isSame && this.#isKnown(id)) await this.toolport.remove(id);
+    this.toolport.register(id, entry);
+    this.#named.add(id);
+    await this.#records.set(id, record);
+  }
+
+  /** Where users come back to may be unknown outside a request, and does not matter while nobody has to log in. */
+  #callbackUrl(id: string, given: string): string {
+    const known = this.#records.get(id)?.callbackUrl ?? "";
+    const isUp = this.toolport.snapshot().servers[id]?.state === "ready";
+    return given === "" || (isUp && known !== "") ? known : given;
+  }
+
+  async #change<Result>(run: () => Promise<Result>): Promise<Result> {
+    await this.restored;
+    const changed = this.#changes.then(run);
+    this.#changes = changed.catch(() => {});
+    return changed;
+  }
+
+  async #restore(connects: boolean): Promise<void> {
+    try {
+      // Nothing is connected by this: it waits for the port to know its saved servers and their tools.
+      await Promise.all([this.#records.restore(), this.toolport.connect({ servers: [] })]);
+    } catch {
+      // Closed meanwhile.
+      return;
+    }
+    const saved = this.#records.ids.filter((id) => this.#isKnown(id));
+    if (saved.length === 0) return;
+    await this.#ai.load();
+    if (connects) for (const id of saved) this.toolport.connectServer(id).catch(() => {});
+  }
+}

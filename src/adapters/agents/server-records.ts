@@ -1,0 +1,96 @@
+/** What an agent knows about its servers besides what the port does, kept in the same store. */
+import type { Store } from "../../state/store.js";
+import { hashText } from "../../util/hash-text.js";
+import { normaliseUrl } from "./to-server-entry.js";
+
+export interface ServerRecord {
+  /** The name to show. */
+  readonly name: string;
+  /** Normalised. */
+  readonly url: string;
+  readonly callbackUrl: string;
+  /** Tells whether the server is described as it was. */
+  readonly print: string;
+}
+
+export interface RecordOptions {
+  readonly store: Store | undefined;
+  readonly principal: string | undefined;
+  /** A store that fails costs the memory of a server, not the server. */
+  readonly warn: (message: string) => void;
+}
+
+export class ServerRecords {
+  readonly #options: RecordOptions;
+  readonly #prefix: string;
+  readonly #records = new Map<string, ServerRecord>();
+
+  constructor(options: RecordOptions) {
+    this.#options = options;
+    this.#prefix = `agents/${encodeURIComponent(options.principal ?? "")}/`;
+  }
+
+  get ids(): string[] {
+    return [...this.#records.keys()];
+  }
+
+  get(id: string): ServerRecord | undefined {
+    return this.#records.get(id);
+  }
+
+  /** The id of this server: the one it has, or one that it gets wherever it is added. */
+  idFor(name: string, url: string): string {
+    const address = normaliseUrl(url);
+    const isIt = (record: ServerRecord) => record.name === name && record.url === address;
+    const known = [...this.#records].find(([, record]) => isIt(record));
+    if (known !== undefined) return known[0];
+    for (let attempt = 1; ; attempt += 1) {
+      // It stands before the names of tools, which must begin with a letter and have no more than 64 characters.
+      const id = `s${hashText(JSON.stringify([name, address, attempt])).slice(0, 9)}`;
+      if (!this.#records.has(id)) return id;
+    }
+  }
+
+  async set(id: string, record: ServerRecord): Promise<void> {
+    this.#records.set(id, record);
+    // An address may hold a key.
+    await this.#attempt("saved", (store) => store.put(this.#key(id), record, { secret: true }));
+  }
+
+  async delete(id: string): Promise<void> {
+    this.#records.delete(id);
+    await this.#attempt("deleted", (store) => store.delete(this.#key(id)));
+  }
+
+  /** Takes over what was saved. Never throws. */
+  async restore(): Promise<void> {
+    await this.#attempt("read", async (store) => {
+      const keys = await store.list(this.#prefix);
+      await Promise.all(
+        keys.map(async (key) => {
+          const value = (await store.get(key))?.value;
+          if (isRecord(value)) this.#records.set(decodeURIComponent(key.slice(this.#prefix.length)), value);
+        }),
+      );
+    });
+  }
+
+  #key(id: string): string {
+    return `${this.#prefix}${encodeURIComponent(id)}`;
+  }
+
+  async #attempt(what: string, run: (store: Store) => Promise<unknown>): Promise<void> {
+    const { store, warn } = this.#options;
+    if (store === undefined) return;
+    try {
+      await run(store);
+    } catch (error) {
+      warn(`What an agent knows about its servers could not be ${what}: ${String(error)}`);
+    }
+  }
+}
+
+const isRecord = (value: unknown): value is ServerRecord => {
+  const { name, url, callbackUrl, print } = (value ?? {}) as Partial<ServerRecord>;
+  return [name, url, callbackUrl, print].every((text) => typeof text === "string");
+};

@@ -1,0 +1,106 @@
+/** The state of all servers in the shape of Cloudflare's agents. */
+import type {
+  Prompt,
+  Resource,
+  ResourceTemplateType as ResourceTemplate,
+  ServerCapabilities,
+  Tool,
+} from "@modelcontextprotocol/client";
+import type { ConnectionStatus } from "../../connection/connection-state.js";
+import type { ServerSnapshot, ToolportSnapshot } from "../../port/snapshot.js";
+
+/**
+ * Where a connection stands, in the order in which it comes up; `authenticating` only where somebody has to log in
+ * first.
+ */
+export type MCPConnectionState =
+  | "authenticating"
+  | "connecting"
+  | "connected"
+  | "discovering"
+  | "ready"
+  | "failed";
+
+/** How `connectToServer()` ended. */
+export type MCPConnectionResult =
+  | { state: "failed"; error: string }
+  | { state: "authenticating"; authUrl: string }
+  | { state: "connected" };
+
+/** How `discoverIfConnected()` ended. */
+export type MCPDiscoverResult = {
+  success: boolean;
+  state: MCPConnectionState;
+  error?: string;
+};
+
+/** What `getMcpServers()` returns. */
+export interface MCPServersState {
+  /** By the id that `addMcpServer()` returned. */
+  servers: Record<
+    string,
+    {
+      name: string;
+      /** Without its query, which may hold a key. */
+      server_url: string;
+      auth_url: string | null;
+      state: MCPConnectionState;
+      capabilities: ServerCapabilities | null;
+      instructions: string | null;
+    }
+  >;
+  /** Named as their servers name them. */
+  tools: Array<Tool & { serverId: string }>;
+  prompts: Array<Prompt & { serverId: string }>;
+  resources: Array<Resource & { serverId: string }>;
+  resourceTemplates: Array<ResourceTemplate & { serverId: string }>;
+}
+
+const STATES: Readonly<Record<ConnectionStatus, MCPConnectionState>> = {
+  idle: "connecting",
+  connecting: "connecting",
+  authenticating: "authenticating",
+  connected: "connected",
+  discovering: "discovering",
+  ready: "ready",
+  reconnecting: "connecting",
+  failed: "failed",
+  closed: "failed",
+};
+
+export const toConnectionState = (status: ConnectionStatus): MCPConnectionState => STATES[status];
+
+/** Calls can be made, now or as soon as it is back by itself. */
+export const isOffered = ({ servers }: ToolportSnapshot, server: string): boolean => {
+  const status = servers[server]?.state;
+  return status !== undefined && !["authenticating", "failed", "closed"].includes(status);
+};
+
+/** @param nameOf the name to show for an id */
+export function toServersState(snapshot: ToolportSnapshot, nameOf: (id: string) => string): MCPServersState {
+  const { servers, tools, prompts, resources, resourceTemplates } = snapshot;
+  return {
+    servers: Object.fromEntries(
+      Object.entries(servers).map(([id, server]) => [id, serverState(server, nameOf(id))]),
+    ),
+    tools: offered(snapshot, tools).map(
+      ({ sourceName, ...tool }) => ({ ...tool, name: sourceName }) as never,
+    ),
+    prompts: offered(snapshot, prompts) as never,
+    resources: offered(snapshot, resources) as never,
+    resourceTemplates: offered(snapshot, resourceTemplates) as never,
+  };
+}
+
+/** What servers that are down have listed says nothing about what there is. */
+function offered<Info extends { server: string; serverId: string }>(
+  snapshot: ToolportSnapshot,
+  infos: readonly Info[],
+): Omit<Info, "server">[] {
+  return infos.filter(({ serverId }) => isOffered(snapshot, serverId)).map(({ server: _, ...info }) => info);
+}
+
+function serverState(server: ServerSnapshot, name: string): MCPServersState["servers"][string] {
+  const { server_url, auth_url, state, capabilities, instructions } = server;
+  return { name, server_url, auth_url, state: STATES[state], capabilities, instructions };
+}

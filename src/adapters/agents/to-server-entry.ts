@@ -1,0 +1,69 @@
+/** What the methods of an agent take for a server, as an entry of ours. */
+import type { ClientOptions } from "@modelcontextprotocol/client";
+import type { HttpServerEntry } from "../../config/server-entry.js";
+import { hashText } from "../../util/hash-text.js";
+
+/** Headers in any of the forms that `new Headers()` takes. */
+export type HeadersInput = NonNullable<ConstructorParameters<typeof Headers>[0]>;
+
+/** How a server is reached. */
+export interface TransportOptions {
+  /** Sent with every request. */
+  headers?: HeadersInput;
+  /**
+   * `"streamable-http"`, the old `"sse"`, or `"auto"`: Streamable HTTP first and, where the server does not have it, SSE.
+   * @default "auto"
+   */
+  type?: "sse" | "streamable-http" | "auto";
+}
+
+/** What {@link McpClientManager.registerServer} takes. */
+export interface ServerRegistration {
+  /** The server's MCP endpoint. */
+  url: string;
+  /** A name to show. */
+  name: string;
+  /** Where a browser comes back to after a login; empty: this server wants no login. */
+  callbackUrl: string;
+  /** For the SDK's client. */
+  clientOptions?: ClientOptions;
+  transportOptions?: TransportOptions;
+}
+
+export function toServerEntry(registration: ServerRegistration): HttpServerEntry {
+  const { url, callbackUrl, clientOptions, transportOptions = {} } = registration;
+  const { type = "auto" } = transportOptions;
+  const headers = Object.fromEntries(new Headers(transportOptions.headers));
+  const mode = clientOptions?.versionNegotiation?.mode;
+  // Who brings a token of their own wants no login.
+  const wantsLogin = callbackUrl !== "" && headers["authorization"] === undefined;
+  return {
+    url: normaliseUrl(url),
+    transport: type,
+    automaticSSEFallback: type === "auto",
+    ...(Object.keys(headers).length > 0 && { headers }),
+    ...(wantsLogin && { oauth: { redirectUrl: callbackUrl } }),
+    ...(mode !== undefined && { protocol: mode }),
+    ...(clientOptions !== undefined && { clientOptions }),
+  };
+}
+
+/** Tells whether a server was described anew; where users come back to is left out, since that depends on the request. */
+export function printOf({ oauth: _, ...entry }: HttpServerEntry): string {
+  return hashText(JSON.stringify(entry, (_key, value: unknown) => plain(value)));
+}
+
+/** A validator made anew for every call is still the same as far as one can tell. */
+function plain(value: unknown): unknown {
+  if (typeof value === "function") return "[function]";
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return [Object.prototype, null].includes(Object.getPrototypeOf(value)) ? value : "[object]";
+}
+
+/** The same address, however it is written. */
+export function normaliseUrl(text: string): string {
+  if (!URL.canParse(text)) return text;
+  const url = new URL(text);
+  url.hash = "";
+  return url.href;
+}

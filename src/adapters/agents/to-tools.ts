@@ -1,0 +1,47 @@
+/** The tools known right now as a `ToolSet` of the AI SDK, without waiting for anything. */
+import type { ToolSet } from "ai";
+import { ConfigError } from "../../errors/config-error.js";
+import type { Toolport } from "../../toolport.js";
+import { buildToolSet } from "../ai-sdk/to-tools.js";
+import { derivedSchemaOf } from "../offered-tools.js";
+import { isOffered } from "./servers-state.js";
+
+/** Loads the package `ai` while there is time, so that it is there when tools are wanted at once. */
+export class AiTools {
+  #loading: Promise<void> | undefined;
+  #ai: typeof import("ai") | undefined;
+  #error: unknown;
+
+  /** Never rejects: only those who ask for tools care whether the package is there. */
+  load(): Promise<void> {
+    this.#loading ??= import("ai").then(
+      (ai) => {
+        this.#ai = ai;
+      },
+      (error: unknown) => {
+        this.#error = error;
+      },
+    );
+    return this.#loading;
+  }
+
+  of(toolport: Toolport): ToolSet {
+    const snapshot = toolport.snapshot();
+    const tools = snapshot.tools.filter(({ serverId }) => isOffered(snapshot, serverId));
+    if (tools.length === 0) return {};
+    if (this.#ai === undefined) throw notLoaded(this.#error);
+    const offered = tools.map((tool) => ({ tool, derived: derivedSchemaOf(tool, "plain") }));
+    return buildToolSet(offered, { toolport, ai: this.#ai, options: {} });
+  }
+}
+
+const notLoaded = (cause: unknown): ConfigError =>
+  new ConfigError({
+    code: "INVALID_CONFIG",
+    what: "The package `ai`, which the tools are for, is not loaded",
+    next:
+      cause === undefined
+        ? "Connect servers with addMcpServer() or connectToServer() before getAITools()"
+        : "Install it: npm install ai",
+    cause,
+  });

@@ -1,0 +1,209 @@
+/** Gives any class MCP servers of its own, under the method names of Cloudflare's `Agent`. */
+import { durableObjectStore } from "../../state/stores/durable-object/durable-object-store.js";
+import { callbackSuffix, callbackUrl, DEFAULT_AGENTS_PREFIX, originOf, toKebabCase } from "./callback-url.js";
+import { currentOrigin, runForOrigin } from "./current-request.js";
+import type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
+import { McpClientManager } from "./mcp-client-manager.js";
+import type { MCPServersState } from "./servers-state.js";
+
+/** Options of `addMcpServer()`. */
+export type McpServerOptions = Pick<AddServerOptions, "client" | "transport">;
+
+/** What {@link withMcp} adds to a class. */
+export interface McpMethods {
+  /** The servers, for finer control. Made when it is first used. */
+  readonly mcp: McpClientManager;
+  /**
+   * Connects to a server and makes its tools available. The same name and address again are the same server.
+   *
+   * After a login the browser comes back to `<callbackHost>/<agentsPrefix>/<class, in kebab-case>/<name>/callback`.
+   *
+   * @param serverName a name to show
+   * @param url the server's MCP endpoint
+   * @param callbackHost host of the callback, with or without a scheme. Without it: the host that the request came to
+   * @param agentsPrefix first part of the callback's path. Without it: `"agents"`
+   * @throws ToolportError if the server cannot be connected; see `isUnauthorized` and `isTransportNotImplemented`
+   */
+  addMcpServer(
+    serverName: string,
+    url: string,
+    callbackHost?: string,
+    agentsPrefix?: string,
+    options?: McpServerOptions,
+  ): Promise<AddMcpServerResult>;
+  /** Disconnects from a server and forgets it, its login included. */
+  removeMcpServer(id: string): Promise<void>;
+  /** The state of every server, and what the servers offer. */
+  getMcpServers(): MCPServersState;
+}
+
+/** Options of {@link withMcp}: those of {@link McpClientManager}, and who the agent is. */
+export interface WithMcpOptions extends McpClientManagerOptions {
+  /** The last part of the callback's path. @default the agent's `name`, the name or id of its Durable Object, or "default" */
+  name?: string;
+}
+
+/** Any class. */
+export type AnyClass = new (...args: never[]) => object;
+
+/** A class and what {@link withMcp} adds to it. */
+export type WithMcp<Given extends AnyClass> = Omit<Given, "prototype"> &
+  (new (
+    ...args: ConstructorParameters<Given>
+  ) => InstanceType<Given> & McpMethods);
+
+interface MixinParts<Instance> {
+  readonly options: WithMcpOptions | ((instance: Instance) => WithMcpOptions);
+  /** Runs before a request is looked at. */
+  readonly beforeRequest?: (instance: Instance) => Promise<void>;
+}
+
+/**
+ * Adds `addMcpServer`, `removeMcpServer`, `getMcpServers` and `mcp` to a class.
+ *
+ * Its methods `fetch` and `onRequest` are seen through on the way in, also where a subclass defines them: the request
+ * tells the host for callbacks, and a browser that comes back from a login is answered before the class sees it.
+ *
+ * @param options as an object, or as a function of the instance, asked when `mcp` is first used. Without a `store`,
+ * the SQL storage of a Durable Object is used where there is one, else memory
+ * @example
+ * ```ts
+ * class Assistant extends withMcp(DurableObject) {
+ *   async fetch(request: Request): Promise<Response> {
+ *     const { id } = await this.addMcpServer("Weather", "https://example.com/mcp");
+ *     return new Response(id);
+ *   }
+ * }
+ * ```
+ */
+export const withMcp = <Given extends AnyClass>(
+  Given: Given,
+  options: WithMcpOptions | ((instance: InstanceType<Given>) => WithMcpOptions) = {},
+): WithMcp<Given> => mixMcp(Given, { options });
+
+export function mixMcp<Given extends AnyClass>(
+  Given: Given,
+  { options, beforeRequest }: MixinParts<InstanceType<Given>>,
+): WithMcp<Given> {
+  class Mixed extends (Given as unknown as new (...args: unknown[]) => object) implements McpMethods {
+    readonly #context: DurableContext | undefined;
+    readonly #answering = new WeakSet<object>();
+    #mcp: McpClientManager | undefined;
+    #options: WithMcpOptions | undefined;
+    #lastOrigin: string | undefined;
+
+    constructor(...args: unknown[]) {
+      super(...args);
+      this.#context = durableContext((this as { ctx?: unknown }).ctx) ?? durableContext(args[0]);
+      for (const entrance of ["fetch", "onRequest"] as const) this.#guard(entrance);
+    }
+
+    get mcp(): McpClientManager {
+      this.#mcp ??= new McpClientManager(this.#managerOptions());
+      return this.#mcp;
+    }
+
+    async addMcpServer(
+      serverName: string,
+      url: string,
+      callbackHost = currentOrigin() ?? this.#lastOrigin,
+      agentsPrefix = DEFAULT_AGENTS_PREFIX,
+      { client, transport }: McpServerOptions = {},
+    ): Promise<AddMcpServerResult> {
+      const place = { prefix: agentsPrefix, agent: this.constructor.name, name: this.#name() };
+      return this.mcp.addServer(serverName, url, {
+        callbackUrl: callbackHost === undefined ? undefined : callbackUrl({ host: callbackHost, ...place }),
+        client,
+        transport,
+      });
+    }
+
+    removeMcpServer(id: string): Promise<void> {
+      return this.mcp.removeServer(id);
+    }
+
+    getMcpServers(): MCPServersState {
+      return this.mcp.getMcpServers();
+    }
+
+    /** On the instance, since a subclass may override what the prototype has. */
+    #guard(entrance: "fetch" | "onRequest"): void {
+      const method = (this as Record<string, unknown>)[entrance];
+      if (typeof method !== "function") return;
+      const value = (...args: unknown[]): unknown => {
+        const [request] = args;
+        const run = () => method.apply(this, args);
+        return isRequest(request) ? this.#answer(request, run) : run();
+      };
+      Object.defineProperty(this, entrance, { value, configurable: true, writable: true });
+    }
+
+    async #answer(request: Request, run: () => unknown): Promise<unknown> {
+      // `fetch` calls `onRequest`: once is enough.
+      if (this.#answering.has(request)) return run();
+      this.#answering.add(request);
+      const origin = originOf(request);
+      this.#lastOrigin = origin ?? this.#lastOrigin;
+      const answer = async (): Promise<unknown> => {
+        await this.mcp.restored;
+        await beforeRequest?.(this as unknown as InstanceType<Given>);
+        return this.#isCallback(request) ? this.mcp.handleCallbackRequest(request) : run();
+      };
+      return origin === undefined ? answer() : runForOrigin(origin, answer);
+    }
+
+    /** Also of servers that another process has added, wherever their prefix leads. */
+    #isCallback(request: Request): boolean {
+      const suffix = callbackSuffix(this.constructor.name, this.#name());
+      return this.mcp.isCallbackRequest(request) || new URL(request.url).pathname.endsWith(suffix);
+    }
+
+    #name(): string {
+      const { name } = this as { name?: unknown };
+      const id = this.#context?.id;
+      const given = this.#ownOptions().name ?? (typeof name === "string" ? name : undefined);
+      return given || (id?.name ?? id?.toString()) || "default";
+    }
+
+    #ownOptions(): WithMcpOptions {
+      this.#options ??=
+        typeof options === "function" ? options(this as unknown as InstanceType<Given>) : options;
+      return this.#options;
+    }
+
+    #managerOptions(): McpClientManagerOptions {
+      const { name: _, ...given } = this.#ownOptions();
+      // Agents that share a store must not share their servers and logins.
+      if (given.store !== undefined)
+        return { principal: `${toKebabCase(this.constructor.name)}/${this.#name()}`, ...given };
+      const storage = this.#context?.storage;
+      return storage === undefined ? given : { store: durableObjectStore(storage), ...given };
+    }
+  }
+  Object.defineProperty(Mixed, "name", { value: Given.name });
+  return Mixed as unknown as WithMcp<Given>;
+}
+
+/** The part of a Durable Object's `ctx` that is used here. */
+interface DurableContext {
+  readonly id?: { readonly name?: string | undefined; toString(): string };
+  readonly storage?: Parameters<typeof durableObjectStore>[0] | undefined;
+}
+
+/** What is given to the constructor of a Durable Object; undefined for anything else. */
+function durableContext(value: unknown): DurableContext | undefined {
+  if (typeof value !== "object" || value === null || !("storage" in value || "id" in value)) return undefined;
+  const { id, storage } = value as { id?: DurableContext["id"]; storage?: { sql?: { exec?: unknown } } };
+  const hasSql = typeof storage?.sql?.exec === "function";
+  return {
+    ...(typeof id === "object" && id !== null && { id }),
+    ...(hasSql && { storage: storage as DurableContext["storage"] }),
+  };
+}
+
+/** Requests of other implementations of `fetch` count too. */
+function isRequest(value: unknown): value is Request {
+  if (typeof value !== "object" || value === null) return false;
+  const { url, method } = value as Partial<Request>;
+  return typeof method === "string" && typeof url === "string" && URL.canParse(url);
+}

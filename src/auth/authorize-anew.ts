@@ -1,0 +1,136 @@
+/** Gets an authorization where refreshing is not enough: by sending a user to log in, or by the program's own word. */
+import type { AccessTokens } from "./access-tokens.js";
+import { authFailed, authRequired } from "./auth-failures.js";
+import type { AuthorizationBudget } from "./authorization-budget.js";
+import { toAuthorizationServer } from "./authorization-server.js";
+import type { Challenge } from "./challenge.js";
+import { chooseScope, exceedsScope, uniteScopes } from "./choose-scope.js";
+import { useConfiguredClient } from "./client-identity.js";
+import { type AuthorizationInfo, discoverAuthorization } from "./discover-authorization.js";
+import { guardedFetchOf, isInteractive, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
+import { refusedFor } from "./refusal-texts.js";
+import { requestByGrant } from "./request-by-grant.js";
+import { startAuthorization } from "./start-authorization.js";
+import type { Held } from "./token-vault.js";
+
+export interface AnewParts {
+  readonly context: OAuthContext;
+  readonly tokens: AccessTokens;
+  readonly budget: AuthorizationBudget;
+}
+
+/** Asks who authorizes, at this moment. */
+export async function discoverFor(
+  { context }: AnewParts,
+  { resourceMetadataUrl }: Challenge,
+  held: Held | undefined,
+): Promise<AuthorizationInfo> {
+  const { serverUrl, options } = context;
+  return discoverAuthorization({
+    serverUrl,
+    fetch: await guardedFetchOf(context),
+    resourceMetadataUrl,
+    expectedIssuer: options.issuer,
+    knownIssuer: held?.record.at.issuer,
+  });
+}
+
+/**
+ * After a 401 that nothing else could cure.
+ *
+ * @throws AuthError `AUTH_REQUIRED` with the URL of the login page, where a user has to log in
+ */
+export async function authorizeAnew(
+  parts: AnewParts,
+  info: AuthorizationInfo,
+  challenge: Challenge,
+  held: Held | undefined,
+): Promise<Held> {
+  const { context, tokens, budget } = parts;
+  // Rights that were granted by the same authorization server are asked for again.
+  const previous = held?.record.at.issuer === info.issuer ? scopeSoFar(held) : undefined;
+  const scope = scopeFor(parts, info, challenge, previous);
+  if (!budget.allowsLogin(tokens.lastRefused)) throw tooOften();
+  if (isInteractive(context)) return logIn(parts, info, scope, 401);
+  if (held !== undefined && tokens.isRefused(held) && !tokens.canRenew(held)) throw tooOften();
+  return requestAnew(parts, info, scope, held);
+}
+
+/** After a 403 that asks for more rights. */
+export async function stepUp(parts: AnewParts, challenge: Challenge, held: Held | undefined): Promise<Held> {
+  const { context, tokens, budget } = parts;
+  tokens.markInsufficient(held);
+  if (isInteractive(context) && redirectUrlOf(context) === undefined) throw insufficientScope();
+  const info = await discoverFor(parts, challenge, held);
+  const before = scopeSoFar(held);
+  const scope = scopeFor(parts, info, challenge, before);
+  if (!exceedsScope(scope, before) || scope === undefined) throw insufficientScope();
+  if (!budget.allowsStepUp(scope)) throw insufficientScope();
+  return isInteractive(context) ? logIn(parts, info, scope, 403) : requestAnew(parts, info, scope, held);
+}
+
+const scopeSoFar = (held: Held | undefined): string | undefined =>
+  uniteScopes(held?.record.scope, held?.record.requestedScope);
+
+function scopeFor(
+  { context }: AnewParts,
+  info: AuthorizationInfo,
+  challenge: Challenge,
+  previous: string | undefined,
+): string | undefined {
+  return chooseScope({
+    challenge: challenge.scope,
+    configured: context.options.scopes,
+    supported: info.scopesSupported,
+    previous,
+    listed: info.metadata?.scopes_supported,
+    wantsRefresh: isInteractive(context),
+  });
+}
+
+async function logIn(
+  { context }: AnewParts,
+  info: AuthorizationInfo,
+  scope: string | undefined,
+  status: number,
+): Promise<never> {
+  const redirectUrl = redirectUrlOf(context);
+  if (redirectUrl === undefined) throw authRequired(undefined, { status });
+  const fetch = await guardedFetchOf(context);
+  throw authRequired(await startAuthorization({ context, info, fetch, redirectUrl, scope }), { status });
+}
+
+/** New tokens on the program's own word. */
+async function requestAnew(
+  { context, tokens }: AnewParts,
+  info: AuthorizationInfo,
+  scope: string | undefined,
+  used: Held | undefined,
+): Promise<Held> {
+  const held = await tokens.obtain(used, `grant ${scope ?? ""}`, async (lease) => {
+    const fetch = await guardedFetchOf(context);
+    const client = await useConfiguredClient({ context, info, fetch });
+    const over = await tokens.vault.version();
+    const { resource } = info;
+    const at = toAuthorizationServer(info);
+    const dpop = await tokens.dpop();
+    const answer = await requestByGrant({ context, at, client, resource, scope, fetch, dpop });
+    if ("refused" in answer) throw refusedFor(answer.refused);
+    return tokens.keep(answer, { at, client, resource, requestedScope: scope }, { over, lease });
+  });
+  if (held === undefined) throw authFailed("The token was taken back while it was saved", "Try again");
+  return held;
+}
+
+const tooOften = () =>
+  authFailed(
+    "The server refuses every token that its authorization server issues",
+    "Ask the server's operator; `logOut` forgets what was tried",
+  );
+
+const insufficientScope = () =>
+  authFailed(
+    "The authorization does not cover this request, and asking again would not change that",
+    "Ask the server's operator for the rights, or log out and in again",
+    { code: "INSUFFICIENT_SCOPE", status: 403 },
+  );

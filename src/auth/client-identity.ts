@@ -1,0 +1,156 @@
+/** Which client this application is at an authorization server: one registered by hand, a document, or a new one. */
+import type { OAuthClientMetadata } from "@modelcontextprotocol/client";
+import { hasBrand } from "../errors/foreign-error.js";
+import { canonicalHost, isLoopbackHost } from "../transports/http/private-address.js";
+import { authFailed, authRequired, authUnavailable, issuerMismatch } from "./auth-failures.js";
+import { exceedsScope, uniteScopes } from "./choose-scope.js";
+import { configuredClient, type OAuthClient, pickMethod } from "./client-authentication.js";
+import type { AuthorizationInfo } from "./discover-authorization.js";
+import { nowOf, type OAuthContext } from "./oauth-context.js";
+import { observeFetch } from "./observed-fetch.js";
+import { bindingKey, registrationKey } from "./record-keys.js";
+
+export interface IdentityParts {
+  readonly context: OAuthContext;
+  readonly info: AuthorizationInfo;
+  readonly fetch: typeof globalThis.fetch;
+}
+
+export interface InteractiveParts extends IdentityParts {
+  readonly redirectUrl: string;
+  readonly scope: string | undefined;
+}
+
+/** The client for a user's login, in the order of the specification. */
+export async function resolveClient(parts: InteractiveParts): Promise<OAuthClient> {
+  const { context, info } = parts;
+  const { clientId, clientMetadataUrl } = context.options;
+  if (clientId !== undefined) return useConfiguredClient(parts);
+  if (clientMetadataUrl !== undefined && info.metadata?.client_id_metadata_document_supported === true) {
+    return { id: clientMetadataUrl, method: "none", source: "document" };
+  }
+  return (await findRegistration(parts)) ?? register(parts);
+}
+
+/**
+ * A client registered by hand belongs to one authorization server. Where `oauth.issuer` does not name it, the first
+ * one it was used at counts: a server that later names another must not get the secret.
+ */
+export async function useConfiguredClient({ context, info }: IdentityParts): Promise<OAuthClient> {
+  const { options, store, serverUrl } = context;
+  if (options.issuer === undefined) {
+    const key = bindingKey(options.clientId ?? "", serverUrl);
+    const bound = await store.get(key);
+    if (bound === undefined) await store.put(key, { issuer: info.issuer }, { ifVersion: 0, secret: true });
+    const { issuer } = ((await store.get(key))?.value ?? {}) as { issuer?: unknown };
+    if (issuer !== info.issuer) {
+      throw issuerMismatch(
+        "The server names another authorization server than the one this client was used at before",
+        "Set `oauth.issuer` if you know that the server has moved",
+      );
+    }
+  }
+  return configuredClient(options, info.metadata?.token_endpoint_auth_methods_supported ?? []);
+}
+
+interface Registration {
+  readonly issuer: string;
+  readonly client: OAuthClient;
+  /** What it may ask for; some authorization servers take that at its word. */
+  readonly scope?: string | undefined;
+  /** Milliseconds since 1970; undefined: for ever. */
+  readonly expiresAt?: number | undefined;
+}
+
+/** A secret that ends during the login is of no use. */
+const SECRET_MARGIN_MS = 3_600_000;
+
+async function findRegistration({
+  context,
+  info,
+  redirectUrl,
+  scope,
+}: InteractiveParts): Promise<OAuthClient | undefined> {
+  const found = await context.store.get(registrationKey(info.issuer, redirectUrl, context.serverUrl));
+  if (found === undefined || !found.sealed) return undefined;
+  const { issuer, client, expiresAt, scope: allowed } = found.value as Partial<Registration>;
+  // More rights than it was registered for take a new registration.
+  if (exceedsScope(scope, allowed)) return undefined;
+  const hasEnded = expiresAt !== undefined && expiresAt - SECRET_MARGIN_MS < nowOf(context);
+  return issuer === info.issuer && typeof client?.id === "string" && !hasEnded ? client : undefined;
+}
+
+async function register(parts: InteractiveParts): Promise<OAuthClient> {
+  const { context, info, redirectUrl, scope } = parts;
+  const { metadata } = info;
+  if (metadata !== undefined && metadata.registration_endpoint === undefined) {
+    throw authFailed(
+      "The authorization server does not register clients by itself",
+      "Register this application there and set `oauth.clientId`",
+    );
+  }
+  const { registerClient } = await import("@modelcontextprotocol/client");
+  const observed = observeFetch(parts.fetch);
+  try {
+    const registered = await registerClient(info.issuer, {
+      ...(metadata !== undefined && { metadata }),
+      clientMetadata: describeClient(parts),
+      ...(scope !== undefined && { scope }),
+      fetchFn: observed.fetch,
+    });
+    const { client_id: id, client_secret: secret, client_secret_expires_at: endsAt } = registered;
+    const method = await pickMethod(registered, metadata?.token_endpoint_auth_methods_supported ?? []);
+    const client: OAuthClient = { id, method, source: "registered", ...(method !== "none" && { secret }) };
+    const expiresAt = secret !== undefined && endsAt ? { expiresAt: endsAt * 1000 } : {};
+    const allowed = uniteScopes(scope, registered.scope);
+    const value: Registration = { issuer: info.issuer, client, scope: allowed, ...expiresAt };
+    await context.store.put(registrationKey(info.issuer, redirectUrl, context.serverUrl), value, {
+      secret: true,
+    });
+    return client;
+  } catch (error) {
+    throw registrationFailure(error, observed.status(), metadata !== undefined);
+  }
+}
+
+function registrationFailure(error: unknown, status: number | undefined, isDescribed: boolean): Error {
+  const isRefusal = hasBrand(error, "mcp.RegistrationRejectedError") && status !== undefined && status < 500;
+  // Nothing here has ever said that it speaks OAuth.
+  if (isRefusal && !isDescribed) return authRequired(undefined);
+  if (!isRefusal) return authUnavailable("The authorization server did not answer the registration", error);
+  return authFailed(
+    "The authorization server did not register this client",
+    "Register it by hand and set `oauth.clientId`",
+    { status },
+  );
+}
+
+function describeClient({ context, info, redirectUrl }: InteractiveParts): OAuthClientMetadata {
+  const isNative = isLoopbackHost(canonicalHost(new URL(redirectUrl)));
+  const secrets = ["client_secret_basic", "client_secret_post"];
+  // A program on the user's own machine cannot keep a secret from that user.
+  const wanted = isNative ? ["none", ...secrets] : [...secrets, "none"];
+  const known = info.metadata?.token_endpoint_auth_methods_supported;
+  const method = known === undefined ? undefined : wanted.find((one) => known.includes(one));
+  return {
+    client_name: context.options.clientName ?? context.clientName,
+    redirect_uris: [redirectUrl],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    application_type: isNative ? "native" : "web",
+    ...(method !== undefined && { token_endpoint_auth_method: method }),
+  };
+}
+
+/** The authorization server no longer knows the client: the next login registers it anew. */
+export async function forgetRegistration(
+  context: Pick<OAuthContext, "store" | "serverUrl">,
+  { issuer, redirectUrl, clientId }: { issuer: string; redirectUrl: string; clientId: string | undefined },
+): Promise<void> {
+  const key = registrationKey(issuer, redirectUrl, context.serverUrl);
+  const found = await context.store.get(key);
+  const { client } = (found?.value ?? {}) as Partial<Registration>;
+  // Somebody may have registered anew already.
+  if (found !== undefined && (clientId === undefined || client?.id === clientId))
+    await context.store.delete(key, { ifVersion: found.version });
+}

@@ -1,0 +1,162 @@
+/** Ends a user's login on any process that shares the store: the record that was left behind holds all it takes. */
+import { ToolportError } from "../errors/toolport-error.js";
+import type { Store } from "../state/store.js";
+import { createGuardedFetch } from "../transports/http/guarded-fetch.js";
+import type { HttpClient } from "../transports/server-transport.js";
+import { authFailed, issuerMismatch } from "./auth-failures.js";
+import { forgetRegistration } from "./client-identity.js";
+import { openDpopSession } from "./dpop-session.js";
+import {
+  type FoundPending,
+  findPending,
+  hashState,
+  type PendingAuthorization,
+} from "./pending-authorization.js";
+import { loginKey, proofKeyKey, tokensKey } from "./record-keys.js";
+import { readWaiting } from "./start-authorization.js";
+import { type TokenRecord, toTokenRecord } from "./token-record.js";
+import { requestTokens } from "./token-requests.js";
+
+/** Whose login has ended. */
+export interface FinishedAuthorization {
+  readonly server: string;
+  readonly principal: string | undefined;
+  readonly serverUrl: string;
+}
+
+export interface FinishParts {
+  readonly store: Store;
+  readonly http: () => Promise<HttpClient>;
+  /** Path that the callback came to; it has to be the one the user was sent back to. */
+  readonly pathname?: string | undefined;
+  /** Whether this login may end here. @default any */
+  readonly accepts?: ((login: FinishedAuthorization) => boolean) | undefined;
+  readonly now?: (() => number) | undefined;
+}
+
+/**
+ * Ends the login that these parameters of a callback belong to: checks them, exchanges the code, saves the tokens.
+ *
+ * @throws AuthError; nothing of what the callback said is in it
+ */
+export async function finishAuthorization(
+  params: URLSearchParams,
+  parts: FinishParts,
+): Promise<FinishedAuthorization> {
+  const state = only(params, "state");
+  const found = state === undefined ? undefined : await findPending(parts.store, state);
+  if (state === undefined || found === undefined || !belongsHere(found.pending, parts)) throw unknownLogin();
+  const { server } = found.pending;
+  try {
+    const code = await takeCode(params, found);
+    const record = await exchange(code, found.pending, parts);
+    await save(record, found.pending, parts.store);
+    await forgetWaiting(found.pending, await hashState(state), parts.store);
+    return ownerOf(found.pending);
+  } catch (error) {
+    throw ToolportError.isInstance(error) ? error.withContext({ server }) : error;
+  }
+}
+
+const ownerOf = ({ server, principal, serverUrl }: PendingAuthorization): FinishedAuthorization => ({
+  server,
+  principal,
+  serverUrl,
+});
+
+function belongsHere(pending: PendingAuthorization, { pathname, accepts }: FinishParts): boolean {
+  if (pathname !== undefined && new URL(pending.redirectUrl).pathname !== pathname) return false;
+  return accepts?.(ownerOf(pending)) ?? true;
+}
+
+/** A parameter that is there once. Twice is nobody's honest answer. */
+function only(params: URLSearchParams, name: string): string | undefined {
+  const values = params.getAll(name);
+  return values.length === 1 && values[0] !== "" ? values[0] : undefined;
+}
+
+/** The code, if the callback is what the authorization server promised. The login is spent either way. */
+async function takeCode(params: URLSearchParams, { pending, take }: FoundPending): Promise<string> {
+  if (!(await take())) throw unknownLogin();
+  checkIssuer(params, pending);
+  if (params.has("error")) {
+    const isDenied = only(params, "error") === "access_denied";
+    throw authFailed(
+      isDenied ? "The login was refused" : "The authorization server ended the login with an error",
+      "Log in anew",
+    );
+  }
+  const code = only(params, "code");
+  if (code === undefined) throw authFailed("The login came back without a code", "Log in anew");
+  return code;
+}
+
+/**
+ * Compared before anything else of the callback is looked at, letter by letter (RFC 9207).
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
+ */
+function checkIssuer(params: URLSearchParams, { at, isDescribed, sendsIssuer }: PendingAuthorization): void {
+  if (!isDescribed) return;
+  const said = params.getAll("iss");
+  if (said.length === 0 && !sendsIssuer) return;
+  if (said.length === 1 && said[0] === at.issuer) return;
+  throw issuerMismatch("The login came back from another authorization server than the one it was meant for");
+}
+
+async function exchange(
+  code: string,
+  pending: PendingAuthorization,
+  { store, http, now = Date.now }: FinishParts,
+): Promise<TokenRecord> {
+  const { at, client, resource, redirectUrl, serverUrl, allowedHosts, verifier } = pending;
+  const answer = await requestTokens({
+    at,
+    client,
+    resource,
+    params: {
+      grant_type: "authorization_code",
+      code,
+      code_verifier: verifier,
+      redirect_uri: redirectUrl,
+    },
+    fetch: createGuardedFetch(await http(), { serverUrl, allowedHosts }),
+    dpop: pending.isBound ? await openDpopSession(store, proofKeyKey(toOwner(pending))) : undefined,
+  });
+  if ("tokens" in answer) {
+    const origin = { serverUrl, at, client, resource, requestedScope: pending.scope, now: now() };
+    return toTokenRecord(answer.tokens, origin);
+  }
+  if (answer.refused === "invalid_client" || answer.refused === "unauthorized_client") {
+    const context = { store, serverUrl: new URL(serverUrl) };
+    await forgetRegistration(context, { issuer: at.issuer, redirectUrl, clientId: client.id });
+  }
+  throw authFailed("The authorization server did not take the code of the login", "Log in anew");
+}
+
+const toOwner = ({ principal, serverUrl }: PendingAuthorization) => ({ principal, serverUrl });
+
+/** Over what was there: a login is the user's newest word. */
+async function save(record: TokenRecord, pending: PendingAuthorization, store: Store): Promise<void> {
+  const key = tokensKey(toOwner(pending));
+  for (let attempt = 0; attempt < 10; attempt++) {
+    const ifVersion = (await store.get(key))?.version ?? 0;
+    if ((await store.put(key, record, { ifVersion, secret: true })) !== undefined) return;
+  }
+  throw authFailed("The tokens could not be saved: others kept changing them", "Log in anew", {
+    retryable: true,
+  });
+}
+
+/** The URL of this login leads nowhere now. Another login may have been started since. */
+async function forgetWaiting(pending: PendingAuthorization, stateHash: string, store: Store): Promise<void> {
+  const key = loginKey(toOwner(pending));
+  const found = await store.get(key);
+  if (found !== undefined && readWaiting(found)?.stateHash === stateHash)
+    await store.delete(key, { ifVersion: found.version });
+}
+
+const unknownLogin = () =>
+  authFailed(
+    "This belongs to no login that is waiting here: it was used before, took too long, or was never started",
+    "Start the login anew",
+  );

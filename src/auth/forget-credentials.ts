@@ -1,0 +1,46 @@
+/** Logs out: the tokens are revoked and forgotten, and so is all that was prepared for the next login. */
+import type { AccessTokens } from "./access-tokens.js";
+import { reviveClient } from "./client-authentication.js";
+import { forgetRegistration } from "./client-identity.js";
+import { guardedFetchOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
+import { bindingKey, loginKey, pendingKey, proofKeyKey, tokensKey } from "./record-keys.js";
+import { revokeTokens } from "./revoke-tokens.js";
+import { readWaiting } from "./start-authorization.js";
+import type { TokenRecord } from "./token-record.js";
+
+/** Another process may refresh while we log out; its tokens are to go too. */
+const MAX_ROUNDS = 5;
+
+export async function forgetCredentials(context: OAuthContext, tokens: AccessTokens): Promise<void> {
+  const { store, options, serverUrl } = context;
+  const issuers = new Set<string>();
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    tokens.vault.clear();
+    const held = await tokens.vault.read();
+    if (held !== undefined) {
+      issuers.add(held.record.at.issuer);
+      await revoke(context, held.record);
+    }
+    const version = held?.version ?? (await tokens.vault.version());
+    if (version === 0 || (await store.delete(tokensKey(context), { ifVersion: version }))) break;
+  }
+  const waiting = readWaiting(await store.get(loginKey(context)));
+  if (waiting !== undefined) {
+    issuers.add(waiting.issuer);
+    await store.delete(pendingKey(waiting.stateHash));
+  }
+  await store.delete(loginKey(context));
+  await store.delete(proofKeyKey(context));
+  const redirectUrl = redirectUrlOf(context);
+  for (const issuer of redirectUrl === undefined ? [] : issuers)
+    await forgetRegistration(context, { issuer, redirectUrl: redirectUrl!, clientId: undefined });
+  if (options.clientId !== undefined) await store.delete(bindingKey(options.clientId, serverUrl));
+  tokens.clear();
+}
+
+async function revoke(context: OAuthContext, record: TokenRecord): Promise<void> {
+  const client = reviveClient(record.client, context.options);
+  const isDone = client !== undefined && (await revokeTokens(record, client, await guardedFetchOf(context)));
+  if (!isDone)
+    context.warn("The authorization server did not confirm the logout; the tokens are forgotten here");
+}

@@ -1,0 +1,40 @@
+/** Sends a request with tokens in its header fields, and with the proof that bound ones need. */
+import type { DpopSession } from "@modelcontextprotocol/client";
+import type { RequestInQuestion, SendWithFields } from "../transports/http/authorized-send.js";
+import { authFailed } from "./auth-failures.js";
+import { dropAnswer } from "./challenge.js";
+import type { Held } from "./token-vault.js";
+
+export interface Presented {
+  readonly held: Held | undefined;
+  readonly request: RequestInQuestion;
+  dpop(): Promise<DpopSession> | undefined;
+}
+
+export async function presentTokens(
+  { held, request, dpop }: Presented,
+  send: SendWithFields,
+): Promise<Response> {
+  if (held === undefined) return send({});
+  const { accessToken, isBound } = held.record;
+  if (!isBound) return send({ authorization: `Bearer ${accessToken}` });
+  const session = await dpop();
+  if (session === undefined)
+    throw authFailed("The saved token is bound to a key", "Set `oauth.dpop`, or log out");
+  const { isDpopNonceChallenge } = await import("@modelcontextprotocol/client");
+  const { method, url } = request;
+  // A proof is good for one request, so each has its own.
+  const prove = async () =>
+    send({
+      authorization: `DPoP ${accessToken}`,
+      dpop: await session.buildProof({ htm: method, htu: url, accessToken }),
+    });
+  let response = await prove();
+  if (isDpopNonceChallenge(response) && response.headers.has("dpop-nonce")) {
+    session.observeNonce(response, url);
+    dropAnswer(response);
+    response = await prove();
+  }
+  session.observeNonce(response, url);
+  return response;
+}

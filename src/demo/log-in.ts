@@ -1,0 +1,84 @@
+/** A login, a refresh that fifty calls share, and a restart from saved state that needs neither. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createToolport, memoryStore, type Store, type Toolport } from "../index.js";
+import { sqliteStore } from "../state/stores/sqlite/index.js";
+import { check, type StepOutcome } from "./step-runner.js";
+import type { VaultServer } from "./vault-server.js";
+
+const CALLBACK_URL = "http://127.0.0.1/oauth/callback";
+const CALLS = 50;
+
+export async function logInAndRestart(vault: VaultServer): Promise<StepOutcome<never>> {
+  const directory = await mkdtemp(join(tmpdir(), "toolport-demo-"));
+  try {
+    const openStore = storeMaker(join(directory, "state.db"));
+    const first = await logIn(vault, openStore);
+    const second = await restart(vault, openStore);
+    return { details: [...first, ...second] };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** The same file for every port, as after a restart; without a SQLite driver the same memory. */
+function storeMaker(path: string): () => Promise<Store> {
+  let fallback: Store | undefined;
+  return async () => {
+    const store = sqliteStore(path);
+    try {
+      await store.list("");
+      return store;
+    } catch {
+      fallback ??= { ...memoryStore(), close: async () => {} };
+      return fallback;
+    }
+  };
+}
+
+async function logIn(vault: VaultServer, openStore: () => Promise<Store>): Promise<string[]> {
+  const { authorization } = vault;
+  const store = await openStore();
+  await using toolport = createToolport({ store, callbackUrl: CALLBACK_URL });
+  const { state, authUrl } = await toolport.add("vault", vault.server.entry);
+  check(state === "authenticating" && authUrl !== undefined, `the server is ${state}, not authenticating`);
+  await visit(toolport, authUrl);
+  const { text } = await toolport.callTool("vault__open");
+  check(text === "the vault is open", `it said ${JSON.stringify(text)}`);
+  authorization.expireTokens();
+  const before = authorization.tokenRequests;
+  await Promise.all(Array.from({ length: CALLS }, () => toolport.callTool("vault__open")));
+  const refreshes = authorization.tokenRequests - before;
+  check(refreshes === 1, `${refreshes} token requests instead of one`);
+  await toolport.close();
+  await store.close();
+  return [
+    `logged in by a browser that is scripted: "${text}"`,
+    `token expired, ${CALLS} calls at once: ${refreshes} token request`,
+  ];
+}
+
+async function restart(vault: VaultServer, openStore: () => Promise<Store>): Promise<string[]> {
+  const { authorization } = vault;
+  const [logins, tokenRequests] = [authorization.logins, authorization.tokenRequests];
+  const store = await openStore();
+  await using toolport = createToolport({ store });
+  const tools = await toolport.tools();
+  const { state } = toolport.snapshot().servers["vault"]!;
+  check(tools.length === 1 && state === "idle", `${tools.length} tools are known, the server is ${state}`);
+  const { text } = await toolport.callTool("vault__open");
+  check(text === "the vault is open", `it said ${JSON.stringify(text)}`);
+  const again = authorization.logins - logins + (authorization.tokenRequests - tokenRequests);
+  check(again === 0, `${again} requests to the authorization server after the restart`);
+  await toolport.close();
+  await store.close();
+  return ["restarted from the saved state: tools listed before anything was connected, no login, no refresh"];
+}
+
+/** What a browser does: follows the link, is sent back, and asks the program for the page it was sent to. */
+async function visit(toolport: Toolport, authUrl: string): Promise<void> {
+  const answer = await fetch(authUrl, { redirect: "manual" });
+  const page = await toolport.handleOAuthCallback(new Request(answer.headers.get("location") ?? ""));
+  check(page.ok, `the callback was answered with ${page.status}`);
+}

@@ -1,0 +1,66 @@
+/** Whether a call goes out as a task, and what comes back in place of a result when its caller wants a handle. */
+import { CatalogError } from "../../errors/catalog-error.js";
+import type { Session } from "../../protocol/session.js";
+import { taskSupport } from "../../protocol/tasks/task-requests.js";
+import type { ToolCall } from "../tool-call.js";
+import type { ToolResult } from "../tool-result.js";
+import { taskFault } from "./task-errors.js";
+import { TASK_META_KEY, type TaskRecord } from "./task-record.js";
+
+const DEFAULT_TTL_MS = 60 * 60 * 1_000;
+
+/**
+ * The `task` parameter of `tools/call`; undefined for none. On the modern wire the server alone decides. Throws if the
+ * caller wants a task and this tool cannot be one.
+ */
+export function askForTask(
+  { tool, options, deadline }: ToolCall,
+  session: Session,
+  execution: Readonly<Record<string, unknown>> | undefined,
+): { ttl: number } | undefined {
+  const support = taskSupport(session, execution);
+  if (support === "never" && options.task) {
+    throw new CatalogError({
+      code: "NOT_OFFERED",
+      server: tool.server,
+      tool: tool.sourceName,
+      what: "The tool cannot run as a task",
+      next: "Call it without task: true",
+    });
+  }
+  if (session.era === "modern" || support === "never") return undefined;
+  if (support === "optional" && !options.task) return undefined;
+  const wish = typeof options.task === "object" ? options.task.ttlMs : undefined;
+  const leftMs = deadline - performance.now();
+  // Kept at least as long as somebody waits.
+  return { ttl: wish ?? Math.max(DEFAULT_TTL_MS, Number.isFinite(leftMs) ? Math.ceil(leftMs) : 0) };
+}
+
+/** The answer is no task that can be understood: then it must be a result. */
+export function requireResult({ tool }: ToolCall, raw: Record<string, unknown>): Record<string, unknown> {
+  if (raw["resultType"] !== "task") return raw;
+  const where = { server: tool.server, tool: tool.sourceName };
+  throw taskFault(where, "The server answered with a task that cannot be understood", raw);
+}
+
+const receipts = new WeakSet<object>();
+
+/** In place of a result: which task was made. */
+export function taskReceipt(record: TaskRecord): Record<string, unknown> {
+  const content = [{ type: "text", text: "The work goes on as a task at the server." }];
+  const receipt = { content, _meta: { [TASK_META_KEY]: record } };
+  receipts.add(receipt);
+  return receipt;
+}
+
+/** What only we may say is taken out of what a server said. */
+export function withoutReceipt(
+  { options, task }: ToolCall,
+  result: ToolResult,
+  raw: Record<string, unknown>,
+): ToolResult {
+  if (!options.task || task !== undefined || result._meta?.[TASK_META_KEY] === undefined) return result;
+  if (receipts.has(raw)) return result;
+  const { [TASK_META_KEY]: _, ...meta } = result._meta;
+  return { ...result, _meta: meta };
+}

@@ -1,0 +1,177 @@
+/** Follows a task to its end: asks at the server's pace, answers what it wants to know, outlives connections. */
+import { runOnSession } from "../../connection/run-on-session.js";
+import type { ServerConnection } from "../../connection/server-connection.js";
+import { ConnectionError } from "../../errors/connection-error.js";
+import { ToolportError } from "../../errors/toolport-error.js";
+import type { Session, SessionRequestOptions } from "../../protocol/session.js";
+import { getTask, getTaskResult, updateTask } from "../../protocol/tasks/task-requests.js";
+import { isFinal, type TaskState } from "../../protocol/tasks/task-state.js";
+import { sleep } from "../../util/sleep.js";
+import { isUnknownTask, taskCancelled, taskFailed, taskFault, taskLost } from "./task-errors.js";
+import { taskPaceMs } from "./task-pace.js";
+import { restFromTask } from "./task-rest.js";
+
+export interface FollowParts {
+  readonly connection: ServerConnection;
+  readonly taskId: string;
+  /** Name of the tool on the server. */
+  readonly tool: string;
+  /** Longest silence: a question about the task must be answered within it. */
+  readonly timeoutMs: number;
+  /** When it must be over (`performance.now()`). */
+  readonly deadline: number;
+  /** Aborted by whoever wants no result any more, and when the time is over. */
+  readonly signal: AbortSignal;
+  /** The server said how the task stands. */
+  readonly onStatus: (message: string | undefined) => void;
+  /** Calls back when the server says by itself that the task changed; returns what stops it. */
+  readonly onNews: (listener: () => void) => () => void;
+}
+
+/** What the call would have answered, and whether a user had a say in it. */
+export interface FollowedTask {
+  readonly raw: Record<string, unknown>;
+  readonly usedInput: boolean;
+}
+
+/** A server that wants more than that never comes to an end. */
+const MAX_INPUT_ROUNDS = 100;
+
+/** Resolves with the result of a task; `first` is how it stood when it was made. */
+export async function followTask(parts: FollowParts, first?: TaskState): Promise<FollowedTask> {
+  const follower = new Follower(parts);
+  const raw = await follower.run(first);
+  return { raw, usedInput: follower.usedInput };
+}
+
+class Follower {
+  usedInput = false;
+  readonly #parts: FollowParts;
+  readonly #where: { server: string; tool: string };
+  readonly #answered = new Set<string>();
+  #polls = 0;
+  #rounds = 0;
+  /** Legacy wire: the result is asked for already, since the server asks on the way of that answer. */
+  #early: Promise<Record<string, unknown>> | undefined;
+
+  constructor(parts: FollowParts) {
+    this.#parts = parts;
+    this.#where = { server: parts.connection.name, tool: parts.tool };
+  }
+
+  async run(first: TaskState | undefined): Promise<Record<string, unknown>> {
+    // The news that a task was made holds no result, whatever it says.
+    let state = first === undefined || isFinal(first.status.status) ? await this.#poll() : first;
+    for (;;) {
+      this.#parts.onStatus(state.status.message);
+      if (isFinal(state.status.status)) return this.#finish(state);
+      if (state.status.status === "input_required") await this.#giveInput(state);
+      const early = await restFromTask({
+        ms: taskPaceMs(state.status.pollIntervalMs, this.#polls),
+        signal: this.#parts.signal,
+        onNews: this.#parts.onNews,
+        result: this.#early,
+      });
+      if (early !== undefined) return early;
+      state = await this.#poll();
+    }
+  }
+
+  /** Asks until there is an answer; what is wrong with the way may pass, within the limit for silence. */
+  async #poll(): Promise<TaskState> {
+    const { taskId, timeoutMs, signal } = this.#parts;
+    const askedAt = performance.now();
+    this.#polls += 1;
+    for (let attempt = 0; ; attempt += 1) {
+      const leftMs = askedAt + timeoutMs - performance.now();
+      try {
+        return await this.#onSession((session) => getTask(session, taskId, this.#limits(leftMs)), leftMs);
+      } catch (error) {
+        if (isUnknownTask(error)) throw taskLost(this.#where, error);
+        const waitMs = Math.max(taskPaceMs(undefined, attempt), retryAfterMs(error));
+        if (signal.aborted || !mayPass(error) || waitMs >= askedAt + timeoutMs - performance.now())
+          throw error;
+        await sleep(waitMs, signal);
+      }
+    }
+  }
+
+  async #finish(state: TaskState): Promise<Record<string, unknown>> {
+    const { status } = state.status;
+    if (status === "cancelled") throw taskCancelled(this.#where, state);
+    if (state.error !== undefined) throw taskFailed(this.#where, state);
+    if (state.result !== undefined) return this.#inlined(state.result);
+    try {
+      return await this.#legacyResult();
+    } catch (error) {
+      if (status !== "failed" || this.#parts.signal.aborted || mayPass(error)) throw error;
+      throw taskFailed(this.#where, state, error);
+    }
+  }
+
+  #inlined({ resultType, ...result }: Readonly<Record<string, unknown>>): Record<string, unknown> {
+    if (resultType === undefined || resultType === "complete") return result;
+    throw taskFault(this.#where, "The result of the task is of a kind that is not supported", resultType);
+  }
+
+  async #legacyResult(): Promise<Record<string, unknown>> {
+    const { taskId, timeoutMs, tool } = this.#parts;
+    return this.#onSession((session) => {
+      if (session.era === "modern") throw taskFault(this.#where, "The task is over, but there is no result");
+      return getTaskResult(session, taskId, { ...this.#limits(timeoutMs), tool });
+    }, timeoutMs);
+  }
+
+  async #giveInput({ inputRequests }: TaskState): Promise<void> {
+    const { connection, taskId, tool, timeoutMs, signal } = this.#parts;
+    this.usedInput = true;
+    if (inputRequests === undefined) return this.#openResult();
+    const fresh = Object.entries(inputRequests).filter(([key]) => !this.#answered.has(key));
+    if (fresh.length === 0) return;
+    this.#rounds += 1;
+    if (this.#rounds > MAX_INPUT_ROUNDS)
+      throw taskFault(this.#where, `The task still wanted input after ${MAX_INPUT_ROUNDS} rounds`);
+    const session = connection.session ?? (await connection.acquire({ signal, timeoutMs }));
+    const inputResponses = await session.answer(Object.fromEntries(fresh), { tool, signal });
+    // Every key counts once for the server too, so this may be sent twice.
+    await this.#onSession(
+      (current) => updateTask(current, { taskId, inputResponses }, this.#limits(timeoutMs)),
+      timeoutMs,
+    );
+    for (const [key] of fresh) this.#answered.add(key);
+  }
+
+  /** Legacy wire: what the server wants to know comes while the result is waited for. */
+  #openResult(): void {
+    const { taskId, tool, timeoutMs, connection } = this.#parts;
+    if (this.#early !== undefined || connection.session?.era === "modern") return;
+    // The questions beside it show whether the server is alive.
+    const limits = { ...this.#limits(Number.POSITIVE_INFINITY), tool };
+    const asked = this.#onSession((session) => getTaskResult(session, taskId, limits), timeoutMs);
+    this.#early = new Promise((resolve) => {
+      asked.then(resolve, () => {
+        this.#early = undefined;
+      });
+    });
+  }
+
+  #limits(timeoutMs: number): SessionRequestOptions {
+    const { deadline, signal } = this.#parts;
+    return { timeoutMs, maxTimeoutMs: deadline - performance.now(), signal };
+  }
+
+  #onSession<Result>(run: (session: Session) => Promise<Result>, waitMs: number): Promise<Result> {
+    const { connection, signal, deadline } = this.#parts;
+    const limitMs = Math.max(0, Math.min(waitMs, deadline - performance.now()));
+    return runOnSession(connection, run, { repeatable: true, waitMs: limitMs, signal });
+  }
+}
+
+/** The way to the server is bad; the task may be well. */
+const mayPass = (error: unknown): boolean =>
+  ToolportError.isInstance(error) &&
+  error.retryable &&
+  (error instanceof ConnectionError || error.code === "TIMEOUT");
+
+const retryAfterMs = (error: unknown): number =>
+  error instanceof ConnectionError ? (error.retryAfterMs ?? 0) : 0;

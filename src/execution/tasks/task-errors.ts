@@ -1,0 +1,86 @@
+/** How a task can end without a result. */
+import { ToolCallError } from "../../errors/tool-call-error.js";
+import type { TaskState } from "../../protocol/tasks/task-state.js";
+
+interface Where {
+  readonly server: string;
+  readonly tool: string;
+}
+
+const INTERNAL_ERROR = -32603;
+const INVALID_PARAMS = -32602;
+
+/** The server knows no such task. */
+export const isUnknownTask = (error: unknown): boolean =>
+  error instanceof ToolCallError && error.code === "PROTOCOL" && error.rpcCode === INVALID_PARAMS;
+
+const ends = new WeakSet<object>();
+
+/** The task itself is over: there is nothing to wait for and nothing to cancel. */
+export const isTaskOver = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && ends.has(error);
+
+function over(error: ToolCallError): ToolCallError {
+  ends.add(error);
+  return error;
+}
+
+const said = (message: string | undefined): string => (message === undefined ? "" : `: ${message}`);
+
+/** The server will never give a result, because it does not know the task any more. */
+export const taskLost = (where: Where, cause: unknown): ToolCallError =>
+  over(
+    new ToolCallError({
+      ...where,
+      code: "TASK_LOST",
+      what: "The server no longer knows the task",
+      next: "Start it again if that is safe; ask for a longer ttlMs if it was too old",
+      rpcCode: INVALID_PARAMS,
+      cause,
+    }),
+  );
+
+export const taskCancelled = (where: Where, { status }: TaskState): ToolCallError =>
+  over(
+    new ToolCallError({
+      ...where,
+      code: "TASK_CANCELLED",
+      what: `The task was cancelled${said(status.message)}`,
+      next: "Start it again if you still want it",
+    }),
+  );
+
+/** The call itself ended in an error; where the wire tells which, it is the same as without a task. */
+export function taskFailed(where: Where, { status, error }: TaskState, cause?: unknown): ToolCallError {
+  const told = cause instanceof ToolCallError ? cause : undefined;
+  const rpcCode = error?.code ?? told?.rpcCode;
+  return over(
+    new ToolCallError({
+      ...where,
+      code: "PROTOCOL",
+      what: `The task failed${said(error?.message ?? status.message ?? told?.what)}`,
+      retryable: rpcCode === INTERNAL_ERROR,
+      rpcCode,
+      data: error?.data ?? told?.data,
+      cause,
+    }),
+  );
+}
+
+export const taskFault = (where: Where, what: string, result?: unknown): ToolCallError =>
+  new ToolCallError({
+    ...where,
+    code: "PROTOCOL",
+    what,
+    next: "Report this to the maker of the server",
+    result,
+  });
+
+export const taskTimedOut = (where: Where, limitMs: number): ToolCallError =>
+  new ToolCallError({
+    ...where,
+    code: "TIMEOUT",
+    what: `The task was not over after ${Math.round(limitMs)} ms`,
+    next: "Raise maxTimeoutMs, or start it with task: true and fetch the result later",
+    phase: "task",
+  });

@@ -1,0 +1,254 @@
+/** The public methods, each a few lines from its room. There is no policy here. */
+import { compileFilter } from "./catalog/filters.js";
+import type { ToolInfo } from "./catalog/tool-info.js";
+import { isForModel } from "./catalog/tool-ui.js";
+import { parseServerEntry } from "./config/parse-servers.js";
+import type { ServerEntry } from "./config/server-entry.js";
+import type { ServerConnection, WaitOptions } from "./connection/server-connection.js";
+import type { CallToolOptions, TaskCallOptions } from "./execution/tool-call.js";
+import { complete } from "./port/complete.js";
+import { getPrompt } from "./port/get-prompt.js";
+import { instructions } from "./port/instructions.js";
+import { answerOAuthCallback } from "./port/oauth-callback.js";
+import type { Port } from "./port/port.js";
+import { readResource } from "./port/read-resource.js";
+import { checkRequiredTools, reportOf, type ServerReport, throwFailures } from "./port/report.js";
+import { createSkills } from "./port/skills.js";
+import { takeSnapshot } from "./port/snapshot.js";
+import type { TaskHandle } from "./port/task-handle.js";
+import type { Toolport } from "./toolport.js";
+import type { ToolportRoot } from "./toolport-root.js";
+import { callSafely } from "./util/call-safely.js";
+
+/** The methods of a port, each a few lines from its room. */
+export function openDoors(port: Port, root: ToolportRoot): Toolport {
+  const { pool, catalog, filters, parts } = port;
+  const { settings } = parts;
+  let closing: Promise<void> | undefined;
+
+  async function connectOne(connection: ServerConnection, wait: WaitOptions = {}): Promise<ServerReport> {
+    const [outcome] = await pool.connect([connection], wait);
+    if (wait.signal?.aborted) throw wait.signal.reason;
+    if (outcome!.error === undefined) port.pipeline.forgive(connection.name);
+    return reportOf(outcome!, catalog);
+  }
+
+  function register(
+    name: string,
+    entry: ServerEntry,
+  ): { connection: ServerConnection; saving: Promise<void> } {
+    port.assertOpen();
+    const config = parseServerEntry(name, entry);
+    for (const other of root.others(port)) other.register(config);
+    const connection = port.register(config);
+    return { connection, saving: port.saved?.keepServer(name, entry) ?? Promise.resolve() };
+  }
+
+  /** Brings up what is needed for a list. */
+  async function listed<Item>(read: () => readonly Item[], wait: WaitOptions = {}): Promise<Item[]> {
+    port.assertOpen();
+    await port.restored();
+    await port.bringUp(pool.all(), wait);
+    return [...read()];
+  }
+
+  return {
+    async connect({ servers, ...wait } = {}) {
+      port.assertOpen();
+      await port.restored();
+      const outcomes = await pool.connect(
+        port.choose(servers).filter(({ config }) => config.enabled),
+        wait,
+      );
+      if (wait.signal?.aborted) throw wait.signal.reason;
+      const failed = outcomes.filter((outcome) => outcome.error !== undefined);
+      if (settings.onServerError === "throw") throwFailures(failed.map((outcome) => outcome.error!));
+      if (typeof settings.onServerError === "function") {
+        const { onServerError } = settings;
+        for (const { connection, error } of failed)
+          callSafely(() => onServerError({ name: connection.name }, error!), parts.report);
+      }
+      if (servers === undefined) checkRequiredTools(settings.requiredTools, catalog);
+      return {
+        servers: Object.fromEntries(
+          outcomes.map((outcome) => [outcome.connection.name, reportOf(outcome, catalog)]),
+        ),
+      };
+    },
+    async tools({ servers, only, except, filter, all = false, ...wait } = {}) {
+      port.assertOpen();
+      await port.restored();
+      await port.bringUp(port.choose(servers), wait);
+      const isWanted = compileFilter({ only, except, filter });
+      const passes = (tool: ToolInfo) => isWanted({ name: tool.server }, tool) === undefined;
+      const isShown = (tool: ToolInfo) => all || (isForModel(tool) && port.own.isVisible(tool));
+      const offered = catalog.tools().filter(({ server }) => servers?.includes(server) ?? true);
+      return [
+        ...port.own.shown({ servers, all, isWanted: passes }),
+        ...offered.filter((tool) => isShown(tool) && passes(tool)),
+      ];
+    },
+    async searchTools(query, { limit = 10, ...wait } = {}) {
+      port.assertOpen();
+      await port.restored();
+      await port.bringUp(pool.all(), wait);
+      return catalog.search(query, limit).map(({ tool }) => tool);
+    },
+    callTool: (async (name, args = {}, callOptions: CallToolOptions | TaskCallOptions = {}) => {
+      port.assertOpen();
+      if (callOptions.task) return port.tasks.start(name, args, callOptions);
+      return port.own.call(name, args, callOptions) ?? port.callTool(name, args, callOptions);
+    }) as Toolport["callTool"],
+    async tasks() {
+      port.assertOpen();
+      await port.restored();
+      return port.tasks.list();
+    },
+    async task<Structured>(id: string) {
+      port.assertOpen();
+      await port.restored();
+      return (await port.tasks.find(id)) as TaskHandle<Structured> | undefined;
+    },
+    skills: (server) => createSkills(port, server),
+    resources: (wait) => listed(catalog.resources, wait),
+    resourceTemplates: (wait) => listed(catalog.resourceTemplates, wait),
+    prompts: (wait) => listed(catalog.prompts, wait),
+    async readResource(server, resource, access = {}) {
+      port.assertOpen();
+      await port.restored();
+      return readResource(port, { server, resource }, access);
+    },
+    async subscribe(server, uri, listener, access = {}) {
+      port.assertOpen();
+      await port.restored();
+      return port.subscriptions.add({ server, uri, listener }, access);
+    },
+    async complete(server, ref, argument, access = {}) {
+      port.assertOpen();
+      await port.restored();
+      return complete(port, { server, ref, argument }, access);
+    },
+    async instructions(wanted = {}) {
+      port.assertOpen();
+      await port.restored();
+      return instructions(port, wanted);
+    },
+    async getPrompt(server, name, args = {}, access = {}) {
+      port.assertOpen();
+      await port.restored();
+      return getPrompt(port, { server, name, args }, access);
+    },
+    async add(name, entry, wait) {
+      await port.restored();
+      const { connection, saving } = register(name, entry);
+      const [report] = await Promise.all([connectOne(connection, wait), saving]);
+      return report;
+    },
+    register(name, entry) {
+      register(name, entry);
+    },
+    async remove(name) {
+      await port.restored();
+      pool.require(name);
+      await Promise.all([
+        ...[port, ...root.others(port)].map((each) => each.remove(name)),
+        port.saved?.forgetServer(name),
+      ]);
+    },
+    async connectServer(name, wait) {
+      port.assertOpen();
+      await port.restored();
+      return connectOne(pool.require(name), wait);
+    },
+    async discover(name, wait) {
+      port.assertOpen();
+      await port.restored();
+      const connection = pool.require(name);
+      const startedAt = performance.now();
+      await port.reread(connection, wait);
+      return reportOf({ connection, ms: Math.round(performance.now() - startedAt) }, catalog);
+    },
+    async refresh(name, wait) {
+      port.assertOpen();
+      await port.restored();
+      const ready = pool.all().filter(({ session }) => session !== undefined);
+      const connections = name === undefined ? ready : [pool.require(name)];
+      await Promise.all(connections.map((connection) => port.reread(connection, wait)));
+    },
+    async disconnect(name) {
+      const connections = port.choose(name === undefined ? undefined : [name]);
+      await Promise.all(connections.map((connection) => connection.disconnect()));
+    },
+    async ping(name, { signal, timeoutMs = settings.timeoutMs } = {}) {
+      port.assertOpen();
+      return port.read(
+        pool.require(name),
+        async (session) => {
+          const startedAt = performance.now();
+          await session.ping({ timeoutMs, maxTimeoutMs: timeoutMs, signal });
+          return { ms: performance.now() - startedAt };
+        },
+        { signal, timeoutMs },
+      );
+    },
+    addFilter: (filter) => void filters.add(filter),
+    setFilters: (input) => void filters.set(input),
+    resetFilters: () => void filters.reset(),
+    approveTools: (server, tools) => catalog.approve(server, tools),
+    exportCatalog: () => catalog.export(),
+    rootsChanged: () => port.serverRequests.rootsChanged(),
+    async finishAuth(server, params, wait) {
+      port.assertOpen();
+      await port.restored();
+      const connection = pool.require(server);
+      await (await port.oauth.require(server)).finish(params);
+      return connectOne(connection, wait);
+    },
+    async handleOAuthCallback(request) {
+      port.assertOpen();
+      await port.restored();
+      return answerOAuthCallback(request, {
+        store: settings.store,
+        http: () => port.http(),
+        options: root.callback,
+        warn: parts.warn,
+        onFinished: ({ server, principal }) => {
+          // The login may be another user's, or of a server that only another process knows.
+          const waiting = root.known(principal)?.pool.get(server);
+          // An attempt that began before the login still ends in "authenticating": the new tokens are tried then.
+          waiting
+            ?.connect()
+            .catch(() => waiting.acquire())
+            .catch(() => {});
+        },
+      });
+    },
+    configureOAuthCallback(callback) {
+      root.callback = callback;
+    },
+    async logOut(server) {
+      port.assertOpen();
+      await port.restored();
+      await (await port.oauth.require(server)).logOut();
+      await pool.require(server).disconnect();
+    },
+    snapshot: () => takeSnapshot(port),
+    as(principal, principalOptions = {}) {
+      port.assertOpen();
+      return root.portOf(principal, principalOptions);
+    },
+    on: (event, listener) => parts.emitter.on(event, listener),
+    async client(server, wait = {}) {
+      port.assertOpen();
+      await port.restored();
+      return port.client(server, wait);
+    },
+    close() {
+      closing ??= root.close(port);
+      return closing;
+    },
+    [Symbol.asyncDispose]() {
+      return this.close();
+    },
+  };
+}

@@ -1,0 +1,33 @@
+/** What a port tells those who listen. */
+import type { ChangedTool } from "../catalog/pins.js";
+import type { StateChange } from "../connection/connection-state.js";
+import type { ListName } from "../protocol/list-watch.js";
+
+/** A notification of a server's, as it came. Its data come from outside: use them with care. */
+export interface ServerNotification {
+  readonly server: string;
+  /** E.g. `notifications/resources/updated`. */
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly principal?: string | undefined;
+}
+
+/** Events of {@link Toolport.on}, by name. */
+export interface ToolportEvents {
+  /** A server moved from one state to another. */
+  state: StateChange;
+  /** The lists of a server were read, changed or removed. */
+  tools: { readonly server: string; readonly principal?: string | undefined };
+  /** A server said that lists of its changed, and they have been read again. */
+  listsChanged: {
+    readonly server: string;
+    readonly lists: readonly ListName[];
+    readonly principal?: string | undefined;
+  };
+  /** The definition of a tool is not the one that was pinned. */
+  toolChanged: ChangedTool & { readonly principal?: string | undefined };
+  /** A server told something by itself: a log message, a changed list, a changed resource. Progress is not among it. */
+  notification: ServerNotification;
+  /** Something a person should know: a withheld tool, a list that was cut, a listener that threw. */
+  warning: { readonly server?: string | undefined; readonly message: string };
+}

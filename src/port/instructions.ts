@@ -1,0 +1,82 @@
+/** What servers say about how to use them, for a program that wants to put it into a prompt. */
+import { sanitiseText } from "../catalog/sanitise.js";
+import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
+import type { Port } from "./port.js";
+
+/** What `instructions()` takes. */
+export interface InstructionsOptions extends WaitOptions {
+  /** Most characters of the whole text; every server gets its fair share of them. @default no limit */
+  maxChars?: number;
+  /** Only those of these servers. @default all */
+  servers?: readonly string[];
+}
+
+/** Stands where something was cut off. */
+const CUT = "…";
+/** Less than this says nothing. */
+const LEAST = 16;
+
+/** While a server is away, what it said last still holds: a prompt should not change with the weather. */
+const lastSaid = new WeakMap<ServerConnection, string>();
+
+export async function instructions(
+  port: Port,
+  { servers, maxChars = Number.POSITIVE_INFINITY, ...wait }: InstructionsOptions,
+): Promise<string> {
+  const connections = port.choose(servers);
+  await port.bringUp(connections, wait);
+  // Lists may be known from an export or a store; instructions are only told by a server that is there.
+  await port.pool.connect(
+    connections.filter(({ state }) => state.status === "idle"),
+    wait,
+  );
+  if (wait.signal?.aborted) throw wait.signal.reason;
+  const said = connections.flatMap((connection) => {
+    const { session, name } = connection;
+    if (session !== undefined) lastSaid.set(connection, clean(session.instructions));
+    const text = lastSaid.get(connection) ?? "";
+    return text === "" ? [] : [{ heading: `## ${name}\n\n`, text }];
+  });
+  const headings = new Set(said.map(({ heading }) => heading.trim()));
+  const sections = said.map(({ heading, text }) => ({ heading, text: withoutHeadings(text, headings) }));
+  return cutFairly(sections, maxChars).join("\n\n");
+}
+
+const clean = (text: unknown): string => (typeof text === "string" ? sanitiseText(text).text.trim() : "");
+
+/** No server can begin a section in the name of another. */
+const withoutHeadings = (text: string, headings: ReadonlySet<string>): string =>
+  text
+    .split("\n")
+    .map((line) => (headings.has(line.trim()) ? `#${line.trim()}` : line))
+    .join("\n");
+
+interface Section {
+  readonly heading: string;
+  readonly text: string;
+}
+
+/** Short ones stay whole, and what they leave of their share goes to the long ones. */
+function cutFairly(sections: readonly Section[], maxChars: number): string[] {
+  let room = maxChars - 2 * Math.max(0, sections.length - 1);
+  const kept = new Map<Section, string>();
+  const shortestFirst = [...sections].sort((a, b) => lengthOf(a) - lengthOf(b));
+  for (const [index, section] of shortestFirst.entries()) {
+    const share = Math.floor(room / (sections.length - index));
+    const whole = section.heading + section.text;
+    const cut = whole.length <= share ? whole : cutTo(section, share);
+    kept.set(section, cut);
+    room -= cut.length;
+  }
+  return sections.flatMap((section) => kept.get(section) || []);
+}
+
+const lengthOf = ({ heading, text }: Section): number => heading.length + text.length;
+
+function cutTo({ heading, text }: Section, share: number): string {
+  const room = share - heading.length - CUT.length;
+  if (room < LEAST) return "";
+  // Not in the middle of a character of two halves.
+  const end = /[\ud800-\udbff]/.test(text[room - 1] ?? "") ? room - 1 : room;
+  return heading + text.slice(0, end).trimEnd() + CUT;
+}

@@ -1,0 +1,109 @@
+/** The credentials of one port: one keeper per server, made when a server first needs it. */
+import type { OAuthStatus, ServerOAuth } from "../auth/server-oauth.js";
+import { configIdentity } from "../config/config-identity.js";
+import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
+import { ConfigError } from "../errors/config-error.js";
+import type { Store } from "../state/store.js";
+import type { AuthorizedSend } from "../transports/http/authorized-send.js";
+import type { HttpClient } from "../transports/server-transport.js";
+
+export interface PortOAuthOptions {
+  readonly store: Store;
+  readonly principal: string | undefined;
+  readonly callbackUrl: string | undefined;
+  /** The store was given by the user, and may hold logins from elsewhere. */
+  readonly isSaved: boolean;
+  readonly clientName: string;
+  readonly configOf: (server: string) => ServerConfig | undefined;
+  readonly http: () => Promise<HttpClient>;
+  readonly warn: (server: string, message: string) => void;
+}
+
+export class PortOAuth {
+  readonly #options: PortOAuthOptions;
+  /** By what the configuration leads to: another URL under the same name must not meet the old one's tokens. */
+  readonly #keepers = new Map<string, Promise<ServerOAuth>>();
+
+  constructor(options: PortOAuthOptions) {
+    this.#options = options;
+  }
+
+  /** Puts credentials on a server's requests; undefined where that is the user's own business. */
+  authorize = (server: string): AuthorizedSend | undefined => {
+    const config = this.#configOf(server);
+    if (config === undefined || !this.#isOurs(config)) return undefined;
+    const isAsked = typeof config.oauth === "object";
+    return async (request, send) => {
+      // A token the user has put there by hand says that no other is wanted.
+      if (request.authorization !== undefined && !isAsked) return send({});
+      return (await this.#keeper(config)).send(request, send);
+    };
+  };
+
+  /** Somebody has authorized since the server last refused us. */
+  async hasNewCredentials(server: string): Promise<boolean> {
+    const config = this.#configOf(server);
+    if (config === undefined || !this.#isOurs(config)) return false;
+    try {
+      return await (await this.#keeper(config)).hasNewCredentials();
+    } catch {
+      // The store is away. Whoever asked has an error of its own to show.
+      return false;
+    }
+  }
+
+  /** The keeper of a server's credentials, for who wants to log in or out. */
+  async require(server: string): Promise<ServerOAuth> {
+    const config = this.#configOf(server);
+    if (config !== undefined && config.oauth !== false && config.authProvider === undefined)
+      return this.#keeper(config);
+    throw new ConfigError({
+      code: "INVALID_CONFIG",
+      server,
+      what:
+        config === undefined
+          ? "Only servers reached over HTTP are authorized by OAuth"
+          : "This server's authorization is not the port's work",
+      next: config === undefined ? "Give it what it needs in `env` or `headers`" : "Set `oauth` on its entry",
+    });
+  }
+
+  async status(server: string): Promise<OAuthStatus | undefined> {
+    const config = this.#configOf(server);
+    return config !== undefined && this.#isOurs(config) ? (await this.#keeper(config)).status() : undefined;
+  }
+
+  #configOf(server: string): HttpConfig | SseConfig | undefined {
+    const config = this.#options.configOf(server);
+    return config?.kind === "http" || config?.kind === "sse" ? config : undefined;
+  }
+
+  #isOurs({ oauth, authProvider }: HttpConfig | SseConfig): boolean {
+    if (authProvider !== undefined || oauth === false) return false;
+    return oauth !== undefined || this.#options.callbackUrl !== undefined || this.#options.isSaved;
+  }
+
+  #keeper(config: HttpConfig | SseConfig): Promise<ServerOAuth> {
+    const identity = configIdentity(config);
+    const key = `${config.name}\n${identity}`;
+    const known = this.#keepers.get(key);
+    if (known !== undefined) return known;
+    const { store, principal, callbackUrl, clientName, http, warn } = this.#options;
+    // Loaded when a server first needs it: most ports never do.
+    const made = import("../auth/server-oauth.js").then(({ createServerOAuth }) =>
+      createServerOAuth({
+        server: config.name,
+        serverUrl: new URL(config.url),
+        options: typeof config.oauth === "object" ? config.oauth.reveal() : {},
+        principal,
+        store,
+        http,
+        callbackUrl,
+        clientName,
+        warn: (message) => warn(config.name, message),
+      }),
+    );
+    this.#keepers.set(key, made);
+    return made;
+  }
+}

@@ -1,0 +1,342 @@
+/** One port: the connections, the catalog and the pipeline of one principal. */
+import type { Client } from "@modelcontextprotocol/client";
+import { Catalog } from "../catalog/catalog.js";
+import type { FilterSet } from "../catalog/filter-set.js";
+import { Pins } from "../catalog/pins.js";
+import { configIdentity } from "../config/config-identity.js";
+import type { ServerConfig } from "../config/server-config.js";
+import { ConnectionPool, type ConnectOutcome } from "../connection/connection-pool.js";
+import { runOnSession } from "../connection/run-on-session.js";
+import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
+import { startUpkeep } from "../connection/upkeep.js";
+import { ConfigError } from "../errors/config-error.js";
+import { ConnectionError } from "../errors/connection-error.js";
+import type { Pipeline } from "../execution/pipeline.js";
+import type { CallToolOptions, TaskCallOptions } from "../execution/tool-call.js";
+import type { ToolResult } from "../execution/tool-result.js";
+import { EraMemory } from "../protocol/era-memory.js";
+import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
+import type { Session } from "../protocol/session.js";
+import { tapNotifications } from "../protocol/tap-notifications.js";
+import type { TraceMeta } from "../telemetry/open-telemetry.js";
+import type { RequestFacts, ServerFacts } from "../telemetry/open-telemetry-attributes.js";
+import { createWireLog } from "../telemetry/wire-log.js";
+import type { HttpClient } from "../transports/server-transport.js";
+import { findTool } from "./find-tool.js";
+import { OwnToolSet } from "./own-tool-set.js";
+import { PortOAuth } from "./port-oauth.js";
+import { createPortPipeline } from "./port-pipeline.js";
+import { configFor, type Principal } from "./principal.js";
+import { ResourceCache } from "./resource-cache.js";
+import { SavedState } from "./saved-state.js";
+import type { SharedParts } from "./shared-parts.js";
+import { Subscriptions } from "./subscriptions.js";
+import { TaskDesk } from "./task-desk.js";
+
+const LIST_TIMEOUT_MS = 15_000;
+
+/** States from which a server comes up by itself when it is needed. */
+const COMING_UP = ["idle", "connecting", "connected", "discovering"];
+
+interface AskedRequest extends Pick<RequestFacts, "method" | "prompt" | "uri"> {
+  readonly params: Record<string, unknown>;
+}
+
+/** What `toolport.ts` puts its methods on. */
+export class Port {
+  readonly parts: SharedParts;
+  readonly principal: Principal | undefined;
+  readonly pool: ConnectionPool;
+  readonly catalog: Catalog;
+  readonly filters: FilterSet;
+  readonly pipeline: Pipeline;
+  readonly serverRequests: ServerRequests;
+  readonly oauth: PortOAuth;
+  readonly saved: SavedState | undefined;
+  readonly resourceCache = new ResourceCache();
+  readonly subscriptions = new Subscriptions(this);
+  readonly tasks = new TaskDesk(this);
+  /** Tools that no server offers. */
+  readonly own: OwnToolSet;
+  readonly #stopUpkeep: () => void;
+  /** Servers that came from the store, and that the program has not named since. */
+  readonly #restoredNames = new Set<string>();
+  #http: Promise<HttpClient> | undefined;
+  #closing: Promise<void> | undefined;
+
+  /** @param parent the plain port, whose servers are everybody's */
+  constructor(parts: SharedParts, principal?: Principal, parent?: Port) {
+    const { settings, emitter, warn } = parts;
+    this.parts = parts;
+    this.principal = principal;
+    this.filters = parts.filters;
+    this.serverRequests = parts.serverRequestsFor(principal?.name);
+    const ownNames = () => this.own.names;
+    this.catalog = new Catalog({
+      naming: {
+        prefix: settings.prefix,
+        additionalToolNamePrefix: settings.additionalToolNamePrefix,
+        toolNameMapper: settings.toolNameMapper,
+        toolSpecificationMapper: settings.toolSpecificationMapper,
+        get reserved() {
+          return ownNames();
+        },
+      },
+      filters: this.filters,
+      pins: new Pins(settings.pins, settings.store, principal?.name),
+      scan: settings.scan,
+      cache: settings.cache,
+      listTimeoutMs: LIST_TIMEOUT_MS,
+      servers: () => this.pool.all().map(({ config }) => config),
+      onChanged: (server) => emitter.emit("tools", { server, principal: principal?.name }),
+      onRead: (server, lists) => this.saved?.keepLists(server, lists),
+      onListsChanged: (server, lists) =>
+        emitter.emit("listsChanged", { server, lists, principal: principal?.name }),
+      onToolChanged: (change) => {
+        warn(change.server, `The definition of ${change.tool} changed since it was pinned`);
+        emitter.emit("toolChanged", { ...change, principal: principal?.name });
+      },
+      onWarning: warn,
+    });
+    this.oauth = new PortOAuth({
+      store: settings.store,
+      principal: principal?.name,
+      callbackUrl: settings.callbackUrl?.toString(),
+      isSaved: settings.isSaved,
+      clientName: settings.clientInfo.name,
+      configOf: (server) => this.pool.get(server)?.config,
+      http: () => this.http(),
+      warn,
+    });
+    this.pool = new ConnectionPool({
+      identity: { clientInfo: settings.clientInfo, capabilities: this.serverRequests.capabilities },
+      serverRequests: this.serverRequests,
+      validator: parts.validator,
+      eras: new EraMemory(settings.store, principal?.name),
+      logLevelOf: ({ logLevel = settings.logLevel }, era) =>
+        logLevel ?? (era === "modern" && settings.hasLogReader ? "info" : undefined),
+      connectTimeoutMs: settings.connectTimeoutMs,
+      transportContext: async () => ({
+        http: await this.http(),
+        maxMessageBytes: settings.maxMessageBytes,
+        authorize: this.oauth.authorize,
+      }),
+      hasNewCredentials: (server) => this.oauth.hasNewCredentials(server),
+      discover: (session, signal) => this.catalog.load(session, signal),
+      onState: (change) => {
+        if (change.to === "closed") this.pipeline.disconnected(change.server);
+        if (change.to === "ready") {
+          this.pipeline.reconnected(change.server);
+          this.resourceCache.forget(change.server);
+          this.subscriptions.ready(change.server);
+        }
+        parts.onState({ ...change, principal: principal?.name }, this.pool.get(change.server)?.config);
+      },
+      onSessionEnded: (session, ms, error) => parts.telemetry.sessionEnded(this.#factsOf(session), ms, error),
+      tap: ({ name, logRequests, logResponses }) =>
+        tapNotifications(
+          (method, params) => {
+            this.#heard(name, method, params);
+            emitter.emit("notification", { server: name, method, params, principal: principal?.name });
+          },
+          createWireLog({ server: name, logRequests, logResponses, logger: settings.logger }),
+        ),
+    });
+    this.pipeline = createPortPipeline(this);
+    this.own = new OwnToolSet(this);
+    if (settings.catalog !== undefined) this.catalog.restore(settings.catalog);
+    this.saved = settings.isSaved ? new SavedState(this, parent) : undefined;
+    this.#stopUpkeep = startUpkeep(this.pool, {
+      healthCheckMs: settings.healthCheck?.intervalMs,
+      idleTimeoutMs: settings.idleTimeoutMs,
+    });
+  }
+
+  /** Everything but closing ends here once the port is closed. */
+  assertOpen(): void {
+    if (this.#closing === undefined) return;
+    throw new ConnectionError({
+      code: "CLOSED",
+      what: "This port is closed",
+      next: "Make a new one",
+      outcome: "unsent",
+    });
+  }
+
+  /** The way out for HTTP, opened when something first needs it. */
+  http(): Promise<HttpClient> {
+    this.#http ??= this.parts.createHttp();
+    return this.#http;
+  }
+
+  /** Waits for what was saved or exported earlier. */
+  async restored(): Promise<void> {
+    await this.saved?.restored;
+    await this.catalog.restored();
+  }
+
+  /** Adds a server, or finds the same one that is there already. */
+  register(config: ServerConfig): ServerConnection {
+    this.assertOpen();
+    const known = this.pool.get(config.name);
+    if (known === undefined) return this.pool.add(configFor(config, this.principal));
+    const isSame = configIdentity(known.config) === configIdentity(config);
+    // What the program says comes before what was saved.
+    if (this.#restoredNames.has(config.name) && !(isSame && known.session !== undefined)) {
+      this.#restoredNames.delete(config.name);
+      if (!isSame) this.catalog.drop(config.name);
+      known.disconnect().catch(this.parts.report);
+      return this.pool.add(configFor(config, this.principal));
+    }
+    if (isSame) return known;
+    throw new ConfigError({
+      code: "DUPLICATE_SERVER",
+      server: config.name,
+      what: "Another server has this name already",
+      next: "Remove it first, or choose another name",
+    });
+  }
+
+  /** Takes over a server that was saved, unless the program has one of this name. */
+  restore(config: ServerConfig): void {
+    if (this.#closing !== undefined || this.pool.get(config.name) !== undefined) return;
+    this.#restoredNames.add(config.name);
+    this.pool.add(configFor(config, this.principal));
+  }
+
+  async remove(name: string): Promise<void> {
+    this.subscriptions.drop(name);
+    await this.pool.remove(name);
+    this.resourceCache.forget(name);
+    this.pipeline.forget(name);
+    this.catalog.drop(name);
+  }
+
+  /** The named servers, or all. */
+  choose(names: readonly string[] | undefined): ServerConnection[] {
+    return names === undefined ? this.pool.all() : names.map((name) => this.pool.require(name));
+  }
+
+  /**
+   * Brings up what was never asked for and is not known from an exported catalog; what failed is left alone until
+   * somebody asks for it by name. Lists that are too old are read again.
+   */
+  async bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<ConnectOutcome[]> {
+    await this.restored();
+    const wanted = connections.filter(
+      ({ name, state }) => COMING_UP.includes(state.status) && !this.catalog.knows(name),
+    );
+    const [outcomes] = await Promise.all([
+      wanted.length === 0 ? [] : this.pool.connect(wanted, wait),
+      ...connections.map((connection) => this.#refreshStale(connection, wait)),
+    ]);
+    if (wait.signal?.aborted) throw wait.signal.reason;
+    return outcomes;
+  }
+
+  async #refreshStale({ session, config, name }: ServerConnection, wait: WaitOptions): Promise<void> {
+    if (session === undefined) return;
+    try {
+      await this.catalog.refreshStale(session, config, wait);
+    } catch (error) {
+      if (wait.signal?.aborted) throw error;
+      this.parts.warn(name, `Its lists could not be read again: ${String(error)}`);
+    }
+  }
+
+  /** Reads a server's lists anew. */
+  reread(connection: ServerConnection, wait: WaitOptions = {}): Promise<void> {
+    return this.read(connection, (session) => this.catalog.read(session, wait), wait);
+  }
+
+  /** Runs something that may safely run twice. */
+  read<Result>(
+    connection: ServerConnection,
+    run: (session: Session) => Promise<Result>,
+    wait: WaitOptions,
+  ): Promise<Result> {
+    const waitMs = wait.timeoutMs ?? this.parts.settings.timeoutMs;
+    return runOnSession(connection, run, { repeatable: true, waitMs, signal: wait.signal });
+  }
+
+  /** Makes one request that may safely run twice, in a span of its own. */
+  ask(
+    connection: ServerConnection,
+    { method, params, ...facts }: AskedRequest,
+    wait: WaitOptions,
+  ): Promise<Record<string, unknown>> {
+    const { timeoutMs, maxTimeoutMs } = this.parts.settings;
+    const limits = { timeoutMs: wait.timeoutMs ?? timeoutMs, maxTimeoutMs, signal: wait.signal };
+    return this.read(
+      connection,
+      (session) =>
+        this.trace(session, { method, ...facts }, (meta) =>
+          session.request(method, meta === undefined ? params : { ...params, _meta: meta }, limits),
+        ),
+      wait,
+    );
+  }
+
+  async callTool(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    options: CallToolOptions | TaskCallOptions,
+  ): Promise<ToolResult> {
+    const entry = this.catalog.entry(name) ?? (await findTool(this, name, options));
+    const startedAt = performance.now();
+    // An explicit limit that is longer than the cap raises the cap for this call.
+    const limitMs = Math.max(this.parts.settings.maxTimeoutMs, options.timeoutMs ?? 0);
+    const attempts: never[] = [];
+    const result = await this.pipeline.call({
+      tool: entry.info,
+      args,
+      options,
+      principal: this.principal?.name,
+      attempts,
+      startedAt,
+      deadline: startedAt + limitMs,
+      patient: true,
+      budget: this.parts.validator.createBudget(),
+    });
+    return { ...result, attempts: Math.max(1, attempts.length), durationMs: performance.now() - startedAt };
+  }
+
+  async client(server: string, wait: WaitOptions): Promise<Client> {
+    return (await this.pool.require(server).acquire(wait)).client;
+  }
+
+  close(): Promise<void> {
+    this.#stopUpkeep();
+    this.#closing ??= (async () => {
+      this.subscriptions.close();
+      await Promise.all([this.tasks.close(), this.pool.close(), this.saved?.stop()]);
+      await (await this.#http)?.close();
+    })();
+    return this.#closing;
+  }
+
+  /** Runs one request in a span, and gives it what belongs into its `_meta`. */
+  trace<Result>(
+    session: Session,
+    facts: Omit<RequestFacts, keyof ServerFacts>,
+    run: (meta: TraceMeta | undefined) => Promise<Result>,
+  ): Promise<Result> {
+    const { telemetry } = this.parts;
+    if (!telemetry.isActive) return run(undefined);
+    return telemetry.attempt({ ...facts, ...this.#factsOf(session) }, (meta) => run(meta));
+  }
+
+  /** A server told something by itself. */
+  #heard(server: string, method: string, { uri }: Readonly<Record<string, unknown>>): void {
+    if (method === "notifications/resources/list_changed") this.resourceCache.forget(server);
+    if (method !== "notifications/resources/updated" || typeof uri !== "string") return;
+    this.resourceCache.forget(server, uri);
+    this.subscriptions.updated(server, uri);
+  }
+
+  #factsOf({ server, transport, protocolVersion }: Session): ServerFacts {
+    const config = this.pool.get(server)?.config;
+    const address = config !== undefined && "url" in config ? config.url : undefined;
+    return { server, transport, protocolVersion, address };
+  }
+}

@@ -1,0 +1,84 @@
+/** One user of a port: the same servers, reached with that user's own credentials. */
+import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
+import { ConfigIssues } from "../config/config-issues.js";
+import { freezeConfig } from "../config/config-view.js";
+import { EntryReader } from "../config/entry-reader.js";
+import { readHeaders } from "../config/read-fields.js";
+import type { HeaderSource, ServerConfig } from "../config/server-config.js";
+import type { HeadersOption } from "../config/server-entry.js";
+
+/** What `as()` takes besides the name. */
+export interface PrincipalOptions {
+  /** Sent to every server reached over HTTP or WebSocket, in place of a configured header of the same name. */
+  headers?: HeadersOption;
+  /** Used for every server reached over HTTP, in place of the configured one. */
+  authProvider?: AuthProvider | OAuthClientProvider;
+}
+
+/** Headers and provider as they are now: a later `as()` of the same name may bring a new token. */
+export class Principal {
+  readonly name: string;
+  #options: PrincipalOptions;
+
+  constructor(name: string, options: PrincipalOptions) {
+    this.name = name;
+    this.#options = options;
+  }
+
+  get authProvider(): PrincipalOptions["authProvider"] {
+    return this.#options.authProvider;
+  }
+
+  /** The headers of this moment; asked before every request. */
+  async headers(): Promise<Readonly<Record<string, string>>> {
+    const { headers = {} } = this.#options;
+    return typeof headers === "function" ? headers() : headers;
+  }
+
+  /** Takes over what is given; false if that takes a new connection. */
+  update(options: PrincipalOptions): boolean {
+    const sameProvider = options.authProvider === undefined || options.authProvider === this.authProvider;
+    this.#options = { ...this.#options, ...options };
+    return sameProvider;
+  }
+}
+
+/**
+ * Reads what `as()` was given.
+ *
+ * @throws ConfigError with every problem
+ */
+export function readPrincipal(name: string, options: PrincipalOptions): Principal {
+  const issues = new ConfigIssues("as");
+  if (typeof name !== "string" || name.trim() === "")
+    issues.add([], "needs the name of a user as its first argument");
+  const reader = new EntryReader(options as Record<string, unknown>, [], issues);
+  reader.rejectUnknown(["headers", "authProvider"]);
+  readHeaders(reader);
+  issues.throwIfAny();
+  return new Principal(name, options);
+}
+
+/** Header names are the same in any case; the user's own value wins. */
+function merge(
+  base: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const names = new Set(Object.keys(own).map((name) => name.toLowerCase()));
+  const kept = Object.entries(base).filter(([name]) => !names.has(name.toLowerCase()));
+  return { ...Object.fromEntries(kept), ...own };
+}
+
+const reveal = async (source: HeaderSource): Promise<Readonly<Record<string, string>>> =>
+  typeof source === "function" ? source() : source.reveal();
+
+/** The configuration of a server for one principal. */
+export function configFor(config: ServerConfig, principal: Principal | undefined): ServerConfig {
+  if (principal === undefined || !("headers" in config)) return config;
+  const headers = async () => merge(await reveal(config.headers), await principal.headers());
+  return freezeConfig({
+    ...config,
+    headers,
+    ...("authProvider" in config && { authProvider: principal.authProvider ?? config.authProvider }),
+  } as ServerConfig);
+}

@@ -1,0 +1,84 @@
+/** What all principals of one `createToolport` share: the network, the store, the eyes and ears. */
+import { createFilterSet, type FilterSet } from "../catalog/filter-set.js";
+import type { ServerConfig } from "../config/server-config.js";
+import type { StateChange } from "../connection/connection-state.js";
+import { type AroundCall, createAroundCall } from "../execution/listeners.js";
+import { CLIENT_INFO } from "../protocol/client-info.js";
+import { logToLogger } from "../protocol/server-requests/server-log.js";
+import { createServerRequests, type ServerRequests } from "../protocol/server-requests/server-requests.js";
+import { createSchemaValidator, type SchemaValidator } from "../schema/create-validator.js";
+import { debugChannel } from "../telemetry/debug-channel.js";
+import { createTelemetry, type Telemetry } from "../telemetry/open-telemetry.js";
+import { createHttpClient } from "../transports/create-transport.js";
+import type { HttpClient } from "../transports/server-transport.js";
+import { Emitter } from "../util/emitter.js";
+import type { ToolportEvents } from "./events.js";
+import type { PortSettings } from "./read-options.js";
+
+export interface SharedParts {
+  readonly settings: PortSettings;
+  readonly emitter: Emitter<ToolportEvents>;
+  /** Filters hold for everybody, also those added later. */
+  readonly filters: FilterSet;
+  readonly telemetry: Telemetry;
+  readonly validator: SchemaValidator;
+  readonly around: AroundCall;
+  /** Serves what servers ask of one principal. */
+  serverRequestsFor(principal: string | undefined): ServerRequests;
+  /** A way out for HTTP. Every principal has its own: not even a socket is shared between two. */
+  createHttp(): Promise<HttpClient>;
+  onState(change: StateChange, config: ServerConfig | undefined): void;
+  warn(server: string | undefined, message: string): void;
+  /** A callback of the user's threw. */
+  report(error: unknown): void;
+  close(): void;
+}
+
+const connectionDebug = debugChannel("connection");
+const catalogDebug = debugChannel("catalog");
+
+export function createSharedParts(settings: PortSettings): SharedParts {
+  const { logger } = settings;
+  const emitter = new Emitter<ToolportEvents>((error) => logger.warn(`A listener threw: ${String(error)}`));
+  const warn = (server: string | undefined, message: string) => {
+    const line = server === undefined ? message : `[${server}] ${message}`;
+    catalogDebug(line);
+    logger.warn(line);
+    emitter.emit("warning", { server, message });
+  };
+  const report = (error: unknown) => warn(undefined, `A callback threw: ${String(error)}`);
+  return {
+    settings,
+    emitter,
+    filters: createFilterSet(settings),
+    warn,
+    report,
+    telemetry: createTelemetry({ version: CLIENT_INFO.version }),
+    validator: createSchemaValidator({
+      validator: settings.validator,
+      onSkippedPattern: (_schema, pattern) =>
+        warn(undefined, `The pattern ${pattern} cannot be checked safely here`),
+    }),
+    serverRequestsFor: (principal) =>
+      createServerRequests({
+        onElicitation: settings.onElicitation,
+        onSampling: settings.onSampling,
+        roots: settings.roots,
+        onLog: settings.onLog ?? logToLogger(logger),
+        extensions: settings.extensions,
+        report,
+        principal,
+      }),
+    around: createAroundCall({ listeners: settings.listeners, report }),
+    createHttp: () => createHttpClient(settings.fetch),
+    onState(change, config) {
+      const line = `[${change.server}] ${change.from} -> ${change.to}: ${change.reason}`;
+      connectionDebug(line);
+      if (config?.logEvents) logger.info(line);
+      emitter.emit("state", change);
+    },
+    close() {
+      emitter.clear();
+    },
+  };
+}

@@ -1,0 +1,149 @@
+/** The skills of one server: listed without reading them, read with everything checked. */
+import { CatalogError } from "../errors/catalog-error.js";
+import type { Session } from "../protocol/session.js";
+import {
+  getSkill,
+  listSkills,
+  readSkillFile,
+  type SkillEntry,
+  type SkillLimits,
+} from "../protocol/skills.js";
+import { suggest } from "../util/suggest.js";
+import type { AccessOptions } from "./access-options.js";
+import type { Port } from "./port.js";
+
+/** One file of a skill, as the server's list tells of it. */
+export interface SkillFileInfo {
+  readonly uri: string;
+  /** `sha256:` and 64 hexadecimal digits. */
+  readonly digest: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** A skill that can be read. */
+export interface SkillInfo {
+  readonly server: string;
+  readonly name: string;
+  readonly description: string;
+  /** Address of its `SKILL.md`. */
+  readonly uri: string;
+  /** Everything that stands at the head of its `SKILL.md`. */
+  readonly frontmatter: Readonly<Record<string, unknown>>;
+  /** Its files; `"dynamic"`: made as they are read, so their size and digest cannot be checked. */
+  readonly files: readonly SkillFileInfo[] | "dynamic";
+  readonly _meta?: Readonly<Record<string, unknown>>;
+}
+
+/** A file of a skill, checked against the server's list. */
+export interface SkillContent {
+  readonly uri: string;
+  readonly mimeType?: string;
+  readonly bytes: Uint8Array;
+  readonly text?: string;
+  /** Size and digest were checked; `false` only for a skill whose files are `"dynamic"`. */
+  readonly verified: boolean;
+  /** Of `SKILL.md`: its head, which is the same as in the list. */
+  readonly frontmatter?: Readonly<Record<string, unknown>>;
+  /** Of `SKILL.md`: what follows the head. */
+  readonly body?: string;
+}
+
+/** What `toolport.skills(server)` gives. */
+export interface Skills {
+  /** What the server offers. No file is read. An entry that breaks the rules is left out, with a warning. */
+  list(options?: AccessOptions): Promise<SkillInfo[]>;
+  /**
+   * Reads one file of a skill: its `SKILL.md`, or the one named. Throws if size, digest or head are not what the list says;
+   * then nothing of the skill should be used.
+   *
+   * @param skill from `list()`, or its name, or the address of its `SKILL.md`
+   * @param uri address of a file, or its path within the skill
+   */
+  read(skill: SkillInfo | string, uri?: string, options?: AccessOptions): Promise<SkillContent>;
+}
+
+/**
+ * The skills of one server.
+ *
+ * @example
+ * ```ts
+ * const [skill] = await toolport.skills("docs").list();
+ * const { body } = await toolport.skills("docs").read(skill!);
+ * ```
+ */
+export function createSkills(port: Port, server: string): Skills {
+  const { settings, around, warn } = port.parts;
+
+  async function ask<Result>(
+    access: AccessOptions,
+    run: (session: Session, limits: SkillLimits) => Promise<Result>,
+  ): Promise<Result> {
+    port.assertOpen();
+    await port.restored();
+    const { context: _, ...wait } = access;
+    const limits = { ...wait, timeoutMs: wait.timeoutMs ?? settings.timeoutMs };
+    return port.read(port.pool.require(server), (session) => run(session, limits), limits);
+  }
+
+  async function list(access: AccessOptions): Promise<SkillInfo[]> {
+    const { skills, invalid } = await ask(access, listSkills);
+    for (const { index, uri, reason } of invalid)
+      warn(server, `Its skill ${uri ?? `number ${index + 1}`} is left out: ${reason}`);
+    return skills.map((skill) => toInfo(server, skill));
+  }
+
+  async function find(skill: SkillInfo | string, access: AccessOptions): Promise<SkillEntry> {
+    if (typeof skill !== "string") return toEntry(skill);
+    if (URL.canParse(skill)) return ask(access, (session, limits) => getSkill(session, skill, limits));
+    const known = await list(access);
+    const named = known.find(({ name }) => name === skill);
+    if (named === undefined) throw missing(server, skill, known);
+    return toEntry(named);
+  }
+
+  return {
+    list: (access = {}) => list(access),
+    async read(skill, uri, access = {}) {
+      const entry = await find(skill, access);
+      const event = {
+        kind: "resource" as const,
+        server,
+        uri: uri ?? entry.uri,
+        message: { uri: uri ?? entry.uri },
+        context: access.context,
+        principal: port.principal?.name,
+      };
+      return around(event, () =>
+        ask(access, (session, limits) => readSkillFile(session, { skill: entry, uri }, limits)),
+      );
+    },
+  };
+}
+
+function toInfo(server: string, { uri, frontmatter, resources, _meta }: SkillEntry): SkillInfo {
+  const { name, description } = frontmatter;
+  const files =
+    resources === "dynamic" ? resources : resources.map(({ uri, digest, size }) => ({ uri, digest, size }));
+  return { server, name, description, uri, frontmatter, files, ...(_meta !== undefined && { _meta }) };
+}
+
+const toEntry = ({ uri, frontmatter, files }: SkillInfo): SkillEntry =>
+  ({ uri, frontmatter, resources: files }) as SkillEntry;
+
+function missing(server: string, name: string, known: readonly SkillInfo[]): CatalogError {
+  const suggestions = suggest(
+    name,
+    known.map((skill) => skill.name),
+  );
+  return new CatalogError({
+    code: "RESOURCE_NOT_FOUND",
+    server,
+    what: `There is no skill named ${JSON.stringify(name)}`,
+    next:
+      suggestions.length > 0
+        ? `Did you mean ${suggestions.join(" or ")}`
+        : "Look at skills(server).list() for what there is",
+    suggestions,
+  });
+}

@@ -1,0 +1,113 @@
+/** The whole state of a port as plain data: for consoles, logs and support requests. */
+import type { NameIssue } from "../catalog/assign-names.js";
+import type { Catalog, TextFinding } from "../catalog/catalog.js";
+import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../catalog/resource-info.js";
+import type { ToolInfo, WithheldTool } from "../catalog/tool-info.js";
+import { type ConnectionState, type ConnectionStatus, errorOf } from "../connection/connection-state.js";
+import type { ServerConnection } from "../connection/server-connection.js";
+import type { BreakerSnapshot } from "../execution/breaker.js";
+import type { Era } from "../protocol/era.js";
+import { redactText } from "../util/redact-text.js";
+import type { Port } from "./port.js";
+
+/** One server in a snapshot. */
+export interface ServerSnapshot {
+  name: string;
+  /** The server's URL without its query, or the command that starts it. */
+  server_url: string;
+  auth_url: string | null;
+  state: ConnectionStatus;
+  capabilities: Record<string, unknown> | null;
+  instructions: string | null;
+  transport: string;
+  era: Era | null;
+  protocolVersion: string | null;
+  serverInfo: { name: string; version: string } | null;
+  toolCount: number;
+  /** Why its list of tools is not whole, if it is not. */
+  cut: string | null;
+  error: { code: string; message: string } | null;
+  /** Attempt under way and when the next one is made, while reconnecting. */
+  attempt: number | null;
+  retryAt: number | null;
+  breaker: BreakerSnapshot | null;
+}
+
+/** What {@link Toolport.snapshot} returns: a superset of the shape Cloudflare's agents know. */
+export interface ToolportSnapshot {
+  principal: string | null;
+  servers: Record<string, ServerSnapshot>;
+  tools: (ToolInfo & { serverId: string })[];
+  withheldTools: WithheldTool[];
+  /** Tools whose texts hold characters that nobody can see. */
+  textFindings: TextFinding[];
+  /** Tools whose name could not be the plain one, and why. */
+  nameIssues: NameIssue[];
+  prompts: (PromptInfo & { serverId: string })[];
+  resources: (ResourceInfo & { serverId: string })[];
+  resourceTemplates: (ResourceTemplateInfo & { serverId: string })[];
+}
+
+/** Takes the picture. Everything in it is a copy or frozen. */
+export function takeSnapshot({ pool, catalog, pipeline, principal }: Port): ToolportSnapshot {
+  const owned = <Info extends { server: string }>(infos: readonly Info[]) =>
+    infos.map((info) => ({ ...info, serverId: info.server }));
+  return {
+    principal: principal?.name ?? null,
+    servers: Object.fromEntries(
+      pool
+        .all()
+        .map((connection) => [
+          connection.name,
+          { ...serverSnapshot(connection, catalog), breaker: pipeline.breakerOf(connection.name) },
+        ]),
+    ),
+    tools: owned(catalog.tools()),
+    withheldTools: [...catalog.withheld()],
+    textFindings: catalog.textFindings(),
+    nameIssues: [...catalog.snapshot().nameIssues],
+    prompts: owned(catalog.prompts()),
+    resources: owned(catalog.resources()),
+    resourceTemplates: owned(catalog.resourceTemplates()),
+  };
+}
+
+function serverSnapshot(
+  { config, name, state }: ServerConnection,
+  catalog: Catalog,
+): Omit<ServerSnapshot, "breaker"> {
+  const session = "session" in state ? state.session : undefined;
+  const error = errorOf(state);
+  return {
+    name,
+    server_url: address(config),
+    auth_url: state.status === "authenticating" ? (state.authUrl ?? null) : null,
+    state: state.status,
+    capabilities: (session?.capabilities as Record<string, unknown> | undefined) ?? null,
+    instructions: session?.instructions ?? null,
+    transport: session?.transport ?? config.kind,
+    era: session?.era ?? null,
+    protocolVersion: session?.protocolVersion ?? null,
+    serverInfo: session?.serverInfo
+      ? { name: session.serverInfo.name, version: session.serverInfo.version }
+      : null,
+    toolCount: catalog.toolCount(name),
+    cut: catalog.cutOf(name) ?? null,
+    error: error ? { code: error.code, message: error.message } : null,
+    ...pending(state),
+  };
+}
+
+const pending = (state: ConnectionState): { attempt: number | null; retryAt: number | null } =>
+  state.status === "reconnecting"
+    ? { attempt: state.attempt, retryAt: state.retryAt }
+    : { attempt: null, retryAt: null };
+
+function address(config: ServerConnection["config"]): string {
+  if ("url" in config) {
+    const { origin, host, protocol, pathname } = new URL(config.url);
+    return `${origin === "null" ? `${protocol}//${host}` : origin}${pathname}`;
+  }
+  if ("command" in config) return redactText([config.command, ...config.args].join(" "));
+  return "image" in config ? config.image : "custom";
+}

@@ -1,0 +1,184 @@
+/** Where the inputs of a server get their values: from the user, from the publisher, or not at all. */
+import { suggest } from "../util/suggest.js";
+import type { ServerInput, TemplateInput } from "./server-json.js";
+
+/** What a user may give for one input; a list for one that may be repeated. */
+export type InputValue = string | number | boolean | readonly (string | number | boolean)[];
+
+/** Where the value of an input goes. */
+export type InputPlace = "environment" | "header" | "url" | "argument" | "runtimeArgument";
+
+/** Something that only the user can say. */
+export interface RegistryInput {
+  /** Its key in `inputs`. */
+  readonly name: string;
+  readonly where: InputPlace;
+  readonly description: string | undefined;
+  readonly isRequired: boolean;
+  /** Keep it out of logs and files. */
+  readonly isSecret: boolean;
+  readonly format: NonNullable<ServerInput["format"]>;
+  readonly default: string | undefined;
+  readonly placeholder: string | undefined;
+  readonly choices: readonly string[] | undefined;
+  /** What is wrong with the value that was given. */
+  readonly problem?: string | undefined;
+}
+
+/** How one input is used. */
+export interface InputUse {
+  readonly where: InputPlace;
+  readonly isRequired: boolean;
+  /** Takes a list. @default false */
+  readonly isRepeated?: boolean | undefined;
+  /** Stands alone on a command line, where a dash would make an option of it. @default false */
+  readonly isBare?: boolean | undefined;
+}
+
+function problemOf(text: string, input: ServerInput, { where, isBare }: InputUse): string | undefined {
+  const { choices = [], format } = input;
+  if (choices.length > 0 && !choices.includes(text)) return `must be one of ${choices.join(", ")}`;
+  if (format === "number" && !/^-?\d+(?:\.\d+)?$/.test(text)) return "must be a number";
+  if (format === "boolean" && text !== "true" && text !== "false") return "must be true or false";
+  if (text.includes("\0")) return "must not contain a NUL character";
+  if (where === "header" && /[\r\n]/.test(text)) return "must not contain line breaks";
+  if (isBare === true && format !== "number" && text.startsWith("-")) {
+    return 'must not start with "-": it would be taken for an option';
+  }
+  return undefined;
+}
+
+/** Answers for one server what was given, and remembers what was not. */
+export class InputDesk {
+  readonly #given: Readonly<Record<string, InputValue>>;
+  readonly #inputs = new Map<string, RegistryInput>();
+  readonly #missing = new Set<string>();
+  readonly #secrets = new Set<string>();
+  readonly warnings: string[] = [];
+
+  constructor(given: Readonly<Record<string, InputValue>>) {
+    this.#given = given;
+  }
+
+  /** Everything the user may set, in the order it was come across. */
+  get inputs(): RegistryInput[] {
+    return [...this.#inputs.values()];
+  }
+
+  /** What has to be set before the server can be used. */
+  get missing(): RegistryInput[] {
+    return this.inputs.filter(({ name }) => this.#missing.has(name));
+  }
+
+  given(name: string): InputValue | undefined {
+    return Object.hasOwn(this.#given, name) ? this.#given[name] : undefined;
+  }
+
+  /** Whether a text that others can see has a secret in it. */
+  holdsSecret(text: string): boolean {
+    return [...this.#secrets].some(
+      (secret) => text.includes(secret) || text.includes(encodeURIComponent(secret)),
+    );
+  }
+
+  /** The values of an input; undefined if there is none, which is remembered if it is required. */
+  ask(name: string, input: ServerInput, use: InputUse): readonly string[] | undefined {
+    if (input.value !== undefined) return [input.value];
+    const given = this.given(name);
+    const values = (Array.isArray(given) ? given : [given]).filter(
+      (value) => value !== undefined && value !== "",
+    );
+    const texts = values.map(String);
+    let problem = texts.map((text) => problemOf(text, input, use)).find((found) => found !== undefined);
+    if (texts.length > 1 && use.isRepeated !== true) problem = "takes only one value";
+    this.#note(name, input, { ...use, problem });
+    if (problem !== undefined) this.#missing.add(name);
+    if (problem !== undefined || texts.length > 0) {
+      if (input.isSecret === true) for (const text of texts) this.#secrets.add(text);
+      return problem === undefined ? texts : undefined;
+    }
+    return this.#assumed(name, input, use);
+  }
+
+  /** The default; one that does not keep to its own rules is none. */
+  #assumed(name: string, input: ServerInput, use: InputUse): readonly string[] | undefined {
+    const text = input.default;
+    if (text !== undefined && text !== "") {
+      const problem = problemOf(text, input, { ...use, isBare: false });
+      if (problem === undefined) return [text];
+      this.warnings.push(`The default of ${name} is not used: it ${problem}`);
+    }
+    if (use.isRequired) this.#missing.add(name);
+    return undefined;
+  }
+
+  #note(name: string, input: ServerInput, use: InputUse & { problem: string | undefined }): void {
+    const before = this.#inputs.get(name);
+    this.#inputs.set(name, {
+      name,
+      where: before?.where ?? use.where,
+      description: before?.description ?? input.description,
+      isRequired: (before?.isRequired ?? false) || use.isRequired,
+      isSecret: (before?.isSecret ?? false) || input.isSecret === true,
+      format: input.format ?? "string",
+      default: input.default,
+      placeholder: input.placeholder,
+      choices: input.choices,
+      ...(use.problem === undefined ? {} : { problem: use.problem }),
+    });
+  }
+
+  /** The values of an input that may be a template. */
+  resolve(name: string, input: TemplateInput, use: InputUse): readonly string[] | undefined {
+    const { value, variables } = input;
+    return value === undefined ? this.ask(name, input, use) : this.fill(value, variables, use);
+  }
+
+  /**
+   * A template with its variables filled in, once per value where they have several. A name in braces that nobody
+   * declared stays as it is; undefined if a declared one has no value.
+   */
+  fill(
+    template: string,
+    variables: Readonly<Record<string, ServerInput>>,
+    { encode = (text) => text, ...use }: InputUse & { encode?: (text: string, at: number) => string },
+  ): readonly string[] | undefined {
+    const names = [...template.matchAll(PLACEHOLDER)].map(([, name = ""]) => name);
+    const values = new Map<string, readonly string[] | undefined>();
+    for (const name of new Set(names)) {
+      const input = Object.hasOwn(variables, name) ? variables[name] : undefined;
+      if (input === undefined) continue;
+      const isRequired = input.isRequired ?? use.isRequired;
+      values.set(name, this.ask(name, input, { ...use, isRequired, isBare: false }));
+    }
+    const lists = [...values.values()];
+    if (lists.includes(undefined)) return undefined;
+    const count = Math.max(1, ...lists.map((list) => list?.length ?? 0));
+    if (lists.some((list) => list?.length !== 1 && list?.length !== count)) {
+      this.warnings.push(`${[...values.keys()].join(" and ")} have lists of different lengths`);
+      for (const name of values.keys()) this.#missing.add(name);
+      return undefined;
+    }
+    return Array.from({ length: count }, (_, index) =>
+      template.replace(PLACEHOLDER, (whole, name: string, at: number) => {
+        const list = values.get(name);
+        const text = list?.length === 1 ? list[0] : list?.[index];
+        return text === undefined ? whole : encode(text, at);
+      }),
+    );
+  }
+
+  /** Names that were given but that this server does not know: a slip, or meant for another way to run it. */
+  reportUnused(): void {
+    const known = [...this.#inputs.keys()];
+    for (const name of Object.keys(this.#given)) {
+      if (this.#inputs.has(name)) continue;
+      const [close] = suggest(name, known, 1);
+      const hint = close === undefined ? "" : `; did you mean "${close}"?`;
+      this.warnings.push(`There is no input called "${name}" here${hint}`);
+    }
+  }
+}
+
+/** A name in braces; `{--port}` is one too. */
+const PLACEHOLDER = /\{([^{}\s]{1,200})\}/g;

@@ -1,0 +1,209 @@
+/** A client for MCP registries: finds servers and what is needed to use them. Read-only. */
+import { ConfigError } from "../errors/config-error.js";
+import { ConnectionError } from "../errors/connection-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
+import type { Store } from "../state/store.js";
+import { callSafely } from "../util/call-safely.js";
+import { type AnswerCache, createMemoryCache, createStoreCache } from "./answer-cache.js";
+import { toListQuery } from "./list-query.js";
+import { createAddress, OFFICIAL_REGISTRY } from "./registry-address.js";
+import type {
+  AllServersOptions,
+  GetServerOptions,
+  ListServersOptions,
+  McpRegistryClientOptions,
+  RegistryCallOptions,
+} from "./registry-options.js";
+import { RegistryRequests } from "./registry-requests.js";
+import {
+  type RegistryPage,
+  type RegistryServer,
+  readRegistryPage,
+  readRegistryServer,
+} from "./registry-server.js";
+import { type Fields, isFields, Misfit } from "./shape.js";
+
+const MAX_PAGES = 1_000;
+/** The largest page of the official registry: all servers with the fewest questions. */
+const WHOLE_PAGE = 100;
+
+/** Any JSON object: what a registry says of itself is not laid down. */
+export type RegistryInfo = Readonly<Record<string, unknown>>;
+
+/**
+ * Asks an MCP registry which servers there are.
+ *
+ * **Discovering MCP servers and using them, above all running them locally, may present serious security risks. Before you
+ * run a server found in a public registry, make sure that you can trust it.**
+ *
+ * @example
+ * ```ts
+ * const registry = new McpRegistryClient();
+ * const { servers, nextCursor } = await registry.listServers({ search: "weather", limit: 10 });
+ * ```
+ */
+export class McpRegistryClient {
+  readonly #address: ReturnType<typeof createAddress>;
+  readonly #requests: RegistryRequests;
+  readonly #warn: NonNullable<McpRegistryClientOptions["onWarning"]>;
+
+  constructor(options: McpRegistryClientOptions = {}) {
+    const { baseUrl = OFFICIAL_REGISTRY, retry = {}, maxStaleMs = 86_400_000, onWarning } = options;
+    this.#address = createAddress(baseUrl);
+    // A listener of somebody else's must not spoil an answer.
+    this.#warn = (warning) =>
+      onWarning &&
+      callSafely(
+        () => onWarning(warning),
+        () => {},
+      );
+    this.#requests = new RegistryRequests({
+      fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
+      headers: options.headers,
+      userAgent: options.userAgent ?? "toolport",
+      timeoutMs: options.timeoutMs ?? 15_000,
+      maxTimeoutMs: options.maxTimeoutMs ?? 60_000,
+      maxAttempts: retry === false ? 1 : (retry.maxAttempts ?? 3),
+      baseMs: retry === false ? 0 : (retry.baseMs ?? 500),
+      maxBytes: options.maxBytes ?? 10 * 1024 * 1024,
+      cache: createCache(options, maxStaleMs),
+      freshMs: options.freshMs ?? 0,
+      maxStaleMs,
+      warn: this.#warn,
+    });
+  }
+
+  /** One page of the registry's list. */
+  async listServers(options: ListServersOptions = {}): Promise<RegistryPage> {
+    const url = this.#address(["servers"], toListQuery(options));
+    return this.#page(url, options);
+  }
+
+  /**
+   * All pages, from `cursor` on. A registry that repeats a cursor, or has more than `maxPages`, ends it with an error:
+   * a list that is not whole does not look like one that is.
+   */
+  async *pages(options: AllServersOptions = {}): AsyncGenerator<RegistryPage, void, undefined> {
+    const { maxPages = MAX_PAGES, limit = WHOLE_PAGE, ...rest } = options;
+    const seen = new Set<string | undefined>([rest.cursor]);
+    let cursor = rest.cursor;
+    for (let count = 1; ; count++) {
+      const page = await this.listServers({ ...rest, limit, cursor });
+      yield page;
+      cursor = page.nextCursor;
+      if (cursor === undefined) return;
+      if (seen.has(cursor)) throw this.#endless("BAD_RESPONSE", "The registry repeats a cursor");
+      if (count >= maxPages) {
+        throw this.#endless("MESSAGE_TOO_LARGE", `The list has more than ${maxPages} pages`);
+      }
+      seen.add(cursor);
+    }
+  }
+
+  /** All servers of all pages, one after the other; pages are fetched as they are needed. */
+  async *servers(options: AllServersOptions = {}): AsyncGenerator<RegistryServer, void, undefined> {
+    for await (const { servers } of this.pages(options)) yield* servers;
+  }
+
+  /**
+   * One version of one server.
+   *
+   * @throws ConfigError with code `UNKNOWN_SERVER` if the registry has none.
+   */
+  async getServer(
+    name: string,
+    version: string = "latest",
+    options: GetServerOptions = {},
+  ): Promise<RegistryServer> {
+    const route = ["servers", required("name", name), "versions", required("version", version)];
+    const { value, stale } = await this.#requests.find({
+      url: this.#address(route, deletedQuery(options)),
+      read: readRegistryServer,
+      notFound: () => this.#unknown(name, version),
+      options,
+    });
+    return stale === undefined ? value : { ...value, stale };
+  }
+
+  /**
+   * All versions of one server, newest first, on one page.
+   *
+   * @throws ConfigError with code `UNKNOWN_SERVER` if the registry has none.
+   */
+  async getServerVersions(name: string, options: GetServerOptions = {}): Promise<RegistryPage> {
+    const url = this.#address(["servers", required("name", name), "versions"], deletedQuery(options));
+    return this.#page(url, options, () => this.#unknown(name));
+  }
+
+  /** What the registry says of its health, now: asked once, never from the cache. */
+  async health(options: RegistryCallOptions = {}): Promise<RegistryInfo & { status?: string }> {
+    return this.#live("health", options);
+  }
+
+  /** Whether the registry answers, now: asked once, never from the cache. */
+  async ping(options: RegistryCallOptions = {}): Promise<RegistryInfo & { pong?: boolean }> {
+    return this.#live("ping", options);
+  }
+
+  /** Which version of itself the registry runs. */
+  async version(options: RegistryCallOptions = {}): Promise<RegistryInfo & { version?: string }> {
+    return this.#live("version", options);
+  }
+
+  async #page(url: URL, options: RegistryCallOptions, notFound?: () => ConfigError): Promise<RegistryPage> {
+    const { value, stale } = await this.#requests.find({ url, read: readRegistryPage, notFound, options });
+    const { skipped } = value;
+    if (skipped.length > 0) {
+      const message = `${url.host} lists ${skipped.length} entries that cannot be used: ${skipped[0]?.reason}`;
+      this.#warn({ kind: "skipped", message, skipped });
+    }
+    return stale === undefined ? value : { ...value, stale };
+  }
+
+  async #live(route: string, options: RegistryCallOptions): Promise<RegistryInfo> {
+    const read = (value: unknown): Fields | Misfit =>
+      isFields(value) ? value : new Misfit("it is not an object");
+    return (await this.#requests.find({ url: this.#address([route]), read, isLive: true, options })).value;
+  }
+
+  #unknown(name: string, version?: string): ConfigError {
+    const which = version === undefined ? "" : ` in the version ${JSON.stringify(version)}`;
+    return new ConfigError({
+      server: this.#address([]).host,
+      code: "UNKNOWN_SERVER",
+      what: `The registry has no server ${JSON.stringify(name)}${which}`,
+      next: "Look for it with `listServers({ search })`",
+    });
+  }
+
+  #endless(code: "BAD_RESPONSE" | "MESSAGE_TOO_LARGE", what: string): ConnectionError {
+    const next =
+      code === "BAD_RESPONSE"
+        ? "Use what came so far, or tell the registry's operator"
+        : "Ask for less with `search` or `updatedSince`, or raise `maxPages`";
+    return new ConnectionError({ server: this.#address([]).host, code, what, next });
+  }
+}
+
+function createCache(options: McpRegistryClientOptions, maxStaleMs: number): AnswerCache | undefined {
+  const { cache = true, headers } = options;
+  if (cache === false) return undefined;
+  // What one account may see is nothing for the next one that uses the same store.
+  if (cache === true || headers !== undefined) return createMemoryCache();
+  return createStoreCache(cache satisfies Store, maxStaleMs);
+}
+
+const deletedQuery = ({ includeDeleted }: GetServerOptions): URLSearchParams =>
+  new URLSearchParams(includeDeleted === true ? { include_deleted: "true" } : {});
+
+/** An empty part, or one of dots, would make another route of the URL. */
+function required(path: string, value: string): string {
+  if (typeof value === "string" && value !== "" && value !== "." && value !== "..") return value;
+  const message = "must be a text that is not empty";
+  throw new ToolCallError({
+    code: "INVALID_ARGUMENTS",
+    what: `The registry cannot be asked that: ${path} ${message}`,
+    issues: [{ path, message }],
+    outcome: "unsent",
+  });
+}

@@ -1,0 +1,173 @@
+/** How a package of each kind is started: never by what the publisher calls its runtime, never through a shell. */
+import type { DockerServerEntry, StdioServerEntry } from "../config/server-entry.js";
+import { toDockerRunArgs } from "./docker-run-args.js";
+import type { ServerPackage } from "./server-json.js";
+import { Misfit } from "./shape.js";
+
+/** A package with its arguments and variables resolved. */
+export interface ResolvedPackage {
+  readonly package: ServerPackage;
+  readonly runtimeArgs: readonly string[];
+  readonly packageArgs: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly warnings: string[];
+}
+
+type StartEntry = StdioServerEntry | DockerServerEntry;
+type Starter = (resolved: ResolvedPackage) => StartEntry | Misfit;
+
+const NAMES: Readonly<Record<string, RegExp>> = {
+  npm: /^(?:@[a-z0-9~_][\w.~-]*\/)?[a-z0-9~_][\w.~-]*$/i,
+  pypi: /^[a-z0-9](?:[\w.-]*[a-z0-9])?(?:\[[\w.,-]+\])?$/i,
+  nuget: /^[a-z0-9_][\w.-]*$/i,
+  oci: /^[a-z0-9][\w.-]*(?::\d+)?(?:\/[\w.-]+)*(?::[\w.-]+)?(?:@sha256:[a-f0-9]{64})?$/i,
+};
+
+/** Where each kind of package comes from unless told otherwise. */
+const USUAL_HOSTS: Readonly<Record<string, readonly string[]>> = {
+  npm: ["registry.npmjs.org"],
+  pypi: ["pypi.org"],
+  nuget: ["api.nuget.org"],
+};
+
+/** Programs that the runtime arguments of each kind may be meant for. */
+const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
+  npm: ["npx"],
+  pypi: ["uvx"],
+  nuget: ["dnx"],
+  oci: ["docker", "podman"],
+};
+
+/** One exact version: a range, a tag or an alias would run something else tomorrow. Of npm's, `1.2` is a range. */
+const VERSIONS: Readonly<Record<string, RegExp>> = {
+  npm: /^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/,
+  pypi: /^v?\d[\w.!+-]*$/,
+  nuget: /^\d+(?:\.\d+){1,3}(?:[-+][\w.+-]+)?$/,
+};
+
+/** `npx -c` hands its text to a shell, alone, in a cluster of short options or abbreviated. */
+const SHELL_OPTION = /^(?:-[a-z]*c|--cal?l?(?:=|$))/i;
+
+function pinned(resolved: ResolvedPackage, join: string): string | Misfit {
+  const { package: found, warnings } = resolved;
+  const { version, registryType } = found;
+  if (version === undefined || version === "latest") {
+    warnings.push("The entry names no version: whatever is newest is run");
+    return "";
+  }
+  const isExact = VERSIONS[registryType]?.test(version) === true;
+  return isExact ? `${join}${version}` : new Misfit("its version is not one exact version");
+}
+
+/** The option that asks the package registry the entry names; without it another one could answer with its own package. */
+function fromRegistry(resolved: ResolvedPackage, option: string): string[] | Misfit {
+  const { registryType, registryBaseUrl } = resolved.package;
+  if (registryBaseUrl === undefined || registryBaseUrl === "") return [];
+  const url = URL.canParse(registryBaseUrl) ? new URL(registryBaseUrl) : undefined;
+  if (url?.protocol !== "https:" || url.username !== "") {
+    return new Misfit("its package registry is not an https address");
+  }
+  if (USUAL_HOSTS[registryType]?.includes(url.host)) return [];
+  resolved.warnings.push(
+    `The package comes from ${url.host}, which is not the usual place for ${registryType}`,
+  );
+  return [`${option}=${url.href}`];
+}
+
+const npm: Starter = (resolved) => {
+  const version = pinned(resolved, "@");
+  const registry = fromRegistry(resolved, "--registry");
+  if (version instanceof Misfit) return version;
+  if (registry instanceof Misfit) return registry;
+  const runtimeArgs = resolved.runtimeArgs.filter((arg) => arg !== "-y" && arg !== "--yes");
+  if (runtimeArgs.some((arg) => SHELL_OPTION.test(arg))) return new Misfit("it wants npx to run a shell");
+  const name = `${resolved.package.identifier}${version}`;
+  return { command: "npx", args: ["-y", ...runtimeArgs, ...registry, name, ...resolved.packageArgs] };
+};
+
+const pypi: Starter = (resolved) => {
+  const version = pinned(resolved, "==");
+  const registry = fromRegistry(resolved, "--default-index");
+  if (version instanceof Misfit) return version;
+  if (registry instanceof Misfit) return registry;
+  const name = `${resolved.package.identifier}${version}`;
+  return { command: "uvx", args: [...resolved.runtimeArgs, ...registry, name, ...resolved.packageArgs] };
+};
+
+const nuget: Starter = (resolved) => {
+  const version = pinned(resolved, "@");
+  const registry = fromRegistry(resolved, "--source");
+  if (version instanceof Misfit) return version;
+  if (registry instanceof Misfit) return registry;
+  const { packageArgs } = resolved;
+  const runtimeArgs = resolved.runtimeArgs.filter((arg) => arg !== "-y" && arg !== "--yes");
+  const own = packageArgs.length > 0 ? ["--", ...packageArgs] : [];
+  const name = `${resolved.package.identifier}${version}`;
+  return { command: "dnx", args: [name, "--yes", ...runtimeArgs, ...registry, ...own] };
+};
+
+/** Older entries keep host and tag apart from the name. */
+function imageOf({ identifier, version, registryBaseUrl = "" }: ServerPackage): string {
+  const isTagged = /[:@]/.test(identifier.slice(identifier.lastIndexOf("/") + 1));
+  const tagged = isTagged || version === undefined ? identifier : `${identifier}:${version}`;
+  const hasHost = /^(?:[^/]*[.:][^/]*|localhost)\//.test(identifier);
+  return hasHost || !URL.canParse(registryBaseUrl) ? tagged : `${new URL(registryBaseUrl).host}/${tagged}`;
+}
+
+const oci: Starter = ({ package: found, runtimeArgs, packageArgs, env, warnings }) => {
+  const image = imageOf(found);
+  if (!NAMES["oci"]?.test(image)) return new Misfit("its image has no valid name");
+  if (!/[:@]/.test(image.slice(image.lastIndexOf("/") + 1))) {
+    warnings.push("The entry names no version: whatever is newest is run");
+  }
+  const { runArgs, env: own, reaching } = toDockerRunArgs(runtimeArgs, image);
+  if (reaching.length > 0) {
+    warnings.push(`The container gets more of this machine than usual: ${reaching.join(", ")}`);
+  }
+  return {
+    transport: "docker",
+    image,
+    ...(found.runtimeHint === "podman" ? { engine: "podman" } : {}),
+    args: packageArgs,
+    env: { ...own, ...env },
+    runArgs,
+  };
+};
+
+const STARTERS: Readonly<Record<string, Starter>> = { npm, pypi, nuget, oci };
+
+const UNSUPPORTED: Readonly<Record<string, string>> = {
+  cargo:
+    "there is no program that runs a crate without installing it; install it, and write the entry by hand",
+};
+
+/** Why a package of this kind cannot be started, or undefined. */
+export function unsupportedReason({ registryType }: ServerPackage): string | undefined {
+  if (Object.hasOwn(STARTERS, registryType) || registryType === "mcpb") return undefined;
+  const known = Object.hasOwn(UNSUPPORTED, registryType) ? UNSUPPORTED[registryType] : undefined;
+  return known ?? `packages of the kind "${registryType.slice(0, 40)}" are not known here`;
+}
+
+/** The entry that starts a package, or why there is none. */
+export function toStartEntry(resolved: ResolvedPackage): StartEntry | Misfit {
+  const { package: found, runtimeArgs, env, warnings } = resolved;
+  const { registryType, identifier, runtimeHint = "" } = found;
+  const start = Object.hasOwn(STARTERS, registryType) ? STARTERS[registryType] : undefined;
+  if (start === undefined) return new Misfit(unsupportedReason(found) ?? "it cannot be started");
+  // A name that begins with a dash would be an option; an address or a path would be somebody else's package.
+  if (!NAMES[registryType]?.test(identifier))
+    return new Misfit("its identifier is no valid name of a package");
+  const [program = "", ...others] = RUNTIMES[registryType] ?? [];
+  if (runtimeHint !== "" && ![program, ...others].includes(runtimeHint)) {
+    const hint = JSON.stringify(runtimeHint.slice(0, 40));
+    if (runtimeArgs.length > 0) return new Misfit(`its arguments are for ${hint}, which is not used here`);
+    warnings.push(`The publisher suggests ${hint}; ${program} is used instead`);
+  }
+  if (runtimeArgs.length > 0) {
+    warnings.push(
+      `The publisher adds arguments of ${program}'s own, which can change what is run: look at them`,
+    );
+  }
+  const entry = start(resolved);
+  return entry instanceof Misfit || "image" in entry ? entry : { ...entry, env };
+}

@@ -1,0 +1,173 @@
+/** Checks what a registry or a file says about a server, and keeps what can be used. */
+import type {
+  KeyValueInput,
+  ServerArgument,
+  ServerInput,
+  ServerJson,
+  ServerPackage,
+  ServerRemote,
+  TemplateInput,
+} from "./server-json.js";
+import { type Fields, fieldOf, flagOf, isFields, Misfit, readEach, textOf, textsOf } from "./shape.js";
+
+const FORMATS: readonly unknown[] = ["string", "number", "boolean", "filepath"];
+
+/** Parts that are shown or used one by one; more of them is no description of a server. */
+const MAX_PARTS = 100;
+
+function readInput(fields: Fields): ServerInput {
+  const format = fieldOf(fields, "format");
+  return {
+    description: textOf(fields, "description"),
+    isRequired: flagOf(fields, "isRequired"),
+    isSecret: flagOf(fields, "isSecret"),
+    format: FORMATS.includes(format) ? (format as ServerInput["format"]) : undefined,
+    value: textOf(fields, "value"),
+    default: textOf(fields, "default"),
+    placeholder: textOf(fields, "placeholder"),
+    choices: textsOf(fields, "choices"),
+  };
+}
+
+function readVariables(fields: Fields): Record<string, ServerInput> | Misfit {
+  const value = fieldOf(fields, "variables") ?? {};
+  if (!isFields(value)) return new Misfit('"variables" is not an object');
+  const wrong = Object.keys(value).find((name) => !isFields(value[name]));
+  if (wrong !== undefined) return new Misfit(`the variable ${JSON.stringify(wrong)} is not an object`);
+  return Object.fromEntries(Object.entries(value).map(([name, input]) => [name, readInput(input as Fields)]));
+}
+
+function readTemplate(fields: Fields): TemplateInput | Misfit {
+  // A value of another type would silently become a question to the user.
+  for (const key of ["value", "default"]) {
+    const given = fieldOf(fields, key);
+    if (given !== undefined && typeof given !== "string") return new Misfit(`"${key}" is not a text`);
+  }
+  const variables = readVariables(fields);
+  return variables instanceof Misfit ? variables : { ...readInput(fields), variables };
+}
+
+function readKeyValue(value: unknown): KeyValueInput | Misfit {
+  if (!isFields(value)) return new Misfit("is not an object");
+  const name = textOf(value, "name");
+  if (name === undefined || name === "") return new Misfit("has no name");
+  const template = readTemplate(value);
+  return template instanceof Misfit ? template : { name, ...template };
+}
+
+function readArgument(value: unknown): ServerArgument | Misfit {
+  if (!isFields(value)) return new Misfit("is not an object");
+  const type = fieldOf(value, "type");
+  if (type !== "positional" && type !== "named") return new Misfit("is neither positional nor named");
+  const name = textOf(value, "name");
+  if (type === "named" && (name === undefined || name === "")) return new Misfit("has no name");
+  const template = readTemplate(value);
+  if (template instanceof Misfit) return template;
+  const [valueHint, isRepeated] = [textOf(value, "valueHint"), flagOf(value, "isRepeated")];
+  return { type, ...(type === "named" ? { name } : { valueHint }), isRepeated, ...template };
+}
+
+function readRemote(value: unknown): ServerRemote | Misfit {
+  if (!isFields(value)) return new Misfit("is not an object");
+  const type = fieldOf(value, "type");
+  if (type !== "streamable-http" && type !== "sse") return new Misfit("is of an unknown type");
+  const url = textOf(value, "url");
+  if (url === undefined) return new Misfit("has no url");
+  const headers = readEach(value, "headers", readKeyValue);
+  if (headers instanceof Misfit) return headers;
+  const variables = readVariables(value);
+  return variables instanceof Misfit ? variables : { type, url, headers, variables };
+}
+
+function readTransport(value: unknown): ServerPackage["transport"] | Misfit {
+  // Entries from before the field was required speak stdio.
+  if (value === undefined) return { type: "stdio" };
+  if (isFields(value) && fieldOf(value, "type") === "stdio") return { type: "stdio" };
+  const remote = readRemote(value);
+  return remote instanceof Misfit ? new Misfit(`its transport ${remote.problem}`) : remote;
+}
+
+function readPackage(value: unknown): ServerPackage | Misfit {
+  if (!isFields(value)) return new Misfit("is not an object");
+  const registryType = textOf(value, "registryType");
+  const identifier = textOf(value, "identifier");
+  if (registryType === undefined) return new Misfit("has no registryType");
+  if (identifier === undefined || identifier === "") return new Misfit("has no identifier");
+  const transport = readTransport(fieldOf(value, "transport"));
+  if (transport instanceof Misfit) return transport;
+  const runtimeArguments = readEach(value, "runtimeArguments", readArgument);
+  if (runtimeArguments instanceof Misfit) return runtimeArguments;
+  const packageArguments = readEach(value, "packageArguments", readArgument);
+  if (packageArguments instanceof Misfit) return packageArguments;
+  const environmentVariables = readEach(value, "environmentVariables", readKeyValue);
+  if (environmentVariables instanceof Misfit) return environmentVariables;
+  return {
+    registryType,
+    registryBaseUrl: textOf(value, "registryBaseUrl"),
+    identifier,
+    version: textOf(value, "version"),
+    fileSha256: textOf(value, "fileSha256"),
+    runtimeHint: textOf(value, "runtimeHint"),
+    ...{ transport, runtimeArguments, packageArguments, environmentVariables },
+  };
+}
+
+function readRepository(value: unknown): ServerJson["repository"] {
+  const url = isFields(value) ? textOf(value, "url") : undefined;
+  if (!isFields(value) || url === undefined) return undefined;
+  const source = textOf(value, "source") ?? "";
+  return { url, source, id: textOf(value, "id"), subfolder: textOf(value, "subfolder") };
+}
+
+function readIcon(value: unknown): ServerJson["icons"][number] | Misfit {
+  const src = isFields(value) ? textOf(value, "src") : undefined;
+  if (!isFields(value) || src === undefined) return new Misfit("has no src");
+  return {
+    src,
+    mimeType: textOf(value, "mimeType"),
+    sizes: textsOf(value, "sizes"),
+    theme: textOf(value, "theme"),
+  };
+}
+
+/** The good items; each bad one costs only itself and a line in `problems`. */
+function readGood<T extends object>(
+  fields: Fields,
+  key: string,
+  { read, problems }: { read: (value: unknown) => T | Misfit; problems: string[] },
+): T[] {
+  const value = fieldOf(fields, key) ?? [];
+  if (!Array.isArray(value)) {
+    problems.push(`"${key}" is not a list`);
+    return [];
+  }
+  if (value.length > MAX_PARTS) problems.push(`only the first ${MAX_PARTS} of "${key}" were read`);
+  return value.slice(0, MAX_PARTS).flatMap((item, index) => {
+    const found = read(item);
+    if (!(found instanceof Misfit)) return [found];
+    problems.push(`${key}[${index}]: ${found.problem}`);
+    return [];
+  });
+}
+
+/** The description of a server; what had to be left out of it is added to `problems`. */
+export function readServerJson(value: unknown, problems: string[]): ServerJson | Misfit {
+  if (!isFields(value)) return new Misfit("it is not an object");
+  const name = textOf(value, "name");
+  if (name === undefined || name === "") return new Misfit("it has no name");
+  const version = textOf(value, "version");
+  if (version === undefined || version === "") return new Misfit("it has no version");
+  const meta = fieldOf(value, "_meta");
+  return {
+    name,
+    description: textOf(value, "description") ?? "",
+    version,
+    title: textOf(value, "title"),
+    websiteUrl: textOf(value, "websiteUrl"),
+    repository: readRepository(fieldOf(value, "repository")),
+    icons: readGood(value, "icons", { read: readIcon, problems }),
+    packages: readGood(value, "packages", { read: readPackage, problems }),
+    remotes: readGood(value, "remotes", { read: readRemote, problems }),
+    _meta: isFields(meta) ? meta : undefined,
+  };
+}

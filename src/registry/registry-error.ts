@@ -1,0 +1,114 @@
+/** Failures of a registry as errors of ours. `server` is the registry's host. */
+import { ConnectionError } from "../errors/connection-error.js";
+import { fromHttpStatus } from "../errors/from-http-status.js";
+import { fromSystemError } from "../errors/from-system-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolportError } from "../errors/toolport-error.js";
+import { parseRetryAfter } from "../transports/http/retry-after.js";
+import { redactText } from "../util/redact-text.js";
+import { fieldOf, isFields, textOf } from "./shape.js";
+
+/** An answer, read to its end. */
+export interface RegistryAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+const EXCERPT_CHARS = 200;
+
+/** Foreign text, fit for the middle of a sentence. */
+const quote = (text: string): string =>
+  redactText(text)
+    .slice(0, EXCERPT_CHARS)
+    .replace(/[.\s]+$/, "");
+
+interface Complaint {
+  /** The registry speaks: the body is one of its two forms of error. */
+  readonly isRegistry: boolean;
+  readonly detail: string;
+  readonly issues: readonly { path: string; message: string }[];
+}
+
+/** Reads `{ error }` and problem+json (`title`, `detail`, `errors`). */
+export function readComplaint(text: string): Complaint {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { isRegistry: false, detail: "", issues: [] };
+  }
+  if (!isFields(value)) return { isRegistry: false, detail: "", issues: [] };
+  const said = textOf(value, "error") ?? textOf(value, "detail") ?? textOf(value, "title");
+  const errors = fieldOf(value, "errors");
+  const issues = (Array.isArray(errors) ? errors.slice(0, 20) : []).filter(isFields).map((issue) => ({
+    path: quote(textOf(issue, "location") ?? ""),
+    message: quote(textOf(issue, "message") ?? ""),
+  }));
+  return { isRegistry: said !== undefined || issues.length > 0, detail: quote(said ?? ""), issues };
+}
+
+const colon = (detail: string): string => (detail === "" ? "" : `: ${detail}`);
+
+/** The error for a status that is no success. */
+export function toStatusError({ status, headers, text }: RegistryAnswer, host: string): ToolportError {
+  if (status === 401 || status === 403) return fromHttpStatus(status, undefined, { server: host });
+  const { detail, issues } = readComplaint(text);
+  if (status === 400 || status === 422) {
+    return new ToolCallError({
+      server: host,
+      code: "INVALID_ARGUMENTS",
+      what: `The registry refused the request (HTTP ${status})${colon(detail)}`,
+      next: issues.length > 0 ? "Correct what `issues` names" : "Check the options",
+      issues,
+    });
+  }
+  const isBusy = status === 429 || status === 503;
+  return new ConnectionError({
+    server: host,
+    code: "HTTP_STATUS",
+    what: `The registry answered with HTTP ${status}${colon(detail)}`,
+    next: status < 500 && !isBusy ? "Check that `baseUrl` leads to an MCP registry" : "Try again later",
+    status,
+    retryable: isBusy || status >= 500 || status === 408 || status === 425,
+    retryAfterMs: parseRetryAfter(headers.get("retry-after")),
+  });
+}
+
+/** The error for an answer that came but says nothing usable; `why` ends a sentence. */
+export function toBadResponse({ status, headers, text }: RegistryAnswer, host: string, why: string) {
+  const type = quote(headers.get("content-type") ?? "none");
+  return new ConnectionError({
+    server: host,
+    code: "BAD_RESPONSE",
+    what: `The registry's answer cannot be used, ${why} (HTTP ${status}, content type ${type})${colon(quote(text))}`,
+    next: "Check that `baseUrl` leads to an MCP registry and that no proxy or sign-in page stands before it",
+    status,
+  });
+}
+
+/** The error for whatever `fetch` or the reading of a body threw. */
+export function toFetchError(error: unknown, host: string): ToolportError {
+  if (ToolportError.isInstance(error)) return error;
+  const known = fromSystemError(error, { server: host });
+  if (known !== undefined) return known;
+  // Outside Node a failed fetch is a TypeError and nothing more.
+  return new ConnectionError({
+    server: host,
+    code: "UNREACHABLE",
+    what: "The registry could not be reached, or the connection broke",
+    next: "Check `baseUrl` and the network",
+    retryable: true,
+    cause: error,
+  });
+}
+
+export const tooSlow = (host: string, timeoutMs: number): ToolCallError =>
+  new ToolCallError({
+    server: host,
+    code: "TIMEOUT",
+    what: `The registry did not answer within ${timeoutMs} ms`,
+    next: "Try again, or raise `timeoutMs`",
+    phase: "registry",
+    retryable: true,
+  });

@@ -1,0 +1,200 @@
+/** Asks a registry: with retries, through the cache, and with an old answer where there is no other. */
+import type { HeadersOption } from "../config/server-entry.js";
+import { ConnectionError } from "../errors/connection-error.js";
+import { toToolportError } from "../errors/to-toolport-error.js";
+import { ToolportError } from "../errors/toolport-error.js";
+import { backoffMs } from "../util/backoff.js";
+import { sleep } from "../util/sleep.js";
+import { type AnswerCache, type KeptAnswer, MAX_KEPT_CHARS, promisedMs } from "./answer-cache.js";
+import { exchange } from "./exchange.js";
+import { type RegistryAnswer, readComplaint, toBadResponse, toStatusError } from "./registry-error.js";
+import type { RegistryCallOptions, RegistryWarning } from "./registry-options.js";
+import type { StaleAnswer } from "./registry-server.js";
+import { Misfit } from "./shape.js";
+
+/** How a client asks, every default filled in. */
+export interface RequestSettings {
+  readonly fetch: typeof globalThis.fetch;
+  readonly headers: HeadersOption | undefined;
+  readonly userAgent: string;
+  readonly timeoutMs: number;
+  readonly maxTimeoutMs: number;
+  readonly maxAttempts: number;
+  readonly baseMs: number;
+  readonly maxBytes: number;
+  readonly cache: AnswerCache | undefined;
+  readonly freshMs: number;
+  readonly maxStaleMs: number;
+  readonly warn: (warning: RegistryWarning) => void;
+}
+
+/** One question. */
+export interface RegistryRequest<T extends object> {
+  readonly url: URL;
+  /** Makes something of the JSON that came. */
+  readonly read: (value: unknown) => T | Misfit;
+  /** The error for a 404 in the registry's own words. @default HTTP_STATUS */
+  readonly notFound?: (() => ToolportError) | undefined;
+  /** Ask once, now, and keep nothing. @default false */
+  readonly isLive?: boolean | undefined;
+  readonly options: RegistryCallOptions;
+}
+
+/** What came, and whether it is old. */
+export interface Found<T> {
+  readonly value: T;
+  readonly stale: StaleAnswer | undefined;
+}
+
+/** Sends one question, and again while that can help and time is left. */
+async function ask(
+  settings: RequestSettings,
+  request: RegistryRequest<object>,
+  conditions: Readonly<Record<string, string>>,
+): Promise<RegistryAnswer> {
+  const { signal, timeoutMs = settings.timeoutMs } = request.options;
+  const deadline = performance.now() + Math.max(settings.maxTimeoutMs, timeoutMs);
+  const maxAttempts = request.isLive === true ? 1 : settings.maxAttempts;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const given = typeof settings.headers === "function" ? await settings.headers() : settings.headers;
+      const answer = await exchange(request.url, {
+        fetch: settings.fetch,
+        headers: { accept: "application/json", "user-agent": settings.userAgent, ...given, ...conditions },
+        signal,
+        timeoutMs: Math.min(timeoutMs, Math.max(1, Math.ceil(deadline - performance.now()))),
+        maxBytes: settings.maxBytes,
+      });
+      if (answer.status < 400) return answer;
+      throw toAnswerError(answer, request);
+    } catch (thrown) {
+      if (signal?.aborted) throw signal.reason;
+      const error = toToolportError(thrown, { server: request.url.host });
+      if (!error.retryable) throw error;
+      const asked = error instanceof ConnectionError ? error.retryAfterMs : undefined;
+      const waitMs = asked ?? backoffMs(attempt + 1, { baseMs: settings.baseMs });
+      if (attempt >= maxAttempts || performance.now() + waitMs >= deadline) throw error;
+      await sleep(waitMs, signal);
+    }
+  }
+}
+
+/** Only a 404 in the registry's own words is about the server; any other is about the address. */
+function toAnswerError(answer: RegistryAnswer, { url, notFound }: RegistryRequest<object>): ToolportError {
+  const isMissing = answer.status === 404 && notFound !== undefined && readComplaint(answer.text).isRegistry;
+  return isMissing ? notFound() : toStatusError(answer, url.host);
+}
+
+/** Troubles of the registry's or of the way to it, as opposed to its clear word. */
+const isOutage = (error: unknown): error is ToolportError =>
+  ToolportError.isInstance(error) && (error.retryable || error.code === "BAD_RESPONSE");
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return new Misfit("it is not JSON");
+  }
+}
+
+function conditionsFor(kept: KeptAnswer | undefined): Record<string, string> {
+  const conditions: Record<string, string> = {};
+  if (kept?.etag !== undefined) conditions["if-none-match"] = kept.etag;
+  if (kept?.lastModified !== undefined) conditions["if-modified-since"] = kept.lastModified;
+  return conditions;
+}
+
+/** Everything a client asks goes through here. */
+export class RegistryRequests {
+  readonly #settings: RequestSettings;
+
+  constructor(settings: RequestSettings) {
+    this.#settings = settings;
+  }
+
+  /** What the registry says, or what it said when it last could. */
+  async find<T extends object>(request: RegistryRequest<T>): Promise<Found<T>> {
+    if (request.isLive === true) return { value: await this.#fetch(request, undefined), stale: undefined };
+    const kept = await this.#kept(request);
+    if (kept !== undefined && ageOf(kept) < Math.max(kept.freshMs, this.#settings.freshMs)) {
+      return { value: kept.value, stale: undefined };
+    }
+    try {
+      return { value: await this.#fetch(request, kept), stale: undefined };
+    } catch (error) {
+      if (request.options.signal?.aborted) throw error;
+      if (kept === undefined || !isOutage(error) || ageOf(kept) >= this.#settings.maxStaleMs) throw error;
+      const stale: StaleAnswer = { ageMs: ageOf(kept), error };
+      const message = `${request.url.host} cannot be asked (${error.code}); the answer is ${stale.ageMs} ms old`;
+      this.#settings.warn({ kind: "stale", message, stale });
+      return { value: kept.value, stale };
+    }
+  }
+
+  async #fetch<T extends object>(
+    request: RegistryRequest<T>,
+    kept: (KeptAnswer & { value: T }) | undefined,
+  ): Promise<T> {
+    const { url, read } = request;
+    let answer: RegistryAnswer;
+    try {
+      answer = await ask(this.#settings, request, conditionsFor(kept));
+    } catch (error) {
+      if (ToolportError.isInstance(error) && error.code === "UNKNOWN_SERVER") await this.#forget(request);
+      throw error;
+    }
+    if (answer.status === 304 && kept !== undefined) {
+      await this.#keep(request, answer, kept);
+      return kept.value;
+    }
+    const json = parse(answer.text);
+    const value = json instanceof Misfit ? json : read(json);
+    if (value instanceof Misfit) throw toBadResponse(answer, url.host, value.problem);
+    await this.#keep(request, answer);
+    return value;
+  }
+
+  /** What the cache has, if it can still be understood. */
+  async #kept<T extends object>({ url, read }: RegistryRequest<T>) {
+    const kept = await this.#withCache((cache) => cache.get(url.href));
+    if (kept === undefined) return undefined;
+    const json = parse(kept.body);
+    const value = json instanceof Misfit ? json : read(json);
+    return value instanceof Misfit ? undefined : { ...kept, value };
+  }
+
+  async #keep(request: RegistryRequest<object>, answer: RegistryAnswer, before?: KeptAnswer): Promise<void> {
+    if (request.isLive === true) return;
+    const freshMs = promisedMs(answer.headers);
+    const body = before?.body ?? answer.text;
+    if (freshMs === undefined || body.length > MAX_KEPT_CHARS) return this.#forget(request);
+    const kept: KeptAnswer = {
+      body,
+      etag: answer.headers.get("etag") ?? before?.etag,
+      lastModified: answer.headers.get("last-modified") ?? before?.lastModified,
+      confirmedAt: Date.now(),
+      freshMs,
+    };
+    await this.#withCache((cache) => cache.put(request.url.href, kept));
+  }
+
+  async #forget({ url }: RegistryRequest<object>): Promise<void> {
+    await this.#withCache((cache) => cache.delete(url.href));
+  }
+
+  /** A cache that fails costs a request, not the answer. */
+  async #withCache<T>(use: (cache: AnswerCache) => Promise<T>): Promise<T | undefined> {
+    const { cache, warn } = this.#settings;
+    if (cache === undefined) return undefined;
+    try {
+      return await use(cache);
+    } catch (error) {
+      const why = ToolportError.isInstance(error) ? error.message : "see `error`";
+      warn({ kind: "cache", message: `The cache of the registry's answers failed: ${why}`, error });
+      return undefined;
+    }
+  }
+}
+
+/** A clock that was set back does not make an answer younger than new. */
+const ageOf = ({ confirmedAt }: KeptAnswer): number => Math.max(0, Date.now() - confirmedAt);

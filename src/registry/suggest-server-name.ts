@@ -1,0 +1,28 @@
+/** A short name for a server, from its long one. */
+
+/** Names that many servers have. */
+const GENERIC: ReadonlySet<string> = new Set(["mcp", "server", "mcp-server", "mcp_server", "mcpserver"]);
+const MAX_LENGTH = 40;
+/** Names that no server may have. */
+const RESERVED: ReadonlySet<string> = new Set(["", "__proto__", "constructor", "prototype"]);
+
+/**
+ * The part behind the slash, or the publisher's name where that says nothing.
+ *
+ * @example
+ * ```ts
+ * suggestServerName("io.github.user/weather"); // "weather"
+ * suggestServerName("io.figma/mcp-server"); // "figma"
+ * ```
+ */
+export function suggestServerName(name: string): string {
+  const slash = name.lastIndexOf("/");
+  const own = name.slice(slash + 1);
+  const publisher = slash < 0 ? "" : (name.slice(0, slash).split(".").at(-1) ?? "");
+  const chosen = GENERIC.has(own.toLowerCase()) && publisher !== "" ? publisher : own;
+  const clean = chosen
+    .replace(/[^a-zA-Z0-9_-]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, MAX_LENGTH);
+  return RESERVED.has(clean) ? "server" : clean;
+}

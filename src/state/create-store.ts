@@ -1,0 +1,128 @@
+/** Makes a store of a backend: JSON, encryption, leases as objects, watchers, and an end. */
+import { StateError } from "../errors/state-error.js";
+import { readRecordText, writeRecordText } from "./record-text.js";
+import { resealRecords } from "./reseal-records.js";
+import { keylessSealer, type Sealer } from "./sealing.js";
+import type { Lease, Store } from "./store.js";
+import type { StoreBackend } from "./store-backend.js";
+import { createWatchers } from "./watchers.js";
+
+/** A store that encrypts what is secret. */
+export interface SealingStore extends Store {
+  /**
+   * Encrypts every secret anew that is still under an older key, and answers how many there were. After it the older
+   * keys are no longer needed, once no process uses them for new values.
+   */
+  reseal(): Promise<number>;
+}
+
+/** What a store needs besides its backend. */
+export interface CreateStoreOptions {
+  /** Encrypts secret values. Without one they are refused. */
+  sealer?: Sealer | undefined;
+}
+
+/**
+ * A store on any backend.
+ *
+ * @example
+ * ```ts
+ * const store = createStore(backend, { sealer: createSealer(() => createKeyRing(key)) });
+ * ```
+ */
+export function createStore(
+  backend: StoreBackend,
+  { sealer = NO_KEY }: CreateStoreOptions = {},
+): SealingStore {
+  const watchers = createWatchers(backend);
+  const underWay = new Set<Promise<unknown>>();
+  let closing: Promise<void> | undefined;
+
+  /** Refuses calls after the end, and lets `close()` wait for those under way. */
+  const run = async <T>(call: () => Promise<T>): Promise<T> => {
+    if (closing !== undefined) throw closedError();
+    const promise = call();
+    underWay.add(promise);
+    try {
+      return await promise;
+    } finally {
+      underWay.delete(promise);
+    }
+  };
+
+  const toLease = (name: string, fence: number, ttlMs: number): Lease => {
+    let isReleased = false;
+    return {
+      name,
+      fence,
+      async renew() {
+        return !isReleased && (await run(() => backend.renewLease(name, fence, ttlMs)));
+      },
+      async release() {
+        if (isReleased) return;
+        isReleased = true;
+        // It ends by itself if it cannot be given back.
+        await run(() => backend.releaseLease(name, fence)).catch(() => {});
+      },
+    };
+  };
+
+  return {
+    get: (key) =>
+      run(async () => {
+        const record = await backend.get(checkKey(key));
+        if (record === undefined) return undefined;
+        return { ...(await readRecordText(key, record.text, sealer)), version: record.version };
+      }),
+    put: (key, value, { ifVersion, ttlMs, secret = false, lease } = {}) =>
+      run(async () => {
+        const text = await writeRecordText({ key: checkKey(key), value, secret }, sealer);
+        const version = await backend.put(key, text, {
+          ifVersion,
+          ttlMs: ttlMs === Number.POSITIVE_INFINITY ? undefined : ttlMs,
+          durable: secret,
+          lease,
+        });
+        if (version !== undefined) watchers.tell(key);
+        return version;
+      }),
+    delete: (key, { ifVersion } = {}) =>
+      run(async () => {
+        const isDeleted = await backend.delete(checkKey(key), { ifVersion });
+        if (isDeleted) watchers.tell(key);
+        return isDeleted;
+      }),
+    list: (prefix) => run(() => backend.list(prefix === "" ? "" : checkKey(prefix))),
+    lease: (name, { ttlMs }) =>
+      run(async () => {
+        const fence = await backend.acquireLease(checkKey(name), ttlMs);
+        return fence === undefined ? undefined : toLease(name, fence, ttlMs);
+      }),
+    watch(prefix, listener) {
+      if (closing !== undefined) throw closedError();
+      return watchers.add(prefix, listener);
+    },
+    reseal: () => run(() => resealRecords(backend, sealer)),
+    close() {
+      closing ??= (async () => {
+        watchers.close();
+        await Promise.allSettled(underWay);
+        await backend.close();
+      })();
+      return closing;
+    },
+  };
+}
+
+const NO_KEY = keylessSealer("Give the store a `key`, or set TOOLPORT_STORE_KEY");
+
+/** No database keeps half a surrogate pair, and some no NUL: two keys that differ only there would become one. */
+function checkKey(key: string): string {
+  if (key === "" || /[\0\p{Cs}]/u.test(key)) {
+    throw new TypeError("A key of a store is a text that is not empty, well-formed and without NUL");
+  }
+  return key;
+}
+
+const closedError = (): StateError =>
+  new StateError({ code: "UNAVAILABLE", what: "The store is closed", next: "Open a new one" });

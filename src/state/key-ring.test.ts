@@ -1,0 +1,43 @@
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import { createKeyRing, createStoreKey } from "./key-ring.js";
+
+const BYTES = Uint8Array.from({ length: 32 }, (_, index) => index * 7);
+const HEX = Buffer.from(BYTES).toString("hex");
+
+test.each([
+  ["bytes", BYTES],
+  ["a Buffer", Buffer.from(BYTES)],
+  ["base64", Buffer.from(BYTES).toString("base64")],
+  ["base64 for URLs", Buffer.from(BYTES).toString("base64url")],
+  ["hexadecimal digits", HEX],
+  ["capital digits and blanks around", `  ${HEX.toUpperCase()}\n`],
+])("takes a key as %s; its id is the beginning of its hash", async (_name, key) => {
+  const ring = await createKeyRing(key);
+  expect(ring.currentId).toBe(createHash("sha256").update(BYTES).digest("hex").slice(0, 8));
+  expect(ring.find(ring.currentId)).toBeDefined();
+});
+
+test("the first of several is the current one, and a repeated one counts once", async () => {
+  const [a, b] = [createStoreKey(), createStoreKey()];
+  const ring = await createKeyRing([a, b, a]);
+  expect(ring.ids).toHaveLength(2);
+  expect(ring.currentId).toBe((await createKeyRing(a)).currentId);
+});
+
+test.each([
+  ["too short", "c2hvcnQ="],
+  ["empty", ""],
+  ["no base64", "?".repeat(44)],
+  ["too long", new Uint8Array(33)],
+  ["none at all", []],
+])("refuses a key that is %s, without showing it", async (_name, key) => {
+  const error = await createKeyRing(key).catch((caught: unknown) => caught);
+  expect(error).toMatchObject({ name: "StateError", code: "KEY_MISMATCH" });
+  expect(String(error)).not.toContain("c2hvcnQ");
+});
+
+test("a new key is random", () => {
+  expect(createStoreKey()).not.toBe(createStoreKey());
+  expect(Buffer.from(createStoreKey(), "base64")).toHaveLength(32);
+});

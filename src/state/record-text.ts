@@ -1,0 +1,61 @@
+/** How a value is written into a record, secret or not, and read back. */
+import { StateError } from "../errors/state-error.js";
+import type { SealedText, Sealer } from "./sealing.js";
+
+/** A value as it was read. */
+export interface ReadValue {
+  value: unknown;
+  sealed: boolean;
+}
+
+/** The stored text of a value: its JSON, or `{ "$sealed": … }` around its encrypted JSON. */
+export async function writeRecordText(
+  { key, value, secret }: { key: string; value: unknown; secret: boolean },
+  sealer: Sealer,
+): Promise<string> {
+  const text = JSON.stringify(value) as string | undefined;
+  if (text === undefined) throw new TypeError("A store keeps JSON values only");
+  if (secret) return JSON.stringify({ $sealed: await sealer.seal(key, text) });
+  // A plain value that looks like a mark of ours is wrapped, so that it comes back as it was.
+  return isMarked(value) ? JSON.stringify({ $plain: value }) : text;
+}
+
+/** The value behind a stored text. */
+export async function readRecordText(key: string, text: string, sealer: Sealer): Promise<ReadValue> {
+  const stored = parse(text);
+  const sealed = sealedPart(stored);
+  if (sealed !== undefined) return { value: parse(await sealer.open(key, sealed)), sealed: true };
+  return { value: isMarked(stored) ? stored["$plain"] : stored, sealed: false };
+}
+
+/** What is sealed in a stored text, if it is. */
+export const readSealedText = (text: string): SealedText | undefined => sealedPart(parse(text));
+
+function sealedPart(stored: unknown): SealedText | undefined {
+  if (!isMarked(stored) || !Object.hasOwn(stored, "$sealed")) return undefined;
+  const sealed = stored["$sealed"] as Partial<Record<keyof SealedText, unknown>> | null;
+  const { kid, iv, data } = sealed ?? {};
+  if (typeof kid !== "string" || typeof iv !== "string" || typeof data !== "string") throw damaged();
+  return { kid, iv, data };
+}
+
+function isMarked(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.hasOwn(value, "$sealed") || Object.hasOwn(value, "$plain");
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw damaged(cause);
+  }
+}
+
+const damaged = (cause?: unknown): StateError =>
+  new StateError({
+    code: "CORRUPT",
+    what: "A saved record is not what Toolport wrote",
+    next: "Delete the record; nothing was erased",
+    cause,
+  });

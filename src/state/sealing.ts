@@ -1,0 +1,118 @@
+/** Seals texts so that nobody without the key can read, change or move them: AES-256-GCM, bound to the record's key. */
+import { StateError } from "../errors/state-error.js";
+import { fromBase64, toBase64 } from "./base64.js";
+import type { KeyRing } from "./key-ring.js";
+
+/** What stands in the place of a sealed text. */
+export interface SealedText {
+  /** Id of the key that sealed it. */
+  kid: string;
+  iv: string;
+  data: string;
+}
+
+/** Seals and opens the texts of one store. */
+export interface Sealer {
+  seal(recordKey: string, text: string): Promise<SealedText>;
+  /** Throws `KEY_MISMATCH` if the key is not there, `CORRUPT` if somebody changed or moved the value. */
+  open(recordKey: string, sealed: SealedText): Promise<string>;
+  /** False for what a rotated key sealed. */
+  isCurrent(sealed: SealedText): Promise<boolean>;
+}
+
+/** What GCM wants. */
+const IV_BYTES = 12;
+
+/** A sealer on a key ring that is fetched when it is first needed; a failed fetch is tried again by the next call. */
+export function createSealer(loadKeys: () => Promise<KeyRing>): Sealer {
+  let loading: Promise<KeyRing> | undefined;
+  const keys = (): Promise<KeyRing> => {
+    loading ??= loadKeys().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+  return {
+    async seal(recordKey, text) {
+      const ring = await keys();
+      const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
+      const key = ring.find(ring.currentId)!;
+      const data = await crypto.subtle.encrypt(
+        parameters(iv, recordKey),
+        key,
+        new TextEncoder().encode(text),
+      );
+      return { kid: ring.currentId, iv: toBase64(iv), data: toBase64(new Uint8Array(data)) };
+    },
+    async open(recordKey, { kid, iv, data }) {
+      const ring = await keys();
+      const key = ring.find(kid);
+      if (key === undefined) throw unknownKey(kid, ring.ids);
+      const [ivBytes, bytes] = [fromBase64(iv), fromBase64(data)];
+      if (ivBytes === undefined || bytes === undefined) throw changed(kid);
+      try {
+        const text = await crypto.subtle.decrypt(parameters(ivBytes, recordKey), key, bytes);
+        return new TextDecoder().decode(text);
+      } catch (cause) {
+        throw changed(kid, cause);
+      }
+    },
+    async isCurrent({ kid }) {
+      return (await keys()).currentId === kid;
+    },
+  };
+}
+
+/** Id that stands for "no key". */
+const UNKEYED = "none";
+
+/** For a store that nobody but this program can reach: marks what is secret and leaves it as it is. */
+export const unkeyedSealer: Sealer = {
+  seal: async (_recordKey, text) => ({ kid: UNKEYED, iv: "", data: text }),
+  open: async (_recordKey, { kid, data }) => {
+    if (kid !== UNKEYED) throw unknownKey(kid, []);
+    return data;
+  },
+  isCurrent: async () => true,
+};
+
+/** For such a store that was given a key later: what was marked before stays readable, until it is sealed anew. */
+export const withUnkeyed = (sealer: Sealer): Sealer => ({
+  seal: sealer.seal,
+  open: (recordKey, sealed) => (sealed.kid === UNKEYED ? unkeyedSealer : sealer).open(recordKey, sealed),
+  isCurrent: async (sealed) => sealed.kid !== UNKEYED && sealer.isCurrent(sealed),
+});
+
+/** For a store that has no key: everything works but secrets. */
+export const keylessSealer = (next: string): Sealer =>
+  createSealer(() =>
+    Promise.reject(
+      new StateError({
+        code: "KEY_MISMATCH",
+        what: "The store has no key to encrypt secret values with",
+        next,
+      }),
+    ),
+  );
+
+const parameters = (iv: Uint8Array<ArrayBuffer>, recordKey: string) => ({
+  name: "AES-GCM",
+  iv,
+  additionalData: new TextEncoder().encode(recordKey),
+});
+
+const unknownKey = (kid: string, ids: readonly string[]): StateError =>
+  new StateError({
+    code: "KEY_MISMATCH",
+    what: `A saved value was encrypted with the key ${kid}, this store has ${ids.length === 0 ? "no key" : ids.join(", ")}`,
+    next: "Add the missing key behind the current one (option `key` or TOOLPORT_STORE_KEY, separated by commas); nothing was erased",
+  });
+
+const changed = (kid: string, cause?: unknown): StateError =>
+  new StateError({
+    code: "CORRUPT",
+    what: `A saved value encrypted with the key ${kid} was damaged, changed or moved`,
+    next: "Delete the record and authorize or add the server again; nothing was erased",
+    cause,
+  });

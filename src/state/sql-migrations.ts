@@ -1,0 +1,72 @@
+/** The tables of a store in SQLite, as numbered steps from one version to the next. */
+import { StateError } from "../errors/state-error.js";
+import type { SqlRunner } from "./sql-runner.js";
+
+/**
+ * Step 1 stands first. A step that was released is never changed: add another one. The names begin with `toolport_`
+ * because a Durable Object's database is also its owner's.
+ *
+ * Versions and fences come from one counter that starts with the clock, so that a file started anew repeats no number of
+ * its predecessor's. Deletions are kept for a while to be told to other processes.
+ */
+const MIGRATIONS: readonly (readonly string[])[] = [
+  [
+    "CREATE TABLE toolport_counter (id INTEGER PRIMARY KEY CHECK (id = 1), last INTEGER NOT NULL)",
+    "INSERT INTO toolport_counter (id, last) VALUES (1, CAST(strftime('%s', 'now') AS INTEGER) * 1000)",
+    `CREATE TABLE toolport_records (
+       key TEXT PRIMARY KEY NOT NULL,
+       value TEXT NOT NULL,
+       version INTEGER NOT NULL,
+       expires_at INTEGER,
+       written_at INTEGER NOT NULL
+     )`,
+    "CREATE INDEX toolport_records_version ON toolport_records (version)",
+    "CREATE INDEX toolport_records_expiry ON toolport_records (expires_at) WHERE expires_at IS NOT NULL",
+    `CREATE TABLE toolport_deletions (
+       key TEXT PRIMARY KEY NOT NULL,
+       version INTEGER NOT NULL,
+       written_at INTEGER NOT NULL
+     )`,
+    `CREATE TABLE toolport_leases (
+       name TEXT PRIMARY KEY NOT NULL,
+       fence INTEGER NOT NULL,
+       expires_at INTEGER NOT NULL
+     )`,
+  ],
+];
+
+/** Brings the tables up to date. Throws, and touches nothing, if a newer Toolport made them. */
+export function migrate(runner: SqlRunner): void {
+  if (readSchemaVersion(runner) === MIGRATIONS.length) return;
+  runner.transaction(() => {
+    // Another process may have been quicker.
+    const from = readSchemaVersion(runner);
+    if (from === 0) {
+      runner.all(
+        "CREATE TABLE toolport_migrations (number INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL)",
+      );
+    }
+    for (const [index, statements] of MIGRATIONS.entries()) {
+      if (index < from) continue;
+      for (const statement of statements) runner.all(statement);
+      runner.all("INSERT INTO toolport_migrations VALUES (?, ?)", index + 1, Date.now());
+    }
+  });
+}
+
+/** Number of the last step that was taken; 0 for a new database. */
+export function readSchemaVersion(runner: SqlRunner): number {
+  const tables = runner.all("SELECT name FROM sqlite_master WHERE name = 'toolport_migrations'");
+  if (tables.length === 0) return 0;
+  const [row] = runner.all("SELECT max(number) AS number FROM toolport_migrations");
+  const version = Number(row?.["number"] ?? 0);
+  if (version > MIGRATIONS.length) throw newer(version);
+  return version;
+}
+
+const newer = (version: number): StateError =>
+  new StateError({
+    code: "UNAVAILABLE",
+    what: `The saved state is of version ${version}, this Toolport knows versions up to ${MIGRATIONS.length}`,
+    next: "Update toolport, or let it keep its state elsewhere; nothing was changed",
+  });

@@ -1,0 +1,151 @@
+/** The statements behind a store in SQLite. Synchronous: each call is one atomic step. */
+import { keyAfterPrefix } from "./key-order.js";
+import type { SqlRunner } from "./sql-runner.js";
+import type { BackendPut, BackendRecord } from "./store-backend.js";
+
+/** Writes between two prunings. */
+const PRUNE_EVERY = 64;
+/** Deletions and ended leases are remembered so long. */
+const MEMORY_MS = 3_600_000;
+/** Not over yet; to be bound to the present. */
+const live = "(expires_at IS NULL OR expires_at > ?)";
+
+export function getRecord(sql: SqlRunner, key: string): BackendRecord | undefined {
+  const now = Date.now();
+  const [row] = sql.all(
+    `SELECT value, version, expires_at FROM toolport_records WHERE key = ? AND ${live}`,
+    key,
+    now,
+  );
+  if (row === undefined) return undefined;
+  const expiresAt = row["expires_at"];
+  const ttlLeftMs = expiresAt === null ? undefined : Number(expiresAt) - now;
+  return { text: String(row["value"]), version: Number(row["version"]), ttlLeftMs };
+}
+
+export function putRecord(
+  sql: SqlRunner,
+  { key, text, ifVersion, ttlMs, lease }: Omit<BackendPut, "durable"> & { key: string; text: string },
+): number | undefined {
+  return sql.transaction(() => {
+    const now = Date.now();
+    if (ifVersion !== undefined && readVersion(sql, key, now) !== ifVersion) return undefined;
+    if (lease !== undefined && readFence(sql, lease.name) !== lease.fence) return undefined;
+    const version = nextNumber(sql);
+    sql.all(
+      `INSERT INTO toolport_records (key, value, version, expires_at, written_at) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = excluded.version,
+         expires_at = excluded.expires_at, written_at = excluded.written_at`,
+      key,
+      text,
+      version,
+      ttlMs === undefined ? null : Math.ceil(now + ttlMs),
+      now,
+    );
+    sql.all("DELETE FROM toolport_deletions WHERE key = ?", key);
+    if (version % PRUNE_EVERY === 0) prune(sql, now);
+    return version;
+  });
+}
+
+export function deleteRecord(sql: SqlRunner, key: string, ifVersion: number | undefined): boolean {
+  return sql.transaction(() => {
+    const now = Date.now();
+    const version = readVersion(sql, key, now);
+    if (version === 0 || (ifVersion !== undefined && version !== ifVersion)) return false;
+    sql.all("DELETE FROM toolport_records WHERE key = ?", key);
+    sql.all(
+      `INSERT INTO toolport_deletions (key, version, written_at) VALUES (?, ?, ?)
+       ON CONFLICT (key) DO UPDATE SET version = excluded.version, written_at = excluded.written_at`,
+      key,
+      nextNumber(sql),
+      now,
+    );
+    return true;
+  });
+}
+
+export function listKeys(sql: SqlRunner, prefix: string): string[] {
+  const end = keyAfterPrefix(prefix);
+  const range = end === undefined ? [prefix] : [prefix, end];
+  const rows = sql.all(
+    `SELECT key FROM toolport_records WHERE key >= ? ${end === undefined ? "" : "AND key < ?"} AND ${live} ORDER BY key`,
+    ...range,
+    Date.now(),
+  );
+  return rows.map((row) => String(row["key"]));
+}
+
+export function acquireLease(sql: SqlRunner, name: string, ttlMs: number): number | undefined {
+  return sql.transaction(() => {
+    const now = Date.now();
+    const held = sql.all("SELECT 1 FROM toolport_leases WHERE name = ? AND expires_at > ?", name, now);
+    if (held.length > 0) return undefined;
+    const fence = nextNumber(sql);
+    sql.all(
+      `INSERT INTO toolport_leases (name, fence, expires_at) VALUES (?, ?, ?)
+       ON CONFLICT (name) DO UPDATE SET fence = excluded.fence, expires_at = excluded.expires_at`,
+      name,
+      fence,
+      Math.ceil(now + ttlMs),
+    );
+    return fence;
+  });
+}
+
+/** Lets the lease end at `expiresAt` if `fence` is still the last one granted. */
+export function setLeaseEnd(
+  sql: SqlRunner,
+  { name, fence, expiresAt }: { name: string; fence: number; expiresAt: number },
+): boolean {
+  return sql.transaction(() => {
+    const rows = sql.all(
+      "UPDATE toolport_leases SET expires_at = ? WHERE name = ? AND fence = ? RETURNING name",
+      Math.ceil(expiresAt),
+      name,
+      fence,
+    );
+    return rows.length > 0;
+  });
+}
+
+/** Keys written or deleted above the version `after` and not before the time `since`, with the version reached. */
+export function listChanges(
+  sql: SqlRunner,
+  { since, after }: { since: number; after: number },
+): { keys: string[]; version: number } {
+  // Read first: what is written in between is told twice, not never.
+  const [counter] = sql.all("SELECT last FROM toolport_counter");
+  const rows = sql.all(
+    `SELECT key FROM toolport_records WHERE version > ? AND written_at >= ?
+     UNION ALL SELECT key FROM toolport_deletions WHERE version > ? AND written_at >= ?`,
+    after,
+    since,
+    after,
+    since,
+  );
+  return { keys: rows.map((row) => String(row["key"])), version: Number(counter?.["last"] ?? after) };
+}
+
+/** Version of the live record, 0 if there is none. */
+function readVersion(sql: SqlRunner, key: string, now: number): number {
+  const [row] = sql.all(`SELECT version FROM toolport_records WHERE key = ? AND ${live}`, key, now);
+  return Number(row?.["version"] ?? 0);
+}
+
+function readFence(sql: SqlRunner, name: string): number | undefined {
+  const [row] = sql.all("SELECT fence FROM toolport_leases WHERE name = ?", name);
+  return row && Number(row["fence"]);
+}
+
+/** The next version or fence: neither ever comes twice. */
+function nextNumber(sql: SqlRunner): number {
+  const [row] = sql.all("UPDATE toolport_counter SET last = last + 1 RETURNING last");
+  return Number(row?.["last"]);
+}
+
+function prune(sql: SqlRunner, now: number): void {
+  sql.all("DELETE FROM toolport_records WHERE expires_at <= ?", now);
+  sql.all("DELETE FROM toolport_deletions WHERE written_at < ?", now - MEMORY_MS);
+  sql.all("DELETE FROM toolport_leases WHERE expires_at < ?", now - MEMORY_MS);
+}

@@ -1,0 +1,55 @@
+/** What a database has to offer so that `createStore` can make a store of it: text by key, versions, leases. */
+
+/** A stored text with its version. */
+export interface BackendRecord {
+  /** JSON text, exactly as it was put. May be encrypted; a backend never looks inside. */
+  text: string;
+  /** Positive, grows with every write of the whole store, so that a record made anew never has an old version. */
+  version: number;
+  /** How long it has still to live, if it was put with a `ttlMs`. */
+  ttlLeftMs?: number | undefined;
+}
+
+/** What a write insists on. */
+export interface BackendPut {
+  /** Write only over this version; `0`: only if there is no live record. */
+  ifVersion?: number | undefined;
+  /** The record is invisible to everybody after this time, as if it had been deleted. */
+  ttlMs?: number | undefined;
+  /** Do not answer before the record would survive a loss of power, as far as the database can promise that. */
+  durable: boolean;
+  /** Write only if this is still the last fence granted for the lease: not if somebody else got it since, or its name is unknown. */
+  lease?: { name: string; fence: number } | undefined;
+}
+
+/**
+ * The raw store. Keys are not empty, well-formed Unicode and free of NUL (`createStore` sees to it). A backend connects
+ * at first use, throws only `StateError`s, and limits the time of every call by itself; `createStore` does the JSON, the
+ * encryption, the watchers and the refusal of calls after `close()`.
+ */
+export interface StoreBackend {
+  get(key: string): Promise<BackendRecord | undefined>;
+  /** The new version, or undefined if a condition did not hold. Conditions and write are one atomic step. */
+  put(key: string, text: string, options: BackendPut): Promise<number | undefined>;
+  /** True if a live record was deleted. */
+  delete(key: string, options: { ifVersion?: number | undefined }): Promise<boolean>;
+  /** Keys of live records that begin with `prefix` (which may be empty), in the order of their UTF-8 bytes. */
+  list(prefix: string): Promise<string[]>;
+  /**
+   * Grants the lease if nobody holds it or its time is over. Returns a fence greater than every earlier one of this name:
+   * the last fence has to survive expiry and release.
+   */
+  acquireLease(name: string, ttlMs: number): Promise<number | undefined>;
+  /** Lets the lease run `ttlMs` from now if `fence` is still the last one granted, even if its time was over. */
+  renewLease(name: string, fence: number, ttlMs: number): Promise<boolean>;
+  /** Ends the lease if `fence` is still the last one granted. */
+  releaseLease(name: string, fence: number): Promise<void>;
+  /**
+   * Starts telling of keys that others (another handle, another process) wrote or deleted; own writes may be told too.
+   * Returns what stops it. Called at most once at a time. Must not keep the process alive, and never throws: trouble is
+   * waited out.
+   */
+  watch(onChange: (key: string) => void): () => void;
+  /** Called once, when no other call is under way. */
+  close(): Promise<void>;
+}

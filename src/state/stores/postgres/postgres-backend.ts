@@ -1,0 +1,121 @@
+/** The store's records, leases and changes in PostgreSQL. */
+import { createHash } from "node:crypto";
+import type { ClientBase } from "pg";
+import type { StoreBackend } from "../../store-backend.js";
+import { followChanges } from "../change-feed.js";
+import { limitCalls } from "../limited-calls.js";
+import { wholeMs } from "../whole-ms.js";
+import { migrate } from "./migrations.js";
+import { isTableMissing, postgresTooSlow, toPostgresError } from "./postgres-error.js";
+import { openPostgresFeed } from "./postgres-feed.js";
+import type { PostgresSource } from "./postgres-source.js";
+import { createStatements, prefixPattern, qualifyNames, type TableNames } from "./statements.js";
+
+/** Between two sweeps of what expired long ago, by this process. */
+const SWEEP_EVERY_MS = 600_000;
+
+interface Query {
+  text: string;
+  values: readonly unknown[];
+}
+
+const idOf = (key: string): Buffer => createHash("sha256").update(key).digest();
+
+export function createPostgresBackend(source: PostgresSource, tables: TableNames): StoreBackend {
+  const names = qualifyNames(tables);
+  const sql = createStatements(names);
+  const closing = new AbortController();
+  const limited = limitCalls(() => postgresTooSlow(source.place), closing.signal);
+  /** The tables were found to be there and up to date; notices about them go through this channel. */
+  let channel: string | undefined;
+  let sweptAt = Number.NEGATIVE_INFINITY;
+
+  const use = async <T>(work: (client: ClientBase, channel: string) => Promise<T>): Promise<T> => {
+    await source.load();
+    return await limited(async (signal) => {
+      try {
+        return await source.use(async (client) => {
+          channel ??= await prepare(client);
+          return await work(client, channel);
+        }, signal);
+      } catch (error) {
+        if (isTableMissing(error)) channel = undefined;
+        throw toPostgresError(error, source.place);
+      }
+    });
+  };
+
+  const prepare = async (client: ClientBase): Promise<string> => {
+    await migrate(client, names);
+    // Unlike its name, the number of a table is the same under every search path.
+    const { rows } = await client.query(`select ${names.recordsConstant}::regclass::oid as oid`);
+    return `toolport_${rows[0].oid}`;
+  };
+
+  const run = (query: (channel: string) => Query) =>
+    use(async (client, notices) => {
+      const { text, values } = query(notices);
+      return await client.query(text, [...values]);
+    });
+
+  const sweep = (): void => {
+    if (performance.now() - sweptAt < SWEEP_EVERY_MS) return;
+    sweptAt = performance.now();
+    // A write that has succeeded does not fail because of it; the next one that is due does it.
+    for (const text of sql.sweep) run(() => ({ text, values: [] })).catch(() => {});
+  };
+
+  const changedWithin = async (ms: number): Promise<string[]> =>
+    (await run(() => ({ text: sql.changed, values: [ms] }))).rows.map(({ key }) => key);
+
+  return {
+    async get(key) {
+      const { rows } = await run(() => ({ text: sql.get, values: [idOf(key)] }));
+      const [row] = rows;
+      if (row === undefined) return undefined;
+      return { text: row.text, version: Number(row.version), ttlLeftMs: row.left_ms ?? undefined };
+    },
+    async put(key, text, { ifVersion, ttlMs, lease, durable }) {
+      const isUpdate = ifVersion !== undefined && ifVersion !== 0;
+      const { rows } = await run((notices) => ({
+        text: sql.put({ isUpdate, withLease: lease !== undefined, durable }),
+        values: [
+          ...[idOf(key), key, text, ttlMs === undefined ? null : wholeMs(ttlMs), ifVersion ?? null, notices],
+          ...(lease === undefined ? [] : [idOf(lease.name), lease.fence]),
+        ],
+      }));
+      sweep();
+      return rows.length > 0 ? Number(rows[0].version) : undefined;
+    },
+    async delete(key, { ifVersion }) {
+      const values = [idOf(key), key, ifVersion ?? null];
+      const { rows } = await run((notices) => ({ text: sql.delete, values: [...values, notices] }));
+      return rows.length > 0;
+    },
+    async list(prefix) {
+      const { rows } = await run(() => ({ text: sql.list, values: [prefix, prefixPattern(prefix)] }));
+      return rows.map(({ key }) => key);
+    },
+    async acquireLease(name, ttlMs) {
+      const values = [idOf(name), name, wholeMs(ttlMs)];
+      const { rows } = await run(() => ({ text: sql.acquireLease, values }));
+      return rows.length > 0 ? Number(rows[0].fence) : undefined;
+    },
+    async renewLease(name, fence, ttlMs) {
+      const values = [idOf(name), fence, wholeMs(ttlMs)];
+      return (await run(() => ({ text: sql.renewLease, values }))).rowCount === 1;
+    },
+    async releaseLease(name, fence) {
+      await run(() => ({ text: sql.renewLease, values: [idOf(name), fence, 0] }));
+    },
+    watch: (onChange) =>
+      followChanges(async (listener) => {
+        const notices = await use(async (_client, name) => name);
+        return await openPostgresFeed(source, { limited, listener, channel: notices, changedWithin });
+      }, onChange),
+    async close() {
+      closing.abort();
+      await source.close();
+    },
+  };
+}

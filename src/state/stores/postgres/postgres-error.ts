@@ -1,0 +1,89 @@
+/** What a failure of PostgreSQL or of the way to it means for a store. */
+import { readField } from "../../../errors/foreign-error.js";
+import { StateError, type StateErrorCode } from "../../../errors/state-error.js";
+import { plainCause } from "../driver.js";
+
+interface Meaning {
+  code: StateErrorCode;
+  what: string;
+  next?: string;
+  retryable?: boolean;
+}
+
+const busy: Meaning = { code: "BUSY", what: "is busy", next: "Try again soon", retryable: true };
+const full: Meaning = { code: "FULL", what: "has no room left", next: "Look at its disk and memory" };
+const corrupt: Meaning = { code: "CORRUPT", what: "reports damaged data", next: "Look at its log" };
+const login: Meaning = {
+  code: "UNAVAILABLE",
+  what: "refused the login",
+  next: "Check the user, the password and the database in its URL",
+};
+
+/** By SQLSTATE, or by its first two characters: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const STATES: Readonly<Record<string, Meaning>> = {
+  "25006": {
+    code: "UNAVAILABLE",
+    what: "takes no writes at present",
+    next: "Give the store the address of the primary",
+    retryable: true,
+  },
+  "42501": {
+    code: "UNAVAILABLE",
+    what: "does not allow this user what the store needs",
+    next: "Grant it the right to make and use the store's tables",
+  },
+  "53300": busy,
+  "55P03": busy,
+  "57014": busy,
+  "57P03": busy,
+  "3D": login,
+  "28": login,
+  "40": busy,
+  "53": full,
+  XX: corrupt,
+};
+
+const sqlState = (error: unknown): string | undefined => {
+  const code = readField(error, "code");
+  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+};
+
+/** The tables are not there any more. */
+export const isTableMissing = (error: unknown): boolean => sqlState(error) === "42P01";
+
+/** Turns anything that was thrown on the way to `place` into a `StateError`. */
+export function toPostgresError(error: unknown, place: string): StateError {
+  if (error instanceof StateError) return error;
+  const state = sqlState(error);
+  const known = state === undefined ? undefined : (STATES[state] ?? STATES[state.slice(0, 2)]);
+  const { what, ...rest } = known ?? unknownMeaning(error, state);
+  return new StateError({ ...rest, what: `${place} ${what}`, cause: plainCause(error) });
+}
+
+function unknownMeaning(error: unknown, state: string | undefined): Meaning {
+  // Class 57 is an operator's shutdown, 08 a broken connection: both are the same to us as no answer at all.
+  if (state !== undefined && !["57", "08"].includes(state.slice(0, 2))) {
+    return {
+      code: "UNAVAILABLE",
+      what: `answered with an error (${state})`,
+      retryable: isTableMissing(error),
+    };
+  }
+  const code = readField(error, "code");
+  const detail = typeof code === "string" ? ` (${code})` : "";
+  return {
+    code: "UNAVAILABLE",
+    what: `could not be reached, or the connection was lost${detail}`,
+    next: "Check that it is running and that its address is right",
+    retryable: true,
+  };
+}
+
+/** The error of a call that took too long. */
+export const postgresTooSlow = (place: string): StateError =>
+  new StateError({
+    code: "UNAVAILABLE",
+    what: `${place} did not answer in time`,
+    next: "Check that it is running and not overloaded",
+    retryable: true,
+  });

@@ -1,0 +1,202 @@
+/** Where a store gets its connections to PostgreSQL from: a URL, or a pool of the user's. */
+import { Socket } from "node:net";
+import type { Client, ClientBase, ClientConfig, Pool, PoolClient } from "pg";
+import { StateError } from "../../../errors/state-error.js";
+import { loadDriver } from "../driver.js";
+import { CONNECT_LIMIT_MS } from "../limited-calls.js";
+
+/** Hands out connections. */
+export interface PostgresSource {
+  /** How messages name the server: no user, no password. */
+  readonly place: string;
+  /** Loads the driver. Not part of any time limit: on a busy machine that takes its time, and no server is to blame. */
+  load(): Promise<unknown>;
+  /** Works with a connection of the pool, and drops it when the signal says that nobody waits any longer. */
+  use<T>(work: (client: ClientBase) => Promise<T>, signal: AbortSignal): Promise<T>;
+  /** A connection outside the pool, for listening only; not yet connected. */
+  listener(): Promise<{ client: Client; close(): void }>;
+  close(): Promise<void>;
+}
+
+/** The server gives up a statement before we do, so that it does not take effect long after we said that it failed. */
+const STATEMENT_LIMIT_MS = 3_500;
+const MAX_CONNECTIONS = 5;
+/** How long the server may take to say goodbye. */
+const GOODBYE_MS = 500;
+
+const ignore = (): void => {};
+const loadPg = () => loadDriver("pg", () => import("pg"));
+
+/** Sockets the driver opened for us: it waits for the server's goodbye, which may never come. */
+function trackSockets() {
+  const open = new Map<Socket, Promise<void>>();
+  let isClosed = false;
+  return {
+    create(): Socket {
+      if (isClosed) throw new Error("The store was closed meanwhile");
+      const socket = new Socket();
+      const closed = new Promise<void>((resolve) => {
+        socket.once("close", () => {
+          open.delete(socket);
+          resolve();
+        });
+      });
+      open.set(socket, closed);
+      return socket;
+    },
+    /** Resolves when all are closed; those that take too long are cut off. */
+    async close() {
+      isClosed = true;
+      const timer = setTimeout(() => {
+        for (const socket of open.keys()) socket.destroy();
+      }, GOODBYE_MS);
+      await Promise.all(open.values());
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Takes one connection out of the pool, and gives it back; after an error it is not used again. */
+async function usePooled<T>(
+  pool: Pool,
+  { work, signal }: { work: (client: PoolClient) => Promise<T>; signal: AbortSignal },
+): Promise<T> {
+  const client = await pool.connect();
+  let isBack = false;
+  const giveBack = (isBroken: boolean) => {
+    if (isBack) return;
+    isBack = true;
+    client.release(isBroken);
+    client.off("error", ignore);
+  };
+  const abandon = () => giveBack(true);
+  // What breaks the connection also rejects the query.
+  client.on("error", ignore);
+  signal.addEventListener("abort", abandon);
+  try {
+    if (signal.aborted) throw signal.reason;
+    const result = await work(client);
+    giveBack(false);
+    return result;
+  } catch (error) {
+    giveBack(true);
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", abandon);
+  }
+}
+
+function createListener(
+  PgClient: typeof Client,
+  { config, socket }: { config: ClientConfig; socket: Socket },
+) {
+  const client = new PgClient(config);
+  client.on("error", ignore);
+  socket.unref();
+  return {
+    client,
+    close() {
+      const cut = () => {
+        clearTimeout(timer);
+        socket.destroy();
+      };
+      const timer = setTimeout(cut, GOODBYE_MS).unref();
+      client.end().then(cut, cut);
+    },
+  };
+}
+
+/** Connections to the server at `url`, in a small pool that does not keep the process alive. */
+export function postgresAt(url: string): PostgresSource {
+  const sockets = trackSockets();
+  const place = placeOf(url);
+  const config = {
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_LIMIT_MS,
+    fallback_application_name: "toolport",
+    keepAlive: true,
+  };
+  const prepared = new WeakSet<ClientBase>();
+  let pool: Promise<Pool> | undefined;
+  const openPool = async (): Promise<Pool> => {
+    const { Pool } = await loadPg();
+    const opened = new Pool({
+      ...config,
+      stream: sockets.create,
+      max: MAX_CONNECTIONS,
+      allowExitOnIdle: true,
+    });
+    return opened.on("error", ignore);
+  };
+  const getPool = (): Promise<Pool> => {
+    pool ??= openPool().catch((error) => {
+      pool = undefined;
+      throw error;
+    });
+    return pool;
+  };
+  return {
+    place,
+    load: loadPg,
+    async use(work, signal) {
+      return await usePooled(await getPool(), {
+        signal,
+        async work(client) {
+          // Not as a parameter of the connection, which proxies such as PgBouncer refuse.
+          if (!prepared.has(client)) await client.query(`set statement_timeout = ${STATEMENT_LIMIT_MS}`);
+          prepared.add(client);
+          return await work(client);
+        },
+      });
+    },
+    async listener() {
+      const { Client: PgClient } = await loadPg();
+      const socket = sockets.create();
+      return createListener(PgClient, { config: { ...config, stream: () => socket }, socket });
+    },
+    async close() {
+      const opened = await pool?.catch(ignore);
+      opened?.end().catch(ignore);
+      await sockets.close();
+    },
+  };
+}
+
+/** The pool of the user, who also ends it; only the connection for listening is ours. */
+export function postgresOf(pool: Pool): PostgresSource {
+  const sockets = trackSockets();
+  // A connection that breaks while nobody uses it would end the process otherwise.
+  pool.on("error", ignore);
+  return {
+    place: "PostgreSQL",
+    load: async () => {},
+    use: (work, signal) => usePooled(pool, { work, signal }),
+    async listener() {
+      const { Client: PgClient } = await loadPg();
+      const socket = sockets.create();
+      // With all properties as they are: the password is not an enumerable one.
+      const config: ClientConfig = Object.defineProperties(
+        {},
+        Object.getOwnPropertyDescriptors(pool.options),
+      );
+      return createListener(PgClient, { config: Object.assign(config, { stream: () => socket }), socket });
+    },
+    async close() {
+      pool.off("error", ignore);
+      await sockets.close();
+    },
+  };
+}
+
+function placeOf(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed?.protocol === "socket:") return "PostgreSQL";
+  if (parsed === undefined || !["postgres:", "postgresql:"].includes(parsed.protocol)) {
+    throw new StateError({
+      code: "UNAVAILABLE",
+      what: "The address given to postgresStore() is not a PostgreSQL URL",
+      next: "Give it a URL such as postgres://localhost/app, or a Pool of pg's",
+    });
+  }
+  return parsed.host === "" ? "PostgreSQL" : `PostgreSQL at ${parsed.host}`;
+}

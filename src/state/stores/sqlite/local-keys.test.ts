@@ -1,0 +1,131 @@
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createKeyRing, createStoreKey } from "../../key-ring.js";
+import { loadKeychain } from "./keychain.js";
+import { loadLocalKeys } from "./local-keys.js";
+
+let folder = "";
+let keyFile = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "toolport-keys-"));
+  keyFile = join(folder, "deep", "state.db.key");
+  vi.stubEnv("TOOLPORT_STORE_KEY", undefined);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+});
+
+const noKeychain = async () => undefined;
+const idOf = async (key: string) => (await createKeyRing(key)).currentId;
+
+describe("without a keychain", () => {
+  test("a key is made once, in a file of this user's own", async () => {
+    const rings = await Promise.all(
+      Array.from({ length: 10 }, () => loadLocalKeys({ key: undefined, keyFile, keychain: noKeychain })),
+    );
+    expect(new Set(rings.map((ring) => ring.currentId)).size).toBe(1);
+    expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, "deep")).mode & 0o777).toBe(0o700);
+    expect(readdirSync(join(folder, "deep"))).toEqual(["state.db.key"]);
+    expect(await idOf(readFileSync(keyFile, "utf8"))).toBe(rings[0]!.currentId);
+  });
+
+  test("the option comes before the environment, the environment before the file; the file's key still opens", async () => {
+    const load = (key?: string) => loadLocalKeys({ key, keyFile, keychain: noKeychain });
+    const made = (await load()).currentId;
+    const [given, set, older] = [createStoreKey(), createStoreKey(), createStoreKey()];
+    vi.stubEnv("TOOLPORT_STORE_KEY", ` ${set} , ${older}`);
+    expect((await load()).ids).toEqual([await idOf(set), await idOf(older), made]);
+    expect((await load(given)).ids).toEqual([await idOf(given), made]);
+  });
+
+  test("a file may hold several keys and remarks", async () => {
+    await loadLocalKeys({ key: undefined, keyFile, keychain: noKeychain });
+    const old = readFileSync(keyFile, "utf8").trim();
+    const fresh = createStoreKey();
+    writeFileSync(keyFile, `# rotated\n${fresh}\n\n${old}\n`);
+    const ring = await loadLocalKeys({ key: undefined, keyFile, keychain: noKeychain });
+    expect(ring.ids).toEqual([await idOf(fresh), await idOf(old)]);
+  });
+
+  test("a file that others can read is taken back, with a warning", async () => {
+    await loadLocalKeys({ key: undefined, keyFile, keychain: noKeychain });
+    chmodSync(keyFile, 0o644);
+    const onWarning = vi.fn();
+    await loadLocalKeys({ key: undefined, keyFile, keychain: noKeychain, onWarning });
+    expect(onWarning).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: "PERMISSIONS_FIXED" }));
+    expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+  });
+
+  test("an empty file is an error, not a reason for a new key", async () => {
+    await loadLocalKeys({ key: undefined, keyFile, keychain: noKeychain });
+    writeFileSync(keyFile, "");
+    await expect(loadLocalKeys({ key: undefined, keyFile, keychain: noKeychain })).rejects.toMatchObject({
+      code: "KEY_MISMATCH",
+    });
+  });
+});
+
+describe("with a keychain", () => {
+  /** `@napi-rs/keyring` as far as it is used, on a map. */
+  const openKeyring = (secrets: Map<string, string>, fails = () => false) => {
+    class AsyncEntry {
+      readonly #name: string;
+      constructor(service: string, account: string, options: { linux: { store: string } }) {
+        this.#name = `${service}/${account}`;
+        expect(options.linux.store).toBe("secret-service");
+      }
+      async #use<T>(step: () => T): Promise<T> {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (fails()) throw Object.assign(new Error("AccessDenied"), { code: "GenericFailure" });
+        return step();
+      }
+      getPassword = () => this.#use(() => secrets.get(this.#name) ?? null);
+      setPassword = (secret: string) => this.#use(() => void secrets.set(this.#name, secret));
+      deleteCredential = () => this.#use(() => secrets.delete(this.#name));
+    }
+    return () => loadKeychain(async () => ({ AsyncEntry }));
+  };
+
+  test("the key is there, and the file only says where; of ten makers one counts", async () => {
+    const secrets = new Map<string, string>();
+    const keychain = openKeyring(secrets);
+    const rings = await Promise.all(
+      Array.from({ length: 10 }, () => loadLocalKeys({ key: undefined, keyFile, keychain })),
+    );
+    expect(new Set(rings.map((ring) => ring.currentId)).size).toBe(1);
+    await vi.waitFor(() => expect(secrets.size).toBe(1));
+    const [[account, key] = []] = secrets;
+    expect(readFileSync(keyFile, "utf8").trim()).toBe(`keychain:${account?.slice("toolport/".length)}`);
+    expect(await idOf(key!)).toBe(rings[0]!.currentId);
+  });
+
+  test("that is locked or missing when it is needed: an error that says so, and no new key", async () => {
+    const secrets = new Map<string, string>();
+    await loadLocalKeys({ key: undefined, keyFile, keychain: openKeyring(secrets) });
+    const before = readFileSync(keyFile, "utf8");
+    for (const keychain of [openKeyring(secrets, () => true), openKeyring(new Map()), noKeychain]) {
+      await expect(loadLocalKeys({ key: undefined, keyFile, keychain })).rejects.toMatchObject({
+        code: "KEY_MISMATCH",
+        message: expect.stringContaining("keychain"),
+      });
+    }
+    expect(readFileSync(keyFile, "utf8")).toBe(before);
+    // Whoever configures a key does not need it.
+    const key = createStoreKey();
+    expect((await loadLocalKeys({ key, keyFile, keychain: noKeychain })).ids).toEqual([await idOf(key)]);
+  });
+
+  test("that denies access, as on a machine without a desktop: the key is in the file", async () => {
+    const keychain = openKeyring(new Map(), () => true);
+    const ring = await loadLocalKeys({ key: undefined, keyFile, keychain });
+    expect(await idOf(readFileSync(keyFile, "utf8"))).toBe(ring.currentId);
+  });
+
+  test("whose package is not installed is no keychain", async () => {
+    expect(await loadKeychain(() => Promise.reject(new Error("not found")))).toBeUndefined();
+  });
+});

@@ -1,0 +1,142 @@
+/** Opens the file of a store: checked, up to date, in the right mode; a damaged one is set aside first. */
+import { statSync } from "node:fs";
+import { StateError } from "../../../errors/state-error.js";
+import { migrate, readSchemaVersion } from "../../sql-migrations.js";
+import type { SqlRunner } from "../../sql-runner.js";
+import { type StoreWarning, warn } from "../store-warning.js";
+import { chooseJournalMode } from "./journal-mode.js";
+import { claimFile } from "./private-file.js";
+import { setAside } from "./set-aside.js";
+import type { SqliteDatabase, SqliteDriver } from "./sqlite-driver.js";
+import { isDamaged } from "./sqlite-error.js";
+import { createSqliteRunner } from "./sqlite-runner.js";
+
+/** A larger file is not read whole at every start. */
+const CHECKED_BYTES = 32 * 1024 * 1024;
+
+/** An open database file. */
+export interface OpenDatabase {
+  readonly sql: SqlRunner;
+  /** False after the file was deleted or replaced: what is written now would be lost with it. */
+  isInPlace(): boolean;
+  /** Whether the next commits wait for the disk. */
+  setDurable(isDurable: boolean): void;
+  /** Another number after others have written. */
+  dataVersion(): number;
+  close(): void;
+}
+
+interface OpenOptions {
+  path: string;
+  driver: SqliteDriver;
+  onWarning: ((warning: StoreWarning) => void) | undefined;
+}
+
+export function openDatabase(options: OpenOptions): OpenDatabase {
+  try {
+    return openOnce(options);
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    reportDamage(options, error);
+    return openOnce(options);
+  }
+}
+
+function openOnce({ path, driver, onWarning }: OpenOptions): OpenDatabase {
+  claimFile(path, onWarning);
+  const database = new driver(path);
+  try {
+    const sql = checkDatabase(database, path);
+    const problem = chooseJournalMode(sql, path);
+    if (problem !== undefined) {
+      const message = `The state file ${path} is written without a write-ahead log: ${problem}`;
+      warn({ code: "WAL_NOT_USED", message, path }, onWarning);
+    }
+    migrate(sql);
+    return toOpenDatabase({ database, sql, path, hasLog: problem === undefined });
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Reads before anything is written: neither a damaged file nor a newer Toolport's is touched. */
+function checkDatabase(database: SqliteDatabase, path: string): SqlRunner {
+  const sql = createSqliteRunner(database);
+  // The calls are synchronous, so waiting inside would stop the whole program: see `retryBusy`.
+  sql.all("PRAGMA busy_timeout = 0");
+  readSchemaVersion(sql);
+  if (statSync(path).size > CHECKED_BYTES) return sql;
+  const [row] = sql.all("PRAGMA quick_check(1)");
+  if (row?.["quick_check"] !== "ok") throw new DamagedFile();
+  return sql;
+}
+
+/** Looks like SQLite's own error, so that both are met in one way. */
+class DamagedFile extends Error {
+  readonly errcode = 11;
+}
+
+function reportDamage({ path, driver, onWarning }: OpenOptions, cause: unknown): void {
+  const isStillDamaged = (): boolean => {
+    const database = new driver(path);
+    try {
+      checkDatabase(database, path);
+      return false;
+    } catch (error) {
+      return isDamaged(error);
+    } finally {
+      database.close();
+    }
+  };
+  const name = setAside(path, isStillDamaged);
+  if (name === undefined) {
+    const what = `The state file ${path} is damaged and being set aside by another process`;
+    throw new StateError({ code: "BUSY", what, next: "Try again", retryable: true, cause });
+  }
+  const message = `The state file ${path} was damaged. It was kept as ${name}, and a new one was begun`;
+  warn({ code: "CORRUPT_SET_ASIDE", message, path: name }, onWarning);
+}
+
+function toOpenDatabase({
+  database,
+  sql,
+  path,
+  hasLog,
+}: {
+  database: SqliteDatabase;
+  sql: SqlRunner;
+  path: string;
+  hasLog: boolean;
+}): OpenDatabase {
+  const { dev, ino } = statSync(path);
+  // Without a log a power failure could damage the file if SQLite did not wait for the disk every time.
+  let isWaiting = !hasLog;
+  sql.all(`PRAGMA synchronous = ${isWaiting ? "FULL" : "NORMAL"}`);
+  sql.all("PRAGMA fullfsync = 1");
+  sql.all("PRAGMA journal_size_limit = 4194304");
+  return {
+    sql,
+    isInPlace() {
+      if (process.platform === "win32") return true; // An open file cannot be deleted there.
+      const now = statSync(path, { throwIfNoEntry: false });
+      return now?.ino === ino && now.dev === dev;
+    },
+    setDurable(isDurable) {
+      if (!hasLog || isDurable === isWaiting) return;
+      sql.all(`PRAGMA synchronous = ${isDurable ? "FULL" : "NORMAL"}`);
+      isWaiting = isDurable;
+    },
+    dataVersion: () => Number(sql.all("PRAGMA data_version")[0]?.["data_version"]),
+    close() {
+      try {
+        // SQLite does this at the end of the last connection. @photostructure/sqlite closes a connection for good only when
+        // its statements are collected, and until then the file alone would not be the whole of it.
+        if (hasLog) database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      } catch {
+        // Somebody else is at it, or the file is gone.
+      }
+      database.close();
+    },
+  };
+}

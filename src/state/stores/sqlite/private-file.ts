@@ -1,0 +1,52 @@
+/** Sees to it that a file with secrets is this user's own and nobody else's to read. */
+import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, type Stats } from "node:fs";
+import { dirname } from "node:path";
+import { StateError } from "../../../errors/state-error.js";
+import { type StoreWarning, warn } from "../store-warning.js";
+
+const PRIVATE_FILE = 0o600;
+const PRIVATE_DIRECTORY = 0o700;
+const OTHERS = 0o077;
+
+type OnWarning = ((warning: StoreWarning) => void) | undefined;
+
+/**
+ * Creates the file (0600) and its directory (0700) where they are missing. Takes an existing file back from its group and
+ * the world, with a warning; refuses one that is a link, or somebody else's.
+ */
+export function claimFile(path: string, onWarning: OnWarning): void {
+  mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_DIRECTORY });
+  if (inspectPrivateFile(path, onWarning) !== undefined) return;
+  try {
+    closeSync(openSync(path, "wx", PRIVATE_FILE));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    // Another process was quicker, or put something else there.
+    inspectPrivateFile(path, onWarning);
+  }
+}
+
+/** The checks alone; undefined if there is no such file. Never opens it: that would drop SQLite's locks on it. */
+export function inspectPrivateFile(path: string, onWarning: OnWarning): Stats | undefined {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return undefined;
+  if (stats.isSymbolicLink()) throw refused(path, "is a symbolic link");
+  if (!stats.isFile()) throw refused(path, "is not a file");
+  // Windows has neither owners nor modes that Node could tell.
+  const user = process.getuid?.();
+  if (user === undefined) return stats;
+  if (stats.uid !== user) throw refused(path, "belongs to another user");
+  if ((stats.mode & OTHERS) !== 0) {
+    chmodSync(path, PRIVATE_FILE);
+    const message = `${path} was open to other users of this machine and no longer is`;
+    warn({ code: "PERMISSIONS_FIXED", message, path }, onWarning);
+  }
+  return stats;
+}
+
+const refused = (path: string, why: string): StateError =>
+  new StateError({
+    code: "UNAVAILABLE",
+    what: `The state file ${path} ${why}`,
+    next: "Name a file of this user's own; nothing was changed",
+  });

@@ -1,0 +1,56 @@
+/** Finds a SQLite: Node's where it is a good one, else a package that brings its own. Both speak Node's `DatabaseSync`. */
+import { StateError } from "../../../errors/state-error.js";
+import { isSafeWithLog } from "./journal-mode.js";
+
+/** The part of `DatabaseSync` that the store uses. */
+export interface SqliteDatabase {
+  exec(sql: string): void;
+  prepare(sql: string): SqliteStatement;
+  close(): void;
+}
+
+export interface SqliteStatement {
+  all(...bindings: unknown[]): unknown[];
+}
+
+/** Opens a database file. */
+export type SqliteDriver = new (path: string) => SqliteDatabase;
+
+/** Not literals: nothing but this file may find out at build time that there is such a package or module. */
+const PACKAGE = "@photostructure/sqlite";
+const BUILT_IN = "node:sqlite";
+
+/** An old one of Node's is still better than none. */
+function sources(): readonly string[] {
+  const { sqlite } = process.versions;
+  return sqlite !== undefined && isSafeWithLog(sqlite) ? [BUILT_IN, PACKAGE] : [PACKAGE, BUILT_IN];
+}
+
+let loading: Promise<SqliteDriver> | undefined;
+
+/** The first driver that is there; a driver that was missing may be there the next time. */
+export function loadSqliteDriver(): Promise<SqliteDriver> {
+  loading ??= findDriver().catch((error: unknown) => {
+    loading = undefined;
+    throw error;
+  });
+  return loading;
+}
+
+async function findDriver(): Promise<SqliteDriver> {
+  const causes: unknown[] = [];
+  for (const source of sources()) {
+    try {
+      const { DatabaseSync } = (await import(source)) as { DatabaseSync: SqliteDriver };
+      return DatabaseSync;
+    } catch (error) {
+      causes.push(error);
+    }
+  }
+  throw new StateError({
+    code: "UNAVAILABLE",
+    what: "There is no SQLite here: neither the package @photostructure/sqlite nor Node's own",
+    next: "Run `npm install @photostructure/sqlite`",
+    cause: new AggregateError(causes),
+  });
+}

@@ -1,0 +1,74 @@
+/** SQLite's result codes in our words. See https://www.sqlite.org/rescode.html. */
+import { StateError, type StateErrorCode } from "../../../errors/state-error.js";
+
+const BUSY = [5, 6, 15]; // BUSY, LOCKED, PROTOCOL
+const DAMAGED = [11, 26]; // CORRUPT, NOTADB
+const FULL = 13;
+/** Write errors that are no lack of space by name, but by cause: a quota or a limit of the file's size. */
+const LIMITED = [778, 4874]; // IOERR_WRITE, IOERR_SHMSIZE
+
+/** SQLite's extended result code, or Node's code of a failed file operation. */
+function codeOf(error: unknown): unknown {
+  const { errcode, code } = Object(error) as { errcode?: unknown; code?: unknown };
+  return errcode ?? code;
+}
+
+const primaryCode = (error: unknown): number | undefined => {
+  const code = codeOf(error);
+  return typeof code === "number" ? code & 0xff : undefined;
+};
+
+/** Somebody else is writing: it can go on in a moment. */
+export const isBusy = (error: unknown): boolean =>
+  BUSY.includes(primaryCode(error) ?? -1) || (error instanceof StateError && error.code === "BUSY");
+
+/** The file is no database, or no longer. */
+export const isDamaged = (error: unknown): boolean => DAMAGED.includes(primaryCode(error) ?? -1);
+
+const isFull = (error: unknown): boolean =>
+  primaryCode(error) === FULL ||
+  LIMITED.includes(codeOf(error) as number) ||
+  ["ENOSPC", "EDQUOT", "EFBIG"].includes(codeOf(error) as string);
+
+const FAILURES: readonly {
+  code: StateErrorCode;
+  matches(error: unknown): boolean;
+  what: string;
+  next: string;
+  retryable: boolean;
+}[] = [
+  {
+    code: "BUSY",
+    matches: isBusy,
+    what: "was locked by another process for too long",
+    next: "Find out who holds a transaction on it, or try again",
+    retryable: true,
+  },
+  {
+    code: "CORRUPT",
+    matches: isDamaged,
+    what: "is damaged",
+    next: "The next call sets it aside and begins a new one",
+    retryable: true,
+  },
+  {
+    code: "FULL",
+    matches: isFull,
+    what: "cannot grow: the disk is full, or a limit is reached",
+    next: "Make room; what was saved before is still there",
+    retryable: true,
+  },
+];
+
+/** Anything that went wrong with the file, as a `StateError`. */
+export function toStateError(error: unknown, path: string): StateError {
+  if (error instanceof StateError) return error;
+  const known = FAILURES.find(({ matches }) => matches(error));
+  return new StateError({
+    code: known?.code ?? "UNAVAILABLE",
+    what: `The state file ${path} ${known?.what ?? "cannot be used"}`,
+    next: known?.next ?? "Check that the file and its directory are there and can be written by this user",
+    retryable: known?.retryable ?? false,
+    cause: error,
+  });
+}

@@ -1,0 +1,44 @@
+/** A store in a file. */
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createStore, type SealingStore } from "../../create-store.js";
+import { createSealer } from "../../sealing.js";
+import type { StoreKeys } from "../configured-keys.js";
+import type { StoreWarning } from "../store-warning.js";
+import { loadLocalKeys } from "./local-keys.js";
+import { createSqliteBackend } from "./sqlite-backend.js";
+
+/** Options of {@link sqliteStore}. */
+export interface SqliteStoreOptions {
+  /**
+   * What secret values are encrypted with: 32 bytes, as they are or as base64 or hexadecimal text. In a list the first
+   * encrypts and the others still decrypt.
+   * @default TOOLPORT_STORE_KEY, else a key made at first use and kept in the operating system's keychain (with
+   * `@napi-rs/keyring`) or in `<path>.key`
+   */
+  key?: StoreKeys | undefined;
+  /** How long a call waits while another process writes, before it fails with `BUSY`. @default 5000 */
+  busyTimeoutMs?: number | undefined;
+  /** Told when a damaged file was set aside, permissions were corrected … @default Node's process warnings */
+  onWarning?: ((warning: StoreWarning) => void) | undefined;
+}
+
+/**
+ * A store in a SQLite file. Several processes of one machine may share it. The file is opened at first use; it and its
+ * directory are made if they are missing, readable by this user alone.
+ *
+ * @example
+ * ```ts
+ * const toolport = createToolport({ mcpServers, store: sqliteStore("./state.db") });
+ * ```
+ */
+export function sqliteStore(path: string | URL, options: SqliteStoreOptions = {}): SealingStore {
+  if (path === "" || path === ":memory:") {
+    throw new TypeError("sqliteStore needs the path of a file; leave out `store` to keep state in memory");
+  }
+  const { key, busyTimeoutMs = 5_000, onWarning } = options;
+  const file = resolve(path instanceof URL ? fileURLToPath(path) : path);
+  const backend = createSqliteBackend({ path: file, busyTimeoutMs, onWarning });
+  const sealer = createSealer(() => loadLocalKeys({ key, keyFile: `${file}.key`, onWarning }));
+  return createStore(backend, { sealer });
+}

@@ -1,0 +1,90 @@
+/**
+ * The written list of what is changed in the code blocks of Cloudflare's page before they are run: the import, names that
+ * the page takes for granted, and local servers in place of hosts that it only names. Nothing else.
+ */
+import type { ReadmeBlock, Repair } from "./readme-repairs.js";
+
+const door: Repair = {
+  why: "The import: the one change that a user makes",
+  from: /"agents(\/mcp)?"/,
+  to: '"toolport/agents"',
+};
+const missingImport: Repair = {
+  why: "The block uses Agent and does not import it",
+  from: /^/,
+  to: 'import { Agent } from "toolport/agents";\n',
+};
+const weather: Repair = {
+  why: "A host that is only named; a local server stands in for it",
+  from: '"https://weather-mcp.example.com/mcp"',
+  to: "servers.weather",
+};
+const server: Repair = { ...weather, from: '"https://mcp.example.com/mcp"', to: "servers.other" };
+
+/** Every block with a class in it, by the number it has in the fixture. */
+export const CLASS_BLOCKS: readonly ReadmeBlock[] = [
+  { block: 1, repairs: [door, weather] },
+  { block: 2, repairs: [door, weather] },
+  { block: 4, repairs: [missingImport, weather] },
+  { block: 5, repairs: [missingImport, weather] },
+  { block: 7, repairs: [missingImport] },
+  { block: 8, repairs: [missingImport] },
+  { block: 11, repairs: [missingImport] },
+  { block: 12, repairs: [missingImport] },
+  { block: 21, repairs: [missingImport] },
+  { block: 22, repairs: [missingImport] },
+  { block: 23, repairs: [missingImport] },
+  { block: 24, repairs: [missingImport] },
+  { block: 25, repairs: [door, missingImport, server] },
+  { block: 26, repairs: [door, missingImport, server] },
+];
+
+/** A block that shows a type, and what of ours must be exactly that type. */
+export interface SignatureBlock {
+  readonly block: number;
+  /** Ours, as a type. */
+  readonly ours: string;
+  /** A method, as it stands in a class; a bare type; or a declared one, with its name. */
+  readonly shows: { readonly method: string } | "type" | { readonly name: string };
+}
+
+const method = (block: number, owner: string, name: string): SignatureBlock => ({
+  block,
+  ours: `${owner}["${name}"]`,
+  shows: { method: name },
+});
+
+export const SIGNATURE_BLOCKS: readonly SignatureBlock[] = [
+  method(3, "Agent", "addMcpServer"),
+  method(6, "Agent", "removeMcpServer"),
+  method(9, "Agent", "getMcpServers"),
+  { block: 10, ours: "Door.MCPServersState", shows: "type" },
+  method(13, "McpClientManager", "registerServer"),
+  method(14, "McpClientManager", "connectToServer"),
+  { block: 15, ours: "Door.MCPConnectionResult", shows: { name: "MCPConnectionResult" } },
+  method(16, "McpClientManager", "discoverIfConnected"),
+  { block: 17, ours: "Door.MCPDiscoverResult", shows: { name: "MCPDiscoverResult" } },
+  method(18, "McpClientManager", "closeConnection"),
+  method(19, "McpClientManager", "closeAllConnections"),
+  method(20, "McpClientManager", "getAITools"),
+];
+
+/** What the page's types are called where they come from. */
+const NAMES = `import type {
+  Client, ClientOptions, Prompt, Resource, ResourceTemplateType as ResourceTemplate, ServerCapabilities, Tool,
+} from "@modelcontextprotocol/client";
+import type { ToolSet } from "ai";
+import type * as Door from "toolport/agents";
+import type { Agent, MCPConnectionState, McpClientManager, TransportOptions } from "toolport/agents";
+import { expectTypeOf } from "vitest";
+`;
+const RESULTS = `import type { MCPConnectionResult, MCPDiscoverResult, MCPServersState } from "toolport/agents";\n`;
+
+/** A program that compiles only if the documented type and ours are the same. */
+export function toTypeTest(text: string, { ours, shows }: SignatureBlock): string {
+  const equal = (documented: string) => `expectTypeOf<${ours}>().toEqualTypeOf<${documented}>();\n`;
+  if (shows === "type") return `${NAMES}type Documented = ${text};\n${equal("Documented")}`;
+  if ("name" in shows) return `${NAMES}${text};\n${equal(shows.name)}`;
+  const declared = `declare class Documented {\n${text.replace(/^async /, "")};\n}\n`;
+  return `${NAMES}${RESULTS}${declared}${equal(`Documented["${shows.method}"]`)}`;
+}

@@ -1,0 +1,285 @@
+/** Requests to an agent: hosts, logins that come back, restarts, and agents that share a store. */
+import { memoryStore } from "toolport";
+import { Agent, McpClientManager, withMcp } from "toolport/agents";
+import { createTestServer, type TestHttpServer, type TestServer } from "toolport/testing";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { callbackUrl, toKebabCase } from "../../src/adapters/agents/callback-url.js";
+import { openDurableObjectStorage } from "../contract/durable-object-storage.js";
+import { failure } from "../support/failure.js";
+import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
+import { logIn } from "../support/oauth-browser.js";
+import { waitFor } from "../support/wait-for.js";
+
+const HOME = "http://localhost:8787";
+let server: TestServer;
+let http: TestHttpServer;
+let bench: OAuthBench;
+const agents: { mcp: McpClientManager }[] = [];
+
+beforeAll(async () => {
+  server = createTestServer({ tools: { forecast: { handler: () => "fog" } } });
+  http = await server.http();
+  bench = await startOAuthBench();
+});
+afterAll(async () => {
+  await server.close();
+  await bench[Symbol.asyncDispose]();
+});
+afterEach(async () => {
+  await Promise.all(agents.splice(0).map(({ mcp }) => mcp.close()));
+});
+
+function keep<Kept extends { mcp: McpClientManager }>(agent: Kept): Kept {
+  agents.push(agent);
+  return agent;
+}
+
+const redirectOf = (authUrl: string | undefined) => new URL(authUrl!).searchParams.get("redirect_uri");
+
+/** A class that knows nothing of MCP, as somebody else has written it. */
+class Plain {
+  readonly seen: string[] = [];
+  readonly label: string;
+  constructor(label: string) {
+    this.label = label;
+  }
+  fetch(request: Request): Response | Promise<Response> {
+    return this.onRequest(request);
+  }
+  onRequest(request: Request): Response | Promise<Response> {
+    this.seen.push(new URL(request.url).pathname);
+    return new Response(this.label);
+  }
+  static readonly kind = "plain";
+}
+
+describe("withMcp", () => {
+  class HelpDesk extends withMcp(Plain) {
+    override async onRequest(request: Request): Promise<Response> {
+      await super.onRequest(request);
+      return Response.json(await this.addMcpServer("Protected", bench.url));
+    }
+  }
+
+  it("gives any class servers, and keeps what it was", async () => {
+    const desk = keep(new HelpDesk("desk"));
+    expect([desk.label, HelpDesk.kind, desk instanceof Plain]).toEqual(["desk", "plain", true]);
+    expect(await desk.addMcpServer("Open", http.url)).toMatchObject({ state: "ready" });
+    expect(Object.keys(desk.mcp.getAITools())).toHaveLength(1);
+    expect(desk.getMcpServers().tools).toMatchObject([{ name: "forecast" }]);
+  });
+
+  it.each(["fetch", "onRequest"] as const)(
+    "answers a browser that comes back before %s of a subclass sees it",
+    async (entrance) => {
+      const desk = keep(new HelpDesk("desk"));
+      const answer = await desk[entrance](new Request(`${HOME}/ask`));
+      const { authUrl, id } = (await answer.json()) as { authUrl: string; id: string };
+      expect(redirectOf(authUrl)).toBe(`${HOME}/agents/help-desk/default/callback`);
+
+      const page = await desk[entrance](new Request(await logIn(authUrl)));
+      expect(page.status).toBe(200);
+      expect(page.headers.get("content-type")).toContain("text/html");
+      expect(page.headers.get("content-security-policy")).toBeTruthy();
+      expect(desk.seen).toEqual(["/ask"]);
+      await waitFor(() => desk.getMcpServers().servers[id]?.state === "ready");
+      expect(await (await desk[entrance](new Request(`${HOME}/ask`))).json()).toEqual({ id, state: "ready" });
+      expect((await desk.mcp.toolport.callTool(`${id}__whoami`)).text).toBe("ada");
+      await desk.removeMcpServer(id);
+    },
+  );
+
+  it("sees methods that are the class's own properties, too", async () => {
+    class Own {
+      seen = 0;
+      fetch = async (_request: Request) => {
+        this.seen += 1;
+        return new Response("own");
+      };
+    }
+    const own = keep(new (withMcp(Own))());
+    expect(await (await own.fetch(new Request(`${HOME}/`))).text()).toBe("own");
+    const forged = `${HOME}/agents/own/default/callback?code=1&state=2`;
+    expect((await own.fetch(new Request(forged))).status).toBe(400);
+    expect(own.seen).toBe(1);
+  });
+
+  it("takes the host from the request that is being answered, not from another one meanwhile", async () => {
+    const waiting = new Map<string, () => void>();
+    class Slow extends withMcp(Plain) {
+      override async onRequest(request: Request): Promise<Response> {
+        const { host } = new URL(request.url);
+        await new Promise<void>((resolve) => waiting.set(host, resolve));
+        return Response.json(await this.addMcpServer(host, bench.url));
+      }
+    }
+    const slow = keep(new Slow("slow"));
+    const ask = async (origin: string) => (await slow.fetch(new Request(origin))).json();
+    const answers = Promise.all([ask("https://a.example"), ask("http://b.example")]);
+    await waitFor(() => waiting.size === 2);
+    for (const go of [...waiting.values()].reverse()) go();
+    const hosts = ((await answers) as { authUrl: string }[]).map(({ authUrl }) => redirectOf(authUrl));
+    expect(hosts).toEqual([
+      "https://a.example/agents/slow/default/callback",
+      "https://b.example/agents/slow/default/callback",
+    ]);
+  });
+
+  it("has no login without a host to come back to", async () => {
+    const desk = keep(new HelpDesk("desk"));
+    expect(await failure(desk.addMcpServer("Protected", bench.url))).toMatchObject({ code: "AUTH_REQUIRED" });
+    const { authUrl } = await desk.addMcpServer("Protected", bench.url, "app.example.com", "/my/agents/");
+    expect(redirectOf(authUrl)).toBe("https://app.example.com/my/agents/help-desk/default/callback");
+  });
+
+  it("leaves a server alone that gets a token of the program's own", async () => {
+    const desk = keep(new HelpDesk("desk"));
+    const transport = { headers: { Authorization: "Bearer wrong" } };
+    const added = desk.addMcpServer("Protected", bench.url, HOME, undefined, { transport });
+    expect(await failure(added)).toMatchObject({ name: "AuthError", authUrl: undefined });
+  });
+});
+
+describe("an agent", () => {
+  class MyAgent extends Agent<{ KEY: string }> {
+    starts = 0;
+    override onStart(): void {
+      this.starts += 1;
+      if (this.starts === 1) throw new Error("not yet");
+    }
+    override async onRequest(): Promise<Response> {
+      return new Response(this.env?.KEY);
+    }
+  }
+
+  it("is started once, and again only if that failed", async () => {
+    const agent = keep(new MyAgent(undefined, { KEY: "k" }));
+    const ask = () => agent.fetch(new Request(`${HOME}/`));
+    await expect(ask()).rejects.toThrow("not yet");
+    expect(await Promise.all([ask(), ask()].map(async (answer) => (await answer).text()))).toEqual([
+      "k",
+      "k",
+    ]);
+    expect(agent.starts).toBe(2);
+  });
+
+  it("is called by the name of its Durable Object", async () => {
+    const id = { name: "ada/1", toString: () => "0123" };
+    const agent = keep(new Agent({ id }));
+    expect(agent.name).toBe("ada/1");
+    const { authUrl } = await agent.addMcpServer("Protected", bench.url, HOME);
+    expect(redirectOf(authUrl)).toBe(`${HOME}/agents/agent/ada%2F1/callback`);
+    const back = await agent.fetch(new Request(await logIn(authUrl!)));
+    expect(back.status).toBe(200);
+  });
+
+  it("wakes up in a Durable Object with its servers, their names and tools, and without a login", async () => {
+    const { storage, close } = openDurableObjectStorage();
+    const ctx = { id: { name: "ada", toString: () => "0123" }, storage };
+    const first = new Agent(ctx);
+    const open = await first.addMcpServer("Open", http.url);
+    const login = await first.addMcpServer("Protected", bench.url, HOME);
+    await first.mcp.close();
+
+    // Asleep between the login page and the way back.
+    const second = new Agent(ctx);
+    const answer = await second.fetch(new Request(await logIn(login.authUrl!)));
+    expect(answer.status).toBe(200);
+    expect(second.mcp.getAITools()).toHaveProperty(`${open.id}__forecast`);
+    await waitFor(() =>
+      Object.values(second.getMcpServers().servers).every(({ state }) => state === "ready"),
+    );
+    await second.mcp.close();
+
+    const third = keep(new Agent(ctx));
+    await third.mcp.restored;
+    const { servers, tools } = third.getMcpServers();
+    expect(
+      Object.values(servers)
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(["Open", "Protected"]);
+    expect(Object.values(servers).some(({ state }) => state === "ready")).toBe(false);
+    expect(tools.map(({ name }) => name)).toContain("whoami");
+    expect((await third.mcp.toolport.callTool(`${login.id}__whoami`)).text).toBe("ada");
+    expect(await third.addMcpServer("Protected", bench.url)).toEqual({ id: login.id, state: "ready" });
+    await third.removeMcpServer(login.id);
+    const left = JSON.stringify(storage.sql.exec("SELECT * FROM toolport_records").toArray());
+    expect(left).toContain(open.id);
+    expect(left).not.toContain(login.id);
+    expect(left).not.toContain("access");
+    await third.mcp.close();
+    close();
+  });
+
+  it("is authenticating after a restart, not ready, if its login is worth nothing any more", async () => {
+    const store = memoryStore();
+    const first = new McpClientManager({ store });
+    const callback = `${HOME}/callback`;
+    const { id, authUrl } = await first.addServer("Protected", bench.url, { callbackUrl: callback });
+    await first.handleCallbackRequest(new Request(await logIn(authUrl!, "grace")));
+    expect(await first.addServer("Protected", bench.url)).toEqual({ id, state: "ready" });
+    await first.close();
+    bench.revokeGrants("grace");
+    bench.expireAccessTokens();
+
+    const second = keep({ mcp: new McpClientManager({ store }) }).mcp;
+    const states: string[] = [];
+    second.toolport.on("state", () => states.push(second.getMcpServers().servers[id]!.state));
+    await waitFor(() => second.getMcpServers().servers[id]?.state === "authenticating");
+    expect(states).not.toContain("ready");
+    expect(redirectOf(second.getMcpServers().servers[id]!.auth_url!)).toBe(callback);
+    expect(second.isCallbackRequest(new Request(`${callback}?state=1`))).toBe(true);
+    expect(second.isCallbackRequest(new Request(`${HOME}/elsewhere`))).toBe(false);
+  });
+
+  it("stays apart from others that share its store", async () => {
+    const store = memoryStore();
+    class Shared extends Agent {
+      constructor(readonly user: string) {
+        super();
+      }
+      override get name(): string {
+        return this.user;
+      }
+      override mcpOptions() {
+        return { store };
+      }
+    }
+    const [ada, grace] = [keep(new Shared("ada")), keep(new Shared("grace"))];
+    const { id, authUrl } = await ada.addMcpServer("Protected", bench.url, HOME);
+    expect(redirectOf(authUrl)).toBe(`${HOME}/agents/shared/ada/callback`);
+    expect(grace.getMcpServers().servers).toEqual({});
+    const back = await logIn(authUrl!);
+    // A login ends where it began, whoever is shown the way.
+    expect((await grace.fetch(new Request(back.href.replace("/ada/", "/grace/")))).status).toBe(400);
+    expect((await ada.fetch(new Request(back))).status).toBe(200);
+    expect(await ada.addMcpServer("Protected", bench.url)).toEqual({ id, state: "ready" });
+    expect(await grace.addMcpServer("Protected", bench.url, HOME)).toMatchObject({ state: "authenticating" });
+
+    const again = keep(new Shared("ada"));
+    await again.mcp.restored;
+    expect(Object.keys(again.getMcpServers().servers)).toEqual([id]);
+  });
+});
+
+describe("the address to come back to", () => {
+  it.each([
+    ["app.example.com", "https://app.example.com/agents/my-agent/x/callback"],
+    ["https://app.example.com/base/", "https://app.example.com/base/agents/my-agent/x/callback"],
+    ["localhost:8787", "http://localhost:8787/agents/my-agent/x/callback"],
+    ["127.0.0.1", "http://127.0.0.1/agents/my-agent/x/callback"],
+    ["localhost.example.com", "https://localhost.example.com/agents/my-agent/x/callback"],
+  ])("%s", (host, expected) => {
+    expect(callbackUrl({ host, prefix: "agents", agent: "MyAgent", name: "x" })).toBe(expected);
+  });
+
+  it.each([
+    ["MyAgent", "my-agent"],
+    ["RPG", "rpg"],
+    ["MY_AGENT", "my-agent"],
+    ["myAgent_", "my-agent"],
+  ])("writes %s as Cloudflare does", (name, expected) => {
+    expect(toKebabCase(name)).toBe(expected);
+  });
+});

@@ -1,0 +1,38 @@
+/** SQLite in the shape of a Durable Object's storage, for tests where there is no workerd. */
+import { createRequire } from "node:module";
+import type { DurableObjectSqlStorage } from "../../src/state/stores/durable-object/durable-object-store.js";
+import type { SqliteDriver } from "../../src/state/stores/sqlite/sqlite-driver.js";
+
+const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite") as {
+  DatabaseSync: SqliteDriver;
+};
+
+/** A database in memory that behaves as `ctx.storage` does, with what only the tests need beside it. */
+export function openDurableObjectStorage(): { storage: DurableObjectSqlStorage; close(): void } {
+  const database = new DatabaseSync(":memory:");
+  const storage: DurableObjectSqlStorage = {
+    sql: {
+      exec(query, ...bindings) {
+        // As there: what the platform keeps for itself is refused.
+        if (/^\s*(PRAGMA|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|ATTACH|VACUUM)\b/i.test(query)) {
+          throw new Error("not authorized");
+        }
+        const rows = database.prepare(query).all(...bindings) as Record<string, unknown>[];
+        return { toArray: () => rows };
+      },
+    },
+    transactionSync(closure) {
+      database.exec("SAVEPOINT step");
+      try {
+        const result = closure();
+        database.exec("RELEASE step");
+        return result;
+      } catch (error) {
+        database.exec("ROLLBACK TO step");
+        database.exec("RELEASE step");
+        throw error;
+      }
+    },
+  };
+  return { storage, close: () => database.close() };
+}

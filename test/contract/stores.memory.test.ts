@@ -1,0 +1,8 @@
+/** The store in memory keeps the contract. */
+import { memoryStore } from "../../src/state/memory-store.js";
+import { describeStore } from "./store-contract.js";
+
+describeStore("memory", async () => {
+  const store = memoryStore();
+  return { store, another: () => store, remove: () => store.close() };
+});

@@ -1,0 +1,103 @@
+/** Two users of one port at a protected server: each is logged in alone, and no token ever crosses. */
+import { type AuthError, createToolport, type Toolport } from "toolport";
+import { expect, test } from "vitest";
+import { failure } from "../support/failure.js";
+import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
+import { logIn } from "../support/oauth-browser.js";
+import { CALLBACK_URL } from "../support/oauth-callback-url.js";
+import { makeSqlitePlace, openStore } from "../support/oauth-stores.js";
+
+const CALLS = process.env["TOOLPORT_LONG"] === undefined ? 1_000 : 10_000;
+const USERS = ["ada", "grace"] as const;
+
+const open = (bench: OAuthBench, more: object = {}) =>
+  createToolport({ mcpServers: { a: { url: bench.url } }, callbackUrl: CALLBACK_URL, ...more });
+
+async function logInAs(toolport: Toolport, user: string): Promise<void> {
+  const { state, authUrl } = (await toolport.as(user).connect()).servers["a"] ?? {};
+  expect(state).toBe("authenticating");
+  // The callback knows by itself whose login it ends.
+  const response = await toolport.handleOAuthCallback(new Request(await logIn(authUrl as string, user)));
+  expect(response.status).toBe(200);
+}
+
+async function interleave(toolport: Toolport, calls: number): Promise<number> {
+  let made = 0;
+  let crossed = 0;
+  const work = async () => {
+    while (made < calls) {
+      const user = USERS[made++ % USERS.length] as string;
+      const { text } = await toolport.as(user).callTool("a__whoami");
+      if (text !== user) crossed += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, work));
+  return crossed;
+}
+
+test(`${CALLS} interleaved calls of two users, tokens expiring in between: none crosses`, async () => {
+  await using bench = await startOAuthBench();
+  await using toolport = open(bench);
+  for (const user of USERS) await logInAs(toolport, user);
+  expect(await interleave(toolport, CALLS / 2)).toBe(0);
+  bench.expireAccessTokens();
+  expect(await interleave(toolport, CALLS / 2)).toBe(0);
+  expect(Object.fromEntries(bench.resource.calls)).toEqual({ ada: CALLS / 2, grace: CALLS / 2 });
+  expect(bench.countTokens("refresh_token")).toBe(2);
+  expect(bench.revokedFamilies).toEqual([]);
+  // One client for the application; the users are the authorization server's.
+  expect(bench.countPaths("/reg")).toBe(1);
+}, 60_000);
+
+test("the plain port and other users are not logged in by it", async () => {
+  await using bench = await startOAuthBench();
+  await using toolport = open(bench);
+  await logInAs(toolport, "ada");
+  expect((await toolport.as("ada").callTool("a__whoami")).text).toBe("ada");
+  for (const port of [toolport, toolport.as("grace"), toolport.as("Ada"), toolport.as("ada/")]) {
+    expect(await failure<AuthError>(port.callTool("a__whoami"))).toMatchObject({ code: "AUTH_REQUIRED" });
+  }
+});
+
+test("one user's revocation is that user's alone", async () => {
+  await using bench = await startOAuthBench();
+  await using toolport = open(bench);
+  for (const user of USERS) await logInAs(toolport, user);
+  bench.revokeGrants("ada");
+  const error = await failure<AuthError>(toolport.as("ada").callTool("a__whoami"));
+  expect(error).toMatchObject({ code: "AUTH_REQUIRED" });
+  expect((await toolport.as("grace").callTool("a__whoami")).text).toBe("grace");
+  expect(toolport.as("grace").snapshot().servers["a"]).toMatchObject({ state: "ready" });
+});
+
+test("a user cannot finish another user's login", async () => {
+  await using bench = await startOAuthBench();
+  await using toolport = open(bench);
+  const { authUrl } = (await toolport.as("ada").connect()).servers["a"] ?? {};
+  await toolport.as("grace").connect();
+  const back = await logIn(authUrl as string, "ada");
+  expect(await failure(toolport.as("grace").finishAuth("a", back.searchParams))).toMatchObject({
+    name: "AuthError",
+  });
+  expect(await failure(toolport.as("grace").callTool("a__whoami"))).toMatchObject({ code: "AUTH_REQUIRED" });
+  expect(bench.countTokens()).toBe(0);
+  await toolport.as("ada").finishAuth("a", back.searchParams);
+  expect((await toolport.as("ada").callTool("a__whoami")).text).toBe("ada");
+});
+
+test("after a restart from a file each user is logged in as before", async () => {
+  await using bench = await startOAuthBench();
+  using place = makeSqlitePlace();
+  for (const isFirst of [true, false]) {
+    const store = openStore(place);
+    const toolport = open(bench, { store });
+    try {
+      if (isFirst) for (const user of USERS) await logInAs(toolport, user);
+      for (const user of USERS) expect((await toolport.as(user).callTool("a__whoami")).text).toBe(user);
+    } finally {
+      await toolport.close();
+      await store.close();
+    }
+  }
+  expect(bench.countTokens()).toBe(2);
+});

@@ -1,0 +1,183 @@
+/** An expired token is refreshed once: by one of fifty calls, by one of eight processes, whatever becomes of the winner. */
+import { createToolport, memoryStore, type Store, type Toolport } from "toolport";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { failure } from "../support/failure.js";
+import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
+import { logIn } from "../support/oauth-browser.js";
+import { CALLBACK_URL } from "../support/oauth-callback-url.js";
+import { type SharedStore, sharedStoreKinds } from "../support/oauth-stores.js";
+import { type OAuthWorker, prepareWorkers, type WorkerSource } from "../support/oauth-workers.js";
+
+const isLong = process.env["TOOLPORT_LONG"] !== undefined;
+const EXPIRIES = isLong ? 20 : 3;
+const PROCESSES = 8;
+const CALLS = 7;
+
+async function logInTo(bench: OAuthBench, toolport: Toolport): Promise<void> {
+  const { authUrl } = (await toolport.connect()).servers["a"] ?? {};
+  await toolport.finishAuth("a", (await logIn(authUrl as string)).searchParams);
+  expect(bench.countTokens()).toBe(1);
+}
+
+const callTimes = (toolport: Toolport, times: number) =>
+  Promise.all(Array.from({ length: times }, async () => (await toolport.callTool("a__whoami")).text));
+
+describe("in one process", () => {
+  const open = (bench: OAuthBench) =>
+    createToolport({ mcpServers: { a: { url: bench.url } }, callbackUrl: CALLBACK_URL });
+
+  test("fifty parallel calls after the server has expired the token: one token request", async () => {
+    await using bench = await startOAuthBench();
+    await using toolport = open(bench);
+    await logInTo(bench, toolport);
+    for (let round = 1; round <= EXPIRIES; round++) {
+      bench.expireAccessTokens();
+      expect(new Set(await callTimes(toolport, 50))).toEqual(new Set(["ada"]));
+      expect(bench.countTokens("refresh_token")).toBe(round);
+    }
+    expect(bench.revokedFamilies).toEqual([]);
+  });
+
+  test("fifty parallel calls with a token known to be old: one token request, and no 401", async () => {
+    await using bench = await startOAuthBench({ accessTokenSeconds: 3_600 });
+    await using toolport = open(bench);
+    await logInTo(bench, toolport);
+    bench.resource.seen.length = 0;
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      vi.setSystemTime(Date.now() + 3_550_000);
+      expect(new Set(await callTimes(toolport, 50))).toEqual(new Set(["ada"]));
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(bench.countTokens("refresh_token")).toBe(1);
+    expect(bench.resource.seen.filter(({ status }) => status === 401)).toEqual([]);
+  });
+
+  test("an authorization server that is away costs the call, not the login", async () => {
+    await using bench = await startOAuthBench();
+    await using toolport = open(bench);
+    await logInTo(bench, toolport);
+    bench.expireAccessTokens();
+    let asked = 0;
+    bench.onTokenRequest = (phase) => {
+      if (phase === "arrived") asked += 1;
+      return "temporarily_unavailable";
+    };
+    const error = await failure(toolport.callTool("a__whoami"));
+    expect(error).toMatchObject({ server: "a", retryable: true });
+    expect(error).not.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect(asked).toBeLessThanOrEqual(2);
+    bench.onTokenRequest = undefined;
+    expect(await callTimes(toolport, 1)).toEqual(["ada"]);
+    expect(bench.countTokens("refresh_token")).toBe(1);
+  });
+
+  test("a caller that gives up leaves the refresh to the others", async () => {
+    await using bench = await startOAuthBench();
+    await using toolport = open(bench);
+    await logInTo(bench, toolport);
+    bench.expireAccessTokens();
+    const gone = new AbortController();
+    bench.onTokenRequest = (phase) => {
+      if (phase === "arrived") gone.abort(new Error("The caller has left"));
+      return undefined;
+    };
+    const left = failure<Error>(toolport.callTool("a__whoami", {}, { signal: gone.signal }));
+    const stayed = callTimes(toolport, 10);
+    expect((await left).message).toContain("The caller has left");
+    expect(new Set(await stayed)).toEqual(new Set(["ada"]));
+    expect(bench.countTokens("refresh_token")).toBe(1);
+    expect(bench.revokedFamilies).toEqual([]);
+  });
+});
+
+/** A store whose leases keep nobody out, as after a lease that ended too early. */
+function withoutLeases(store: Store): Store {
+  const lease = async (name: string) => ({
+    name,
+    fence: 1,
+    renew: async () => true,
+    release: async () => {},
+  });
+  return { ...store, lease };
+}
+
+test("invalid_grant while a newer token is in the store: it is used, and not deleted", async () => {
+  await using bench = await startOAuthBench();
+  const store = memoryStore();
+  const options = { mcpServers: { a: { url: bench.url } }, callbackUrl: CALLBACK_URL };
+  await using quick = createToolport({ ...options, store });
+  await using slow = createToolport({ ...options, store: withoutLeases(store) });
+  await logInTo(bench, quick);
+  expect(await callTimes(slow, 1)).toEqual(["ada"]);
+  bench.expireAccessTokens();
+  let asked = 0;
+  let [setNewer, setHeld] = [() => {}, () => {}];
+  const isNewer = new Promise<void>((resolve) => {
+    setNewer = resolve;
+  });
+  const isHeld = new Promise<void>((resolve) => {
+    setHeld = resolve;
+  });
+  bench.onTokenRequest = async (phase) => {
+    if (phase !== "arrived" || ++asked > 1) return undefined;
+    setHeld();
+    await isNewer;
+    return "invalid_grant";
+  };
+  const late = callTimes(slow, 5);
+  await isHeld;
+  expect(await callTimes(quick, 5)).toEqual(Array(5).fill("ada"));
+  setNewer();
+  expect(await late).toEqual(Array(5).fill("ada"));
+  expect(await callTimes(quick, 1)).toEqual(["ada"]);
+  expect(asked).toBe(2);
+  expect(bench.revokedFamilies).toEqual([]);
+});
+
+describe.each(sharedStoreKinds)("over $name", ({ missing, start }) => {
+  let source: WorkerSource;
+  let shared: SharedStore;
+  beforeAll(async () => {
+    if (missing) return;
+    source = await prepareWorkers();
+    shared = await start();
+  }, 60_000);
+  afterAll(async () => {
+    source?.[Symbol.dispose]();
+    await shared?.[Symbol.asyncDispose]();
+  });
+
+  async function startWorkers(bench: OAuthBench, count: number): Promise<OAuthWorker[]> {
+    const store = await shared.makePlace();
+    const options = { mcpServers: { a: { url: bench.url } }, callbackUrl: CALLBACK_URL };
+    const [first, ...others] = await Promise.all(
+      Array.from({ length: count }, () => source.start({ store, options })),
+    );
+    const { authUrl } = (await first!.connect())["a"] ?? {};
+    expect(await first!.callback(await logIn(authUrl as string))).toMatchObject({ status: 200 });
+    return [first!, ...others];
+  }
+
+  test.skipIf(missing)(
+    `${PROCESSES} processes, ${EXPIRIES} expiries, rotating refresh tokens: one token request each`,
+    async () => {
+      await using bench = await startOAuthBench();
+      const workers = await startWorkers(bench, PROCESSES);
+      for (let round = 1; round <= EXPIRIES; round++) {
+        bench.expireAccessTokens();
+        const answers = await Promise.all(
+          workers.map((worker) => worker.call("a__whoami", { times: CALLS })),
+        );
+        expect(answers.flat()).toEqual(Array.from({ length: PROCESSES * CALLS }, () => ({ text: "ada" })));
+        expect(bench.countTokens("refresh_token")).toBe(round);
+      }
+      expect(bench.revokedFamilies).toEqual([]);
+      expect(bench.countTokens("authorization_code")).toBe(1);
+      const codes = await Promise.all(workers.map((worker) => worker.close()));
+      expect(new Set(codes)).toEqual(new Set([0]));
+    },
+    isLong ? 600_000 : 120_000,
+  );
+});

@@ -1,0 +1,225 @@
+/** Answers of a registry are kept: asked about by their validators, and given again when the registry is down. */
+import { memoryStore, type Store } from "toolport";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { McpRegistryClient } from "../../src/registry/mcp-registry-client.js";
+import type { McpRegistryClientOptions, RegistryWarning } from "../../src/registry/registry-options.js";
+import { createStore } from "../../src/state/create-store.js";
+import { createMemoryBackend } from "../../src/state/memory-backend.js";
+import { failure } from "../support/failure.js";
+import {
+  type RegistryServerOptions,
+  type RegistryTestServer,
+  seedServers,
+  startRegistryServer,
+} from "../support/registry-server.js";
+
+let registry: RegistryTestServer;
+let warnings: RegistryWarning[];
+const name = seedServers[0]!.name;
+
+beforeEach(async () => {
+  warnings = [];
+  registry = await startRegistryServer();
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await registry.close();
+});
+
+const client = (options: McpRegistryClientOptions = {}): McpRegistryClient =>
+  new McpRegistryClient({
+    baseUrl: registry.url,
+    retry: { baseMs: 1 },
+    onWarning: (warning) => warnings.push(warning),
+    ...options,
+  });
+
+const restart = async (options: RegistryServerOptions): Promise<void> => {
+  await registry.close();
+  registry = await startRegistryServer(options);
+};
+
+/** Fakes nothing but the clock on the wall: sockets and timers stay real. */
+const later = (ms: number): void => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + ms });
+};
+
+const down = () =>
+  registry.intercept((_request, response) => response.writeHead(503).end(), Number.POSITIVE_INFINITY);
+
+describe.each<[string, () => McpRegistryClientOptions]>([
+  ["in memory", () => ({})],
+  ["in a store", () => ({ cache: memoryStore() })],
+])("%s", (_place, options) => {
+  it("an answer is asked about by its ETag", async () => {
+    const asking = client(options());
+    const first = await asking.listServers();
+    expect(await asking.listServers()).toEqual(first);
+    expect(registry.seen.map(({ headers }) => headers["if-none-match"])).toEqual([
+      undefined,
+      expect.stringMatching(/^"/),
+    ]);
+    registry.setRecords([{ server: seedServers[0]! }]);
+    expect((await asking.listServers()).servers).toHaveLength(1);
+  });
+
+  it("an answer is kept for each question", async () => {
+    const asking = client(options());
+    await asking.listServers({ search: "a" });
+    await asking.listServers({ search: "b" });
+    expect(registry.seen[1]?.headers["if-none-match"]).toBeUndefined();
+  });
+
+  it("an old answer is given when the registry is down, marked and reported", async () => {
+    const asking = client(options());
+    const page = await asking.listServers();
+    const server = await asking.getServer(name);
+    down();
+    const old = await asking.listServers();
+    expect(old).toMatchObject({
+      servers: page.servers,
+      stale: { error: { code: "HTTP_STATUS", status: 503 } },
+    });
+    expect(await asking.getServer(name)).toMatchObject({
+      server: server.server,
+      stale: { ageMs: expect.any(Number) },
+    });
+    expect(warnings.map(({ kind }) => kind)).toEqual(["stale", "stale"]);
+    registry.intercept(() => {}, 0);
+    expect((await asking.listServers()).stale).toBeUndefined();
+  });
+
+  it("an old answer is not given for ever", async () => {
+    const asking = client({ ...options(), maxStaleMs: 1_000 });
+    await asking.listServers();
+    down();
+    later(1_001);
+    expect(await failure(asking.listServers())).toMatchObject({ code: "HTTP_STATUS" });
+  });
+
+  it("what the registry no longer has is forgotten", async () => {
+    const asking = client(options());
+    await asking.getServer(name);
+    registry.setRecords([]);
+    expect(await failure(asking.getServer(name))).toMatchObject({ code: "UNKNOWN_SERVER" });
+    down();
+    expect(await failure(asking.getServer(name))).toMatchObject({ code: "HTTP_STATUS" });
+  });
+
+  it("an answer holds as long as the registry promises, an hour at most", async () => {
+    await restart({ headers: { "cache-control": "public, max-age=99999" } });
+    const asking = client(options());
+    await asking.listServers();
+    await asking.listServers();
+    expect(registry.seen).toHaveLength(1);
+    later(3_600_001);
+    await asking.listServers();
+    expect(registry.seen).toHaveLength(2);
+  });
+
+  it("nothing is kept that must not be", async () => {
+    await restart({ headers: { "cache-control": "no-store" } });
+    const asking = client(options());
+    await asking.listServers();
+    down();
+    expect(await failure(asking.listServers())).toMatchObject({ code: "HTTP_STATUS" });
+  });
+});
+
+it("uses Last-Modified where there is no ETag", async () => {
+  const date = "Thu, 01 Jan 2026 00:00:00 GMT";
+  const body = JSON.stringify({ servers: [] });
+  registry.intercept((_request, response) => response.writeHead(200, { "last-modified": date }).end(body));
+  const asking = client();
+  await asking.listServers();
+  registry.intercept((_request, response) => response.writeHead(304).end());
+  expect((await asking.listServers()).servers).toEqual([]);
+  expect(registry.seen[1]?.headers["if-modified-since"]).toBe(date);
+});
+
+it("asks nobody while freshMs lasts", async () => {
+  const asking = client({ freshMs: 60_000 });
+  await asking.listServers();
+  await asking.listServers();
+  expect(registry.seen).toHaveLength(1);
+});
+
+it("gives no old answer after an abort, a refusal, or where none is wanted", async () => {
+  const asking = client();
+  await asking.listServers();
+  const never = client({ maxStaleMs: 0 });
+  await never.listServers();
+  registry.intercept((_request, response) => response.writeHead(403).end(), Number.POSITIVE_INFINITY);
+  expect(await failure(asking.listServers())).toMatchObject({ code: "FORBIDDEN" });
+  down();
+  expect(await failure(asking.listServers({ signal: AbortSignal.abort("stop") }))).toBe("stop");
+  expect(await failure(never.listServers())).toMatchObject({ code: "HTTP_STATUS" });
+  expect(await failure(client({ cache: false }).listServers())).toMatchObject({ code: "HTTP_STATUS" });
+});
+
+describe("a store", () => {
+  it("is shared by clients, and outlives them", async () => {
+    const store = memoryStore();
+    await client({ cache: store }).listServers();
+    down();
+    expect((await client({ cache: store }).listServers()).stale).toBeDefined();
+    expect(await store.list("registry/")).toHaveLength(1);
+  });
+
+  it("is not used for answers to one account", async () => {
+    const store = memoryStore();
+    const asking = client({ cache: store, headers: { authorization: "Bearer one" } });
+    await asking.listServers();
+    expect(await store.list("")).toEqual([]);
+    down();
+    expect((await asking.listServers()).stale).toBeDefined();
+  });
+
+  it("is believed only where it vouches for what it kept", async () => {
+    const store = memoryStore();
+    await client({ cache: store }).listServers();
+    const [key] = await store.list("registry/");
+    const record = await store.get(key!);
+    await store.put(key!, record?.value);
+    down();
+    expect(await failure(client({ cache: store }).listServers())).toMatchObject({ code: "HTTP_STATUS" });
+    await store.put(key!, { url: 1 }, { secret: true });
+    expect(await failure(client({ cache: store }).listServers())).toMatchObject({ code: "HTTP_STATUS" });
+  });
+
+  it("that has no key keeps nothing and spoils nothing", async () => {
+    const store = createStore(createMemoryBackend());
+    expect((await client({ cache: store }).listServers()).servers).toHaveLength(19);
+    expect(warnings).toMatchObject([{ kind: "cache", error: { code: "KEY_MISMATCH" } }]);
+    expect(await store.list("")).toEqual([]);
+  });
+
+  it("that fails costs nothing but itself, even if the listener fails too", async () => {
+    const broken = {
+      get: () => Promise.reject(new Error("disk")),
+      put: () => Promise.reject(new Error("disk")),
+    };
+    const onWarning = vi.fn(() => {
+      throw new Error("listener");
+    });
+    const asking = client({ cache: broken as unknown as Store, onWarning });
+    expect((await asking.listServers({ limit: 1 })).servers).toHaveLength(1);
+    expect(onWarning).toHaveBeenCalledTimes(2);
+  });
+});
+
+it("keeps the newest answers in memory, and none that is too large", async () => {
+  const large = JSON.stringify({ servers: [], x: "x".repeat(1_900_000) });
+  const huge = JSON.stringify({ servers: [], x: "x".repeat(2_200_000) });
+  const asking = client();
+  const ask = async (search: string, body: string) => {
+    registry.intercept((_request, response) => response.writeHead(200).end(body));
+    await asking.listServers({ search });
+  };
+  await ask("huge", huge);
+  for (let index = 0; index < 9; index++) await ask(`large ${index}`, large);
+  down();
+  expect(await failure(asking.listServers({ search: "huge" }))).toMatchObject({ code: "HTTP_STATUS" });
+  expect(await failure(asking.listServers({ search: "large 0" }))).toMatchObject({ code: "HTTP_STATUS" });
+  expect((await asking.listServers({ search: "large 8" })).stale).toBeDefined();
+});

@@ -1,0 +1,294 @@
+/** Subscriptions to resources: one on the wire for all who listen, and still there after the server was not. */
+import { createToolport, type ResourceUpdate, type Toolport } from "toolport";
+import { createTestServer, type TestServer } from "toolport/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { failure } from "../support/failure.js";
+import { type LeakSnapshot, takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
+import { waitFor } from "../support/wait-for.js";
+
+let before: LeakSnapshot;
+beforeEach(() => {
+  before = takeLeakSnapshot();
+});
+afterEach(() => waitForNoLeaks(before));
+
+const resources = { "t://a": { text: "a" }, "t://b": { text: "b" }, "t://dir": { text: "dir" } };
+const uris = (updates: readonly ResourceUpdate[]) =>
+  updates.map(({ uri, missed }) => (missed ? `${uri} missed` : uri));
+
+/** The requests on the wire that begin or end a subscription. */
+function wireOf(toolport: Toolport, server = "it") {
+  const sent: string[] = [];
+  return {
+    sent,
+    async watch() {
+      const client = await toolport.client(server);
+      const { transport } = client as unknown as {
+        transport: { tap?: (direction: string, message: Record<string, unknown>) => void };
+      };
+      const { tap } = transport;
+      transport.tap = (direction, message) => {
+        tap?.(direction, message);
+        const params = message["params"] as
+          | { uri?: string; notifications?: { resourceSubscriptions?: string[] } }
+          | undefined;
+        const method = String(message["method"]);
+        if (direction !== "sent" || !/subscri|cancelled/.test(method)) return;
+        const what = params?.uri ?? params?.notifications?.resourceSubscriptions?.join(" ") ?? "";
+        sent.push(`${method} ${what}`.trim());
+      };
+    },
+  };
+}
+
+describe.each(["legacy", "modern"] as const)("%s era", (era) => {
+  test.each(["memory", "stdio", "http", "webSocket"] as const)("updates arrive over %s", async (way) => {
+    await using server = createTestServer({ era, resources });
+    const served = way === "memory" ? { entry: server.memory() } : await server[way]();
+    await using toolport = createToolport({ mcpServers: { it: served.entry } });
+    const updates: ResourceUpdate[] = [];
+    const stop = await toolport.subscribe("it", "t://a", (update) => updates.push(update));
+    // On HTTP the stream for what the server says by itself is opened beside the first requests.
+    await waitFor(
+      async () => {
+        await server.resourceUpdated("t://a");
+        return updates.length > 0;
+      },
+      { intervalMs: 100 },
+    );
+    expect(updates[0]).toEqual({ server: "it", uri: "t://a", missed: false });
+    await server.resourceUpdated("t://b");
+    await stop();
+    const told = updates.length;
+    await server.resourceUpdated("t://a");
+    await toolport.ping("it");
+    expect(updates).toHaveLength(told);
+    expect(uris(updates)).not.toContain("t://b");
+  });
+
+  test("several listeners share one subscription; the last one ends it", async () => {
+    await using server = createTestServer({ era, resources });
+    await using toolport = createToolport({ mcpServers: { it: server.memory() } });
+    const wire = wireOf(toolport);
+    await wire.watch();
+    const heard: string[] = [];
+    const [first, second] = await Promise.all([
+      toolport.subscribe("it", "t://a", () => heard.push("first")),
+      toolport.subscribe("it", "t://a", () => heard.push("second")),
+    ]);
+    const other = await toolport.subscribe("it", "t://b", () => heard.push("other"));
+    await server.resourceUpdated("t://a");
+    await waitFor(() => heard.length >= 2);
+    expect([...new Set(heard)].sort()).toEqual(["first", "second"]);
+    await first();
+    await first();
+    heard.length = 0;
+    await server.resourceUpdated("t://a");
+    await waitFor(() => heard.length > 0);
+    expect([...new Set(heard)]).toEqual(["second"]);
+    await second();
+    await other();
+    if (era === "legacy") {
+      expect(wire.sent).toEqual([
+        ...["resources/subscribe t://a", "resources/subscribe t://b"],
+        ...["resources/unsubscribe t://a", "resources/unsubscribe t://b"],
+      ]);
+    } else {
+      const listens = wire.sent.filter((line) => line.startsWith("subscriptions/listen"));
+      expect(listens.slice(0, 2)).toEqual(["subscriptions/listen t://a", "subscriptions/listen t://a t://b"]);
+    }
+  });
+
+  test("ended and begun again in one breath, it is there", async () => {
+    await using server = createTestServer({ era, resources });
+    await using toolport = createToolport({ mcpServers: { it: server.memory() } });
+    let told = 0;
+    for (let round = 0; round < 5; round += 1) {
+      const stop = await toolport.subscribe("it", "t://a", () => {});
+      void stop();
+    }
+    const stop = await toolport.subscribe("it", "t://a", () => told++);
+    await server.resourceUpdated("t://a");
+    await waitFor(() => told > 0);
+    await stop();
+  });
+
+  test("a restart of the server: opened again, the listener told once that it may have missed something", async () => {
+    await using server = createTestServer({ era, resources });
+    const stdio = await server.stdio();
+    await using toolport = createToolport({ mcpServers: { it: stdio.entry } });
+    const updates: ResourceUpdate[] = [];
+    const stop = await toolport.subscribe("it", "t://a", (update) => updates.push(update));
+    // The process exits; another one takes its place.
+    stdio.dropConnections();
+    await waitFor(() => uris(updates).includes("t://a missed"), { timeoutMs: 15_000 });
+    expect(uris(updates)).toEqual(["t://a missed"]);
+    expect(await toolport.readResource("it", "t://a")).toMatchObject([{ text: "a" }]);
+    await server.resourceUpdated("t://a");
+    await waitFor(() => uris(updates).includes("t://a"));
+    await stop();
+  });
+
+  test("over HTTP, a server that was down for a while", async () => {
+    await using server = createTestServer({ era, resources });
+    const first = await server.http();
+    await using toolport = createToolport({ mcpServers: { it: first.entry } });
+    const updates: ResourceUpdate[] = [];
+    const stop = await toolport.subscribe("it", "t://a", (update) => updates.push(update));
+    await waitFor(
+      async () => {
+        await server.resourceUpdated("t://a");
+        return updates.length > 0;
+      },
+      { intervalMs: 100 },
+    );
+    await first.close();
+    const second = await server.http({ port: Number(new URL(String(first.entry.url)).port) });
+    // Nobody calls anything: it is noticed all the same.
+    await waitFor(() => uris(updates).includes("t://a missed"), { timeoutMs: 20_000 });
+    updates.length = 0;
+    await waitFor(
+      async () => {
+        await server.resourceUpdated("t://a");
+        return updates.length > 0;
+      },
+      { intervalMs: 100 },
+    );
+    expect(uris(updates)).not.toContain("t://a missed");
+    await stop();
+    await second.close();
+  }, 40_000);
+
+  test("a server that offers no subscriptions, or no such server", async () => {
+    await using server = createTestServer({ era, resources, capabilities: { resources: {} } });
+    await using toolport = createToolport({ mcpServers: { it: server.memory() } });
+    expect(await failure(toolport.subscribe("it", "t://a", () => {}))).toMatchObject({
+      name: "CatalogError",
+      code: "NOT_OFFERED",
+      server: "it",
+    });
+    expect(await failure(toolport.subscribe("no", "t://a", () => {}))).toMatchObject({
+      code: "UNKNOWN_SERVER",
+    });
+  });
+
+  test("a listener that throws is reported and hurts nobody", async () => {
+    await using server = createTestServer({ era, resources });
+    await using toolport = createToolport({ mcpServers: { it: server.memory() } });
+    const warnings: string[] = [];
+    toolport.on("warning", ({ message }) => warnings.push(message));
+    let good = 0;
+    await toolport.subscribe("it", "t://a", () => {
+      throw new Error("my own fault");
+    });
+    await toolport.subscribe("it", "t://a", async () => {
+      throw new Error("mine as well");
+    });
+    await toolport.subscribe("it", "t://a", () => good++);
+    await server.resourceUpdated("t://a");
+    await waitFor(() => good > 0 && warnings.length >= 2);
+    expect(warnings.join()).toContain("my own fault");
+    expect(warnings.join()).toContain("mine as well");
+  });
+
+  test("each user has its own", async () => {
+    await using server = createTestServer({ era, resources });
+    await using toolport = createToolport({ mcpServers: { it: server.memory() } });
+    const updates: ResourceUpdate[] = [];
+    await toolport.as("ada").subscribe("it", "t://a", (update) => updates.push(update));
+    await server.resourceUpdated("t://a");
+    await waitFor(() => updates.length > 0);
+    expect(updates[0]).toMatchObject({ principal: "ada" });
+    await toolport.as("ada").close();
+  });
+});
+
+test("a part of what was subscribed to counts; a neighbour does not", async () => {
+  await using server = createTestServer({ era: "legacy", resources });
+  await using toolport = createToolport({ mcpServers: { it: server.memory() } });
+  const updates: ResourceUpdate[] = [];
+  await toolport.subscribe("it", "t://dir", (update) => updates.push(update));
+  const tell = async (uri: string) => {
+    const { transport } = (await toolport.client("it")) as unknown as {
+      transport: { tap: (direction: string, message: object) => void };
+    };
+    transport.tap("received", { jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri } });
+  };
+  await tell("t://dirs/x");
+  await tell("t://dir/x");
+  await tell("t://dir");
+  expect(uris(updates)).toEqual(["t://dir/x", "t://dir"]);
+});
+
+test("a listener that takes its time is told of a flood once", async () => {
+  await using server = createTestServer({ era: "legacy", resources });
+  await using toolport = createToolport({ mcpServers: { it: server.memory() } });
+  let letGo = () => {};
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  let told = 0;
+  await toolport.subscribe("it", "t://a", async () => {
+    told += 1;
+    await held;
+  });
+  let heard = 0;
+  toolport.on("notification", () => heard++);
+  for (let count = 0; count < 500; count += 1) await server.resourceUpdated("t://a");
+  await waitFor(() => heard === 500);
+  expect(told).toBe(1);
+  letGo();
+  await waitFor(() => told === 2);
+  await toolport.ping("it");
+  expect(told).toBe(2);
+});
+
+test("what is subscribed to is not closed for idleness; what is not any more is", async () => {
+  await using server = createTestServer({ era: "legacy", resources });
+  await using toolport = createToolport({ mcpServers: { it: server.memory() }, idleTimeoutMs: 100 });
+  const stop = await toolport.subscribe("it", "t://a", () => {});
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  expect(toolport.snapshot().servers["it"]?.state).toBe("ready");
+  await stop();
+  await waitFor(() => toolport.snapshot().servers["it"]?.state === "closed");
+});
+
+test("put down on purpose it sleeps, and wakes with the server; removed it is gone", async () => {
+  await using server: TestServer = createTestServer({ era: "legacy", resources });
+  await using toolport = createToolport({ mcpServers: { it: server.memory() } });
+  const updates: ResourceUpdate[] = [];
+  const stop = await toolport.subscribe("it", "t://a", (update) => updates.push(update));
+  await toolport.disconnect("it");
+  await toolport.connectServer("it");
+  await waitFor(() => uris(updates).includes("t://a missed"));
+  await toolport.remove("it");
+  await toolport.add("it", server.memory());
+  await server.resourceUpdated("t://a");
+  await toolport.ping("it");
+  expect(uris(updates)).toEqual(["t://a missed"]);
+  await stop();
+});
+
+test("a caller who gives up leaves nothing behind", async () => {
+  await using server = createTestServer({ era: "legacy", resources });
+  let hold = true;
+  const http = await server.http({
+    async intercept(request) {
+      if (hold && (await request.clone().text()).includes("resources/subscribe"))
+        await new Promise((resolve) => setTimeout(resolve, 300));
+      return undefined;
+    },
+  });
+  await using toolport = createToolport({ mcpServers: { it: http.entry } });
+  await toolport.connect();
+  const aborted = new AbortController();
+  const subscribing = toolport.subscribe("it", "t://a", () => {}, { signal: aborted.signal });
+  aborted.abort(new Error("enough"));
+  expect(await failure<Error>(subscribing)).toMatchObject({ message: "enough" });
+  expect(await failure(toolport.subscribe("it", "t://a", () => {}, { timeoutMs: 20 }))).toMatchObject({
+    code: "TIMEOUT",
+    phase: "subscribe",
+  });
+  hold = false;
+  await (await toolport.subscribe("it", "t://a", () => {}))();
+});

@@ -1,0 +1,150 @@
+/** A task in the caller's hand: it can be asked, fetched and cancelled, and outlives the process that started it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { createToolport, memoryStore, type ToolportOptions } from "toolport";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { transpileEverything } from "../fixtures/oauth-worker-source.js";
+import { startTaskServer, type TaskServer, textResult } from "../fixtures/servers/task-server.js";
+import { failure } from "../support/failure.js";
+import { type LeakSnapshot, takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
+import { waitFor } from "../support/wait-for.js";
+
+let before: LeakSnapshot;
+beforeEach(() => {
+  before = takeLeakSnapshot();
+});
+afterEach(() => waitForNoLeaks(before));
+
+let source: { folder: string } & Disposable;
+beforeAll(async () => {
+  source = await transpileEverything();
+}, 60_000);
+afterAll(() => source?.[Symbol.dispose]());
+
+const open = (server: TaskServer, options: ToolportOptions = {}) =>
+  createToolport({ mcpServers: { jobs: server.entry }, ...options });
+
+describe.each(["legacy", "modern"] as const)("handles on the %s wire", (wire) => {
+  test("a handle: status, result, cancel, JSON", async () => {
+    await using server = await startTaskServer(wire);
+    await using toolport = open(server);
+    const task = await toolport.callTool("jobs__maybe", { text: "x" }, { task: { ttlMs: 5_000 } });
+    if (wire === "legacy")
+      expect(server.asked.find(({ method }) => method === "tools/call")?.params["task"]).toEqual({
+        ttl: 5_000,
+      });
+    expect(JSON.parse(JSON.stringify(task))).toEqual({
+      id: server.made[0]!.id,
+      server: "jobs",
+      tool: "jobs__maybe",
+      createdAt: "2026-08-01T10:00:00Z",
+      ttlMs: 60_000,
+    });
+    expect(await task.status()).toMatchObject({ status: "working", pollIntervalMs: 100, ttlMs: 60_000 });
+    // A wait that ends leaves the task alone.
+    expect(await failure(task.result({ maxTimeoutMs: 250 }))).toMatchObject({
+      code: "TIMEOUT",
+      phase: "task",
+    });
+    const caller = new AbortController();
+    const waiting = failure(task.result({ signal: caller.signal }));
+    caller.abort(new Error("later"));
+    expect((await waiting).message).toBe("later");
+    expect(server.made[0]!.status).toBe("working");
+    expect((await toolport.tasks()).map(({ id }) => id)).toEqual([task.id]);
+    Object.assign(server.made[0]!, { status: "completed", result: textResult("done") });
+    expect(await task.result()).toMatchObject({ text: "done", server: "jobs" });
+    expect(await task.result()).toMatchObject({ text: "done" });
+    expect(await task.status()).toEqual({ status: "completed" });
+    await waitFor(async () => (await toolport.task(task.id)) === undefined);
+
+    const other = await toolport.callTool("jobs__work", {}, { task: true });
+    await other.cancel();
+    expect(server.made[1]!.status).toBe("cancelled");
+    expect(await failure(other.result())).toMatchObject({ code: "TASK_CANCELLED" });
+    // It is over: nothing to cancel, no harm done.
+    await other.cancel();
+    expect(await toolport.tasks()).toEqual([]);
+  });
+
+  test("a closed port leaves the task alone; another one with the same store has its result", async () => {
+    await using server = await startTaskServer(wire);
+    const store = memoryStore();
+    const first = open(server, { store });
+    const call = failure(first.callTool("jobs__work"));
+    await waitFor(() => server.made[0]?.polls);
+    await first.close();
+    expect(await call).toMatchObject({ code: "CLOSED" });
+    expect(server.made[0]!.status).toBe("working");
+    await using second = createToolport({ mcpServers: { renamed: server.entry }, store });
+    const [task] = await second.tasks();
+    expect(task).toMatchObject({ server: "renamed", id: server.made[0]!.id });
+    // Another user sees nothing of it.
+    expect(await second.as("somebody").tasks()).toEqual([]);
+    Object.assign(server.made[0]!, { status: "completed", result: textResult("done") });
+    expect((await task!.result()).text).toBe("done");
+    await waitFor(async () => (await store.list("tasks/")).length === 0);
+    await store.close();
+  });
+
+  test("what is saved does not show the arguments, nor the id in its key", async () => {
+    await using server = await startTaskServer(wire);
+    const store = memoryStore();
+    await using toolport = open(server, { store });
+    const task = await toolport.callTool("jobs__work", { text: "between us" }, { task: true });
+    const [key] = await store.list("tasks/");
+    expect(key).not.toContain(task.id);
+    expect(JSON.stringify(await store.get(key!))).not.toContain("between us");
+  });
+
+  test("a host that is killed: another process with the same store fetches the result", async () => {
+    await using server = await startTaskServer(wire);
+    const folder = mkdtempSync(join(tmpdir(), "toolport-tasks-"));
+    const host = (way: string, id = "") =>
+      spawn(
+        process.execPath,
+        [
+          "--no-warnings",
+          fileURLToPath(new URL("../fixtures/hosts/task-host.mjs", import.meta.url)),
+          `${pathToFileURL(source.folder)}/`,
+          way,
+          join(folder, "state.db"),
+          JSON.stringify(server.entry),
+          id,
+        ],
+        { stdio: ["ignore", "pipe", "inherit"] },
+      );
+    try {
+      // One with a handle, one in the middle of a plain call.
+      for (const way of ["start", "call"]) {
+        const child = host(way);
+        const ended = once(child, "exit");
+        await waitFor(() => server.made.length === (way === "start" ? 1 : 2), { timeoutMs: 20_000 });
+        if (way === "start") await once(createInterface({ input: child.stdout }), "line");
+        else await waitFor(() => server.made[1]!.polls > 0);
+        child.kill("SIGKILL");
+        await ended;
+      }
+      for (const [index, task] of server.made.entries()) {
+        Object.assign(task, { status: "completed", result: textResult(`result ${index}`) });
+        const child = host("fetch", task.id);
+        const [[line], [code]] = await Promise.all([
+          once(createInterface({ input: child.stdout }), "line"),
+          once(child, "exit"),
+        ]);
+        expect(code).toBe(0);
+        const answer = JSON.parse(line as string);
+        expect(answer).toMatchObject({ status: "completed", text: `result ${index}`, left: 1 - index });
+        expect(answer.tasks[0]).toMatchObject({ server: "jobs", tool: "jobs__work" });
+      }
+      expect(server.count("tools/call")).toBe(2);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }, 60_000);
+});

@@ -1,0 +1,255 @@
+/** A real OAuth server (`oidc-provider`) that protects a real MCP server, with counters and handles for tests. */
+import { createServer } from "node:http";
+import type { ClientMetadata, Configuration, KoaContextWithOIDC, Provider } from "oidc-provider";
+import { listenOnLoopback } from "../../src/testing/listen-on-loopback.js";
+import { isProof } from "./oauth-proof-check.js";
+import { type OAuthResource, startOAuthResource } from "./oauth-resource.js";
+import { createOAuthStorage } from "./oauth-storage.js";
+
+/** A request to the token endpoint, without anything secret. */
+export interface TokenRequest {
+  readonly grant: string;
+  readonly resource: string | undefined;
+  readonly status: number;
+  /** OAuth's word for what was wrong. */
+  readonly error: string | undefined;
+}
+
+/** What to do with a token request instead of answering it: nothing (the connection is cut), or this OAuth error. */
+export type TokenFate = "drop" | "invalid_grant" | "temporarily_unavailable";
+
+/** Where a token request is: not looked at yet, or answered (tokens rotated) with the answer not sent. */
+export type TokenPhase = "arrived" | "answered";
+
+export interface OAuthBenchOptions {
+  /** Life of access tokens in seconds. @default 3600 */
+  readonly accessTokenSeconds?: number;
+  /** Registered beforehand. */
+  readonly clients?: readonly ClientMetadata[];
+  /** What the server asks for in its challenge and its metadata. @default "tools:read" */
+  readonly scope?: string;
+}
+
+export interface OAuthBench extends AsyncDisposable {
+  /** The protected MCP endpoint. */
+  readonly url: string;
+  readonly issuer: string;
+  readonly resource: OAuthResource;
+  readonly tokenRequests: TokenRequest[];
+  /** Requests to the authorization server, as `METHOD /path?query`. */
+  readonly requestLines: string[];
+  /** Every secret that went through the token endpoint, with its name. */
+  readonly secrets: ReadonlyMap<string, string>;
+  /** Grants revoked because a refresh token or a code came twice. */
+  readonly revokedFamilies: string[];
+  /** May be changed while it runs. */
+  accessTokenSeconds: number;
+  /** Sees every token request; what it waits for, the request waits for; what it returns becomes of the request. */
+  onTokenRequest:
+    | ((phase: TokenPhase, remotePort: number) => TokenFate | undefined | Promise<TokenFate | undefined>)
+    | undefined;
+  /** The protected server refuses good tokens too: as worthless, or as too narrow. */
+  refusal: "invalid_token" | "insufficient_scope" | undefined;
+  /** Token requests that asked for this kind of grant, or all. */
+  countTokens(grant?: string): number;
+  countPaths(path: string): number;
+  /** Makes every access token given so far worthless. */
+  expireAccessTokens(): void;
+  /** Makes everything worthless that was given to this user, or to everybody. */
+  revokeGrants(user?: string): void;
+  grantsOf(user: string): string[];
+  /** Clients that registered themselves, as they described themselves. */
+  readonly clients: readonly object[];
+  /** Access tokens that the protected server takes at this moment. */
+  readonly liveAccessTokens: number;
+  /** Those among them that are bound to a key (DPoP). */
+  readonly boundAccessTokens: number;
+}
+
+const SECRET_FIELDS = new Set([
+  ...["code", "code_verifier", "refresh_token", "access_token", "id_token", "client_secret"],
+  ...["client_assertion", "assertion"],
+]);
+const READ = "tools:read";
+const ADMIN = "tools:admin";
+
+export async function startOAuthBench(options: OAuthBenchOptions = {}): Promise<OAuthBench> {
+  const storage = createOAuthStorage();
+  const tokenRequests: TokenRequest[] = [];
+  const requestLines: string[] = [];
+  const revokedFamilies: string[] = [];
+  const secrets = new Map<string, string>();
+  const proofs = new Set<string>();
+  let serve: ReturnType<Provider["callback"]> | undefined;
+  const listener = createServer((request, response) => {
+    requestLines.push(`${request.method} ${request.url}`);
+    void serve?.(request, response);
+  });
+  const listening = await listenOnLoopback(listener);
+  const issuer = `http://${listening.address}`;
+
+  const resource = await startOAuthResource({
+    issuers: () => [issuer],
+    needs: READ,
+    scope: options.scope ?? READ,
+    widerScopes: { erase: ADMIN },
+    async check(authorization, request) {
+      const value = authorization.replace(/^(Bearer|DPoP) /, "");
+      const token =
+        (await provider.AccessToken.find(value)) ?? (await provider.ClientCredentials.find(value));
+      if (token === undefined || token.isExpired || token.aud !== resource.url) return undefined;
+      const { jkt } = token;
+      if (!authorization.startsWith(jkt === undefined ? "Bearer " : "DPoP ")) return undefined;
+      const proof = request.headers.get("dpop") ?? "";
+      if (jkt !== undefined && !isProof(proof, { value, jkt }, request, proofs)) return undefined;
+      if (bench.refusal === "invalid_token") return undefined;
+      const scopes = bench.refusal === "insufficient_scope" ? new Set([READ]) : token.scopes;
+      const user = "accountId" in token ? String(token.accountId) : String(token.clientId);
+      return { user, scopes };
+    },
+  });
+
+  const bench: OAuthBench = {
+    url: resource.url,
+    issuer,
+    resource,
+    tokenRequests,
+    requestLines,
+    secrets,
+    revokedFamilies,
+    accessTokenSeconds: options.accessTokenSeconds ?? 3_600,
+    onTokenRequest: undefined,
+    refusal: undefined,
+    countTokens: (grant) =>
+      tokenRequests.filter((request) => grant === undefined || request.grant === grant).length,
+    countPaths: (path) => requestLines.filter((line) => line.split(/[ ?]/)[1] === path).length,
+    expireAccessTokens() {
+      for (const model of ["AccessToken", "ClientCredentials"]) storage.table(model).clear();
+    },
+    revokeGrants(user) {
+      for (const id of grantsOf(user)) storage.dropGrant(id);
+    },
+    grantsOf: (user) => grantsOf(user),
+    get clients() {
+      return [...storage.table("Client").values()];
+    },
+    get boundAccessTokens() {
+      return [...storage.table("AccessToken").values()].filter((token) => "jkt" in token).length;
+    },
+    get liveAccessTokens() {
+      return storage.table("AccessToken").size;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([resource.close(), listening.close()]);
+    },
+  };
+
+  function grantsOf(user: string | undefined): string[] {
+    return [...storage.table("Grant")]
+      .filter(([, grant]) => user === undefined || grant.accountId === user)
+      .map(([id]) => id);
+  }
+
+  const provider = await quietly(async () => {
+    const { Provider, errors } = await import("oidc-provider");
+    const getResourceServerInfo: ResourceServerInfo = (_ctx, identifier) => {
+      if (identifier !== resource.url) throw new errors.InvalidTarget();
+      const accessTokenTTL = bench.accessTokenSeconds;
+      return {
+        scope: `${READ} ${ADMIN}`,
+        audience: resource.url,
+        accessTokenFormat: "opaque",
+        accessTokenTTL,
+      };
+    };
+    return new Provider(issuer, {
+      ...configuration(getResourceServerInfo),
+      adapter: storage.adapter as never,
+      clients: [...(options.clients ?? [])],
+    });
+  });
+  provider.on("grant.revoked", (_ctx, grantId) => revokedFamilies.push(grantId));
+  provider.use((ctx, next) => watchTokens(ctx as KoaContextWithOIDC, next, { bench, secrets }));
+  serve = provider.callback();
+  return bench;
+}
+
+async function watchTokens(
+  ctx: KoaContextWithOIDC,
+  next: () => Promise<unknown>,
+  { bench, secrets }: { bench: OAuthBench; secrets: Map<string, string> },
+): Promise<void> {
+  if (ctx.path !== "/token") {
+    await next();
+    return;
+  }
+  const remotePort = ctx.req.socket.remotePort ?? 0;
+  const fate = await bench.onTokenRequest?.("arrived", remotePort);
+  if (fate === "drop") {
+    ctx.respond = false;
+    ctx.req.socket.destroy();
+    return;
+  }
+  if (fate !== undefined) {
+    ctx.status = fate === "invalid_grant" ? 400 : 503;
+    ctx.body = { error: fate };
+    return;
+  }
+  await next();
+  const { grant_type: grant, resource } = ctx.oidc?.params ?? {};
+  for (const [name, value] of Object.entries({ ...ctx.oidc?.params, ...(ctx.body as object) })) {
+    if (SECRET_FIELDS.has(name) && typeof value === "string") secrets.set(value, name);
+  }
+  const { error } = (ctx.body ?? {}) as { error?: string };
+  const text = (value: unknown) => (value === undefined ? undefined : String(value));
+  bench.tokenRequests.push({ grant: String(grant), resource: text(resource), status: ctx.status, error });
+  await bench.onTokenRequest?.("answered", remotePort);
+}
+
+type ResourceServerInfo = NonNullable<
+  NonNullable<NonNullable<Configuration["features"]>["resourceIndicators"]>["getResourceServerInfo"]
+>;
+
+function configuration(getResourceServerInfo: ResourceServerInfo): Configuration {
+  return {
+    scopes: ["openid", "offline_access", READ, ADMIN],
+    pkce: { required: () => true },
+    // Whoever uses a refresh token a second time loses everything that came from that login.
+    rotateRefreshToken: true,
+    issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed("refresh_token"),
+    features: {
+      registration: { enabled: true },
+      revocation: { enabled: true },
+      introspection: { enabled: true },
+      clientCredentials: { enabled: true },
+      dPoP: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        useGrantedResource: async () => true,
+        getResourceServerInfo,
+      },
+    },
+    findAccount: (_ctx, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
+    ttl: {
+      AccessToken: 3_600,
+      ClientCredentials: 3_600,
+      Grant: 86_400,
+      Session: 86_400,
+      Interaction: 3_600,
+      RefreshToken: 86_400,
+      IdToken: 3_600,
+    },
+    cookies: { keys: ["bench"] },
+  };
+}
+
+/** The provider warns of its keys and pages for development, which is what they are used for here, and of old runtimes. */
+async function quietly<T>(make: () => Promise<T>): Promise<T> {
+  const { warn, info } = console;
+  console.warn = console.info = () => {};
+  try {
+    return await make();
+  } finally {
+    Object.assign(console, { warn, info });
+  }
+}

@@ -1,0 +1,95 @@
+/** A real PostgreSQL for one test file. */
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+import {
+  findProgram,
+  type LocalService,
+  mayBeSkipped,
+  otherThanRoot,
+  runToEnd,
+  startLocalService,
+} from "./local-service.js";
+
+const PASSWORD = "postgres-canary-5c1d";
+/** Debian keeps the server's programs out of the PATH, by version. */
+const DEBIAN = "/usr/lib/postgresql";
+const folders = existsSync(DEBIAN)
+  ? readdirSync(DEBIAN)
+      .sort((a, b) => Number(b) - Number(a))
+      .map((version) => join(DEBIAN, version, "bin"))
+  : [];
+const program = findProgram("postgres", folders);
+
+/** True if there is no PostgreSQL here and none is required: the suite names itself as skipped. */
+export const withoutPostgres = mayBeSkipped(program);
+
+export interface PostgresService extends LocalService {
+  /** With the password in it. */
+  readonly url: string;
+  readonly password: string;
+  /** Runs statements on a connection of its own. */
+  run(sql: string): Promise<pg.QueryResult>;
+}
+
+/** Starts a PostgreSQL with one superuser, `toolport`. */
+export async function startPostgres(): Promise<PostgresService> {
+  if (program === undefined) throw new Error("postgres was not found, and TOOLPORT_REQUIRE_SERVICES is set");
+  const user = otherThanRoot(["postgres", "nobody"]);
+  const url = (port: number) => `postgres://toolport:${PASSWORD}@127.0.0.1:${port}/postgres`;
+  const service = await startLocalService({
+    name: "postgres",
+    command: program,
+    crashSignal: "SIGQUIT",
+    user,
+    args: (port, folder) => [
+      ...["-D", join(folder, "data")],
+      // What a crash of the machine would lose does not matter here; a crash of the server loses nothing.
+      ...[
+        `port=${port}`,
+        "listen_addresses=127.0.0.1",
+        "unix_socket_directories=",
+        "fsync=off",
+        "autovacuum=off",
+      ].flatMap((setting) => ["-c", setting]),
+    ],
+    async prepare(folder) {
+      const passwordFile = join(folder, "password");
+      writeFileSync(passwordFile, PASSWORD);
+      const initdb = join(program, "..", "initdb");
+      const options = [
+        "-A",
+        "scram-sha-256",
+        "-E",
+        "UTF8",
+        "--no-locale",
+        "--no-sync",
+        "--pwfile",
+        passwordFile,
+      ];
+      await runToEnd(initdb, ["-D", join(folder, "data"), "-U", "toolport", ...options], user);
+    },
+    async isReady(port) {
+      const client = new pg.Client(url(port));
+      client.on("error", () => {});
+      await client.connect();
+      await client.end();
+      return true;
+    },
+  });
+  return {
+    ...service,
+    url: url(service.port),
+    password: PASSWORD,
+    async run(sql) {
+      const client = new pg.Client(url(service.port));
+      client.on("error", () => {});
+      await client.connect();
+      try {
+        return await client.query(sql);
+      } finally {
+        await client.end();
+      }
+    },
+  };
+}

@@ -1,0 +1,81 @@
+/** What a store on a database server goes through, the same for every server: faults, and many processes. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
+import { type Store, ToolportError } from "toolport";
+import { expect } from "vitest";
+import { transpileSource } from "../fixtures/transpiled-source.js";
+
+const WORKER = fileURLToPath(new URL("../fixtures/hosts/store-worker.mjs", import.meta.url));
+
+/** Longest time in which a store has to say that its server is in trouble. */
+const TROUBLE_MS = 5_000;
+
+/** The error of a call on a server in trouble: typed, in time, and without the password anywhere in it. */
+export async function troubleOf(call: Promise<unknown>, password: string): Promise<ToolportError> {
+  const startedAt = performance.now();
+  const error = await call.then(
+    () => new Error("It should have failed"),
+    (reason: unknown) => reason,
+  );
+  expect(performance.now() - startedAt).toBeLessThan(TROUBLE_MS + 200);
+  if (!ToolportError.isInstance(error)) throw error;
+  expect(error.name).toBe("StateError");
+  expect(inspect(error, { depth: null, showHidden: true })).not.toContain(password);
+  return error;
+}
+
+/** The source as JavaScript, in the repository or, so that no package is found, outside of it. */
+export function storeSource({ withPackages = true } = {}) {
+  const source = transpileSource([
+    "util",
+    "errors",
+    "state",
+    "state/stores",
+    "state/stores/redis",
+    "state/stores/postgres",
+  ]);
+  if (withPackages) return source;
+  const folder = mkdtempSync(join(tmpdir(), "toolport-source-"));
+  cpSync(source.folder, folder, { recursive: true });
+  source.remove();
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** Runs one process to its end; rejects if that is not a good one. Returns what it wrote. */
+export async function runWorker(args: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [WORKER, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  let [output, errors] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    errors += text;
+  });
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error(`A worker ended with ${code}: ${errors}`);
+  return output;
+}
+
+/** Eight processes add one to the same number, `total` times in all; returns the number and what it took. */
+export async function countTogether(
+  { kind, url, total, folder }: { kind: string; url: string; total: number; folder: string },
+  store: (name: string) => Store,
+) {
+  const name = "together";
+  const counter = store(name);
+  try {
+    const startedAt = performance.now();
+    const args = [folder, kind, url, name, "increments", String(total / 8)];
+    const outputs = await Promise.all(Array.from({ length: 8 }, () => runWorker(args)));
+    const seconds = (performance.now() - startedAt) / 1_000;
+    const conflicts = outputs.reduce((sum, output) => sum + JSON.parse(output).conflicts, 0);
+    return { value: (await counter.get("counter"))?.value, seconds, conflicts };
+  } finally {
+    await counter.close();
+  }
+}

@@ -1,0 +1,65 @@
+/** Starts processes that work on a SQLite store, from the source as it is. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { transpileSource } from "../fixtures/transpiled-source.js";
+
+const script = fileURLToPath(new URL("../fixtures/hosts/state-sqlite-host.mjs", import.meta.url));
+
+/** A running host. */
+export interface StateHost {
+  readonly process: ChildProcess;
+  /** All complete lines it has written so far. */
+  lines(): string[];
+  /** Resolves at its first line. */
+  readonly begun: Promise<void>;
+  /** Resolves when it has ended, with its last line as JSON; rejects if it failed. */
+  result<T>(): Promise<T>;
+  /** Ends it by force, and waits for that. */
+  kill(): Promise<void>;
+}
+
+/** Transpiles the state room; `start` runs one host on it, `prefix` in front of its command line. */
+export function createStateHosts() {
+  const rooms = ["state", "state/stores", "state/stores/sqlite", "errors", "util"];
+  const source = transpileSource(rooms);
+  const folder = pathToFileURL(`${source.folder}/`).href;
+  return {
+    start: (args: readonly string[], prefix: readonly string[] = []): StateHost => {
+      const [command, ...words] = [...prefix, process.execPath, script, folder, ...args];
+      return watchHost(spawn(command!, words, { stdio: ["ignore", "pipe", "pipe"] }));
+    },
+    remove: source.remove,
+  };
+}
+
+function watchHost(child: ChildProcess): StateHost {
+  let output = "";
+  let errors = "";
+  const ended = once(child, "close") as Promise<[number | null]>;
+  const begun = new Promise<void>((resolve) => {
+    child.stdout!.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      if (text.includes("\n")) resolve();
+    });
+    ended.then(() => resolve());
+  });
+  child.stderr!.setEncoding("utf8").on("data", (text: string) => {
+    errors += text;
+  });
+  const lines = () => output.split("\n").slice(0, -1);
+  return {
+    process: child,
+    lines,
+    begun,
+    async result() {
+      const [code] = await ended;
+      if (code !== 0) throw new Error(`The host ended with ${code ?? child.signalCode}: ${errors}`);
+      return JSON.parse(lines().at(-1) ?? "null");
+    },
+    async kill() {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
