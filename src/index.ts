@@ -1,4 +1,5 @@
 /** The public door: named exports only. */
+export type { OAuthStatus } from "./auth/server-oauth.js";
 export type { NameIssue, NameIssueKind } from "./catalog/assign-names.js";
 export type { CatalogExport, ExportedServer } from "./catalog/exported-catalog.js";
 export type { FilterInput } from "./catalog/filter-set.js";
@@ -54,7 +55,7 @@ export type { ApprovalRequest, ApproveFunction, ApproveOption } from "./executio
 export type { BreakerOptions, BreakerSnapshot } from "./execution/breaker.js";
 export { type CacheResultsOptions, cacheResults } from "./execution/cache-results.js";
 export type { BeforeFallback, FallbackRequest } from "./execution/fallback.js";
-export type { CallEndEvent, CallEvent, CallListener } from "./execution/listeners.js";
+export type { CallEndEvent, CallEvent, CallListener, CallNews } from "./execution/listeners.js";
 export type { ResultArtifact } from "./execution/result-artifact.js";
 export {
   type ResultSizeOption,

@@ -46,16 +46,16 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
 
   /** Brings up what is needed for a list. */
   async function listed<Item>(read: () => readonly Item[], wait: WaitOptions = {}): Promise<Item[]> {
-    port.assertOpen();
-    await port.restored();
+    await port.opened();
     await port.bringUp(pool.all(), wait);
     return [...read()];
   }
 
   return {
     async connect({ servers, ...wait } = {}) {
-      port.assertOpen();
-      await port.restored();
+      // At once if there is nothing to wait for: whoever closes right after it closes what it has begun.
+      const opening = port.opened();
+      if (opening !== undefined) await opening;
       const outcomes = await pool.connect(
         port.choose(servers).filter(({ config }) => config.enabled),
         wait,
@@ -76,8 +76,7 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
       };
     },
     async tools({ servers, only, except, filter, all = false, ...wait } = {}) {
-      port.assertOpen();
-      await port.restored();
+      await port.opened();
       await port.bringUp(port.choose(servers), wait);
       const isWanted = compileFilter({ only, except, filter });
       const passes = (tool: ToolInfo) => isWanted({ name: tool.server }, tool) === undefined;
@@ -89,8 +88,7 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
       ];
     },
     async searchTools(query, { limit = 10, ...wait } = {}) {
-      port.assertOpen();
-      await port.restored();
+      await port.opened();
       await port.bringUp(pool.all(), wait);
       return catalog.search(query, limit).map(({ tool }) => tool);
     },
@@ -100,13 +98,11 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
       return port.own.call(name, args, callOptions) ?? port.callTool(name, args, callOptions);
     }) as Toolport["callTool"],
     async tasks() {
-      port.assertOpen();
-      await port.restored();
+      await port.opened();
       return port.tasks.list();
     },
     async task<Structured>(id: string) {
-      port.assertOpen();
-      await port.restored();
+      await port.opened();
       return (await port.tasks.find(id)) as TaskHandle<Structured> | undefined;
     },
     skills: (server) => createSkills(port, server),
@@ -114,32 +110,27 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
     resourceTemplates: (wait) => listed(catalog.resourceTemplates, wait),
     prompts: (wait) => listed(catalog.prompts, wait),
     async readResource(server, resource, access = {}) {
-      port.assertOpen();
-      await port.restored();
+      await port.opened();
       return readResource(port, { server, resource }, access);
     },
     async subscribe(server, uri, listener, access = {}) {
-      port.assertOpen();
-      await port.restored();
+      await port.opened();
       return port.subscriptions.add({ server, uri, listener }, access);
     },
     async complete(server, ref, argument, access = {}) {
-      port.assertOpen();
-      await port.restored();
+      await port.opened();
       return complete(port, { server, ref, argument }, access);
     },
     async instructions(wanted = {}) {
-      port.assertOpen();
-      await port.restored();
+      await port.opened();
       return instructions(port, wanted);
     },
     async getPrompt(server, name, args = {}, access = {}) {
-      port.assertOpen();
-      await port.restored();
+      await port.opened();
       return getPrompt(port, { server, name, args }, access);
     },
     async add(name, entry, wait) {
-      await port.restored();
+      await port.opened();
       const { connection, saving } = register(name, entry);
       const [report] = await Promise.all([connectOne(connection, wait), saving]);
       return report;
@@ -148,7 +139,7 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
       register(name, entry);
     },
     async remove(name) {
-      await port.restored();
+      await port.opened();
       pool.require(name);
       await Promise.all([
         ...[port, ...root.others(port)].map((each) => each.remove(name)),
@@ -156,21 +147,19 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
       ]);
     },
     async connectServer(name, wait) {
-      port.assertOpen();
-      await port.restored();
+      const opening = port.opened();
+      if (opening !== undefined) await opening;
       return connectOne(pool.require(name), wait);
     },
     async discover(name, wait) {
-      port.assertOpen();
-      await port.restored();
+      await port.opened();
       const connection = pool.require(name);
       const startedAt = performance.now();
       await port.reread(connection, wait);
       return reportOf({ connection, ms: Math.round(performance.now() - startedAt) }, catalog);
     },
     async refresh(name, wait) {
-      port.assertOpen();
-      await port.restored();
+      await port.opened();
       const ready = pool.all().filter(({ session }) => session !== undefined);
       const connections = name === undefined ? ready : [pool.require(name)];
       await Promise.all(connections.map((connection) => port.reread(connection, wait)));
@@ -198,15 +187,13 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
     exportCatalog: () => catalog.export(),
     rootsChanged: () => port.serverRequests.rootsChanged(),
     async finishAuth(server, params, wait) {
-      port.assertOpen();
-      await port.restored();
+      await port.opened();
       const connection = pool.require(server);
       await (await port.oauth.require(server)).finish(params);
       return connectOne(connection, wait);
     },
     async handleOAuthCallback(request) {
-      port.assertOpen();
-      await port.restored();
+      await port.opened();
       return answerOAuthCallback(request, {
         store: settings.store,
         http: () => port.http(),
@@ -226,9 +213,13 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
     configureOAuthCallback(callback) {
       root.callback = callback;
     },
+    async authStatus(server) {
+      await port.opened();
+      pool.require(server);
+      return port.oauth.status(server);
+    },
     async logOut(server) {
-      port.assertOpen();
-      await port.restored();
+      await port.opened();
       await (await port.oauth.require(server)).logOut();
       await pool.require(server).disconnect();
     },
@@ -239,8 +230,7 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
     },
     on: (event, listener) => parts.emitter.on(event, listener),
     async client(server, wait = {}) {
-      port.assertOpen();
-      await port.restored();
+      await port.opened();
       return port.client(server, wait);
     },
     close() {

@@ -1,5 +1,6 @@
 /** `createToolport` and what it returns. There is no policy here, only the names of the doors into the rooms. */
 import type { Client } from "@modelcontextprotocol/client";
+import type { OAuthStatus } from "./auth/server-oauth.js";
 import type { CatalogExport } from "./catalog/exported-catalog.js";
 import type { FilterInput } from "./catalog/filter-set.js";
 import type { ToolFilters } from "./catalog/filters.js";
@@ -50,12 +51,6 @@ export interface Toolport extends AsyncDisposable {
   tools(options?: ToolsOptions): Promise<ToolInfo[]>;
   /** The tools that fit a few words best, of those that are known. */
   searchTools(query: string, options?: { limit?: number } & WaitOptions): Promise<ToolInfo[]>;
-  /** Calls a tool by its public name. Throws only if the call could not be made or its answer is not to be trusted. */
-  callTool<Structured = unknown>(
-    name: string,
-    args?: Readonly<Record<string, unknown>>,
-    options?: CallToolOptions,
-  ): Promise<ToolResult<Structured>>;
   /**
    * Starts a tool as a task and gives back a handle at once. Throws `NOT_OFFERED` if the server or the tool cannot do that.
    *
@@ -71,6 +66,12 @@ export interface Toolport extends AsyncDisposable {
     args: Readonly<Record<string, unknown>> | undefined,
     options: TaskCallOptions,
   ): Promise<TaskHandle<Structured>>;
+  /** Calls a tool by its public name. Throws only if the call could not be made or its answer is not to be trusted. */
+  callTool<Structured = unknown>(
+    name: string,
+    args?: Readonly<Record<string, unknown>>,
+    options?: CallToolOptions,
+  ): Promise<ToolResult<Structured>>;
   /** The tasks under way, those of earlier processes with the same store too, oldest first. */
   tasks(): Promise<TaskHandle[]>;
   /** A task under way by its id; undefined if there is none. */
@@ -179,6 +180,8 @@ export interface Toolport extends AsyncDisposable {
   handleOAuthCallback(request: Request): Promise<Response>;
   /** What the browser sees after a login. */
   configureOAuthCallback(options: OAuthCallbackOptions): void;
+  /** How the login at a server stands; undefined where logins are not the port's work. */
+  authStatus(server: string): Promise<OAuthStatus | undefined>;
   /** Forgets a server's tokens, and revokes them where the authorization server can do that. */
   logOut(server: string): Promise<void>;
   /** The state of everything, as plain data. */

@@ -176,9 +176,16 @@ export class AccessTokens {
     const { at, resource, refreshToken, requestedScope, scope: grantedScope } = record;
     const common = { at, client, resource, fetch, dpop: await this.dpop() };
     const params = { grant_type: "refresh_token", refresh_token: refreshToken ?? "" };
-    const answer = isInteractive(this.#context)
-      ? await requestTokens({ ...common, params })
-      : await requestByGrant({ ...common, context: this.#context, scope: requestedScope });
+    const asking = isInteractive(this.#context)
+      ? requestTokens({ ...common, params })
+      : requestByGrant({ ...common, context: this.#context, scope: requestedScope });
+    const answer = await asking.catch(async (error: unknown) => {
+      // Whoever was held up for longer than the lease may find that another was quicker.
+      const newer = await this.newer(held);
+      if (newer !== undefined) return newer;
+      throw error;
+    });
+    if ("record" in answer) return answer;
     if ("refused" in answer) return this.#afterRefusal(held, answer.refused);
     const origin = { at, client, resource, requestedScope, grantedScope, refreshToken };
     return this.keep(answer, origin, { over: held.version, lease });

@@ -16,8 +16,11 @@ export interface ObtainParts<T> {
   readonly waitMs?: number;
 }
 
-/** Whoever is killed with the lease holds the others up for so long. */
-const LEASE_MS = 15_000;
+/**
+ * Whoever is killed with the lease holds the others up for so long. It is renewed at a third of this, so a process may
+ * stand still for a few seconds and keep it.
+ */
+const LEASE_MS = 6_000;
 const FIRST_LOOK_MS = 25;
 const LAST_LOOK_MS = 500;
 

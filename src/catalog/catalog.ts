@@ -15,14 +15,14 @@ import {
 import type { CatalogExport, ExportedServer } from "./exported-catalog.js";
 import type { FilterSet } from "./filter-set.js";
 import { isStale } from "./freshness.js";
+import { exportServer, type Kept, restoreServer } from "./kept-lists.js";
 import type { ListOptions } from "./list-pages.js";
-import { readTools } from "./list-tools.js";
 import type { ChangedTool, Pins } from "./pins.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./resource-info.js";
 import { findSuspicious } from "./sanitise.js";
 import { type ScanHook, scanTools } from "./scan.js";
 import { createSearchIndex, type SearchIndex } from "./search-index.js";
-import { readServerLists, type ServerLists, usable } from "./server-lists.js";
+import { readServerLists, type ServerLists } from "./server-lists.js";
 import type { ToolInfo, WithheldTool } from "./tool-info.js";
 import { isForModel, isUiResource } from "./tool-ui.js";
 
@@ -60,16 +60,6 @@ export interface TextFinding {
   readonly left: number;
   /** Where those are. */
   readonly paths: string[];
-}
-
-/** What is kept of one server. */
-interface Kept {
-  readonly lists: ServerLists;
-  /** Tools that pins or the scan withhold, with the reason. */
-  readonly refused: ReadonlyMap<string, string>;
-  readonly session: Pick<Session, "era" | "transport"> | undefined;
-  /** When its reading began, among all readings. */
-  readonly turn: number;
 }
 
 export class Catalog {
@@ -139,7 +129,7 @@ export class Catalog {
     const refused = await this.#examine(server, tools);
     // A slow reading that began earlier must not undo what a later one has found.
     if ((this.#kept.get(server)?.turn ?? 0) >= turn) return;
-    const kept: Kept = { lists, refused, session, turn };
+    const kept: Kept = { lists, refused, session, origin: "server", turn };
     this.#keep(server, kept);
     this.#options.onRead?.(server, () => exportServer(kept));
   }
@@ -157,15 +147,19 @@ export class Catalog {
   }
 
   /** Takes over lists that were exported elsewhere. */
-  restore({ servers }: CatalogExport): void {
+  restore({ servers }: CatalogExport, origin: "export" | "store" = "export"): void {
     const { scan, pins } = this.#options;
     const isExamined = scan !== undefined || pins.mode !== "off";
     for (const [server, exported] of Object.entries(servers)) {
-      const kept = restoreServer(exported);
+      const kept = restoreServer(exported, origin);
       // An export may have been through any hands: what is looked at elsewhere is looked at here.
       if (isExamined) this.#restoring.push(this.#restoreExamined(server, kept));
       else this.#keep(server, kept);
     }
+  }
+
+  get isRestoring(): boolean {
+    return this.#restoring.length > 0;
   }
 
   /** Waits until lists taken over from an export have been looked at. */
@@ -181,6 +175,11 @@ export class Catalog {
   /** Whether a server's lists are known, connected or not. */
   knows(server: string): boolean {
     return this.#kept.has(server);
+  }
+
+  /** Whether all that is known of a server was saved by an earlier process. */
+  isFromStore(server: string): boolean {
+    return this.#kept.get(server)?.origin === "store";
   }
 
   /** Forgets a server that was removed. */
@@ -317,31 +316,4 @@ export class Catalog {
     this.#filterVersion = -1;
     this.#options.onChanged(server);
   }
-}
-
-function exportServer({ lists, session }: Kept): ExportedServer {
-  return {
-    tools: lists.tools.tools.map((tool) => tool.raw),
-    resources: lists.resources,
-    resourceTemplates: lists.resourceTemplates,
-    prompts: lists.prompts,
-    era: session?.era,
-    transport: session?.transport,
-  };
-}
-
-function restoreServer(exported: ExportedServer): Kept {
-  const session = {
-    era: exported.era ?? "legacy",
-    transport: (exported.transport ?? "custom") as Session["transport"],
-  };
-  const lists: ServerLists = {
-    tools: readTools(exported.tools ?? [], session),
-    resources: usable(exported.resources ?? [], "uri"),
-    resourceTemplates: usable(exported.resourceTemplates ?? [], "uriTemplate"),
-    prompts: usable(exported.prompts ?? [], "name"),
-    readAt: Date.now(),
-    ttlMs: undefined,
-  };
-  return { lists, refused: new Map(), session, turn: 0 };
 }

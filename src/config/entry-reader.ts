@@ -32,8 +32,8 @@ export class EntryReader {
   }
 
   /** The value as it was written; only own fields count, so that a polluted prototype adds nothing. */
-  raw(key: string): unknown {
-    return Object.hasOwn(this.#record, key) ? this.#record[key] : undefined;
+  raw(key: string | symbol): unknown {
+    return Object.hasOwn(this.#record, key) ? Reflect.get(this.#record, key) : undefined;
   }
 
   has(key: string): boolean {

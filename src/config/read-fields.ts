@@ -1,5 +1,6 @@
 /** Readers for the fields that several kinds of servers share. */
 import type { ClientOptions } from "@modelcontextprotocol/client";
+import { CONNECTION_TAP, type ConnectionTap } from "./connection-tap.js";
 import { type EntryReader, isRecord } from "./entry-reader.js";
 import { LOG_LEVELS } from "./log-levels.js";
 import { readPolicy } from "./read-policy.js";
@@ -20,6 +21,7 @@ type CommonFields = Pick<
   | "logRequests"
   | "logResponses"
   | "reconnect"
+  | "tap"
   | keyof ReturnType<typeof readPolicy>
 >;
 
@@ -78,6 +80,7 @@ export function readCommon(
     logRequests: reader.flag("logRequests", false),
     logResponses: reader.flag("logResponses", false),
     reconnect: readReconnect(reader, healing),
+    tap: reader.raw(CONNECTION_TAP) as ConnectionTap | undefined,
     ...readPolicy(reader),
   };
 }

@@ -5,6 +5,7 @@ import type {
   OAuthClientProvider,
   Transport,
 } from "@modelcontextprotocol/client";
+import type { ConnectionTap } from "./connection-tap.js";
 import type { ToolFilter } from "./listed-tool.js";
 import type { LogLevel } from "./log-levels.js";
 import type { OAuthOptions } from "./oauth-options.js";
@@ -45,6 +46,8 @@ interface CommonConfig {
   readonly logRequests: boolean;
   readonly logResponses: boolean;
   readonly reconnect: ReconnectConfig;
+  /** Sees every message of its connections. */
+  readonly tap?: ConnectionTap | undefined;
   /** Why it may not be connected although it is enabled: something of it could not be restored. */
   readonly blocked?: string | undefined;
   readonly toolTimeoutsMs?: Readonly<Record<string, number>> | undefined;

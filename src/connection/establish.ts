@@ -1,8 +1,9 @@
 /** One attempt at a usable session: remembered era first, the lists read, a stale memory forgotten. */
+import type { MessageTap } from "../config/connection-tap.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { RememberedEra } from "../protocol/era-memory.js";
-import { openSession } from "../protocol/open-session.js";
+import { type OpenOptions, openSession } from "../protocol/open-session.js";
 import type { Session } from "../protocol/session.js";
 import type { ConnectionParts } from "./connection-parts.js";
 
@@ -26,8 +27,9 @@ export interface Established {
 /** Opens a session and reads its lists. */
 export async function establish(options: EstablishOptions): Promise<Established> {
   const { config, identityKey, parts, lastEra } = options;
-  const remembered =
-    config.protocol === "auto" ? (lastEra ?? (await parts.eras.recall(identityKey))) : undefined;
+  // Whoever listens to the connection is to hear its handshake too: without it the rest cannot be played back.
+  const asks = config.protocol !== "auto" || config.tap !== undefined;
+  const remembered = asks ? undefined : (lastEra ?? (await parts.eras.recall(identityKey)));
   if (remembered === undefined) return attempt(options, undefined);
   let trusted = false;
   try {
@@ -59,7 +61,7 @@ async function attempt(
     timeoutMs: parts.connectTimeoutMs,
     silenceMs: parts.silenceMs,
     signal,
-    tap: parts.tap(config),
+    tap: joinTaps(parts.tap(config), config.tap?.()),
     onDiscarded: options.onDiscarded,
   });
   const stop = () => options.onDiscarded(session.close());
@@ -79,6 +81,15 @@ async function attempt(
   } finally {
     signal.removeEventListener("abort", stop);
   }
+}
+
+/** The port's own tap first, then that of the entry. */
+function joinTaps(first: OpenOptions["tap"], second: MessageTap | undefined): OpenOptions["tap"] {
+  if (second === undefined) return first;
+  return (direction, message) => {
+    first?.(direction, message);
+    second(direction, message);
+  };
 }
 
 /** Nobody was there to answer, which says nothing about the era. */

@@ -31,7 +31,8 @@ function isSessionLost(error: ToolportError, session: Session): boolean {
 /** The session cannot be used any more, and the connection may not know it yet. */
 function isLost(error: ToolportError, session: Session): boolean {
   if (isSessionLost(error, session)) return true;
-  if (error instanceof AuthError) return error.code === "AUTH_REQUIRED";
+  // 403: the token is good, only not for this request. Everything else goes on with it.
+  if (error instanceof AuthError) return error.code === "AUTH_REQUIRED" && error.status !== 403;
   return isClosing(error) || (error instanceof ConnectionError && error.code === "UNREACHABLE");
 }
 

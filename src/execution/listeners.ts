@@ -1,5 +1,5 @@
 /** Tells listeners about every tool call, prompt, resource access and completion, before and after; they cannot harm it. */
-import type { CallInterceptor } from "./tool-call.js";
+import type { CallAttempt, CallInterceptor } from "./tool-call.js";
 
 /** What is about to happen. Read it; do not change it. */
 export interface CallEvent {
@@ -46,8 +46,27 @@ export interface CallListener {
   after?(event: CallEndEvent): unknown;
 }
 
+/** A call as those see it who came later than the options, by `toolport.on("call", …)`. */
+export type CallNews =
+  | ({ readonly phase: "start"; readonly id: number } & CallEvent)
+  | ({
+      readonly phase: "end";
+      /** The same as at the start. */
+      readonly id: number;
+      /** Every server that was asked, in order, and why it did not answer; of tool calls only. */
+      readonly tries: readonly CallAttempt[];
+    } & CallEndEvent);
+
+/** Watchers who come and go. */
+export interface CallWatch {
+  /** Somebody watches at this moment. */
+  isWatched: () => boolean;
+  tell: (news: CallNews) => void;
+}
+
 export interface CallListening {
   listeners: readonly CallListener[];
+  watch?: CallWatch;
   /** Told what a listener threw. */
   report: (error: unknown) => void;
   /** @default performance.now */
@@ -60,6 +79,8 @@ export interface CallProgress {
   attempts: () => number;
   /** The server asked last. */
   server?: () => string | undefined;
+  /** What was tried so far. */
+  tries?: () => readonly CallAttempt[];
 }
 
 /** Runs something and tells the listeners before and after. */
@@ -72,6 +93,7 @@ export type AroundCall = <Result>(
 /** Makes the function that tells listeners: for prompts and resources as it is, for tools in {@link listenerStep}. */
 export function createAroundCall({
   listeners,
+  watch,
   report,
   now = () => performance.now(),
 }: CallListening): AroundCall {
@@ -89,21 +111,26 @@ export function createAroundCall({
     }
   };
 
+  let calls = 0;
   return async (event, run, progress) => {
-    if (listeners.length === 0) return run();
+    // Whoever begins to watch while a call is under way does not hear of its end.
+    const watcher = watch?.isWatched() ? watch : undefined;
+    if (listeners.length === 0 && watcher === undefined) return run();
     const startedAt = now();
+    const id = watcher === undefined ? 0 : ++calls;
     tell("before", Object.freeze({ ...event }));
-    const finish = (end: Pick<CallEndEvent, "outcome" | "error" | "result">): void =>
-      tell(
-        "after",
-        Object.freeze({
-          ...event,
-          server: progress?.server?.() ?? event.server,
-          attempts: progress?.attempts() ?? 1,
-          durationMs: now() - startedAt,
-          ...end,
-        }),
-      );
+    watcher?.tell(Object.freeze({ phase: "start", id, ...event }));
+    const finish = (end: Pick<CallEndEvent, "outcome" | "error" | "result">): void => {
+      const ended = Object.freeze({
+        ...event,
+        server: progress?.server?.() ?? event.server,
+        attempts: progress?.attempts() ?? 1,
+        durationMs: now() - startedAt,
+        ...end,
+      });
+      tell("after", ended);
+      watcher?.tell(Object.freeze({ phase: "end", id, tries: [...(progress?.tries?.() ?? [])], ...ended }));
+    };
     try {
       const result = await run();
       finish({ outcome: isToolError(result) ? "tool_error" : "ok", result });
@@ -144,7 +171,11 @@ export function listenerStep(around: AroundCall): CallInterceptor {
         answeredBy = result.server;
         return result;
       },
-      { attempts: () => attempts.length, server: () => answeredBy ?? attempts.at(-1)?.server },
+      {
+        attempts: () => attempts.length,
+        server: () => answeredBy ?? attempts.at(-1)?.server,
+        tries: () => attempts,
+      },
     );
   };
 }

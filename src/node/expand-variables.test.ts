@@ -1,35 +1,85 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts under test look like this
-import { expect, test } from "vitest";
-import { expandVariables } from "./expand-variables.js";
+import { describe, expect, test } from "vitest";
+import { expandVariables, type VariableSource } from "./expand-variables.js";
 
-const env = { TOKEN: "abc", EMPTY: "", NESTED: "${TOKEN}", _x1: "y" };
+const source: VariableSource = {
+  env: { TOKEN: "abc", EMPTY: "", NESTED: "${TOKEN}", _x1: "y" },
+  words: { workspaceFolder: "/project", userHome: "/home/ada", "/": "/" },
+  readFile: async (path) =>
+    path === "secret.txt"
+      ? { value: "${TOKEN}", secret: true }
+      : { problem: "names a file that does not exist" },
+  askInput: async (id) =>
+    id === "key" ? { value: "$TOKEN", secret: true } : { problem: "needs an answer to the input" },
+};
 
-test.each([
-  ["Bearer ${TOKEN}", "Bearer abc"],
-  ["${TOKEN}${TOKEN}", "abcabc"],
-  ["${_x1}", "y"],
-  ["${PORT:-8080}", "8080"],
-  ["${TOKEN:-other}", "abc"],
-  ["${EMPTY}", ""],
-  ["${EMPTY:-filled}", "filled"],
-  ["${MISSING:-}", ""],
-  ["${NESTED}", "${TOKEN}"],
-  ["$${TOKEN}", "${TOKEN}"],
-  ["$TOKEN and $", "$TOKEN and $"],
-  ["${x%y} ${ TOKEN }", "${x%y} ${ TOKEN }"],
-])("%s becomes %s", (text, expected) => {
-  expect(expandVariables(text, env)).toEqual({ text: expected, problems: [] });
+describe("forms that every file understands", () => {
+  test.each([
+    ["Bearer ${TOKEN}", "Bearer abc"],
+    ["${TOKEN}${TOKEN}", "abcabc"],
+    ["${_x1}", "y"],
+    ["${PORT:-8080}", "8080"],
+    ["${TOKEN:-other}", "abc"],
+    ["${EMPTY}", ""],
+    ["${EMPTY:-filled}", "filled"],
+    ["${MISSING:-}", ""],
+    ["${env:TOKEN}", "abc"],
+    ["${env:MISSING:-x:y}", "x:y"],
+    ["$env:TOKEN/mcp", "abc/mcp"],
+    ["{env:TOKEN}", "abc"],
+    ["{file:secret.txt}", "${TOKEN}"],
+    ["${file:secret.txt}", "${TOKEN}"],
+    ["${input:key}", "$TOKEN"],
+    ["${workspaceFolder}${/}x", "/project/x"],
+    ["${userHome}", "/home/ada"],
+    // One pass: what a variable holds is not looked into.
+    ["${NESTED}", "${TOKEN}"],
+    // Not variables.
+    ["$${TOKEN}", "${TOKEN}"],
+    ["$${env:TOKEN}", "${env:TOKEN}"],
+    ["$TOKEN and $", "$TOKEN and $"],
+    ["${x%y} ${ TOKEN }", "${x%y} ${ TOKEN }"],
+    ['{"a":1} {}', '{"a":1} {}'],
+  ])("%s becomes %s", async (text, expected) => {
+    expect(await expandVariables(text, source)).toMatchObject({ text: expected, problems: [] });
+  });
 });
 
-test.each(["${MISSING}", "${constructor}", "a ${MISSING} b"])(
-  "%s names the variable that is not set",
-  (text) => {
-    const { problems } = expandVariables(text, env);
-    expect(problems).toHaveLength(1);
-    expect(problems[0]).toMatch(/^needs the variable (MISSING|constructor), which is not set/);
+test.each([
+  ["$TOKEN", "abc"],
+  ["a-$TOKEN-b", "a-abc-b"],
+  ["${TOKEN}$TOKEN", "abcabc"],
+  ["^x$", "^x$"],
+  ["$${TOKEN}", "${TOKEN}"],
+])("where bare variables are allowed, %s becomes %s", async (text, expected) => {
+  const { text: expanded } = await expandVariables(text, { ...source, bare: true });
+  expect(expanded).toBe(expected);
+});
+
+test.each([
+  "${MISSING}",
+  "${env:MISSING}",
+  "{env:MISSING}",
+  "$env:MISSING",
+  "${constructor}",
+  "a ${MISSING} b",
+])("%s names the variable that is not set", async (text) => {
+  const { problems } = await expandVariables(text, source);
+  expect(problems).toEqual([
+    expect.stringMatching(/^needs the variable (MISSING|constructor), which is not set; set it, or write/),
+  ]);
+});
+
+test.each(["${command:pick}", "${config:some.setting}", "${workspaceFolder:other}", "${env:}"])(
+  "%s is reported, not sent",
+  async (text) => {
+    expect((await expandVariables(text, source)).problems[0]).toContain(
+      `holds ${text}, which is not understood`,
+    );
   },
 );
 
-test.each(["${env:TOKEN}", "${input:key}", "${file:secret.txt}"])("%s is reported, not sent", (text) => {
-  expect(expandVariables(text, env).problems[0]).toContain(text);
+test("what came from a file or a password field is marked as secret", async () => {
+  expect(await expandVariables("${input:key}", source)).toMatchObject({ secret: true });
+  expect(await expandVariables("${TOKEN}", source)).toMatchObject({ secret: false });
 });

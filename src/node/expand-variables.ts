@@ -1,47 +1,102 @@
-/** Puts environment variables into the texts of a configuration file. */
+/** Puts variables into the texts of a configuration file, in every form that programs write them. */
 
 /** The environment to look variables up in. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `${NAME}` or `${NAME:-default}`; a second dollar sign in front makes it plain text. */
-const REFERENCE = /\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+/** What stands for a variable, or why there is nothing. */
+export type Found = { readonly value: string; readonly secret?: boolean } | { readonly problem: string };
 
-/** Ways other programs write variables. Sent as plain text they would fail far from here, so they are reported. */
-const FOREIGN = /\$\{(?:env|input|file|command|config):[^}]*\}/g;
+/** Where the values come from. */
+export interface VariableSource {
+  readonly env: Environment;
+  /** Words such as `workspaceFolder`. @default none */
+  readonly words?: Readonly<Record<string, string>>;
+  /** `$NAME` is a variable. @default false */
+  readonly bare?: boolean;
+  /** The content of a file, for `${file:path}`. @default not understood */
+  readonly readFile?: (path: string) => Promise<Found>;
+  /** The answer of the user, for `${input:id}`. @default not understood */
+  readonly askInput?: (id: string) => Promise<Found>;
+}
 
 export interface Expansion {
-  text: string;
+  readonly text: string;
   /** What is wrong, without the text itself; empty if all is well. */
-  problems: string[];
+  readonly problems: readonly string[];
+  /** A password went into it. */
+  readonly secret: boolean;
 }
+
+const NAME = "[A-Za-z_][A-Za-z0-9_]*";
+
+/** `${…}`, escaped by a second dollar sign; `{env:…}` and `{file:…}`; `$env:NAME`. */
+const FORMS = `\\$(?<second>\\$?)\\{(?<braced>[^}]*)\\}|\\{(?<plain>(?:env|file):[^}]*)\\}|\\$env:(?<shell>${NAME})`;
+const REFERENCE = new RegExp(FORMS, "g");
+const REFERENCE_OR_BARE = new RegExp(`${FORMS}|\\$(?<bare>${NAME})`, "g");
+const INSIDE = new RegExp(`^(?:env:)?(?<name>${NAME})(?::-(?<fallback>.*))?$`, "s");
+
+/** Whether a text holds anything that looks like a variable. */
+export const hasVariables = (text: string): boolean => text.search(REFERENCE) >= 0;
+
+/** Puts braces around bare variables, which is how every file of ours understands them. */
+export const withBraces = (text: string): string =>
+  text.replace(REFERENCE_OR_BARE, (whole, ...rest: unknown[]) => {
+    const { bare } = rest.at(-1) as { bare?: string };
+    return bare === undefined ? whole : `\${${bare}}`;
+  });
 
 /**
  * Replaces the variables in one text, in one pass: what a variable holds is never looked into.
  *
  * @example
  * ```ts
- * expandVariables("Bearer ${TOKEN}", { TOKEN: "abc" }); // { text: "Bearer abc", problems: [] }
- * expandVariables("${PORT:-8080}", {}); // { text: "8080", problems: [] }
- * expandVariables("$${HOME}", {}); // { text: "${HOME}", problems: [] }
+ * await expandVariables("Bearer ${TOKEN}", { env: { TOKEN: "abc" } }); // { text: "Bearer abc", problems: [], … }
+ * await expandVariables("${PORT:-8080}", { env: {} }); // { text: "8080", … }
+ * await expandVariables("$${HOME}", { env: {} }); // { text: "${HOME}", … }
  * ```
  */
-export function expandVariables(text: string, env: Environment): Expansion {
-  if (!text.includes("${")) return { text, problems: [] };
-  const problems = (text.match(FOREIGN) ?? []).map(
-    (found) => `holds ${found}, which is not understood here; write \${NAME} or \${NAME:-default}`,
-  );
-  const expanded = text.replace(
-    REFERENCE,
-    (whole, dollar: string, name: string, fallback: string | undefined) => {
-      if (dollar !== "") return whole.slice(1);
-      const value = env[name];
-      // As in a shell, `:-` also stands in for an empty variable.
-      if (typeof value === "string" && (value !== "" || fallback === undefined)) return value;
-      if (fallback === undefined) {
-        problems.push(`needs the variable ${name}, which is not set; set it, or write \${${name}:-default}`);
-      }
-      return fallback ?? "";
-    },
-  );
-  return { text: expanded, problems };
+export async function expandVariables(text: string, source: VariableSource): Promise<Expansion> {
+  const problems: string[] = [];
+  let secret = false;
+  let expanded = "";
+  let end = 0;
+  for (const match of text.matchAll(source.bare === true ? REFERENCE_OR_BARE : REFERENCE)) {
+    const found = await lookUp(match, source);
+    expanded += text.slice(end, match.index);
+    end = match.index + match[0].length;
+    expanded += "problem" in found ? match[0] : found.value;
+    if ("problem" in found) problems.push(found.problem);
+    else secret ||= found.secret === true;
+  }
+  return { text: expanded + text.slice(end), problems, secret };
+}
+
+async function lookUp(match: RegExpExecArray, source: VariableSource): Promise<Found> {
+  const [whole] = match;
+  const { second, braced, plain, shell, bare } = match.groups ?? {};
+  if (second === "$") return { value: whole.slice(1) };
+  const inside = braced ?? plain ?? shell ?? bare ?? "";
+  if (braced !== undefined && Object.hasOwn(source.words ?? {}, inside))
+    return { value: source.words![inside]! };
+  const special = /^(file|input):(.*)$/s.exec(inside);
+  if (special?.[1] === "file" && source.readFile) return source.readFile(special[2]!);
+  if (special?.[1] === "input" && source.askInput) return source.askInput(special[2]!);
+  const { name, fallback } = INSIDE.exec(inside)?.groups ?? {};
+  if (name !== undefined) return fromEnvironment(name, fallback, source.env);
+  // Sent as plain text it would fail far from here, so what looks like a variable is reported.
+  if (/^[A-Za-z]+:/.test(inside)) {
+    return { problem: `holds ${shown(whole)}, which is not understood; write \${NAME} or \${NAME:-default}` };
+  }
+  return { value: whole };
+}
+
+/** Only what is written in the file, and not too much of it. */
+const shown = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text);
+
+function fromEnvironment(name: string, fallback: string | undefined, env: Environment): Found {
+  const value = env[name];
+  // As in a shell, `:-` also stands in for an empty variable.
+  if (typeof value === "string" && (value !== "" || fallback === undefined)) return { value };
+  if (fallback !== undefined) return { value: fallback };
+  return { problem: `needs the variable ${name}, which is not set; set it, or write \${${name}:-default}` };
 }

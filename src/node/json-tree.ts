@@ -3,7 +3,7 @@ import type { Node } from "jsonc-parser";
 import type { ConfigPath } from "../config/config-issues.js";
 
 /** Name and value of each property of an object, in the order of the file. */
-export function propertiesOf(node: Node): { name: string; property: Node; value: Node | undefined }[] {
+function propertiesOf(node: Node): { name: string; property: Node; value: Node | undefined }[] {
   if (node.type !== "object") return [];
   return (node.children ?? []).map((property) => {
     const [key, value] = property.children ?? [];
@@ -11,28 +11,13 @@ export function propertiesOf(node: Node): { name: string; property: Node; value:
   });
 }
 
-/** The value of a property; of one that is written twice, the last, as in JSON. */
-export function propertyOf(node: Node, name: string): Node | undefined {
-  return propertiesOf(node).findLast((property) => property.name === name)?.value;
-}
-
-/** Makes the value of a node; every text goes through `mapText`. `__proto__` becomes a field like any other. */
-export function toValue(
-  node: Node | undefined,
-  mapText: (text: string, path: ConfigPath) => string,
-  path: ConfigPath = [],
-): unknown {
+/** Makes the value of a node; of a property that is written twice, the last counts. `__proto__` is a field like any other. */
+export function toValue(node: Node | undefined): unknown {
   if (node?.type === "object") {
-    const entries = propertiesOf(node).map(({ name, value }) => [
-      name,
-      toValue(value, mapText, [...path, name]),
-    ]);
-    return Object.fromEntries(entries);
+    return Object.fromEntries(propertiesOf(node).map(({ name, value }) => [name, toValue(value)]));
   }
-  if (node?.type === "array") {
-    return (node.children ?? []).map((item, index) => toValue(item, mapText, [...path, index]));
-  }
-  return node?.type === "string" ? mapText(String(node.value), path) : node?.value;
+  if (node?.type === "array") return (node.children ?? []).map((item) => toValue(item));
+  return node?.value;
 }
 
 /** The node a path leads to, or the last one on the way there; for a property, the property with its name. */
@@ -58,7 +43,7 @@ export function duplicatesIn(
     const first = seen.get(name);
     if (first === undefined) seen.set(name, property);
     else found.push({ path: [...path, name], first, again: property });
-    if (value !== undefined) found.push(...duplicatesIn(value, [...path, name]));
+    if (value?.type === "object") found.push(...duplicatesIn(value, [...path, name]));
   }
   return found;
 }

@@ -53,13 +53,18 @@ describe("a good file", () => {
   ])("is read %s", async (_how, path) => {
     await writeFile(file, good);
     const config = await loadConfig(path(), { env: { TOKEN: "abc" } });
-    expect(config).toEqual({
+    expect(config).toMatchObject({
       mcpServers: {
         files: { command: join(directory, "bin/files"), args: ["."], cwd: join(directory, "data") },
         weather: { url: "https://example.com/mcp", headers: { Authorization: "Bearer abc" } },
       },
       files: [file],
-      sources: { files: { file, line: 5 }, weather: { file, line: 7 } },
+      sources: {
+        files: { file, line: 5, kind: "toolport", scope: "project" },
+        weather: { file, line: 7, kind: "toolport", scope: "project" },
+      },
+      issues: [],
+      warnings: [],
     });
     expect([...parseServers(config.mcpServers).keys()]).toEqual(["files", "weather"]);
   });
@@ -106,7 +111,7 @@ describe("a file that is not JSON", () => {
   });
 
   test.each<[string, string | Uint8Array, string]>([
-    ["too large", " ".repeat(1024 * 1024 + 1), "larger than 1048576 bytes"],
+    ["too large", " ".repeat(50_000_000), "larger than 8388608 bytes; keep only servers in it"],
     ["not UTF-8", new Uint8Array([0x7b, 0xff, 0x7d]), "not UTF-8"],
     ["endlessly nested", "[".repeat(500_000), "nested too deeply"],
     [

@@ -1,130 +1,70 @@
-/** Loads the servers of a configuration file. */
+/** Loads servers from configuration files, whichever program they were written for. */
 import { stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
-import type { Node } from "jsonc-parser";
-import { type ConfigPath, formatPath } from "../config/config-issues.js";
-import { isRecord } from "../config/entry-reader.js";
-import { parseServers } from "../config/parse-servers.js";
-import { resolveCommand, resolvePath } from "../config/resolve-path.js";
+import { join, resolve } from "node:path";
 import type { ServerEntry } from "../config/server-entry.js";
 import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
-import { suggest } from "../util/suggest.js";
-import { type Environment, expandVariables } from "./expand-variables.js";
-import { duplicatesIn, nearestNode, propertiesOf, propertyOf, toValue } from "./json-tree.js";
-import { type JsonConfig, readJsonConfig } from "./read-json-config.js";
+import { readDocument } from "./config-document.js";
+import type { InputAnswers } from "./config-inputs.js";
+import {
+  type ConfigLocation,
+  type ConfigScope,
+  type ConfigSurroundings,
+  placeOf,
+  type Surroundings,
+  surroundingsOf,
+  userLocations,
+} from "./config-locations.js";
+import type { ConfigSource } from "./config-source.js";
+import { detectDialect } from "./detect-dialect.js";
+import type { DialectKind } from "./dialects/dialect.js";
+import { dialectOf } from "./dialects/dialects.js";
+import { findConfigs, findProjectConfigs } from "./find-configs.js";
+import { importedConfigs } from "./imported-configs.js";
+import { mergeServers } from "./merge-servers.js";
+import { type ReadServer, readServers } from "./read-servers.js";
 
-const FILE_NAME = "toolport.json";
-const CONTAINER = "mcpServers";
-
-/** Where a server was configured. */
-export interface ConfigSource {
-  file: string;
-  /** 1-based. */
-  line: number;
-}
-
-/** The servers of a file, ready for `createToolport`. */
+/** The servers of one or more files, ready for `createToolport`. */
 export interface LoadedConfig {
   mcpServers: Record<string, ServerEntry>;
-  /** The files that were read, as absolute paths. */
+  /** The files that were read, as absolute paths, the one that wins first. */
   files: string[];
   /** Where each server was configured. */
   sources: Record<string, ConfigSource>;
+  /** What is wrong, each with its file and line. Always empty unless `onProblem` is `"report"`. */
+  issues: ConfigIssue[];
+  /** What is not wrong but may surprise: fields that are not used, names that are taken. */
+  warnings: ConfigIssue[];
 }
 
-export interface LoadConfigOptions {
-  /** Where `${NAME}` is looked up. @default process.env */
-  env?: Environment;
+export interface LoadConfigOptions extends ConfigSurroundings {
+  /**
+   * `"throw"`: one error with every problem. `"report"`: a bad server costs only itself; the rest is returned, and
+   * `issues` says what is missing and why.
+   * @default "throw"
+   */
+  onProblem?: "throw" | "report";
+  /** Answers to `${input:id}`, or a function that asks. @default the file's own defaults */
+  inputs?: InputAnswers;
+  /** Read the file as that of this program. @default by its name, else by what is in it */
+  dialect?: DialectKind;
+  /** Without a file: only files of these programs. @default all */
+  dialects?: readonly DialectKind[];
+  /** Without a file: the project's files, the user's, or both. @default "project" */
+  scope?: ConfigScope | "all";
   /** Fields of an entry that somebody else checks. @default none */
   extraKeys?: readonly string[];
 }
 
-/** Checks the servers of one file; every problem is reported, each with its line. */
-function checkServers(
-  config: JsonConfig,
-  container: Node,
-  options: LoadConfigOptions,
-): Record<string, unknown> {
-  const issues: ConfigIssue[] = [];
-  const locate = (path: ConfigPath) => ({
-    file: config.file,
-    line: config.lineAt(nearestNode(container, path).offset),
-  });
-  const report = (path: ConfigPath, message: string, node?: Node) => {
-    const place = node === undefined ? locate(path) : { file: config.file, line: config.lineAt(node.offset) };
-    issues.push({ ...place, path: formatPath(CONTAINER, path), message });
-  };
-
-  for (const { path, first, again } of duplicatesIn(container)) {
-    report(path, `is given twice (first on line ${config.lineAt(first.offset)})`, again);
-  }
-  const unresolved = new Set<string>();
-  const servers = toValue(container, (text, path) => {
-    const expansion = expandVariables(text, options.env ?? process.env);
-    for (const problem of expansion.problems) {
-      report(path, problem);
-      unresolved.add(formatPath(CONTAINER, path));
-    }
-    return expansion.text;
-  });
-  try {
-    parseServers(servers, { path: CONTAINER, locate, extraKeys: options.extraKeys });
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    // A text whose variable is missing is wrong in other ways, too; one complaint is enough.
-    issues.push(...error.issues.filter((issue) => !unresolved.has(issue.path)));
-  }
-  if (issues.length === 0) return servers as Record<string, unknown>;
-  issues.sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
-  throw new ConfigError({ code: "INVALID_CONFIG", issues, next: "Correct the entries named above" });
-}
-
-/** Paths in a file are meant to be seen from that file, wherever the program runs. */
-function resolvePaths(entry: unknown, baseDir: string): ServerEntry {
-  const resolved: Record<string, unknown> = isRecord(entry) ? { ...entry } : {};
-  if (typeof resolved.command === "string") resolved.command = resolveCommand(baseDir, resolved.command);
-  if (typeof resolved.cwd === "string") resolved.cwd = resolvePath(baseDir, resolved.cwd);
-  return resolved as unknown as ServerEntry;
-}
-
-function findContainer({ file, root, lineAt }: JsonConfig): Node {
-  const container = propertyOf(root, CONTAINER);
-  if (container !== undefined) return container;
-  const names = propertiesOf(root).map(({ name }) => name);
-  const [close] = suggest(CONTAINER, names, 1);
-  const hint = close === undefined ? "" : ` ("${close}" is something else)`;
-  throw new ConfigError({
-    code: "INVALID_CONFIG",
-    issues: [
-      {
-        file,
-        line: lineAt(root.offset),
-        path: CONTAINER,
-        message: `is missing${hint}; it holds one entry per server`,
-      },
-    ],
-  });
-}
-
-async function findFile(pathOrDir: string): Promise<string> {
-  const path = resolve(pathOrDir);
-  const isDirectory = await stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  return isDirectory ? join(path, FILE_NAME) : path;
-}
+type NamedLocation = Omit<ConfigLocation, "kind"> & { kind: DialectKind | undefined; named: boolean };
 
 /**
- * Reads the servers of a JSON file with an `mcpServers` object, or of `toolport.json` in a directory. Comments and
- * trailing commas are welcome; `${NAME}` and `${NAME:-default}` in texts are replaced by environment variables
- * (`$${NAME}` stays as `${NAME}`), relative `cwd` and `./command` are seen from the file. Other fields of the file are
- * left alone.
+ * Reads servers from a file, from the files of a project's folder, or, without a path, from those of the nearest
+ * folder upwards that has any. Files of Claude, Cursor, VS Code, Codex and others are understood as well as
+ * `toolport.json`; they are only read, never changed. Comments and trailing commas are welcome, variables are replaced
+ * (`${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${input:id}` …), relative paths are seen from the file.
  *
- * A file is taken as a whole: if anything in it is wrong, nothing is returned and one error lists every problem.
- *
- * @throws ConfigError `UNREADABLE_CONFIG` if there is no such file or it is not JSON, `INVALID_CONFIG` if an entry is
- * wrong or a variable is not set; each issue with its file and line.
+ * @throws ConfigError `UNREADABLE_CONFIG` if there is no such file or it is not JSON or TOML, `INVALID_CONFIG` if an
+ * entry is wrong or a variable is not set; each issue with its file and line. See `onProblem`.
  * @example
  * ```ts
  * import { createToolport } from "toolport";
@@ -133,21 +73,132 @@ async function findFile(pathOrDir: string): Promise<string> {
  * await using toolport = createToolport(await loadConfig("toolport.json"));
  * ```
  */
-export async function loadConfig(pathOrDir: string, options: LoadConfigOptions = {}): Promise<LoadedConfig> {
-  const file = await findFile(pathOrDir);
-  const config = await readJsonConfig(file);
-  const container = findContainer(config);
-  const servers = checkServers(config, container, options);
-  const baseDir = dirname(file);
-  const entries = Object.entries(servers).map(
-    ([name, entry]) => [name, resolvePaths(entry, baseDir)] as const,
-  );
-  const sources = propertiesOf(container).map(
-    ({ name, property }) => [name, { file, line: config.lineAt(property.offset) }] as const,
-  );
+export async function loadConfig(
+  pathOrDir?: string | undefined,
+  options: LoadConfigOptions = {},
+): Promise<LoadedConfig> {
+  const given = surroundingsOf(options);
+  const path = pathOrDir === undefined ? undefined : resolve(pathOrDir);
+  const isFolder = path !== undefined && (await isDirectory(path));
+  // What the caller names is the project, wherever the program runs.
+  const surroundings = isFolder ? { ...given, cwd: path } : given;
+  const issues: ConfigIssue[] = [];
+  const warnings: ConfigIssue[] = [];
+  const files: string[] = [];
+  const servers: ReadServer[] = [];
+  const queue = await chooseFiles(path, { isFolder, surroundings, options });
+  if (queue.length === 0) issues.push(nothingFound(surroundings, options));
+  // One after the other: some variables are questions to the user.
+  for (const location of queue) {
+    if (files.includes(location.file)) continue;
+    const read = await loadFile(location, surroundings, options);
+    issues.push(...read.issues);
+    warnings.push(...read.warnings);
+    servers.push(...read.servers);
+    if (read.isRead) files.push(location.file);
+    queue.push(...read.imports);
+  }
+  const merged = mergeServers(servers);
+  issues.push(...merged.issues);
+  warnings.push(...merged.warnings);
+  inOrder(issues);
+  if (issues.length > 0 && options.onProblem !== "report") throw toError(issues);
   return {
-    mcpServers: Object.fromEntries(entries),
-    files: [file],
-    sources: Object.fromEntries(sources),
+    mcpServers: merged.mcpServers,
+    files,
+    sources: merged.sources,
+    issues,
+    warnings: inOrder(warnings),
   };
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isDirectory() === true;
+}
+
+async function chooseFiles(
+  path: string | undefined,
+  context: { isFolder: boolean; surroundings: Surroundings; options: LoadConfigOptions },
+): Promise<NamedLocation[]> {
+  const { isFolder, surroundings, options } = context;
+  const { dialect, dialects, scope = "project" } = options;
+  if (path === undefined)
+    return named(await findConfigs({ ...surroundings, scope, ...(dialects && { dialects }) }));
+  const name = (file: string) => {
+    const place = placeOf(file, surroundings);
+    return [{ file, kind: dialect ?? place.kind, scope: place.scope, named: true }];
+  };
+  if (!isFolder) return name(path);
+  const wanted = ({ kind }: ConfigLocation) => dialects?.includes(kind) ?? true;
+  const users = userLocations(surroundings);
+  const project =
+    scope === "user" ? [] : await findProjectConfigs(surroundings, { wanted, users, upwards: false });
+  const user = scope === "project" ? [] : await findConfigs({ ...surroundings, ...options, scope: "user" });
+  const found = [...project, ...user];
+  // Named like the one that would have been read first, so that the message says what to make.
+  return found.length > 0 ? named(found) : name(join(path, "toolport.json"));
+}
+
+const named = (locations: readonly ConfigLocation[]): NamedLocation[] =>
+  locations.map((location) => ({ ...location, named: false }));
+
+interface LoadedFile {
+  readonly servers: readonly ReadServer[];
+  readonly issues: readonly ConfigIssue[];
+  readonly warnings: readonly ConfigIssue[];
+  readonly imports: readonly NamedLocation[];
+  readonly isRead: boolean;
+}
+
+async function loadFile(
+  location: NamedLocation,
+  surroundings: Surroundings,
+  options: LoadConfigOptions,
+): Promise<LoadedFile> {
+  try {
+    const document = await readDocument(location.file);
+    const dialect = location.kind === undefined ? detectDialect(document) : dialectOf(location.kind);
+    const place = placeOf(location.file, surroundings);
+    const { inputs, extraKeys } = options;
+    const read = await readServers(document, dialect, {
+      ...{ place, surroundings, inputs, extraKeys },
+      named: location.named,
+    });
+    const imported = dialect.kind === "mcporter" ? await importedConfigs(document, surroundings) : undefined;
+    return {
+      ...read,
+      warnings: [...read.warnings, ...(imported?.warnings ?? [])],
+      imports: named(imported?.locations ?? []),
+      isRead: true,
+    };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { servers: [], issues: error.issues, warnings: [], imports: [], isRead: false };
+  }
+}
+
+function nothingFound({ cwd }: Surroundings, { scope = "project" }: LoadConfigOptions): ConfigIssue {
+  const where = scope === "project" ? `in ${cwd} or above it` : "for this project or this user";
+  return { path: "", message: `there is no file with servers ${where}; make a toolport.json or name a file` };
+}
+
+/** By file as they were read, and by line within one. */
+function inOrder(issues: ConfigIssue[]): ConfigIssue[] {
+  const files = [...new Set(issues.map(({ file }) => file))];
+  return issues.sort(
+    (a, b) => files.indexOf(a.file) - files.indexOf(b.file) || (a.line ?? 0) - (b.line ?? 0),
+  );
+}
+
+function toError(issues: readonly ConfigIssue[]): ConfigError {
+  // What cannot be read at all has no path inside the file.
+  if (issues.every(({ path }) => path === "")) {
+    return new ConfigError({
+      code: "UNREADABLE_CONFIG",
+      what: `The configuration file${issues.length > 1 ? "s" : ""} cannot be read`,
+      issues,
+    });
+  }
+  return new ConfigError({ code: "INVALID_CONFIG", issues, next: "Correct the entries named above" });
 }

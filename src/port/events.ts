@@ -1,6 +1,7 @@
 /** What a port tells those who listen. */
 import type { ChangedTool } from "../catalog/pins.js";
 import type { StateChange } from "../connection/connection-state.js";
+import type { CallNews } from "../execution/listeners.js";
 import type { ListName } from "../protocol/list-watch.js";
 
 /** A notification of a server's, as it came. Its data come from outside: use them with care. */
@@ -28,6 +29,11 @@ export interface ToolportEvents {
   toolChanged: ChangedTool & { readonly principal?: string | undefined };
   /** A server told something by itself: a log message, a changed list, a changed resource. Progress is not among it. */
   notification: ServerNotification;
+  /**
+   * A tool call, prompt, resource access or completion begins or ends; of everybody's. Arguments and results are in it as
+   * they are, secrets too.
+   */
+  call: CallNews;
   /** Something a person should know: a withheld tool, a list that was cut, a listener that threw. */
   warning: { readonly server?: string | undefined; readonly message: string };
 }

@@ -9,8 +9,8 @@ import type { Port } from "./port.js";
 export async function findTool(port: Port, name: string, wait: WaitOptions): Promise<CatalogEntry> {
   const { catalog, pool } = port;
   await port.bringUp(pool.all(), wait);
-  const found = catalog.entry(name) ?? (await lookAgain(port, name, wait));
-  if (found !== undefined) return found;
+  const known = catalog.entry(name);
+  if (known !== undefined) return known;
   const { withheld: refused, excluded } = catalog.snapshot();
   const withheld = [...refused, ...excluded].find(
     (tool) => tool.name === name || `${tool.server}__${tool.name}` === name,
@@ -25,6 +25,8 @@ export async function findTool(port: Port, name: string, wait: WaitOptions): Pro
       reason: withheld.reason,
     });
   }
+  const found = (await lookAgain(port, name, wait)) ?? (await askOwner(port, name, wait));
+  if (found !== undefined) return found;
   const suggestions = suggest(
     name,
     catalog.tools().map((tool) => tool.name),
@@ -39,6 +41,23 @@ export async function findTool(port: Port, name: string, wait: WaitOptions): Pro
         : "Look at tools() for what there is",
     suggestions,
   });
+}
+
+/**
+ * A tool of a server whose lists were never read may well be there. By its name it is that server's: whoever calls it wants
+ * the server, and gets to know why it is not there.
+ */
+async function askOwner(port: Port, name: string, wait: WaitOptions): Promise<CatalogEntry | undefined> {
+  const { catalog, pool, parts } = port;
+  const { additionalToolNamePrefix, prefix, timeoutMs } = parts.settings;
+  if (!prefix) return undefined;
+  const start = additionalToolNamePrefix === "" ? "" : `${additionalToolNamePrefix}__`;
+  const owner = pool
+    .all()
+    .find((connection) => name.startsWith(`${start}${connection.name}__`) && !catalog.knows(connection.name));
+  if (owner === undefined) return undefined;
+  await owner.acquire({ timeoutMs, ...wait });
+  return catalog.entry(name);
 }
 
 /** Lists from an export or a store may be older than the tool: those who were never asked are asked now. */

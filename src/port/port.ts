@@ -169,6 +169,13 @@ export class Port {
     return this.#http;
   }
 
+  /** Refuses if the port is closed. Undefined if there is nothing to wait for. */
+  opened(): Promise<void> | undefined {
+    this.assertOpen();
+    if (this.saved?.isRestoring !== true && !this.catalog.isRestoring) return undefined;
+    return this.restored().then(() => this.assertOpen());
+  }
+
   /** Waits for what was saved or exported earlier. */
   async restored(): Promise<void> {
     await this.saved?.restored;
@@ -224,7 +231,7 @@ export class Port {
   async bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<ConnectOutcome[]> {
     await this.restored();
     const wanted = connections.filter(
-      ({ name, state }) => COMING_UP.includes(state.status) && !this.catalog.knows(name),
+      ({ name, state }) => COMING_UP.includes(state.status) && !this.#isListed(name),
     );
     const [outcomes] = await Promise.all([
       wanted.length === 0 ? [] : this.pool.connect(wanted, wait),
@@ -232,6 +239,14 @@ export class Port {
     ]);
     if (wait.signal?.aborted) throw wait.signal.reason;
     return outcomes;
+  }
+
+  /**
+   * Servers that were added in an earlier life are listed as they were then, until somebody needs them. Those that the
+   * program itself names are asked: for them, saved lists only say where a tool is that is called.
+   */
+  #isListed(name: string): boolean {
+    return this.catalog.knows(name) && (this.#restoredNames.has(name) || !this.catalog.isFromStore(name));
   }
 
   async #refreshStale({ session, config, name }: ServerConnection, wait: WaitOptions): Promise<void> {

@@ -10,6 +10,7 @@ import { SavedServers } from "./saved-servers.js";
 export class SavedState {
   /** Settles when everything that could be restored is; never rejects. */
   readonly restored: Promise<void>;
+  isRestoring = false;
   readonly #port: Port;
   readonly #servers: SavedServers;
   readonly #catalogs: SavedCatalogs;
@@ -26,7 +27,12 @@ export class SavedState {
       settings.restore === false
         ? Promise.resolve()
         : // After the constructor: what the program configures comes first.
-          Promise.resolve().then(() => this.#restore(parent));
+          Promise.resolve().then(() =>
+            this.#restore(parent).finally(() => {
+              this.isRestoring = false;
+            }),
+          );
+    this.isRestoring = settings.restore !== false;
     const prefix = `oauth/tokens/${encodeURIComponent(principal ?? "")}/`;
     this.#stopWatching = this.#watch(prefix);
   }
@@ -66,7 +72,7 @@ export class SavedState {
       const configs = port.pool.all().map(({ config }) => config);
       const cached = configs.filter(({ cache }) => (cache ?? settings.cache) !== false);
       const unknown = cached.filter(({ name }) => !port.catalog.knows(name));
-      port.catalog.restore({ toolport: 1, servers: await this.#catalogs.restore(unknown) });
+      port.catalog.restore({ toolport: 1, servers: await this.#catalogs.restore(unknown) }, "store");
     } catch (error) {
       warn(undefined, `Saved state could not be read: ${toToolportError(error).message}`);
     }

@@ -69,7 +69,11 @@ export function createSharedParts(settings: PortSettings): SharedParts {
         report,
         principal,
       }),
-    around: createAroundCall({ listeners: settings.listeners, report }),
+    around: createAroundCall({
+      listeners: settings.listeners,
+      watch: { isWatched: () => emitter.has("call"), tell: (news) => emitter.emit("call", news) },
+      report,
+    }),
     createHttp: () => createHttpClient(settings.fetch),
     onState(change, config) {
       const line = `[${change.server}] ${change.from} -> ${change.to}: ${change.reason}`;

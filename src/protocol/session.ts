@@ -133,7 +133,7 @@ export function createSession({
     options: SessionRequestOptions,
   ): Promise<Record<string, unknown>> {
     const tool = options.tool ?? String(params["name"]);
-    const underWay = desk.beginCall(tool);
+    const underWay = desk.beginCall(tool, params["taskId"] as string | undefined);
     try {
       const send = () => lane.request(method, params, options);
       const result = await urlElicitations.around(send, { tool, options });

@@ -71,7 +71,7 @@ it("can be given less time", async () => {
   await impatient.prepare();
   const before = performance.now();
   expect(impatient.validate(structuredClone(hostile), bait)).toEqual(TOO_SLOW);
-  expect(performance.now() - before).toBeLessThan(100);
+  expect(performance.now() - before).toBeLessThan(250);
 });
 
 const branch = { properties: { a: { $ref: "#/$defs/n" } } };

@@ -8,12 +8,15 @@ const SECRET_NAME =
   /token|secret|password|passwd|authorization|api[-_]?key|cookie|credential|private[-_]?key/i;
 const MAX_LOGGED = 2_000;
 
+/** Whether a field of this name holds something that nobody else should read. */
+export const isSecretName = (name: string): boolean => SECRET_NAME.test(name) && name !== "progressToken";
+
 const channel = debugChannel("wire");
 
 /** The message as text: secret-looking fields blanked, long text cut. */
 export function describeMessage(message: unknown): string {
   const text = JSON.stringify(message, (name, value: unknown) => {
-    if (SECRET_NAME.test(name) && value !== null && name !== "progressToken") return "[redacted]";
+    if (isSecretName(name) && value !== null) return "[redacted]";
     return typeof value === "string" ? redactText(value) : value;
   });
   return text.length > MAX_LOGGED ? `${text.slice(0, MAX_LOGGED)}… (${text.length} characters)` : text;

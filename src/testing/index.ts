@@ -1,4 +1,4 @@
-/** The door `toolport/testing`: real MCP servers for the tests of users, and an agent that needs no model. */
+/** The door `toolport/testing`: real MCP servers for the tests of users, recorded ones, and an agent that needs no model. */
 export {
   type AgentAnswer,
   type AgentCall,
@@ -11,6 +11,9 @@ export {
   runAgentLoop,
 } from "./agent-loop.js";
 export { createTestServer, type TestServer } from "./create-test-server.js";
+export { type RecordOptions, recordServer } from "./record-server.js";
+export { type RecordedMessage, type Recording, type RpcMessage, readRecording } from "./recording.js";
+export { type ReplayOptions, replayServer } from "./replay-server.js";
 export { createScriptedModel, type ScriptRule } from "./scripted-model.js";
 export type { TestHttpOptions, TestHttpServer } from "./serve-http.js";
 export type { TestPortOptions, TestStreamServer } from "./serve-sse.js";

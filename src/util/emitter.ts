@@ -32,6 +32,11 @@ export class Emitter<Events extends object> {
     };
   }
 
+  /** True if somebody listens. */
+  has(name: keyof Events): boolean {
+    return (this.#listeners.get(name)?.size ?? 0) > 0;
+  }
+
   emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
     for (const listener of [...(this.#listeners.get(name) ?? [])] as Listener<Events[Name]>[]) {
       callSafely(() => listener(event), this.#report);

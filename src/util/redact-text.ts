@@ -3,11 +3,14 @@
 const MAX_QUOTED = 500;
 const GONE = "[redacted]";
 
-const rules: readonly (readonly [pattern: RegExp, replacement: string])[] = [
-  // User and password in front of a host. Repetitions have an end, so that long hostile text stays cheap.
+type Rule = readonly [pattern: RegExp, replacement: string];
+
+/** Everything behind the path of a URL. Repetitions have an end, so that long hostile text stays cheap. */
+const QUERIES: Rule = [/\b([a-z][a-z0-9+.-]{0,31}:\/\/[^\s?#"'<>]{1,2048})[?#][^\s"'<>]*/gi, "$1"];
+
+const CREDENTIALS: readonly Rule[] = [
+  // User and password in front of a host.
   [/\b([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/?#@"'<>]{1,512}@/gi, "$1"],
-  // Everything behind the path of a URL.
-  [/\b([a-z][a-z0-9+.-]{0,31}:\/\/[^\s?#"'<>]{1,2048})[?#][^\s"'<>]*/gi, "$1"],
   // `Authorization: <anything>` and its relatives, to the end of the line.
   [/\b((?:proxy-)?authorization|cookie|set-cookie|x-api-key)("?\s{0,8}[:=]\s{0,8})[^\r\n]+/gi, `$1$2${GONE}`],
   [/\b(bearer|basic|dpop)\s{1,8}[\w.~+/=-]{4,}/gi, `$1 ${GONE}`],
@@ -32,9 +35,16 @@ const rules: readonly (readonly [pattern: RegExp, replacement: string])[] = [
  */
 export function redactText(text: string): string {
   let shown = text.slice(0, MAX_QUOTED * 8);
-  for (const [pattern, replacement] of rules) shown = shown.replace(pattern, replacement);
+  for (const [pattern, replacement] of [QUERIES, ...CREDENTIALS]) shown = shown.replace(pattern, replacement);
   shown = shown.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ").trim();
   return shown.length > MAX_QUOTED ? `${shown.slice(0, MAX_QUOTED)}…` : shown;
+}
+
+/** Takes credentials out of a text that is otherwise shown as it is, with its lines and its URLs. */
+export function hideCredentials(text: string): string {
+  let shown = text;
+  for (const [pattern, replacement] of CREDENTIALS) shown = shown.replace(pattern, replacement);
+  return shown;
 }
 
 /** A URL without user, password, query values and fragment. */

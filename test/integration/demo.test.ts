@@ -29,7 +29,7 @@ interface Report {
 
 const STEPS = [
   ...["start", "connect", "list", "catalog", "call", "agent", "retry", "fallback"],
-  ...["kill", "forget", "drop", "remember", "close"],
+  ...["kill", "forget", "drop", "remember", "login", "close"],
 ];
 
 beforeAll(() => {
@@ -72,7 +72,7 @@ test("--once without a terminal prints the table once, a summary, and no escape 
   const { code, stdout, stderr } = await demo("--once");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout.match(/server +transport +era +state/g)).toHaveLength(1);
-  expect(stdout).toMatch(/All 13 steps passed in \d+\.\d s\./);
+  expect(stdout).toMatch(/All 14 steps passed in \d+\.\d s\./);
   expect(stdout).not.toContain("\u001b");
 });
 

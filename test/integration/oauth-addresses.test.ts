@@ -153,8 +153,8 @@ describe("a resolver that changes its mind", () => {
       if (hostname !== "rebinding.example") return lookup(hostname, options, callback as never);
       const address = answers[Math.min(asked++, answers.length - 1)] as string;
       const family = address === PUBLIC || address.includes(":") ? 6 : 4;
-      if (options.all) callback(null, [{ address, family }]);
-      else callback(null, address, family);
+      const answer = options.all ? [[{ address, family }]] : [address, family];
+      setImmediate(callback, null, ...answer);
     };
     dns.lookup = resolve as never;
     syncBuiltinESMExports();

@@ -27,20 +27,26 @@ test("a server added at run time is restored: its tools are listed before it is 
   expect(second.snapshot().servers["web"]).toMatchObject({ state: "ready" });
 });
 
-test("the servers of `mcpServers` are not saved, but what they offer is", async () => {
+test("the servers of `mcpServers` are not saved, but what they offer is: a call connects only the server it is for", async () => {
   const store = memoryStore();
   await using server = greeter();
-  const http = await server.http();
+  await using bystander = greeter();
+  const [web, other] = [await server.http(), await bystander.http()];
+  const mcpServers = { web: web.entry, other: other.entry };
   {
-    await using first = createToolport({ mcpServers: { web: http.entry }, store });
+    await using first = createToolport({ mcpServers, store });
     await first.connect();
   }
   await using without = createToolport({ store });
   expect(await without.tools()).toEqual([]);
-  const before = http.requestCount;
-  await using again = createToolport({ mcpServers: { web: http.entry }, store });
-  expect(await again.tools()).toHaveLength(1);
-  expect(http.requestCount).toBe(before);
+  const before = other.requestCount;
+  await using again = createToolport({ mcpServers, store });
+  // Whoever asks for the list wants it as it is now; whoever calls a tool wants that tool.
+  expect((await again.callTool("web__greet")).text).toBe("hello");
+  expect(other.requestCount).toBe(before);
+  expect(again.snapshot().servers["other"]).toMatchObject({ state: "idle" });
+  expect(await again.tools()).toHaveLength(2);
+  expect(again.snapshot().servers["other"]).toMatchObject({ state: "ready" });
 });
 
 test("a tool newer than the saved lists is found", async () => {
@@ -48,11 +54,11 @@ test("a tool newer than the saved lists is found", async () => {
   await using server = greeter();
   const http = await server.http();
   {
-    await using first = createToolport({ mcpServers: { web: http.entry }, store });
-    await first.connect();
+    await using first = createToolport({ store });
+    await first.add("web", http.entry);
   }
   await server.update({ tools: { wave: { handler: () => "waves" } } });
-  await using second = createToolport({ mcpServers: { web: http.entry }, store });
+  await using second = createToolport({ store });
   expect((await second.tools()).map(({ name }) => name)).toEqual(["web__greet"]);
   expect((await second.callTool("web__wave")).text).toBe("waves");
 });

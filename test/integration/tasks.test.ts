@@ -146,6 +146,23 @@ describe.each(["legacy", "modern"] as const)("tasks on the %s wire", (wire) => {
     expect(server.count("tools/call")).toBe(1);
   });
 
+  test("a call that is repeated goes on with its task", async () => {
+    await using server = await startTaskServer(wire);
+    await using toolport = open(server, { timeoutMs: 200, retry: { baseMs: 300, maxAttempts: 5 } });
+    await toolport.connect();
+    server.onTask = (task) => {
+      server.isAway = true;
+      setTimeout(() => {
+        server.isAway = false;
+      }, 500);
+      endsAfter(1, { result: textResult("done") })(task);
+    };
+    const result = await toolport.callTool("jobs__work", {}, { idempotent: true });
+    expect(result.text).toBe("done");
+    expect(result.attempts).toBeGreaterThan(1);
+    expect(server.made).toHaveLength(1);
+  });
+
   test("what promises structured content must give it in the end", async () => {
     await using server = await startTaskServer(wire);
     await using toolport = open(server);

@@ -34,7 +34,7 @@ export function callbackUrl({ host, prefix, agent, name }: CallbackPlace): strin
 
 /** How the path of every callback of this agent ends, whatever its host and prefix are. */
 export const callbackSuffix = (agent: string, name: string): string =>
-  `/${encodeURIComponent(toKebabCase(agent))}/${encodeURIComponent(name)}/callback`;
+  `/${encodeURIComponent(toKebabCase(agent) || "agent")}/${encodeURIComponent(name)}/callback`;
 
 /** The host that a request came to. Behind a proxy that ends TLS, plain http is what is left of https. */
 export function originOf({ url }: Pick<Request, "url">): string | undefined {

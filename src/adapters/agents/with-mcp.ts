@@ -192,7 +192,7 @@ interface DurableContext {
 
 /** What is given to the constructor of a Durable Object; undefined for anything else. */
 function durableContext(value: unknown): DurableContext | undefined {
-  if (typeof value !== "object" || value === null || !("storage" in value || "id" in value)) return undefined;
+  if (typeof value !== "object" || value === null || !("storage" in value)) return undefined;
   const { id, storage } = value as { id?: DurableContext["id"]; storage?: { sql?: { exec?: unknown } } };
   const hasSql = typeof storage?.sql?.exec === "function";
   return {

@@ -24,8 +24,20 @@ export interface ServerRequest {
 /** A tool call under way. */
 export interface CallUnderWay {
   readonly tool: string;
+  /** The task that the call has become. */
+  readonly taskId?: string | undefined;
   /** Requests put down to the call and not answered yet; made only when there is one. */
   requests?: Set<AbortController> | undefined;
+}
+
+/** Legacy wire: where a message says which task it belongs to; its answer has to say the same. */
+export const RELATED_TASK_META_KEY = "io.modelcontextprotocol/related-task";
+
+/** The task that a request belongs to. */
+export function relatedTask({ params }: ServerRequest): { taskId: string } | undefined {
+  const meta = params?.["_meta"] as Readonly<Record<string, unknown>> | undefined;
+  const related = meta?.[RELATED_TASK_META_KEY] as { taskId?: unknown } | undefined;
+  return typeof related?.taskId === "string" ? { taskId: related.taskId } : undefined;
 }
 
 interface DeskParts {
@@ -51,8 +63,8 @@ export class RequestDesk {
   }
 
   /** Notes a call of the legacy era, whose requests do not say what they belong to. */
-  beginCall(tool: string): CallUnderWay {
-    const call: CallUnderWay = { tool };
+  beginCall(tool: string, taskId?: string): CallUnderWay {
+    const call: CallUnderWay = { tool, taskId };
     this.#calls.add(call);
     return call;
   }
@@ -92,7 +104,7 @@ export class RequestDesk {
    * the server learns no more than that there was one.
    */
   async answerMessage(request: ServerRequest, signal: AbortSignal): Promise<Record<string, unknown>> {
-    const call = this.#calls.size === 1 ? [...this.#calls][0] : undefined;
+    const call = this.#callOf(request);
     const end = new AbortController();
     const onAbort = () => end.abort(signal.reason);
     if (signal.aborted) onAbort();
@@ -113,6 +125,14 @@ export class RequestDesk {
       this.#owed -= 1;
       this.#lastOwedAt = performance.now();
     }
+  }
+
+  /** The one call under way must be the reason; where there are more, only a task says what it is for. */
+  #callOf(request: ServerRequest): CallUnderWay | undefined {
+    const calls = [...this.#calls];
+    const related = relatedTask(request);
+    if (related !== undefined) return calls.find(({ taskId }) => taskId === related.taskId);
+    return calls.length === 1 ? calls[0] : undefined;
   }
 
   #gate(method: RequestMethod): RequestGate {

@@ -1,7 +1,13 @@
 /** What servers may ask of the client, served by the options of the port; nothing is advertised that nothing serves. */
 import type { Client, ClientCapabilities } from "@modelcontextprotocol/client";
 import { answerElicitation, elicitationCapability } from "./elicitation.js";
-import { type Answers, RequestDesk, type RequestMethod } from "./request-desk.js";
+import {
+  type Answers,
+  RELATED_TASK_META_KEY,
+  RequestDesk,
+  type RequestMethod,
+  relatedTask,
+} from "./request-desk.js";
 import { answerRoots, assertRoots, rootsCapability } from "./roots.js";
 import { answerSampling, samplingCapability } from "./sampling.js";
 import type { ServerLogListener } from "./server-log.js";
@@ -99,7 +105,12 @@ function serve(client: Client, method: RequestMethod, desk: RequestDesk): void {
       context: { mcpReq: { signal: AbortSignal } },
     ) => Promise<Record<string, unknown>>,
   ) => void;
-  register(method, ({ params }, { mcpReq }) => desk.answerMessage({ method, params }, mcpReq.signal));
+  register(method, async ({ params }, { mcpReq }) => {
+    const answer = await desk.answerMessage({ method, params }, mcpReq.signal);
+    const related = relatedTask({ method, params });
+    if (related === undefined) return answer;
+    return { ...answer, _meta: { ...(answer["_meta"] as object), [RELATED_TASK_META_KEY]: related } };
+  });
 }
 
 function listen(

@@ -1,21 +1,11 @@
-/** Reads a JSON file as people write it (comments, trailing commas, byte order mark) and remembers its lines. */
-import { type FileHandle, open, stat } from "node:fs/promises";
+/** Parses JSON as people write it (comments, trailing commas) and remembers where everything stands. */
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
-import { ConfigError } from "../errors/config-error.js";
-
-/** No list of servers is as long as this. */
-const MAX_BYTES = 1024 * 1024;
+import type { ConfigDocument } from "./config-document.js";
+import { duplicatesIn, nearestNode, toValue } from "./json-tree.js";
+import { unreadable } from "./read-config-text.js";
 
 /** Deeper nesting is no configuration; what walks the tree later may count on it. */
 const MAX_DEPTH = 64;
-
-/** A file as a tree whose nodes know where they stand. */
-export interface JsonConfig {
-  readonly file: string;
-  readonly root: Node;
-  /** 1-based line of an offset. */
-  lineAt(offset: number): number;
-}
 
 const PROBLEMS: Readonly<Record<string, string>> = {
   PropertyNameExpected: "a property name in double quotes is expected",
@@ -30,49 +20,6 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   InvalidCharacter: "a character is not allowed in a string; write it as \\uXXXX",
   InvalidEscapeCharacter: "an escape sequence is not valid",
 };
-
-function unreadable(
-  file: string,
-  message: string,
-  details: { line?: number; cause?: unknown } = {},
-): ConfigError {
-  return new ConfigError({
-    code: "UNREADABLE_CONFIG",
-    what: "The configuration file cannot be read",
-    issues: [{ file, line: details.line, path: "", message }],
-    cause: details.cause,
-  });
-}
-
-async function readCapped(handle: FileHandle, file: string): Promise<Buffer> {
-  const buffer = Buffer.alloc(MAX_BYTES + 1);
-  let length = 0;
-  for (;;) {
-    const { bytesRead } = await handle.read(buffer, length, buffer.length - length, null);
-    if (bytesRead === 0) return buffer.subarray(0, length);
-    length += bytesRead;
-    if (length > MAX_BYTES) throw unreadable(file, `it is larger than ${MAX_BYTES} bytes`);
-  }
-}
-
-async function readText(file: string): Promise<string> {
-  let handle: FileHandle | undefined;
-  try {
-    // Looked at before it is opened: opening a named pipe waits for somebody to write to it.
-    if (!(await stat(file)).isFile()) throw unreadable(file, "it is not a file");
-    handle = await open(file, "r");
-    // Takes the byte order mark away, and does not guess at what is not UTF-8.
-    return new TextDecoder("utf-8", { fatal: true }).decode(await readCapped(handle, file));
-  } catch (error) {
-    if (error instanceof ConfigError) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") throw unreadable(file, "there is no such file", { cause: error });
-    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") throw unreadable(file, "it is not UTF-8 text");
-    throw unreadable(file, `it could not be opened (${code ?? "unknown reason"})`, { cause: error });
-  } finally {
-    await handle?.close();
-  }
-}
 
 function lineCounter(text: string): (offset: number) => number {
   const starts = [0];
@@ -104,9 +51,8 @@ function findTooDeep(root: Node): Node | undefined {
   return undefined;
 }
 
-/** @throws ConfigError with code `UNREADABLE_CONFIG`, the file and, where there is one, the line. */
-export async function readJsonConfig(file: string): Promise<JsonConfig> {
-  const text = await readText(file);
+/** @throws ConfigError with code `UNREADABLE_CONFIG`, the file and the line */
+export function parseJsonConfig(file: string, text: string): ConfigDocument {
   const lineAt = lineCounter(text);
   const errors: ParseError[] = [];
   let root: Node | undefined;
@@ -124,7 +70,18 @@ export async function readJsonConfig(file: string): Promise<JsonConfig> {
     throw unreadable(file, `column ${column}: ${problem}`, { line: lineAt(offset) });
   }
   const tooDeep = findTooDeep(root);
-  if (tooDeep !== undefined)
+  if (tooDeep !== undefined) {
     throw unreadable(file, "it is nested too deeply", { line: lineAt(tooDeep.offset) });
-  return { file, root, lineAt };
+  }
+  const tree = root;
+  return {
+    file,
+    root: toValue(tree),
+    duplicates: duplicatesIn(tree).map(({ path, first, again }) => ({
+      path,
+      firstLine: lineAt(first.offset),
+      line: lineAt(again.offset),
+    })),
+    lineOf: (path) => lineAt(nearestNode(tree, path).offset),
+  };
 }

@@ -1,0 +1,44 @@
+/** What a catalog keeps of one server, and how that is written down and read again. */
+import type { Session } from "../protocol/session.js";
+import type { ExportedServer } from "./exported-catalog.js";
+import { readTools } from "./list-tools.js";
+import { type ServerLists, usable } from "./server-lists.js";
+
+/** What is kept of one server. */
+export interface Kept {
+  readonly lists: ServerLists;
+  /** Tools that pins or the scan withhold, with the reason. */
+  readonly refused: ReadonlyMap<string, string>;
+  readonly session: Pick<Session, "era" | "transport"> | undefined;
+  /** Where the lists come from: the server itself, an export of the program's, or the store of an earlier process. */
+  readonly origin: "server" | "export" | "store";
+  /** When its reading began, among all readings. */
+  readonly turn: number;
+}
+
+export function exportServer({ lists, session }: Kept): ExportedServer {
+  return {
+    tools: lists.tools.tools.map((tool) => tool.raw),
+    resources: lists.resources,
+    resourceTemplates: lists.resourceTemplates,
+    prompts: lists.prompts,
+    era: session?.era,
+    transport: session?.transport,
+  };
+}
+
+export function restoreServer(exported: ExportedServer, origin: Kept["origin"]): Kept {
+  const session = {
+    era: exported.era ?? "legacy",
+    transport: (exported.transport ?? "custom") as Session["transport"],
+  };
+  const lists: ServerLists = {
+    tools: readTools(exported.tools ?? [], session),
+    resources: usable(exported.resources ?? [], "uri"),
+    resourceTemplates: usable(exported.resourceTemplates ?? [], "uriTemplate"),
+    prompts: usable(exported.prompts ?? [], "name"),
+    readAt: Date.now(),
+    ttlMs: undefined,
+  };
+  return { lists, refused: new Map(), session, origin, turn: 0 };
+}

@@ -1,0 +1,46 @@
+/** Gemini CLI: `mcpServers` in `settings.json`, where `url` is legacy SSE and `httpUrl` Streamable HTTP. */
+import { isRecord } from "../../config/entry-reader.js";
+import type { Dialect } from "./dialect.js";
+import { EntryFields } from "./entry-fields.js";
+import { moveOAuth } from "./oauth-fields.js";
+import { moveAddress, moveEnabled, moveProcess, moveTimeout, moveToolFilters } from "./shared-fields.js";
+
+export const geminiCli: Dialect = {
+  kind: "gemini-cli",
+  title: "Gemini CLI",
+  containers: [["mcpServers"]],
+  tellingFields: ["httpUrl", "authProviderType"],
+  isSettingsFile: true,
+  bareVariables: true,
+  readEntry: (raw) => {
+    const fields = new EntryFields(raw);
+    const type = fields.take("type");
+    if (raw["httpUrl"] !== undefined) {
+      fields.put("type", "http", ["httpUrl"]);
+      fields.move("httpUrl", "url");
+    } else if (raw["url"] !== undefined)
+      fields.put("type", type ?? "sse", [type === undefined ? "url" : "type"]);
+    moveProcess(fields);
+    moveAddress(fields);
+    moveEnabled(fields);
+    moveToolFilters(fields);
+    moveTimeout(fields, "timeout", 1);
+    moveOAuth(fields, "oauth");
+    if (raw["trust"] === false) fields.take("trust");
+    return fields.finish({
+      title: "Gemini CLI",
+      quiet: ["description", "extension"],
+      unsupported: {
+        trust: "is not taken over: whether a call needs approval is said by `approve` of the port",
+        authProviderType: "names a login that is not supported; use `oauth` or `headers`",
+        tcp: "is a way to reach a server that is not supported",
+      },
+    });
+  },
+  disabledBy: (root, name) => {
+    const mcp = isRecord(root["mcp"]) ? root["mcp"] : {};
+    const [allowed, excluded] = [mcp["allowed"], mcp["excluded"]];
+    if (Array.isArray(excluded) && excluded.includes(name)) return "mcp.excluded";
+    return Array.isArray(allowed) && !allowed.includes(name) ? "mcp.allowed" : undefined;
+  },
+};

@@ -1,0 +1,39 @@
+/** LangChain.js MCP adapters: what is given to `MultiServerMCPClient`, written into a file. */
+import { ENTRY_KEYS } from "../../config/read-config.js";
+import type { Dialect, FieldNote } from "./dialect.js";
+import { EntryFields } from "./entry-fields.js";
+import { moveAddress, moveEnabled, moveProcess, moveTimeout, moveType } from "./shared-fields.js";
+
+/** Options of the client, which stand beside the servers. */
+const CLIENT_OPTIONS = [
+  ...["throwOnLoadError", "prefixToolNameWithServerName", "additionalToolNamePrefix"],
+  ...["useStandardContentBlocks", "onConnectionError", "outputHandling", "defaultToolTimeout"],
+];
+
+export const langchain: Dialect = {
+  kind: "langchain",
+  title: "LangChain",
+  containers: [["mcpServers"]],
+  tellingFields: ["defaultToolTimeout", "outputHandling", "automaticSSEFallback"],
+  tellingKeys: CLIENT_OPTIONS,
+  readEntry: (raw) => {
+    const fields = new EntryFields(raw);
+    moveType(fields);
+    moveProcess(fields);
+    moveAddress(fields, ["url"]);
+    moveEnabled(fields);
+    moveTimeout(fields, "defaultToolTimeout", 1);
+    for (const key of fields.names) if (ENTRY_KEYS.includes(key)) fields.move(key);
+    return fields.finish({
+      title: "LangChain",
+      unsupported: {
+        outputHandling: "is for LangChain; give it to the MultiServerMCPClient of toolport/langchain",
+      },
+    });
+  },
+  readRoot: (root): FieldNote[] =>
+    CLIENT_OPTIONS.filter((key) => Object.hasOwn(root, key)).map((key) => ({
+      path: [key],
+      message: "is an option of the client, not of a server; give it to the MultiServerMCPClient in code",
+    })),
+};

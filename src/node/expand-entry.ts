@@ -1,0 +1,139 @@
+/** Expands the variables of one entry and makes its paths absolute. */
+import { readFile, stat } from "node:fs/promises";
+import { basename, sep } from "node:path";
+import util from "node:util";
+import type { ConfigPath } from "../config/config-issues.js";
+import { isRecord } from "../config/entry-reader.js";
+import { resolveCommand, resolvePath } from "../config/resolve-path.js";
+import type { DialectEntry } from "./dialects/dialect.js";
+import { type Environment, expandVariables, type Found, type VariableSource } from "./expand-variables.js";
+import { hideValues } from "./hide-values.js";
+
+/** A secret or a list of variables; nothing that is read into a text is longer. */
+const MAX_FILE_BYTES = 256 * 1024;
+
+export interface EntrySurroundings {
+  readonly env: Environment;
+  readonly home: string;
+  /** Relative paths are seen from here. */
+  readonly baseDir: string;
+  /** The project that is worked on. */
+  readonly workspaceFolder: string;
+  /** `$NAME` is a variable. */
+  readonly bare: boolean;
+  readonly askInput: (id: string) => Promise<Found>;
+  /** Tells what is wrong, by the path in the entry. */
+  readonly report: (path: ConfigPath, message: string) => void;
+  readonly warn: (path: ConfigPath, message: string) => void;
+}
+
+/** The entry without variables. Where one cannot be expanded, the problem was reported. */
+export async function expandEntry(
+  { entry, envFile, passedVariables }: DialectEntry,
+  surroundings: EntrySurroundings,
+): Promise<Record<string, unknown>> {
+  const { env, home, baseDir, workspaceFolder, bare, askInput } = surroundings;
+  const source: VariableSource = {
+    env,
+    bare,
+    askInput,
+    words: {
+      workspaceFolder,
+      workspaceFolderBasename: basename(workspaceFolder),
+      userHome: home,
+      pathSeparator: sep,
+      "/": sep,
+    },
+    readFile: async (path) => {
+      const read = await readSmallFile(resolveFrom(path, surroundings));
+      // The newline at the end of a file is the editor's, not the secret's.
+      return "problem" in read ? read : { value: read.value.replace(/\r?\n$/, ""), secret: true };
+    },
+  };
+  const expanded = (await expandAll(entry, [], { source, surroundings })) as Record<string, unknown>;
+  if (envFile !== undefined || passedVariables.length > 0) {
+    const more = await moreVariables({ envFile, passedVariables }, source, surroundings);
+    const own = expanded["env"];
+    if (own === undefined || isRecord(own)) expanded["env"] = { ...more, ...own };
+  }
+  const { command, cwd } = expanded;
+  if (typeof command === "string") expanded["command"] = resolveCommand(baseDir, fromHome(command, home));
+  if (typeof cwd === "string") expanded["cwd"] = resolvePath(baseDir, fromHome(cwd, home));
+  for (const key of ["env", "headers", "oauth"]) hideValues(expanded[key]);
+  return expanded;
+}
+
+interface Expanding {
+  readonly source: VariableSource;
+  readonly surroundings: EntrySurroundings;
+}
+
+async function expandAll(value: unknown, path: ConfigPath, expanding: Expanding): Promise<unknown> {
+  if (typeof value === "string") return expandOne(value, path, expanding);
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (const [index, item] of value.entries())
+      items.push(await expandAll(item, [...path, index], expanding));
+    return items;
+  }
+  if (!isRecord(value)) return value;
+  const fields: [string, unknown][] = [];
+  // One after the other: some variables are questions to the user.
+  for (const [name, field] of Object.entries(value)) {
+    fields.push([name, await expandAll(field, [...path, name], expanding)]);
+  }
+  return Object.fromEntries(fields);
+}
+
+async function expandOne(
+  text: string,
+  path: ConfigPath,
+  { source, surroundings }: Expanding,
+): Promise<string> {
+  const { text: expanded, problems, secret } = await expandVariables(text, source);
+  for (const problem of problems) surroundings.report(path, problem);
+  if (secret && (path[0] === "args" || path[0] === "command")) {
+    surroundings.warn(
+      path,
+      "holds a secret, which every program on this machine can see; use a variable in env",
+    );
+  }
+  return expanded;
+}
+
+async function moreVariables(
+  { envFile, passedVariables }: Pick<DialectEntry, "envFile" | "passedVariables">,
+  source: VariableSource,
+  surroundings: EntrySurroundings,
+): Promise<Record<string, string>> {
+  const passed = passedVariables.flatMap((name) => {
+    const value = surroundings.env[name];
+    return typeof value === "string" ? [[name, value] as const] : [];
+  });
+  if (envFile === undefined) return Object.fromEntries(passed);
+  const path = await expandOne(envFile, ["envFile"], { source, surroundings });
+  const read = await readSmallFile(resolveFrom(path, surroundings));
+  if ("problem" in read) {
+    surroundings.report(["envFile"], read.problem);
+    return Object.fromEntries(passed);
+  }
+  return { ...Object.fromEntries(passed), ...(util.parseEnv(read.value) as Record<string, string>) };
+}
+
+const fromHome = (path: string, home: string): string => (/^~[\\/]/.test(path) ? home + path.slice(1) : path);
+
+const resolveFrom = (path: string, { baseDir, home }: EntrySurroundings): string =>
+  resolvePath(baseDir, fromHome(path, home));
+
+async function readSmallFile(path: string): Promise<Found> {
+  try {
+    const found = await stat(path);
+    if (!found.isFile()) return { problem: "names something that is not a file" };
+    if (found.size > MAX_FILE_BYTES) return { problem: `names a file of more than ${MAX_FILE_BYTES} bytes` };
+    return { value: (await readFile(path, "utf8")).replace(/^\uFEFF/, "") };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const reason = code === "ENOENT" ? "does not exist" : `cannot be read (${code ?? "unknown reason"})`;
+    return { problem: `names a file that ${reason}; correct the path` };
+  }
+}

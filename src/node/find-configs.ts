@@ -1,0 +1,78 @@
+/** Finds the configuration files there are: those of the project, then those of the user. */
+import { stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import {
+  type ConfigLocation,
+  type ConfigScope,
+  type ConfigSurroundings,
+  projectLocations,
+  type Surroundings,
+  surroundingsOf,
+  userLocations,
+} from "./config-locations.js";
+import type { DialectKind } from "./dialects/dialect.js";
+
+export interface FindConfigsOptions extends ConfigSurroundings {
+  /** Only files of these kinds. @default all */
+  dialects?: readonly DialectKind[];
+  /** Only files of the project, only those of the user, or both. @default "all" */
+  scope?: ConfigScope | "all";
+}
+
+/**
+ * The files that exist, first the one whose servers win. A project's files are those of the nearest folder, from `cwd`
+ * upwards, that has any; the search ends at the home directory.
+ *
+ * @example
+ * ```ts
+ * for (const { file, kind, scope } of await findConfigs()) console.log(scope, kind, file);
+ * ```
+ */
+export async function findConfigs(options: FindConfigsOptions = {}): Promise<ConfigLocation[]> {
+  const surroundings = surroundingsOf(options);
+  const { dialects, scope = "all" } = options;
+  const wanted = ({ kind }: ConfigLocation) => dialects?.includes(kind) ?? true;
+  const users = userLocations(surroundings).filter(wanted);
+  const project =
+    scope === "user" ? [] : await findProjectConfigs(surroundings, { wanted, users, upwards: true });
+  return scope === "project" ? project : [...project, ...(await existing(users))];
+}
+
+/** The files of the nearest project, or of one folder only. */
+export async function findProjectConfigs(
+  { cwd, home }: Surroundings,
+  options: {
+    wanted: (location: ConfigLocation) => boolean;
+    users: readonly ConfigLocation[];
+    upwards: boolean;
+  },
+): Promise<ConfigLocation[]> {
+  for (const folder of options.upwards ? foldersFrom(cwd, home) : [cwd]) {
+    const candidates = projectLocations(folder)
+      .filter(options.wanted)
+      // In the home directory, the user's files look like those of a project.
+      .filter(({ file }) => !options.users.some((location) => location.file === file));
+    const found = await existing(candidates);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+/** A folder and those above it. Above and at the home directory there are no projects, unless one starts there. */
+export function foldersFrom(folder: string, home: string): string[] {
+  const folders = [folder];
+  for (let current = folder; ; ) {
+    const parent = dirname(current);
+    if (parent === current || parent === home) return folders;
+    folders.push(parent);
+    current = parent;
+  }
+}
+
+async function existing(locations: readonly ConfigLocation[]): Promise<ConfigLocation[]> {
+  const checks = locations.map(async (location) => {
+    const found = await stat(location.file).catch(() => undefined);
+    return found?.isFile() === true ? [location] : [];
+  });
+  return (await Promise.all(checks)).flat();
+}

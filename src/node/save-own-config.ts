@@ -1,0 +1,189 @@
+/** Changes our own `toolport.json`, and leaves everything in it as it was that is not meant. */
+import { randomBytes } from "node:crypto";
+import { chmod, mkdir, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { applyEdits, type FormattingOptions, modify } from "jsonc-parser";
+import type { ConfigPath } from "../config/config-issues.js";
+import { isRecord } from "../config/entry-reader.js";
+import { parseServerEntry } from "../config/parse-servers.js";
+import type { ServerEntry } from "../config/server-entry.js";
+import { ConfigError } from "../errors/config-error.js";
+import { suggest } from "../util/suggest.js";
+import { valueAt } from "./config-document.js";
+import { placeOf, surroundingsOf } from "./config-locations.js";
+import { hasVariables } from "./expand-variables.js";
+import { parseJsonConfig } from "./parse-json-config.js";
+
+/** What to change; done in this order. */
+export interface ConfigChanges {
+  /** Servers to leave out. */
+  remove?: readonly string[];
+  /** Servers to put in, in place of those of the same name only with `replace`. Variables stay as they are. */
+  add?: Readonly<Record<string, ServerEntry | Readonly<Record<string, unknown>>>>;
+  /** @default false */
+  replace?: boolean;
+  enable?: readonly string[];
+  disable?: readonly string[];
+}
+
+const CONTAINER = "mcpServers";
+
+/** Only the owner may read what holds secrets. */
+const PRIVATE_MODE = 0o600;
+
+/**
+ * Adds, removes, enables and disables servers in a `toolport.json`, which is made if there is none. Comments, order and
+ * formatting stay. The file is replaced at once, never half written; if it holds secrets, only its owner may read it.
+ * Files of other programs are refused: they are only read.
+ *
+ * @throws ConfigError `UNKNOWN_SERVER`, `DUPLICATE_SERVER`, `INVALID_CONFIG` or `UNREADABLE_CONFIG`; then nothing was changed
+ * @example
+ * ```ts
+ * await saveOwnConfig("toolport.json", { add: { time: { command: "uvx", args: ["mcp-server-time"] } } });
+ * await saveOwnConfig("toolport.json", { disable: ["time"] });
+ * ```
+ */
+export async function saveOwnConfig(path: string, changes: ConfigChanges): Promise<void> {
+  const file = resolve(path);
+  const { kind } = placeOf(file, surroundingsOf({}));
+  if (kind !== undefined && kind !== "toolport") {
+    throw refused(file, "belongs to another program and is only read; write to a toolport.json instead");
+  }
+  // Behind a link, the file is changed, not the link.
+  const target = await realpath(file).catch(() => file);
+  const before = await readFile(target, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  const text = changeText(file, before ?? `{\n  "${CONTAINER}": {}\n}\n`, changes);
+  if (text !== before) await replaceFile(target, text);
+}
+
+function changeText(file: string, before: string, changes: ConfigChanges): string {
+  const { root } = parseJsonConfig(file, before.replace(/^\uFEFF/, ""));
+  if (!isRecord(root)) throw refused(file, "must hold an object");
+  const present = valueAt(root, [CONTAINER]) ?? {};
+  if (!isRecord(present)) throw refused(file, `"${CONTAINER}" must be an object`);
+  const names = new Set(Object.keys(present));
+  let text = before.replace(/^\uFEFF/, "");
+  const formattingOptions = formattingOf(text);
+  const set = (inner: ConfigPath, value: unknown) => {
+    const edits = modify(text, [CONTAINER, ...inner], value, { formattingOptions });
+    text = applyEdits(text, edits);
+  };
+  for (const name of changes.remove ?? []) {
+    requireServer(names, name);
+    names.delete(name);
+    set([name], undefined);
+  }
+  for (const [name, entry] of Object.entries(changes.add ?? {})) {
+    if (names.has(name) && changes.replace !== true) throw duplicate(name);
+    set([name], plainEntry(name, entry));
+    names.add(name);
+  }
+  const current = () => parseJsonConfig(file, text).root;
+  for (const name of changes.enable ?? []) {
+    requireServer(names, name);
+    for (const key of ["enabled", "disabled"]) {
+      if (valueAt(current(), [CONTAINER, name, key]) !== undefined) set([name, key], undefined);
+    }
+  }
+  for (const name of changes.disable ?? []) {
+    requireServer(names, name);
+    if (valueAt(current(), [CONTAINER, name, "disabled"]) !== undefined) set([name, "disabled"], undefined);
+    set([name, "enabled"], false);
+  }
+  return before.startsWith("\uFEFF") ? `\uFEFF${text}` : text;
+}
+
+/** An entry that can be written down. Checked first: a bad one is better refused than found tomorrow. */
+function plainEntry(name: string, entry: Readonly<Record<string, unknown>> | ServerEntry): unknown {
+  const { url } = entry as { url?: unknown };
+  const hasVariable = typeof url === "string" && hasVariables(url);
+  // Which address a variable stands for is not known before it is used.
+  const { envFile: _known, ...checked } = { envFile: undefined, ...entry };
+  parseServerEntry(name, hasVariable ? { ...checked, url: placeholderFor(url) } : checked);
+  const lost = Object.entries(entry).find(([, value]) => typeof value === "function" || isProvider(value));
+  if (lost !== undefined) {
+    throw new ConfigError({
+      code: "INVALID_CONFIG",
+      issues: [{ path: `${CONTAINER}.${name}.${lost[0]}`, message: "is a function, which no file can hold" }],
+    });
+  }
+  return JSON.parse(JSON.stringify(entry)) as unknown;
+}
+
+const placeholderFor = (url: string): string =>
+  /^wss?:/i.test(url) ? "wss://localhost/" : "https://localhost/";
+
+const isProvider = (value: unknown): boolean =>
+  isRecord(value) && Object.values(value).some((field) => typeof field === "function");
+
+function requireServer(names: ReadonlySet<string>, name: string): void {
+  if (names.has(name)) return;
+  const [close] = suggest(name, names, 1);
+  throw new ConfigError({
+    code: "UNKNOWN_SERVER",
+    what: `There is no server "${name}" in the file${close === undefined ? "" : `; did you mean "${close}"?`}`,
+    server: name,
+  });
+}
+
+const duplicate = (name: string): ConfigError =>
+  new ConfigError({
+    code: "DUPLICATE_SERVER",
+    what: `The file already has a server "${name}"`,
+    next: "Choose another name, or say that it may be replaced",
+    server: name,
+  });
+
+const refused = (file: string, message: string): ConfigError =>
+  new ConfigError({ code: "INVALID_CONFIG", issues: [{ file, path: basename(file), message }] });
+
+/** The way the file is written already. */
+function formattingOf(text: string): FormattingOptions {
+  const indent = /\n([ \t]+)"/.exec(text)?.[1] ?? "  ";
+  return {
+    insertSpaces: !indent.startsWith("\t"),
+    tabSize: indent.startsWith("\t") ? 1 : indent.length,
+    eol: text.includes("\r\n") ? "\r\n" : "\n",
+  };
+}
+
+/** Written beside it and moved over it, so that whoever reads sees the old or the new. */
+async function replaceFile(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  const present = await stat(file).catch(() => undefined);
+  const mode = holdsSecrets(file, text) ? PRIVATE_MODE : (present?.mode ?? 0o644) & 0o777;
+  const temporary = join(dirname(file), `.${basename(file)}.${randomBytes(6).toString("hex")}.tmp`);
+  try {
+    const handle = await open(temporary, "wx", PRIVATE_MODE);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await chmod(temporary, mode);
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Values of headers and variables count as secrets unless they are taken from elsewhere. */
+function holdsSecrets(file: string, text: string): boolean {
+  const servers = valueAt(parseJsonConfig(file, text.replace(/^\uFEFF/, "")).root, [CONTAINER]);
+  return Object.values(isRecord(servers) ? servers : {}).some((entry) => {
+    if (!isRecord(entry)) return false;
+    const oauth = isRecord(entry["oauth"]) ? entry["oauth"] : {};
+    const login = ["clientSecret", "privateKey", "assertion", "enterprise"].map((key) => oauth[key]);
+    return [...valuesOf(entry["env"]), ...valuesOf(entry["headers"]), ...login].some(isLiteral);
+  });
+}
+
+const valuesOf = (map: unknown): unknown[] => (isRecord(map) ? Object.values(map) : []);
+
+const isLiteral = (value: unknown): boolean =>
+  value !== undefined && (typeof value !== "string" || !/\$\{[^}]+\}|\{(?:env|file):[^}]+\}/.test(value));

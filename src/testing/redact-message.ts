@@ -1,0 +1,86 @@
+/** Takes secrets out of a message before it is written to a file that may be shared. */
+import type { ServerEntry } from "../config/server-entry.js";
+import { isSecretName } from "../telemetry/wire-log.js";
+import type { RpcMessage } from "./recording.js";
+
+/** What stands in the place of a secret begins with this. */
+const GONE = "[redacted";
+
+/** Shorter values are ordinary words ("1", "debug") more often than secrets. */
+const MIN_SECRET_CHARS = 6;
+
+/** Tokens that are told by their looks. None of them fits into base64, so that images stay as they are. */
+const TOKENS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
+  [/\b(bearer|basic|dpop)\s{1,8}[\w.~+/=-]{8,}/gi, `$1 ${GONE}]`],
+  [/\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g, `${GONE}]`],
+  [/\b(?:sk|pk|rk|ghp|gho|ghs|ghu|github_pat|glpat|xox[abprs])[-_][\w-]{16,}/g, `${GONE}]`],
+];
+
+/** The values of one server that must not be written down: they grow while header functions are asked. */
+export class Secrets {
+  readonly #names = new Map<string, string>();
+  #longestFirst: [value: string, name: string][] = [];
+
+  constructor(entry: ServerEntry) {
+    if ("env" in entry) this.add(entry.env ?? {});
+    // The process can tell them, too; most of them are no secrets, and blanking `HOME` would spoil every path.
+    if ("inheritEnv" in entry && entry.inheritEnv === true) {
+      this.add(Object.fromEntries(Object.entries(process.env).filter(([name]) => isSecretName(name))));
+    }
+    if ("headers" in entry && typeof entry.headers === "object") this.add(entry.headers);
+    for (const url of urlsOf(entry)) {
+      this.add({ "user name": decodeURIComponent(url.username), password: decodeURIComponent(url.password) });
+      this.add(Object.fromEntries(url.searchParams));
+    }
+  }
+
+  add(values: Readonly<Record<string, string | undefined>>): void {
+    for (const [name, value = ""] of Object.entries(values)) {
+      // A server that repeats `Authorization: Bearer abc` mostly repeats the last part of it.
+      for (const part of new Set([value, value.slice(value.lastIndexOf(" ") + 1)])) {
+        if (part.length >= MIN_SECRET_CHARS) this.#names.set(part, name);
+      }
+    }
+    // One value may hold another.
+    this.#longestFirst = [...this.#names].sort(([one], [other]) => other.length - one.length);
+  }
+
+  /** A copy of the message without them. */
+  redact(message: unknown): RpcMessage {
+    const text = JSON.stringify(message, (name, value: unknown) => {
+      if (typeof value !== "string") return value;
+      return isSecretName(name) ? `${GONE}]` : this.#redactText(value);
+    });
+    return JSON.parse(text) as RpcMessage;
+  }
+
+  #redactText(text: string): string {
+    let shown = text;
+    for (const [value, name] of this.#longestFirst)
+      shown = shown.replaceAll(value, () => `${GONE}: ${name}]`);
+    for (const [pattern, replacement] of TOKENS) shown = shown.replace(pattern, replacement);
+    return shown;
+  }
+}
+
+function urlsOf(entry: ServerEntry): URL[] {
+  const { url, sseUrl, base_url } = entry as Partial<Record<"url" | "sseUrl" | "base_url", string | URL>>;
+  return [url, sseUrl, base_url].flatMap((address) =>
+    address !== undefined && URL.canParse(String(address)) ? [new URL(address)] : [],
+  );
+}
+
+/**
+ * Whether a recorded value may stand for the one that is asked for now. A text with something taken out stands for any
+ * other text: what it was is not known any more.
+ */
+export function isCovered(recorded: unknown, asked: unknown): boolean {
+  if (typeof recorded === "string") {
+    return typeof asked === "string" && (recorded === asked || recorded.includes(GONE));
+  }
+  if (typeof recorded !== "object" || recorded === null) return recorded === asked;
+  if (typeof asked !== "object" || asked === null || Array.isArray(recorded) !== Array.isArray(asked))
+    return false;
+  const keys = new Set([...Object.keys(recorded), ...Object.keys(asked)]);
+  return [...keys].every((key) => isCovered(Reflect.get(recorded, key), Reflect.get(asked, key)));
+}

@@ -1,0 +1,54 @@
+/** The configuration files in `test/fixtures/configs`, one of each program, and how a test loads them. */
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type DialectKind, type LoadConfigOptions, loadConfig } from "../../src/node/index.js";
+
+export interface ConfigFixture {
+  readonly kind: DialectKind;
+  /** Seen from the folder of fixtures: a file, or a project's folder. */
+  readonly path: string;
+}
+
+export const fixtures: readonly ConfigFixture[] = [
+  { kind: "claude-desktop", path: "claude-desktop/claude_desktop_config.json" },
+  { kind: "claude-code", path: "claude-code/.mcp.json" },
+  { kind: "claude-code", path: "claude-code/.claude.json" },
+  { kind: "cursor", path: "cursor" },
+  { kind: "vscode", path: "vscode" },
+  { kind: "copilot-cli", path: "copilot-cli/mcp-config.json" },
+  { kind: "windsurf", path: "windsurf/mcp_config.json" },
+  { kind: "zed", path: "zed" },
+  { kind: "codex", path: "codex" },
+  { kind: "gemini-cli", path: "gemini-cli" },
+  { kind: "opencode", path: "opencode" },
+  { kind: "cline", path: "cline/cline_mcp_settings.json" },
+  { kind: "mcporter", path: "mcporter/mcporter.jsonc" },
+  { kind: "inspector", path: "inspector/.mcp-inspector/mcp.json" },
+  { kind: "langchain", path: "langchain/servers.json" },
+  { kind: "toolport", path: "toolport" },
+];
+
+export const fixtureFolder = fileURLToPath(new URL("../fixtures/configs", import.meta.url));
+
+/** Nothing of the machine the test runs on. */
+export const surroundings: LoadConfigOptions = {
+  home: "/home/ada",
+  cwd: "/home/ada/projects/shop",
+  env: { API_KEY: "KEY", CLIENT_SECRET: "SECRET" },
+  platform: "linux",
+  inputs: { "api-key": "PASS" },
+};
+
+/** What loading gives, as plain text: folders by name, places in one line. */
+export async function loadFixture({ path }: ConfigFixture): Promise<unknown> {
+  const { mcpServers, sources, warnings } = await loadConfig(join(fixtureFolder, path), surroundings);
+  const places = Object.entries(sources).map(([name, { file, line, kind, scope, extra }]) => [
+    name,
+    { at: `${file}:${line}`, kind, scope, ...(extra && { extra }) },
+  ]);
+  const notes = warnings.map(
+    ({ file, line, path: where, message }) => `${file}:${line}: ${where}: ${message}`,
+  );
+  const result = { mcpServers, sources: Object.fromEntries(places), warnings: notes };
+  return JSON.parse(JSON.stringify(result).replaceAll(fixtureFolder, "/fixtures")) as unknown;
+}
