@@ -9,7 +9,7 @@ export default defineConfig({
       { find: "#platform", replacement: source("transports/platform/node.ts") },
       { find: "#run-bounded", replacement: source("schema/bounded/node.ts") },
       { find: /^toolport$/, replacement: source("index.ts") },
-      { find: /^toolport\/(node|testing)$/, replacement: source("$1/index.ts") },
+      { find: /^toolport\/(node|testing|console)$/, replacement: source("$1/index.ts") },
       {
         find: /^toolport\/(langchain|ai-sdk|openai|anthropic|gemini|agents)$/,
         replacement: source("adapters/$1/index.ts"),

@@ -6,9 +6,8 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { cache, npmInstall, root } from "./fetch-tool.mjs";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
 const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const pinned = (name) => `${name}@${devDependencies[name]}`;
 /** Version of `ai`, and of the provider made for it. */
@@ -19,7 +18,6 @@ const VERSIONS = [
 
 const run = (command, args, cwd) =>
   execFileSync(command, args, { cwd, stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" });
-const cache = join(root, ".cache");
 mkdirSync(cache, { recursive: true });
 const tarball = join(
   cache,
@@ -38,7 +36,7 @@ for (const { ai, provider } of VERSIONS) {
     pinned("@copilotkit/aimock"),
     pinned("@modelcontextprotocol/server"),
   ];
-  run("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error", ...packages], folder);
+  await npmInstall(folder, packages);
   copyFileSync(join(root, "test/runtimes/ai-sdk-smoke.mjs"), join(folder, "smoke.mjs"));
   run(process.execPath, ["smoke.mjs"], folder);
   const { version } = JSON.parse(readFileSync(join(folder, "node_modules/ai/package.json"), "utf8"));

@@ -5,13 +5,12 @@
  * Toolport with a home directory of its own, asked for its tools, and stopped. No tool is called and no key is real: servers
  * that only look whether a key is there get a made-up one. What does not start is named and left out.
  */
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { createToolport } from "../dist/index.js";
+import { cache, npmInstall, root, run } from "./fetch-tool.mjs";
 import { SERVERS } from "./schema-servers.mjs";
 
 const START_TIMEOUT_MS = 60_000;
@@ -20,8 +19,6 @@ const INSTALL_TIMEOUT_MS = 240_000;
 const MAX_TOOLS = 40;
 const MAX_SCHEMA_CHARS = 40_000;
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const cache = join(root, ".cache", "schema-servers");
 const target = join(root, "test", "fixtures", "schemas");
 
 const asked = process.argv.slice(2);
@@ -39,13 +36,14 @@ for (const server of chosen) {
     console.log(`   -  ${server.package}: ${String(error.message).split("\n")[0].slice(0, 200)}`);
   }
 }
-await run("npx", ["biome", "format", "--write", target], INSTALL_TIMEOUT_MS);
+await run("npx", ["biome", "format", "--write", target], { timeoutMs: INSTALL_TIMEOUT_MS });
 console.log(`${total} tools`);
 
 async function collect(server) {
-  const prefix = join(cache, fileNameOf(server.package));
+  const prefix = join(cache, "schema-servers", fileNameOf(server.package));
   const manifestPath = join(prefix, "node_modules", server.package, "package.json");
-  if (!existsSync(manifestPath)) await npmInstall(prefix, server.package);
+  if (!existsSync(manifestPath))
+    await npmInstall(prefix, [server.package], { timeoutMs: INSTALL_TIMEOUT_MS });
   const manifest = JSON.parse(await readFile(manifestPath, "utf8"));
   const home = await mkdtemp(join(tmpdir(), "toolport-schemas-"));
   const program = join(prefix, "node_modules", server.package, binOf(manifest, server.bin));
@@ -95,19 +93,4 @@ function binOf(manifest, wanted) {
   const found = bins.find(([name]) => name === wanted) ?? bins[0];
   if (found === undefined) throw new Error("has no program");
   return found[1];
-}
-
-function npmInstall(prefix, name) {
-  const options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--omit=dev"];
-  return run("npm", ["install", "--prefix", prefix, ...options, name], INSTALL_TIMEOUT_MS);
-}
-
-function run(command, args, timeout) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: root, stdio: "ignore", timeout });
-    child.once("error", reject);
-    child.once("exit", (code) =>
-      code === 0 ? resolve() : reject(new Error(`${command} ${args[0]} ended with ${code}`)),
-    );
-  });
 }

@@ -5,24 +5,23 @@
  * `.cache/`, never into package.json. A scenario counts as passed only when the runner says so and at least the expected
  * number of checks succeeded, because a client that does nothing at all "passes" some scenarios with no check.
  */
-import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { cache, fetchNode, fetchTool, run } from "./fetch-tool.mjs";
 
 const RUNNER = "@modelcontextprotocol/conformance";
 const RUNNER_VERSION = "0.2.0-alpha.12";
 const RUNNER_NODE_MAJOR = 22;
 const SCENARIO_TIMEOUT_MS = 30_000;
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const cache = join(root, ".cache");
 const client = fileURLToPath(new URL("../test/conformance/client.mjs", import.meta.url));
 
 const plan = choosePlan(process.argv.slice(2));
-const node = await fetchNode();
-const runner = await fetchRunner();
+const isNewEnough = Number(process.versions.node.split(".")[0]) >= RUNNER_NODE_MAJOR;
+const node = isNewEnough ? process.execPath : await fetchNode(RUNNER_NODE_MAJOR);
+const runner = join(await fetchTool("conformance", RUNNER, RUNNER_VERSION), "dist", "index.js");
 const rows = [];
 for (const entry of plan) {
   const row = await runScenario(entry);
@@ -46,46 +45,6 @@ function choosePlan(names) {
   });
 }
 
-/** Path of a Node that the runner starts on: this one when it is new enough, else one from the npm registry. */
-async function fetchNode() {
-  if (Number(process.versions.node.split(".")[0]) >= RUNNER_NODE_MAJOR) return process.execPath;
-  const windows = process.platform === "win32";
-  const name = `node-${windows ? "win" : process.platform}-${process.arch}`;
-  const prefix = join(cache, `node${RUNNER_NODE_MAJOR}`);
-  const binary = join(prefix, "node_modules", name, "bin", windows ? "node.exe" : "node");
-  if (!existsSync(binary)) await npmInstall(prefix, `${name}@${RUNNER_NODE_MAJOR}`);
-  return binary;
-}
-
-async function fetchRunner() {
-  const prefix = join(cache, "conformance");
-  const home = join(prefix, "node_modules", RUNNER);
-  const manifest = join(home, "package.json");
-  const installed = existsSync(manifest) && JSON.parse(readFileSync(manifest, "utf8")).version;
-  if (installed !== RUNNER_VERSION) await npmInstall(prefix, `${RUNNER}@${RUNNER_VERSION}`);
-  return join(home, "dist", "index.js");
-}
-
-async function npmInstall(prefix, what) {
-  console.log(`Fetching ${what} …`);
-  await mkdir(prefix, { recursive: true });
-  const args = [
-    "install",
-    "--prefix",
-    prefix,
-    "--no-audit",
-    "--no-fund",
-    "--ignore-scripts",
-    "--silent",
-    what,
-  ];
-  const npm = process.env.npm_execpath;
-  const { code, output } = npm
-    ? await run(process.execPath, [npm, ...args])
-    : await run(process.platform === "win32" ? "npm.cmd" : "npm", args);
-  if (code !== 0) throw new Error(`npm could not fetch ${what} (exit code ${code}).\n${output}`);
-}
-
 async function runScenario({ scenario, specVersion, checks: expected }) {
   const name = specVersion ? `${scenario} @ ${specVersion}` : scenario;
   const results = join(cache, "conformance-results", name.replace(/[^\w.-]+/g, "_"));
@@ -93,7 +52,7 @@ async function runScenario({ scenario, specVersion, checks: expected }) {
   const args = [runner, "client", "--scenario", scenario, "--output-dir", results];
   args.push("--command", `"${process.execPath}" "${client}"`, "--timeout", String(SCENARIO_TIMEOUT_MS));
   if (specVersion) args.push("--spec-version", specVersion);
-  const { code, output } = await run(node, args, SCENARIO_TIMEOUT_MS + 15_000);
+  const { code, output } = await run(node, args, { timeoutMs: SCENARIO_TIMEOUT_MS + 15_000 });
 
   const { checks, stderr } = await readResults(results);
   const count = (status) => checks.filter((check) => check.status === status).length;
@@ -117,25 +76,6 @@ async function readResults(directory) {
     checks: JSON.parse(await readFile(path, "utf8")),
     stderr: await readFile(path.replace(/checks\.json$/, "stderr.txt"), "utf8").catch(() => ""),
   };
-}
-
-function run(command, args, timeoutMs) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, {
-      cwd: root,
-      stdio: ["ignore", "pipe", "pipe"],
-      timeout: timeoutMs,
-      shell: command.endsWith(".cmd"),
-    });
-    let output = "";
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding("utf8").on("data", (text) => {
-        output += text;
-      });
-    }
-    child.once("error", reject);
-    child.once("close", (code) => resolve({ code: code ?? 1, output }));
-  });
 }
 
 function printTable(rows) {

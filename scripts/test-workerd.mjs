@@ -1,19 +1,12 @@
 /**
  * Holds the store of a Durable Object against the store contract inside workerd, the runtime of Cloudflare's Workers:
- * `node scripts/test-workerd.mjs`. Miniflare is fetched into `.cache/`, never into package.json.
+ * `npm run test:workerd`. Miniflare is fetched into `.cache/`, never into package.json.
  */
-import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
-import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import ts from "typescript";
+import { fetchMiniflare, root } from "./fetch-tool.mjs";
 
-const MINIFLARE_VERSION = "4.20260730.0";
-
-const root = fileURLToPath(new URL("..", import.meta.url));
-const cache = join(root, ".cache", "miniflare");
 const { Miniflare } = await fetchMiniflare();
 
 const miniflare = new Miniflare({
@@ -38,34 +31,6 @@ try {
   await miniflare.dispose();
 }
 process.exitCode = failed === 0 ? 0 : 1;
-
-async function fetchMiniflare() {
-  const manifest = join(cache, "node_modules", "miniflare", "package.json");
-  const installed = existsSync(manifest) && JSON.parse(readFileSync(manifest, "utf8")).version;
-  if (installed !== MINIFLARE_VERSION) await npmInstall(`miniflare@${MINIFLARE_VERSION}`);
-  return import(pathToFileURL(createRequire(manifest).resolve("miniflare")).href);
-}
-
-async function npmInstall(what) {
-  console.log(`Fetching ${what} …`);
-  await mkdir(cache, { recursive: true });
-  const args = [
-    "install",
-    "--prefix",
-    cache,
-    "--no-audit",
-    "--no-fund",
-    "--ignore-scripts",
-    "--silent",
-    what,
-  ];
-  const npm = process.env.npm_execpath;
-  const [command, words] = npm ? [process.execPath, [npm, ...args]] : ["npm", args];
-  const shell = !npm && process.platform === "win32";
-  const child = spawn(command, words, { stdio: "inherit", shell });
-  const code = await new Promise((done, fail) => child.once("error", fail).once("close", done));
-  if (code !== 0) throw new Error(`npm could not fetch ${what} (exit code ${code}).`);
-}
 
 /** The file and all it imports as JavaScript. An import of anything but our own files fails here: workerd has none. */
 function collectModules(entry, seen = new Map()) {

@@ -4,6 +4,7 @@ import type { ToolInfo } from "./catalog/tool-info.js";
 import { isForModel } from "./catalog/tool-ui.js";
 import { parseServerEntry } from "./config/parse-servers.js";
 import type { ServerEntry } from "./config/server-entry.js";
+import { failureOf } from "./connection/connection-state.js";
 import type { ServerConnection, WaitOptions } from "./connection/server-connection.js";
 import type { CallToolOptions, TaskCallOptions } from "./execution/tool-call.js";
 import { complete } from "./port/complete.js";
@@ -77,7 +78,9 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
     },
     async tools({ servers, only, except, filter, all = false, ...wait } = {}) {
       await port.opened();
-      await port.bringUp(port.choose(servers), wait);
+      const chosen = port.choose(servers);
+      await port.bringUp(chosen, wait);
+      if (settings.onServerError === "throw") throwFailures(chosen.flatMap(({ state }) => failureOf(state)));
       const isWanted = compileFilter({ only, except, filter });
       const passes = (tool: ToolInfo) => isWanted({ name: tool.server }, tool) === undefined;
       const isShown = (tool: ToolInfo) => all || (isForModel(tool) && port.own.isVisible(tool));
@@ -93,7 +96,8 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
       return catalog.search(query, limit).map(({ tool }) => tool);
     },
     callTool: (async (name, args = {}, callOptions: CallToolOptions | TaskCallOptions = {}) => {
-      port.assertOpen();
+      const opening = port.opened();
+      if (opening !== undefined) await opening;
       if (callOptions.task) return port.tasks.start(name, args, callOptions);
       return port.own.call(name, args, callOptions) ?? port.callTool(name, args, callOptions);
     }) as Toolport["callTool"],

@@ -8,7 +8,8 @@ import { configuredClient, type OAuthClient, pickMethod } from "./client-authent
 import type { AuthorizationInfo } from "./discover-authorization.js";
 import { nowOf, type OAuthContext } from "./oauth-context.js";
 import { observeFetch } from "./observed-fetch.js";
-import { bindingKey, registrationKey } from "./record-keys.js";
+import { obtainOnce } from "./obtain-once.js";
+import { bindingKey, registrationKey, registrationLease } from "./record-keys.js";
 
 export interface IdentityParts {
   readonly context: OAuthContext;
@@ -29,7 +30,22 @@ export async function resolveClient(parts: InteractiveParts): Promise<OAuthClien
   if (clientMetadataUrl !== undefined && info.metadata?.client_id_metadata_document_supported === true) {
     return { id: clientMetadataUrl, method: "none", source: "document" };
   }
-  return (await findRegistration(parts)) ?? register(parts);
+  return (await findRegistration(parts)) ?? registerOnce(parts);
+}
+
+/** Users who come at the same time, to this process or to others, are users of one client. */
+async function registerOnce(parts: InteractiveParts): Promise<OAuthClient> {
+  const { context, info, redirectUrl } = parts;
+  const client = await obtainOnce<OAuthClient>({
+    store: context.store,
+    lease: registrationLease(info.issuer, redirectUrl, context.serverUrl),
+    watch: registrationKey(info.issuer, redirectUrl, context.serverUrl),
+    find: () => findRegistration(parts),
+    obtain: () => register(parts),
+    waitMs: REGISTRATION_WAIT_MS,
+  });
+  // One client too many is better than a login that cannot begin.
+  return client === "late" || client === undefined ? register(parts) : client;
 }
 
 /**
@@ -64,6 +80,8 @@ interface Registration {
 
 /** A secret that ends during the login is of no use. */
 const SECRET_MARGIN_MS = 3_600_000;
+/** Shorter than others wait for a login of the same user that is being prepared. */
+const REGISTRATION_WAIT_MS = 10_000;
 
 async function findRegistration({
   context,

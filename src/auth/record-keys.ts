@@ -24,6 +24,9 @@ export const pendingKey = (stateHash: string): string => `oauth/pending/${stateH
 /** A dynamic registration is of no use at another issuer, with another redirect URL or for another server. */
 export const registrationKey = (issuer: string, redirectUrl: string, serverUrl: URL | string): string =>
   `oauth/client/${encodeURIComponent(issuer)}/${encodeURIComponent(redirectUrl)}/${identifyUrl(String(serverUrl))}`;
+/** Held by whoever registers. */
+export const registrationLease = (...place: Parameters<typeof registrationKey>): string =>
+  registrationKey(...place).replace("oauth/client/", "oauth/register/");
 
 /** The issuer that a client registered by hand was first used at. */
 export const bindingKey = (clientId: string, serverUrl: URL | string): string =>

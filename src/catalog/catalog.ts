@@ -283,8 +283,12 @@ export class Catalog {
   }
 
   /** Why tools are refused, by name: what the scan says comes before a change that may be approved. */
-  async #examine(server: string, tools: ServerLists["tools"]["tools"]): Promise<Map<string, string>> {
-    const { scan, pins, onToolChanged } = this.#options;
+  async #examine(
+    server: string,
+    tools: ServerLists["tools"]["tools"],
+    onToolChanged = this.#options.onToolChanged,
+  ): Promise<Map<string, string>> {
+    const { scan, pins } = this.#options;
     const refused = new Map(await scanTools(scan, { name: server }, tools));
     for (const change of await this.#checkPins(server, tools)) {
       onToolChanged(change);
@@ -294,7 +298,9 @@ export class Catalog {
   }
 
   async #restoreExamined(server: string, kept: Kept): Promise<void> {
-    const refused = await this.#examine(server, kept.lists.tools.tools);
+    // What was saved was told when it was read.
+    const tell = kept.origin === "store" ? () => {} : undefined;
+    const refused = await this.#examine(server, kept.lists.tools.tools, tell);
     // The server itself may have been quicker.
     if (!this.#kept.has(server)) this.#keep(server, { ...kept, refused });
   }

@@ -58,3 +58,7 @@ export const TRANSITIONS: Readonly<Record<ConnectionStatus, readonly ConnectionS
 /** What the state knows about the last failure. */
 export const errorOf = (state: ConnectionState): ToolportError | undefined =>
   "error" in state ? state.error : undefined;
+
+/** Why a server is not there and does not come back by itself: nothing, or one error. */
+export const failureOf = (state: ConnectionState): ToolportError[] =>
+  state.status === "failed" || state.status === "authenticating" ? [state.error] : [];

@@ -1,5 +1,7 @@
 /** An agent's loop as any framework has it: ask the model, make the call it wants, hand it the answer, until it is done. */
-import { createToolport } from "../index.js";
+import type { Model } from "../agent/conversation.js";
+import { runAgent } from "../agent/run-agent.js";
+import { createToolport, type Toolport } from "../index.js";
 import { CALL_LIMIT } from "./call-tools.js";
 import { createScriptedModel, type ModelTurn } from "./scripted-model.js";
 import type { DemoServers } from "./servers.js";
@@ -11,9 +13,16 @@ const TASK = [
   'Say what the word "port" means',
 ];
 const EXPECTED = ["357", '{"fahrenheit":69.8}', "a place where ships load and unload"];
+/** A real model says it in its own words. */
+const EXPECTED_FIGURES = ["357", "69.8"];
 const MAX_TURNS = 12;
 
-export async function runAgent({ mcpServers }: DemoServers, show: ShowProgress): Promise<StepOutcome<never>> {
+/** @param model undefined: a script plays its part */
+export async function letAgentWork(
+  { mcpServers }: DemoServers,
+  model: Model | undefined,
+  show: ShowProgress,
+): Promise<StepOutcome<never>> {
   const { calendar, units, dictionary } = mcpServers;
   const called: string[] = [];
   await using toolport = createToolport({
@@ -25,9 +34,10 @@ export async function runAgent({ mcpServers }: DemoServers, show: ShowProgress):
   await toolport.connect();
   const offered = (await toolport.tools()).map(({ name }) => name);
   check(offered.join() === "search_tools,call_tool", `the model was given ${offered.join(", ")}`);
-
   const details = [
-    "no model is asked: a script plays its part, by simple rules (src/demo/scripted-model.ts)",
+    model === undefined
+      ? "no model is asked: a script plays its part, by simple rules (src/demo/scripted-model.ts)"
+      : `a real model is asked: ${model.name} at ${model.host}`,
     `it is given ${offered.join(" and ")}, and this task:`,
     ...TASK.map((line) => `  ${line}`),
   ];
@@ -35,6 +45,19 @@ export async function runAgent({ mcpServers }: DemoServers, show: ShowProgress):
     details.push(line);
     show(details);
   };
+  if (model === undefined) await followScript({ toolport, called, tell });
+  else await followModel({ toolport, called, tell }, model);
+  return { details };
+}
+
+interface Work {
+  readonly toolport: Toolport;
+  /** Names of the tools called so far. */
+  readonly called: readonly string[];
+  readonly tell: (line: string) => void;
+}
+
+async function followScript({ toolport, called, tell }: Work): Promise<void> {
   const model = createScriptedModel(TASK);
   let lastAnswer: string | undefined;
   for (let turn = 0; turn < MAX_TURNS; turn += 1) {
@@ -44,13 +67,34 @@ export async function runAgent({ mcpServers }: DemoServers, show: ShowProgress):
       check(wrong === undefined, `the answer ${JSON.stringify(said.text)} lacks ${wrong}`);
       check(called.length === 3, `${called.length} tools were called, not 3`);
       tell(`script: done, with ${called.length} tools called: ${called.join(", ")}`);
-      return { details };
+      return;
     }
     const { text } = await toolport.callTool(said.tool, said.args, CALL_LIMIT);
     tell(`script: ${describe(said)} → ${shorten(text)}`);
     lastAnswer = text;
   }
   throw new Error(`the script was not done after ${MAX_TURNS} turns`);
+}
+
+async function followModel({ toolport, called, tell }: Work, model: Model): Promise<void> {
+  const { text, endedBy } = await runAgent({
+    toolport,
+    model,
+    task: TASK.join("\n"),
+    maxSteps: MAX_TURNS,
+    onStep: ({ calls, outcomes }) => {
+      for (const [index, { name, args }] of calls.entries()) {
+        const answer = outcomes[index];
+        tell(`model: ${name} ${JSON.stringify(args)} → ${shorten(answer?.text ?? "")}`);
+      }
+    },
+  });
+  check(endedBy === "answer", `the model was not done after ${MAX_TURNS} turns`);
+  const wrong = EXPECTED_FIGURES.find((figure) => !text.includes(figure));
+  check(wrong === undefined, `the model's answer ${JSON.stringify(text)} lacks ${wrong}`);
+  check(called.length > 0, "the model called no tool");
+  for (const line of text.split("\n")) tell(`model says: ${line}`);
+  tell(`done, with ${called.length} tools called: ${called.join(", ")}`);
 }
 
 const describe = ({ tool, args }: Extract<ModelTurn, { kind: "call" }>): string =>

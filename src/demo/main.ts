@@ -1,13 +1,17 @@
 /** `npm start`: the main job with no key, no network and no Docker. Exit code 0 if every step passed. */
 import { parseArgs } from "node:util";
-import { type DemoReport, runDemo } from "./run-demo.js";
-import { createScreen, type Screen, silentScreen } from "./screen.js";
+import { type DemoFlags, startDemo } from "./start-demo.js";
 
-const USAGE = `Usage: npm start [-- --once] [-- --json]
+const USAGE = `Usage: npm start [-- --once] [-- --json] [-- --console] [-- --model-url <url>] [-- --model <name>]
 
-  --once   end after the summary (for now the demo always does)
-  --json   print one JSON document instead of text
-  --help   show this`;
+  --once             end after the last step (it does so anyway without --console)
+  --console          keep the servers up and show them in the console, until Enter or Ctrl-C
+  --json             print one JSON document instead of text
+  --model-url <url>  let a real model drive the agent: an OpenAI-compatible endpoint
+  --model <name>     its name there
+  --help             show this
+
+With OPENAI_API_KEY or ANTHROPIC_API_KEY set, a model of theirs drives the agent.`;
 
 async function main(): Promise<number> {
   const flags = readFlags();
@@ -16,38 +20,22 @@ async function main(): Promise<number> {
     process.stdout.write(`${USAGE}\n`);
     return 0;
   }
-  if (flags.json) {
-    const report = await runDemo(silentScreen);
-    process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-    return report.ok ? 0 : 1;
-  }
-  const screen = createScreen(process.stdout);
-  const title = "Toolport demo: every transport, both protocol eras, nothing but this machine";
-  screen.print([screen.paint("title", title), ""]);
-  const report = await runDemo(screen);
-  screen.print(summarise(report, screen));
-  return report.ok ? 0 : 1;
+  return startDemo(flags);
 }
 
-function readFlags(): { help: boolean; json: boolean } | undefined {
+function readFlags(): (DemoFlags & { help: boolean }) | undefined {
   const flag = { type: "boolean", default: false } as const;
+  const text = { type: "string" } as const;
   try {
-    const { values } = parseArgs({ options: { once: flag, json: flag, help: flag } });
-    return { help: values.help, json: values.json };
+    const { values } = parseArgs({
+      options: { once: flag, console: flag, json: flag, help: flag, "model-url": text, model: text },
+    });
+    const { once, json, help, model } = values;
+    return { json, help, model, console: values.console && !once, modelUrl: values["model-url"] };
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n\n${USAGE}\n`);
     return undefined;
   }
-}
-
-function summarise({ ok, ms, steps }: DemoReport, { paint }: Screen): string[] {
-  const failed = steps.filter((step) => !step.ok);
-  const seconds = (ms / 1_000).toFixed(1);
-  if (ok) return [paint("good", `All ${steps.length} steps passed in ${seconds} s.`)];
-  return [
-    paint("bad", `${failed.length} of ${steps.length} steps failed in ${seconds} s:`),
-    ...failed.map(({ title, error }) => `  ${title}: ${error}`),
-  ];
 }
 
 // Not `process.exit`: that the process ends by itself is part of what is shown.

@@ -1,6 +1,7 @@
 /** The demo from its first step to its last. */
-import { createToolport, type FallbackRequest } from "../index.js";
-import { runAgent } from "./agent-loop.js";
+import type { Model } from "../agent/conversation.js";
+import { createToolport, type FallbackRequest, type Toolport } from "../index.js";
+import { letAgentWork } from "./agent-loop.js";
 import { callEach, listTools } from "./call-tools.js";
 import { connectAll, type ServerRow } from "./connect-all.js";
 import { fallBack, retryAfterRefusal } from "./fail-over.js";
@@ -21,19 +22,30 @@ export interface DemoReport {
   readonly steps: readonly StepReport[];
 }
 
-export async function runDemo(screen: Screen): Promise<DemoReport> {
+export interface DemoOptions {
+  /** Drives the agent's loop. @default a script */
+  readonly model?: Model | undefined;
+  /** Awaited before everything is closed, with the servers still up. */
+  readonly stayUp?: ((toolport: Toolport) => Promise<void>) | undefined;
+}
+
+export async function runDemo(screen: Screen, options: DemoOptions = {}): Promise<DemoReport> {
   const startedAt = performance.now();
   const runner = new StepRunner(screen);
-  const rows = await runSteps(runner, screen);
+  const rows = await runSteps(runner, screen, options);
   return {
     ok: runner.reports.every(({ ok }) => ok),
-    ms: Math.round(performance.now() - startedAt),
+    ms: Math.round(performance.now() - startedAt - runner.pausedMs),
     servers: rows,
     steps: runner.reports,
   };
 }
 
-async function runSteps(runner: StepRunner, screen: Screen): Promise<ServerRow[]> {
+async function runSteps(
+  runner: StepRunner,
+  screen: Screen,
+  { model, stayUp }: DemoOptions,
+): Promise<ServerRow[]> {
   const servers = await runner.run({
     id: "start",
     title: "Start real MCP servers on this machine",
@@ -66,8 +78,8 @@ async function runSteps(runner: StepRunner, screen: Screen): Promise<ServerRow[]
     await runner.run({ id: "call", title: "Call one tool on each", run: () => callEach(toolport) });
     await runner.run({
       id: "agent",
-      title: "Let a scripted model find and call tools through search",
-      run: (show) => runAgent(servers, show),
+      title: `Let ${model === undefined ? "a scripted model" : model.name} find and call tools through search`,
+      run: (show) => letAgentWork(servers, model, show),
     });
     await runner.run({
       id: "retry",
@@ -104,6 +116,7 @@ async function runSteps(runner: StepRunner, screen: Screen): Promise<ServerRow[]
       title: "Log in to a server behind OAuth, expire the token, restart from the saved state",
       run: () => logInAndRestart(servers.vault),
     });
+    await runner.pause(() => stayUp?.(toolport));
     return rows ?? [];
   } finally {
     await runner.run({

@@ -34,10 +34,23 @@ export function check(condition: boolean, complaint: string): asserts condition 
 
 export class StepRunner {
   readonly reports: StepReport[] = [];
+  /** How long people were waited for. */
+  pausedMs = 0;
   readonly #screen: Screen;
 
   constructor(screen: Screen) {
     this.#screen = screen;
+  }
+
+  /** Waits for a person, which is no part of the demo's time. Never rejects: what cannot be shown is told. */
+  async pause(run: () => Promise<void> | undefined): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      await run();
+    } catch (error) {
+      this.#screen.print([this.#screen.paint("bad", error instanceof Error ? error.message : String(error))]);
+    }
+    this.pausedMs += performance.now() - startedAt;
   }
 
   /** Runs a step; undefined if it failed or has nothing to give. Never rejects: one bad step costs only itself. */

@@ -1,6 +1,12 @@
 import { expect, test, vi } from "vitest";
 import { callOf, inTurn, resultOf, unreachable } from "../../test/support/tool-call.js";
-import { type CallEndEvent, type CallListener, createAroundCall, listenerStep } from "./listeners.js";
+import {
+  type CallEndEvent,
+  type CallListener,
+  type CallNews,
+  createAroundCall,
+  listenerStep,
+} from "./listeners.js";
 import type { CallHandler } from "./tool-call.js";
 
 const ok = resultOf("ok");
@@ -116,4 +122,37 @@ test("hear of prompts and resources too", async () => {
     outcome: "ok",
     result: "text",
   });
+});
+
+test("who watches hears of calls from then on, with what was tried", async () => {
+  const news: CallNews[] = [];
+  let isWatched = false;
+  let now = 0;
+  const around = createAroundCall({
+    listeners: [],
+    watch: { isWatched: () => isWatched, tell: (told) => news.push(told) },
+    report: () => {},
+    now: () => (now += 5),
+  });
+  const step = listenerStep(around);
+  await step(inTurn(ok))(callOf());
+  expect(news).toEqual([]);
+  isWatched = true;
+  const call = callOf({ args: { city: "Oslo" } });
+  const error = unreachable();
+  await step(async () => {
+    call.attempts.push({ server: "a", durationMs: 1, error }, { server: "b", durationMs: 1 });
+    return resultOf("ok", { server: "b" });
+  })(call);
+  expect(news).toMatchObject([
+    { phase: "start", id: 1, kind: "tool", server: "a", message: { arguments: { city: "Oslo" } } },
+    {
+      phase: "end",
+      id: 1,
+      server: "b",
+      outcome: "ok",
+      durationMs: 5,
+      tries: [{ server: "a", error }, { server: "b" }],
+    },
+  ]);
 });

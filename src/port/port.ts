@@ -1,11 +1,10 @@
 /** One port: the connections, the catalog and the pipeline of one principal. */
 import type { Client } from "@modelcontextprotocol/client";
-import { Catalog } from "../catalog/catalog.js";
+import type { Catalog } from "../catalog/catalog.js";
 import type { FilterSet } from "../catalog/filter-set.js";
-import { Pins } from "../catalog/pins.js";
 import { configIdentity } from "../config/config-identity.js";
 import type { ServerConfig } from "../config/server-config.js";
-import { ConnectionPool, type ConnectOutcome } from "../connection/connection-pool.js";
+import type { ConnectionPool, ConnectOutcome } from "../connection/connection-pool.js";
 import { runOnSession } from "../connection/run-on-session.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { startUpkeep } from "../connection/upkeep.js";
@@ -14,26 +13,23 @@ import { ConnectionError } from "../errors/connection-error.js";
 import type { Pipeline } from "../execution/pipeline.js";
 import type { CallToolOptions, TaskCallOptions } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
-import { EraMemory } from "../protocol/era-memory.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { Session } from "../protocol/session.js";
-import { tapNotifications } from "../protocol/tap-notifications.js";
 import type { TraceMeta } from "../telemetry/open-telemetry.js";
 import type { RequestFacts, ServerFacts } from "../telemetry/open-telemetry-attributes.js";
-import { createWireLog } from "../telemetry/wire-log.js";
 import type { HttpClient } from "../transports/server-transport.js";
 import { findTool } from "./find-tool.js";
 import { OwnToolSet } from "./own-tool-set.js";
+import { createPortCatalog } from "./port-catalog.js";
 import { PortOAuth } from "./port-oauth.js";
 import { createPortPipeline } from "./port-pipeline.js";
+import { createPortPool } from "./port-pool.js";
 import { configFor, type Principal } from "./principal.js";
 import { ResourceCache } from "./resource-cache.js";
 import { SavedState } from "./saved-state.js";
 import type { SharedParts } from "./shared-parts.js";
 import { Subscriptions } from "./subscriptions.js";
 import { TaskDesk } from "./task-desk.js";
-
-const LIST_TIMEOUT_MS = 15_000;
 
 /** States from which a server comes up by itself when it is needed. */
 const COMING_UP = ["idle", "connecting", "connected", "discovering"];
@@ -66,38 +62,12 @@ export class Port {
 
   /** @param parent the plain port, whose servers are everybody's */
   constructor(parts: SharedParts, principal?: Principal, parent?: Port) {
-    const { settings, emitter, warn } = parts;
+    const { settings, warn } = parts;
     this.parts = parts;
     this.principal = principal;
     this.filters = parts.filters;
     this.serverRequests = parts.serverRequestsFor(principal?.name);
-    const ownNames = () => this.own.names;
-    this.catalog = new Catalog({
-      naming: {
-        prefix: settings.prefix,
-        additionalToolNamePrefix: settings.additionalToolNamePrefix,
-        toolNameMapper: settings.toolNameMapper,
-        toolSpecificationMapper: settings.toolSpecificationMapper,
-        get reserved() {
-          return ownNames();
-        },
-      },
-      filters: this.filters,
-      pins: new Pins(settings.pins, settings.store, principal?.name),
-      scan: settings.scan,
-      cache: settings.cache,
-      listTimeoutMs: LIST_TIMEOUT_MS,
-      servers: () => this.pool.all().map(({ config }) => config),
-      onChanged: (server) => emitter.emit("tools", { server, principal: principal?.name }),
-      onRead: (server, lists) => this.saved?.keepLists(server, lists),
-      onListsChanged: (server, lists) =>
-        emitter.emit("listsChanged", { server, lists, principal: principal?.name }),
-      onToolChanged: (change) => {
-        warn(change.server, `The definition of ${change.tool} changed since it was pinned`);
-        emitter.emit("toolChanged", { ...change, principal: principal?.name });
-      },
-      onWarning: warn,
-    });
+    this.catalog = createPortCatalog(this);
     this.oauth = new PortOAuth({
       store: settings.store,
       principal: principal?.name,
@@ -108,40 +78,7 @@ export class Port {
       http: () => this.http(),
       warn,
     });
-    this.pool = new ConnectionPool({
-      identity: { clientInfo: settings.clientInfo, capabilities: this.serverRequests.capabilities },
-      serverRequests: this.serverRequests,
-      validator: parts.validator,
-      eras: new EraMemory(settings.store, principal?.name),
-      logLevelOf: ({ logLevel = settings.logLevel }, era) =>
-        logLevel ?? (era === "modern" && settings.hasLogReader ? "info" : undefined),
-      connectTimeoutMs: settings.connectTimeoutMs,
-      transportContext: async () => ({
-        http: await this.http(),
-        maxMessageBytes: settings.maxMessageBytes,
-        authorize: this.oauth.authorize,
-      }),
-      hasNewCredentials: (server) => this.oauth.hasNewCredentials(server),
-      discover: (session, signal) => this.catalog.load(session, signal),
-      onState: (change) => {
-        if (change.to === "closed") this.pipeline.disconnected(change.server);
-        if (change.to === "ready") {
-          this.pipeline.reconnected(change.server);
-          this.resourceCache.forget(change.server);
-          this.subscriptions.ready(change.server);
-        }
-        parts.onState({ ...change, principal: principal?.name }, this.pool.get(change.server)?.config);
-      },
-      onSessionEnded: (session, ms, error) => parts.telemetry.sessionEnded(this.#factsOf(session), ms, error),
-      tap: ({ name, logRequests, logResponses }) =>
-        tapNotifications(
-          (method, params) => {
-            this.#heard(name, method, params);
-            emitter.emit("notification", { server: name, method, params, principal: principal?.name });
-          },
-          createWireLog({ server: name, logRequests, logResponses, logger: settings.logger }),
-        ),
-    });
+    this.pool = createPortPool(this);
     this.pipeline = createPortPipeline(this);
     this.own = new OwnToolSet(this);
     if (settings.catalog !== undefined) this.catalog.restore(settings.catalog);
@@ -338,18 +275,11 @@ export class Port {
   ): Promise<Result> {
     const { telemetry } = this.parts;
     if (!telemetry.isActive) return run(undefined);
-    return telemetry.attempt({ ...facts, ...this.#factsOf(session) }, (meta) => run(meta));
+    return telemetry.attempt({ ...facts, ...this.factsOf(session) }, (meta) => run(meta));
   }
 
-  /** A server told something by itself. */
-  #heard(server: string, method: string, { uri }: Readonly<Record<string, unknown>>): void {
-    if (method === "notifications/resources/list_changed") this.resourceCache.forget(server);
-    if (method !== "notifications/resources/updated" || typeof uri !== "string") return;
-    this.resourceCache.forget(server, uri);
-    this.subscriptions.updated(server, uri);
-  }
-
-  #factsOf({ server, transport, protocolVersion }: Session): ServerFacts {
+  /** What spans and metrics tell of a session. */
+  factsOf({ server, transport, protocolVersion }: Session): ServerFacts {
     const config = this.pool.get(server)?.config;
     const address = config !== undefined && "url" in config ? config.url : undefined;
     return { server, transport, protocolVersion, address };

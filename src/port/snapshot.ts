@@ -31,6 +31,8 @@ export interface ServerSnapshot {
   attempt: number | null;
   retryAt: number | null;
   breaker: BreakerSnapshot | null;
+  /** Servers that are asked in its place, in this order, when a call to it fails. */
+  fallback: string[];
 }
 
 /** What {@link Toolport.snapshot} returns: a superset of the shape Cloudflare's agents know. */
@@ -94,6 +96,7 @@ function serverSnapshot(
     toolCount: catalog.toolCount(name),
     cut: catalog.cutOf(name) ?? null,
     error: error ? { code: error.code, message: error.message } : null,
+    fallback: [...(config.fallback?.servers ?? [])],
     ...pending(state),
   };
 }
@@ -108,6 +111,9 @@ function address(config: ServerConnection["config"]): string {
     const { origin, host, protocol, pathname } = new URL(config.url);
     return `${origin === "null" ? `${protocol}//${host}` : origin}${pathname}`;
   }
-  if ("command" in config) return redactText([config.command, ...config.args].join(" "));
+  if ("command" in config) {
+    // The whole of it: somebody may have to agree to it before it is run.
+    return redactText([config.command, ...config.args].join(" "), { maxLength: Number.POSITIVE_INFINITY });
+  }
   return "image" in config ? config.image : "custom";
 }

@@ -2,6 +2,7 @@
 import type { ProgressReport } from "../config/server-entry.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { onSharedAbort } from "../util/shared-abort.js";
+import { timerMs } from "../util/timer-ms.js";
 
 /** What a server reports while it works. */
 export type Progress = ProgressReport;
@@ -120,7 +121,7 @@ export class PendingRequest {
     if (left === Number.POSITIVE_INFINITY) return;
     const look = () => (this.#left() > 0 ? this.#arm() : this.#expire());
     // Timers hold 31 bits; a longer wait simply looks again.
-    this.#timer = setTimeout(look, Math.min(left, 2 ** 31 - 1));
+    this.#timer = setTimeout(look, timerMs(left));
   }
 
   #left(): number {

@@ -46,17 +46,20 @@ export class ScriptBook {
   readonly #byKey = new Map<string, Script[]>();
 
   constructor(recording: Recording) {
-    for (const script of writeScripts(recording.messages)) {
+    const scripts = writeScripts(recording.messages);
+    const answered = new Set(scripts.filter(({ end }) => end === "answered").map(keyOf));
+    for (const script of scripts) {
+      // Refused for want of a login, or lost with its connection, and asked again with success: the success counts.
+      if (script.id !== undefined && script.end === "open" && answered.has(keyOf(script))) continue;
       add(this.#byMethod, script.method, script);
-      add(this.#byKey, keyOf(script.method, script.params), script);
+      add(this.#byKey, keyOf(script), script);
     }
   }
 
   /** The scripts for one message, in the order they were recorded; empty if there is none. */
   find(method: string, params: Readonly<Record<string, unknown>>): readonly Script[] {
-    const all = this.ofMethod(method);
-    if (BY_METHOD_ALONE.has(method)) return all;
-    return this.#byKey.get(keyOf(method, params)) ?? all.filter((script) => isCovered(script.params, params));
+    const same = this.#byKey.get(keyOf({ method, params }));
+    return same ?? this.ofMethod(method).filter((script) => isCovered(script.params, params));
   }
 
   ofMethod(method: string): readonly Script[] {
@@ -64,7 +67,8 @@ export class ScriptBook {
   }
 }
 
-const keyOf = (method: string, params: object): string => `${method} ${canonicalJson(params)}`;
+const keyOf = ({ method, params }: Pick<Script, "method" | "params">): string =>
+  BY_METHOD_ALONE.has(method) ? method : `${method} ${canonicalJson(params)}`;
 
 function add(map: Map<string, Script[]>, key: string, script: Script): void {
   const list = map.get(key);

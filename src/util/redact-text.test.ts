@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { redactText, redactUrl } from "./redact-text.js";
+import { hideCredentials, redactText, redactUrl } from "./redact-text.js";
 
 test.each([
   ["GET https://example.com/mcp?key=CANARY failed", "GET https://example.com/mcp failed"],
@@ -21,6 +21,24 @@ test("cuts long text, quickly", () => {
   const started = performance.now();
   const hostile = `${"a://".repeat(50_000)}${"token".repeat(50_000)}`;
   expect(redactText(hostile).length).toBeLessThanOrEqual(501);
+  expect(performance.now() - started).toBeLessThan(500);
+});
+
+test.each([
+  ["see https://example.com/a?page=2#top\n\tand go on", "see https://example.com/a?page=2#top\n\tand go on"],
+  [
+    "https://user:CANARY@example.com/?access_token=CANARY&page=2",
+    "https://example.com/?access_token=[redacted]&page=2",
+  ],
+  ["one\nAuthorization: CANARY\ntwo", "one\nAuthorization: [redacted]\ntwo"],
+  ["Bearer CANARY.abc", "Bearer [redacted]"],
+])("hides the credentials in %j and leaves the rest", (text, expected) => {
+  expect(hideCredentials(text)).toBe(expected);
+});
+
+test("hides credentials in long text, quickly", () => {
+  const started = performance.now();
+  hideCredentials(`${"a://".repeat(10_000)}${"token".repeat(10_000)}${"a-".repeat(10_000)}`);
   expect(performance.now() - started).toBeLessThan(500);
 });
 

@@ -33,11 +33,11 @@ const CREDENTIALS: readonly Rule[] = [
  * redactText("GET https://example.com/mcp?key=1 failed"); // "GET https://example.com/mcp failed"
  * ```
  */
-export function redactText(text: string): string {
-  let shown = text.slice(0, MAX_QUOTED * 8);
+export function redactText(text: string, { maxLength = MAX_QUOTED }: { maxLength?: number } = {}): string {
+  let shown = text.slice(0, maxLength * 8);
   for (const [pattern, replacement] of [QUERIES, ...CREDENTIALS]) shown = shown.replace(pattern, replacement);
   shown = shown.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ").trim();
-  return shown.length > MAX_QUOTED ? `${shown.slice(0, MAX_QUOTED)}…` : shown;
+  return shown.length > maxLength ? `${shown.slice(0, maxLength)}…` : shown;
 }
 
 /** Takes credentials out of a text that is otherwise shown as it is, with its lines and its URLs. */

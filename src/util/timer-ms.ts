@@ -3,5 +3,8 @@
 /** About 24 days and 20 hours. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The wait as a timer can keep it, so that "as long as it takes" does not become "not at all". */
-export const timerMs = (ms: number): number => Math.min(ms, LONGEST_TIMER_MS);
+/**
+ * The wait as a timer can keep it, so that "as long as it takes" does not become "not at all". Time that has run out
+ * meanwhile counts as none: newer versions of Node print a warning for less.
+ */
+export const timerMs = (ms: number): number => Math.max(0, Math.min(ms, LONGEST_TIMER_MS));

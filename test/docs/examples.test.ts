@@ -1,7 +1,11 @@
 /** Every example runs from beginning to end and leaves nothing behind. */
-import { readdirSync, readFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
+import ts from "typescript";
 import { expect, test } from "vitest";
+import { transpileEverything } from "../fixtures/oauth-worker-source.js";
 import { takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
 import { readMarkdown, root } from "./markdown.js";
 
@@ -20,6 +24,7 @@ const KEY_LINES: Readonly<Record<string, string>> = {
   "langchain-changing-tools.ts": "open_door: The door is open",
   "langchain-own-client.ts": "model: It is 8",
   "langchain-react-agent.ts": "model: It is 96",
+  "many-processes.ts": "a process died, a new one serves ada: 2 logins for 2 users",
   "many-servers.ts": "HELLO FROM 2026, says child",
   "openai.ts": "model: Take an umbrella to Oslo",
   "own-tests.ts": "650 cents, three calls, one of them an error of the tool's: all as expected",
@@ -28,7 +33,10 @@ const KEY_LINES: Readonly<Record<string, string>> = {
   "per-user.ts": "100 of 100 calls reached the inbox of their user",
 };
 
-test.each(examples)("%s", async (name) => {
+/** Those that start processes of themselves run as programs. */
+const PROGRAMS = ["many-processes.ts"];
+
+test.each(examples.filter((name) => !PROGRAMS.includes(name)))("%s", async (name) => {
   const before = takeLeakSnapshot();
   const { main } = (await import(join(root, "examples", name))) as {
     main: (print: (line: string) => void) => Promise<void>;
@@ -38,6 +46,23 @@ test.each(examples)("%s", async (name) => {
   expect(lines).toContain(KEY_LINES[name]);
   await waitForNoLeaks(before);
 });
+
+test.each(PROGRAMS)(
+  "%s, as a program",
+  async (name) => {
+    using source = await transpileEverything();
+    const text = readFileSync(join(root, "examples", name), "utf8");
+    const program = join(source.folder, name.replace(/\.ts$/, ".js"));
+    const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
+    writeFileSync(program, ts.transpileModule(text, { compilerOptions }).outputText);
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, ["--no-warnings", program]);
+    expect({ lines: stdout.split("\n"), stderr }).toEqual({
+      lines: expect.arrayContaining([KEY_LINES[name]]),
+      stderr: "",
+    });
+  },
+  60_000,
+);
 
 test("every example is named in the README and says how to run it", () => {
   const linked = readMarkdown("README.md").links.map(({ target }) => target);

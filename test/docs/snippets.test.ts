@@ -69,6 +69,27 @@ describe("the documentation", () => {
     expect(broken).toEqual([]);
   });
 
+  it("names every guide in its index, and every option in the list of options", () => {
+    const linked = readMarkdown("docs/README.md").links.map(({ target }) => `docs/${target}`);
+    const guides = documents.map(({ path }) => path).filter((path) => path.startsWith("docs/"));
+    expect(guides.filter((path) => path !== "docs/README.md" && !linked.includes(path))).toEqual([]);
+
+    const list = ["docs/options.md", "docs/docker.md"]
+      .map((path) => readFileSync(join(root, path), "utf8"))
+      .join("\n");
+    const sources = [
+      "src/port/options.ts",
+      "src/config/server-entry.ts",
+      "src/protocol/server-requests/server-request-options.ts",
+    ];
+    const options = sources.flatMap((path) => {
+      const text = readFileSync(join(root, path), "utf8");
+      return [...text.matchAll(/^ {2}(\w+)\??: /gm)].map(([, name = ""]) => name);
+    });
+    expect(options.length).toBeGreaterThan(60);
+    expect(options.filter((name) => !new RegExp(`\\b${name}\\b`).test(list))).toEqual([]);
+  });
+
   it("explains every error code", () => {
     const text = readFileSync(join(root, "docs/errors.md"), "utf8");
     const classes = ["auth", "catalog", "config", "connection", "state", "tool-call"];

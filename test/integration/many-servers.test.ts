@@ -78,6 +78,8 @@ test("one failed server throws its own error; a function is told of each", async
   const missing = { command: "no-such-program-anywhere" };
   await using throwing = createToolport({ mcpServers: { missing }, onServerError: "throw" });
   await expect(throwing.connect()).rejects.toBeInstanceOf(ConnectionError);
+  // Whoever only asks for the tools is not told less than whoever connects first.
+  await expect(throwing.tools()).rejects.toBeInstanceOf(ConnectionError);
   const told: [string, string][] = [];
   await using telling = createToolport({
     mcpServers: { missing },

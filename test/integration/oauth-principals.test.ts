@@ -49,6 +49,16 @@ test(`${CALLS} interleaved calls of two users, tokens expiring in between: none 
   expect(bench.countPaths("/reg")).toBe(1);
 }, 60_000);
 
+test("users who come at the same time are one client: the application registers once", async () => {
+  await using bench = await startOAuthBench();
+  await using toolport = open(bench);
+  const users = Array.from({ length: 10 }, (_, index) => `user ${index}`);
+  const reports = await Promise.all(users.map((user) => toolport.as(user).connect()));
+  const logins = new Set(reports.map(({ servers }) => servers["a"]?.authUrl));
+  expect(logins.size).toBe(users.length);
+  expect(bench.countPaths("/reg")).toBe(1);
+});
+
 test("the plain port and other users are not logged in by it", async () => {
   await using bench = await startOAuthBench();
   await using toolport = open(bench);

@@ -7,6 +7,9 @@ import { createToolport, type Progress, type ServerEntry, type Toolport } from "
 import { createTestServer, readRecording, recordServer, replayServer } from "toolport/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type LeakSnapshot, takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
+import { startOAuthBench } from "../support/oauth-bench.js";
+import { logIn } from "../support/oauth-browser.js";
+import { CALLBACK_URL } from "../support/oauth-callback-url.js";
 import { startProgramOnPort } from "../support/program-on-port.js";
 import { waitFor } from "../support/wait-for.js";
 
@@ -100,6 +103,23 @@ describe("the reference server", () => {
     expect(recorded.sampled).toHaveLength(1);
     expect((await readRecording(join(folder, "every.ndjson"))).transport).toBe("http");
   });
+});
+
+test("a server behind OAuth is recorded with the port's own login, and no token gets into the file", async () => {
+  await using bench = await startOAuthBench();
+  const file = join(folder, "vault.ndjson");
+  {
+    const mcpServers = { a: recordServer({ url: bench.url }, file) };
+    await using toolport = createToolport({ mcpServers, callbackUrl: CALLBACK_URL });
+    const { authUrl } = (await toolport.connect()).servers["a"]!;
+    await toolport.finishAuth("a", (await logIn(authUrl as string)).searchParams);
+    expect((await toolport.callTool("a__whoami")).text).toBe("ada");
+  }
+  const text = await readFile(file, "utf8");
+  for (const secret of bench.secrets.values()) expect(text).not.toContain(secret);
+  expect(bench.secrets.size).toBeGreaterThan(2);
+  await using toolport = createToolport({ mcpServers: { a: replayServer(file) } });
+  expect((await toolport.callTool("a__whoami")).text).toBe("ada");
 });
 
 describe.each(["legacy", "modern"] as const)("the %s era", (era) => {

@@ -11,7 +11,7 @@ export interface ProgramOnPort extends AsyncDisposable {
 }
 
 /** A port of 127.0.0.1 that nobody uses at this moment. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

@@ -18,12 +18,14 @@ export const FLOORS: readonly (readonly string[])[] = [
   ["toolport"],
   ["adapters", "registry", "node", "testing"],
   ["index"],
+  ["agent"],
   ["cli", "console", "demo"],
 ];
 
 /** Rooms that may look into a room of their own floor. */
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
-  cli: ["console"],
+  cli: ["console", "demo"],
+  demo: ["console"],
 };
 
 /** Folders that may load a package (not merely its types). The first match decides; a package not listed is free. */

@@ -90,7 +90,7 @@ describe("schemas made to be trouble", () => {
   )("%s for %s", (_name, target, schema) => {
     const before = performance.now();
     const { schema: derived, changes } = deriveSchema(schema as JsonSchema, target);
-    expect(performance.now() - before).toBeLessThan(1_000);
+    expect(performance.now() - before).toBeLessThan(5_000);
     expect(JSON.stringify(derived).length).toBeLessThan(2_000_000);
     expect(String(derived["type"]).toLowerCase()).toBe("object");
     expect(changes.length).toBeLessThanOrEqual(1_000);

@@ -2,6 +2,8 @@
 import type { DockerConfig, StdioConfig, WebSocketConfig } from "../../config/server-config.js";
 import type { HttpClient, ServerTransport, TransportContext } from "../server-transport.js";
 
+const isBun = "bun" in process.versions;
+
 export async function stdio(config: StdioConfig, context: TransportContext): Promise<ServerTransport> {
   const { createStdioTransport } = await import("../stdio/stdio-transport.js");
   return createStdioTransport(config, context);
@@ -21,6 +23,8 @@ export async function webSocket(
 }
 
 export async function httpClient(fetch?: typeof globalThis.fetch): Promise<HttpClient> {
-  if (fetch !== undefined) return (await import("../http/web-client.js")).createFetchClient(fetch);
+  // What Bun gives for undici is a stub of its own, and its fetch is good.
+  const own = fetch ?? (isBun ? globalThis.fetch : undefined);
+  if (own !== undefined) return (await import("../http/web-client.js")).createFetchClient(own);
   return (await import("../http/undici-client.js")).createHttpClient();
 }

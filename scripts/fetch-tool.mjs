@@ -1,0 +1,85 @@
+/**
+ * Tools that only some scripts need: fetched from the npm registry into `.cache/` when they are first used, never into
+ * package.json, and never with an install script.
+ */
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const MINIFLARE_VERSION = "4.20260730.0";
+const BUN_VERSION = "1.4.4";
+const DENO_VERSION = "2.9.6";
+
+export const root = fileURLToPath(new URL("..", import.meta.url));
+export const cache = join(root, ".cache");
+
+const windows = process.platform === "win32";
+
+/** The folder of a package, installed in a folder of its own below `.cache/`. A version may be a whole one or a major one. */
+export async function fetchTool(folder, name, version) {
+  const prefix = join(cache, folder);
+  const home = join(prefix, "node_modules", name);
+  const manifest = join(home, "package.json");
+  const installed = existsSync(manifest) ? JSON.parse(readFileSync(manifest, "utf8")).version : "";
+  if (!`${installed}.`.startsWith(`${version}.`)) await npmInstall(prefix, [`${name}@${version}`]);
+  return home;
+}
+
+/** A Node of this major version: the one that runs this if it is, else one of the registry's. */
+export async function fetchNode(major) {
+  if (Number(process.versions.node.split(".")[0]) === major) return process.execPath;
+  const name = `node-${windows ? "win" : process.platform}-${process.arch}`;
+  return join(await fetchTool(`node${major}`, name, String(major)), "bin", windows ? "node.exe" : "node");
+}
+
+export async function fetchBun() {
+  const name = `@oven/bun-${windows ? "windows" : process.platform}-${archOf({ arm64: "aarch64" })}`;
+  return join(await fetchTool("bun", name, BUN_VERSION), "bin", windows ? "bun.exe" : "bun");
+}
+
+export async function fetchDeno() {
+  const libc = process.platform === "linux" ? "-glibc" : "";
+  const name = `@deno/${process.platform}-${process.arch}${libc}`;
+  return join(await fetchTool("deno", name, DENO_VERSION), windows ? "deno.exe" : "deno");
+}
+
+const archOf = (names) => names[process.arch] ?? process.arch;
+
+/** The module of miniflare, which runs workerd. */
+export async function fetchMiniflare() {
+  const home = await fetchTool("miniflare", "miniflare", MINIFLARE_VERSION);
+  return import(pathToFileURL(createRequire(join(home, "package.json")).resolve("miniflare")).href);
+}
+
+/** Installs packages into the folder `prefix`. */
+export async function npmInstall(prefix, packages, { timeoutMs } = {}) {
+  console.error(`Fetching ${packages.join(", ")} …`);
+  await mkdir(prefix, { recursive: true });
+  const options = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
+  const args = ["install", "--prefix", prefix, ...options, ...packages];
+  const npm = process.env.npm_execpath;
+  const { code, output } = npm
+    ? await run(process.execPath, [npm, ...args], { timeoutMs })
+    : await run(windows ? "npm.cmd" : "npm", args, { timeoutMs, shell: windows });
+  if (code !== 0)
+    throw new Error(`npm could not fetch ${packages.join(", ")} (exit code ${code}).\n${output}`);
+}
+
+/** Runs a program to its end and keeps what it writes. One that takes too long is ended. */
+export function run(command, args, { timeoutMs, env, shell = false } = {}) {
+  return new Promise((resolve, reject) => {
+    const stdio = ["ignore", "pipe", "pipe"];
+    const child = spawn(command, args, { cwd: root, stdio, timeout: timeoutMs, env, shell });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text) => {
+        output += text;
+      });
+    }
+    child.once("error", reject);
+    child.once("close", (code, signal) => resolve({ code: code ?? 1, signal, output }));
+  });
+}

@@ -1,0 +1,83 @@
+/** A server that a registry knows: what it needs is asked for, and where it comes from is said. */
+import type { InputValue, RegistryInput } from "../../registry/input-desk.js";
+import type { SourcePreference } from "../../registry/server-sources.js";
+import { type ServerConfigResult, toServerConfig } from "../../registry/to-server-config.js";
+import { CliError } from "../cli-error.js";
+import { type Invocation, textOption, textsOption } from "../command.js";
+import { describeEntry, indented } from "../config/shown-entry.js";
+import { EXIT } from "../exit-codes.js";
+import { shellWord } from "../next-command.js";
+import { openRegistry } from "../open-registry.js";
+import { plainText } from "../plain-text.js";
+import type { Shell } from "../shell.js";
+import type { Addition } from "./addition.js";
+import { readPairs } from "./read-pairs.js";
+
+/** One answer may lead to another question, but not for ever. */
+const MAX_ROUNDS = 4;
+
+/** @param wanted `namespace/name`, or with `@version` behind it */
+export async function readFromRegistry(
+  wanted: string,
+  invocation: Invocation,
+  shell: Shell,
+): Promise<Addition> {
+  const at = wanted.lastIndexOf("@");
+  const [id, version] = at > 0 ? [wanted.slice(0, at), wanted.slice(at + 1)] : [wanted, undefined];
+  const registry = await openRegistry(invocation, shell);
+  const found = await registry.getServer(id, version, { signal: shell.signal });
+  const inputs: Record<string, InputValue> = {
+    ...readPairs(textsOption(invocation, "input"), { mark: "=", option: "--input", example: "API_KEY=…" }),
+  };
+  const prefer = textOption(invocation, "prefer") as SourcePreference | undefined;
+  const build = () => toServerConfig(found, { inputs, ...(prefer && { prefer }) });
+  let result = build();
+  for (let round = 0; round < MAX_ROUNDS && result.missing.length > 0 && shell.isInteractive; round++) {
+    for (const input of result.missing) {
+      const answer = await shell.ask(`${questionFor(input)}: `, { isSecret: input.isSecret });
+      if (answer !== undefined && answer !== "") inputs[input.name] = answer;
+    }
+    result = build();
+  }
+  if (result.entry === undefined) throw unusable(wanted, result);
+  if (result.start !== undefined) {
+    shell.tell(
+      `Start this first; Toolport does not:\n${indented(describeEntry(result.start).text)}`,
+      "yellow",
+    );
+  }
+  return {
+    name: invocation.words[0] ?? result.name,
+    entry: result.entry as unknown as Record<string, unknown>,
+    shown: result.entry,
+    needsConsent: true,
+    warnings: result.warnings.map(plainText),
+  };
+}
+
+function questionFor({ name, description, choices, placeholder, problem }: RegistryInput): string {
+  const parts = [
+    ...(description === undefined ? [] : [description]),
+    ...(choices === undefined ? [] : [`one of ${choices.join(", ")}`]),
+    ...(placeholder === undefined ? [] : [`such as ${placeholder}`]),
+    ...(problem === undefined ? [] : [`it ${problem}`]),
+  ];
+  return plainText(parts.length === 0 ? name : `${name} (${parts.join("; ")})`);
+}
+
+function unusable(wanted: string, { missing, reason }: ServerConfigResult): CliError {
+  const needs = missing.map((input) => `\n  - ${questionFor(input)}${input.isSecret ? " [secret]" : ""}`);
+  const given = missing.map(({ name }) => `--input ${shellWord(name)}=…`).join(" ");
+  return new CliError({
+    code: missing.length > 0 ? "MISSING_INPUTS" : "NOT_USABLE",
+    exitCode: EXIT.configuration,
+    message:
+      missing.length > 0
+        ? `${wanted} needs to be told:${needs.join("")}`
+        : `${wanted} cannot be added: ${plainText(reason ?? "")}`,
+    next:
+      missing.length > 0
+        ? `toolport add --from-registry ${shellWord(wanted)} ${given}`
+        : `toolport search ${shellWord(wanted.split("/").at(-1) ?? wanted)}`,
+  });
+}

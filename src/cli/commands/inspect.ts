@@ -1,0 +1,112 @@
+/** `toolport inspect`: all a server says about itself. */
+import { flagOption, type Invocation } from "../command.js";
+import { requireServer, type ServerOutcome } from "../connect-servers.js";
+import { signature } from "../describe-tool.js";
+import { EXIT } from "../exit-codes.js";
+import { cell, formatTable } from "../format-table.js";
+import { plainJson, plainText } from "../plain-text.js";
+import type { OpenedPort, Shell } from "../shell.js";
+
+export async function run(invocation: Invocation, shell: Shell): Promise<number> {
+  const [server = ""] = invocation.words;
+  const isRaw = flagOption(invocation, "raw");
+  const traffic: string[] = [];
+  const hear = (line: string) => void traffic.push(line);
+  const opened = await shell.openPort({
+    servers: [server],
+    ...(isRaw && {
+      changeEntry: (entry, name) =>
+        name === server ? { ...entry, logRequests: true, logResponses: true } : entry,
+      options: { logger: { debug() {}, info: hear, warn() {}, error() {} }, onLog() {} },
+    }),
+  });
+  try {
+    const outcome = await requireServer(shell, opened, server);
+    const document = describe(opened, outcome);
+    if (shell.form === "text") shell.printPainted(toLines(document, shell));
+    else shell.printJson({ ...document, ...(isRaw && { traffic }) });
+  } finally {
+    // What was said before a failure is what one wants to see.
+    if (isRaw && shell.form === "text") shell.print(["", "Traffic", ...traffic].join("\n"));
+  }
+  return EXIT.ok;
+}
+
+function describe({ toolport, sources }: OpenedPort, { name, ms }: ServerOutcome) {
+  const snapshot = toolport.snapshot();
+  const { server_url, transport, era, protocolVersion, serverInfo, capabilities, instructions, cut } =
+    snapshot.servers[name]!;
+  const own = <Info extends { server: string }>(infos: readonly Info[]): Info[] =>
+    infos.filter((info) => info.server === name);
+  const named = <Info extends { serverId: string; server: string }>(infos: readonly Info[]) =>
+    own(infos).map(({ serverId: _alias, ...info }) => info);
+  const source = sources[name];
+  return {
+    server: name,
+    source:
+      source?.file === undefined
+        ? { kind: "store" }
+        : { kind: source.kind, file: source.file, line: source.line },
+    ...{ address: server_url, transport, era, protocolVersion, serverInfo, capabilities, instructions, ms },
+    tools: named(snapshot.tools),
+    /** Why the list of tools is not whole, if it is not. */
+    cut,
+    withheldTools: own(snapshot.withheldTools),
+    nameIssues: own(snapshot.nameIssues),
+    textFindings: own(snapshot.textFindings),
+    resources: named(snapshot.resources),
+    resourceTemplates: named(snapshot.resourceTemplates),
+    prompts: named(snapshot.prompts),
+  };
+}
+
+type Description = ReturnType<typeof describe>;
+
+function toLines(found: Description, { paint }: Shell): string[] {
+  const { serverInfo, source, capabilities, instructions } = found;
+  const place = "file" in source ? `${source.file}:${source.line} (${source.kind})` : "saved state";
+  const facts = [
+    ["server", found.server],
+    ["source", place],
+    ["address", found.address],
+    ["transport", found.transport],
+    ["protocol", `${found.protocolVersion} (${found.era})`],
+    ["software", serverInfo === null ? "unknown" : `${serverInfo.name} ${serverInfo.version}`],
+    ["connected in", `${found.ms} ms`],
+  ].map(([label, value]) => [paint("dim", label!), cell(value)]);
+  const counts = (["tools", "resources", "resourceTemplates", "prompts"] as const)
+    .map((kind) => `${found[kind].length} ${kind}`)
+    .join(", ");
+  const section = (title: string, lines: readonly string[]) =>
+    lines.length === 0 ? [] : ["", paint("bold", title), ...lines.map((line) => `  ${line}`)];
+  return [
+    ...formatTable([{ title: "" }, { title: "" }], facts).slice(1),
+    ...section(
+      "Capabilities",
+      Object.entries(capabilities ?? {}).map(([key, value]) => `${cell(key)} ${plainJson(value)}`),
+    ),
+    ...section("Instructions", instructions === null ? [] : plainText(instructions).trim().split("\n")),
+    ...section(
+      "Tools",
+      found.tools.flatMap((tool) => [cell(signature(tool)), `  ${plainJson(tool.inputSchema)}`]),
+    ),
+    ...section(
+      "Resources",
+      found.resources.map(({ uri, name }) => `${cell(uri)}  ${cell(name)}`),
+    ),
+    ...section(
+      "Templates",
+      found.resourceTemplates.map(({ uriTemplate, name }) => `${cell(uriTemplate)}  ${cell(name)}`),
+    ),
+    ...section(
+      "Prompts",
+      found.prompts.map(({ name }) => cell(name)),
+    ),
+    ...section(
+      "Withheld tools",
+      found.withheldTools.map(({ name, reason }) => cell(`${name}: ${reason}`)),
+    ),
+    "",
+    counts,
+  ];
+}

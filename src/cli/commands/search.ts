@@ -1,0 +1,80 @@
+/** `toolport search`: looks for servers in a registry. */
+import type { RegistryServer } from "../../registry/registry-server.js";
+import { CliError } from "../cli-error.js";
+import { type CommandModule, type Invocation, textOption } from "../command.js";
+import { EXIT } from "../exit-codes.js";
+import { shellWord } from "../next-command.js";
+import { openRegistry } from "../open-registry.js";
+import { oneLine } from "../plain-text.js";
+import { printRows } from "../print-rows.js";
+
+const MAX_DESCRIPTION = 70;
+
+export const run: CommandModule["run"] = async (invocation, shell) => {
+  const search = invocation.words.join(" ");
+  const progress = shell.progress(`Searching for ${search}`);
+  const registry = await openRegistry(invocation, shell);
+  const page = await registry
+    .listServers({
+      search,
+      limit: readLimit(invocation),
+      version: "latest",
+      cursor: textOption(invocation, "cursor"),
+      signal: shell.signal,
+    })
+    .finally(() => progress.done());
+  const { servers, nextCursor } = page;
+  if (shell.form === "json") {
+    shell.printJson({ servers: servers.map(toRow), nextCursor: nextCursor ?? null });
+    return EXIT.ok;
+  }
+  if (servers.length === 0) {
+    shell.tell(`Nothing in the registry has ${JSON.stringify(search)} in its name`, "yellow");
+    return EXIT.ok;
+  }
+  const rows = servers.map(toRow);
+  printRows(
+    shell,
+    ["name", "version", "how", "what"],
+    rows.map(({ name, version, ways, description, status }) => [
+      name,
+      version,
+      ways.join(", "),
+      `${status === "active" ? "" : `[${status}] `}${oneLine(description, MAX_DESCRIPTION)}`,
+    ]),
+  );
+  if (nextCursor !== undefined)
+    shell.tell(`There is more: toolport search ${shellWord(search)} --cursor ${shellWord(nextCursor)}`);
+  shell.tell(`Next: toolport add --from-registry ${shellWord(rows[0]!.name)}`);
+  return EXIT.ok;
+};
+
+/** One server, as `--json` shows it. */
+function toRow({ server, official }: RegistryServer) {
+  const { name, title, description, version, remotes, packages, websiteUrl } = server;
+  return {
+    name,
+    ...(title !== undefined && { title }),
+    description,
+    version,
+    status: official?.status ?? "active",
+    ...(websiteUrl !== undefined && { websiteUrl }),
+    /** `remote` stands for an address, everything else for a kind of package. */
+    ways: [...new Set([...remotes.map(() => "remote"), ...packages.map(({ registryType }) => registryType)])],
+    remotes: remotes.map(({ type, url }) => ({ type, url })),
+    packages: packages.map(({ registryType, identifier, version: packageVersion }) => ({
+      registryType,
+      identifier,
+      ...(packageVersion !== undefined && { version: packageVersion }),
+    })),
+  };
+}
+
+function readLimit(invocation: Invocation): number {
+  const limit = Number(textOption(invocation, "limit") ?? 20);
+  if (Number.isInteger(limit) && limit >= 1 && limit <= 100) return limit;
+  throw new CliError({
+    message: "--limit needs a whole number from 1 to 100",
+    next: "toolport search … --limit 20",
+  });
+}

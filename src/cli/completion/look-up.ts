@@ -1,0 +1,43 @@
+/** Names for completion: servers from the files, the rest from lists that were saved. Nothing is connected or started. */
+import { isRecord } from "../../config/entry-reader.js";
+import { parseServerEntry } from "../../config/parse-servers.js";
+import { SavedCatalogs } from "../../port/saved-catalogs.js";
+import { oneLine } from "../plain-text.js";
+import type { Shell } from "../shell.js";
+import type { Candidate, LookUp } from "./complete-line.js";
+
+const MAX_MEANING = 60;
+
+export const createLookUp =
+  (shell: Shell): LookUp =>
+  async (kind, words) => {
+    const { mcpServers, sources } = await shell.loadServers();
+    const servers = Object.keys(mcpServers).map((name) => ({
+      value: name,
+      meaning: sources[name]?.kind ?? "",
+    }));
+    if (kind === "server") return servers;
+    const names = kind === "tool" ? Object.keys(mcpServers) : words.slice(0, 1);
+    const configs = names.flatMap((name) =>
+      Object.hasOwn(mcpServers, name) ? [parseServerEntry(name, mcpServers[name])] : [],
+    );
+    const { store } = await shell.openStore();
+    const saved = await new SavedCatalogs(store, undefined, () => {}).restore(configs);
+    if (kind === "resource") return Object.values(saved).flatMap(({ resources }) => named(resources, "uri"));
+    if (kind === "prompt") return Object.values(saved).flatMap(({ prompts }) => named(prompts, "name"));
+    const tools = Object.entries(saved).flatMap(([server, lists]) =>
+      named(lists.tools, "name").map(({ value, meaning }) => ({ value: `${server}.${value}`, meaning })),
+    );
+    const unknown = servers.filter(({ value }) => saved[value] === undefined);
+    return [...tools, ...unknown.map(({ value, meaning }) => ({ value: `${value}.`, meaning }))];
+  };
+
+/** Entries are as their server sent them. */
+function named(list: readonly unknown[], key: "name" | "uri"): Candidate[] {
+  return list.flatMap((item) => {
+    const value = isRecord(item) ? item[key] : undefined;
+    const meaning = isRecord(item) ? (item["title"] ?? item["description"]) : undefined;
+    if (typeof value !== "string") return [];
+    return [{ value, meaning: typeof meaning === "string" ? oneLine(meaning, MAX_MEANING) : "" }];
+  });
+}

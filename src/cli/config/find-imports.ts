@@ -1,0 +1,93 @@
+/** What could be taken over from the files of other programs. */
+import { resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { isRecord } from "../../config/entry-reader.js";
+import { readDocument, valueAt } from "../../node/config-document.js";
+import type { DialectKind } from "../../node/dialects/dialect.js";
+import { DIALECT_KINDS } from "../../node/dialects/dialects.js";
+import { findConfigs } from "../../node/find-configs.js";
+import { loadConfig } from "../../node/load-config.js";
+import { suggest } from "../../util/suggest.js";
+import { CliError } from "../cli-error.js";
+import type { Shell } from "../shell.js";
+import { PROGRAMS } from "./dialect-choices.js";
+import { surroundingsFor } from "./own-files.js";
+
+/** One server of another program's file. */
+export interface ImportCandidate {
+  readonly name: string;
+  readonly file: string;
+  readonly line: number;
+  readonly kind: DialectKind;
+  /** As it will be written. */
+  readonly entry: Readonly<Record<string, unknown>>;
+  /** With its variables replaced. */
+  readonly shown: unknown;
+  /** `"same"`: our file has it already. `"taken"`: our file has another server of this name. */
+  readonly fate: "new" | "same" | "taken";
+}
+
+export interface FoundImports {
+  readonly candidates: readonly ImportCandidate[];
+  /** Files that were looked into. */
+  readonly files: readonly string[];
+  /** What is wrong with servers that are left out, and what may surprise. */
+  readonly notes: readonly string[];
+}
+
+/** @param from programs, or paths of files; none: every program */
+export async function findImports(
+  from: readonly string[],
+  shell: Shell,
+  target: string,
+): Promise<FoundImports> {
+  const present = await entriesOf(target);
+  const candidates = new Map<string, ImportCandidate>();
+  const files: string[] = [];
+  const notes: string[] = [];
+  for (const file of await filesOf(from, shell)) {
+    const loaded = await loadConfig(file, { ...surroundingsFor(shell), onProblem: "report" });
+    files.push(...loaded.files);
+    for (const { line, path, message } of loaded.issues)
+      notes.push(`${file}${line === undefined ? "" : `:${line}`}: ${path} ${message}; it is left out`);
+    for (const { line, path, message } of loaded.warnings) notes.push(`${file}:${line}: ${path} ${message}`);
+    for (const [name, source] of Object.entries(loaded.sources)) {
+      if (source.kind === "toolport" || candidates.has(name)) continue;
+      const { written: entry, line, kind } = source;
+      const known = present[name];
+      const fate = known === undefined ? "new" : isDeepStrictEqual(known, plain(entry)) ? "same" : "taken";
+      candidates.set(name, { name, file, line, kind, entry, shown: loaded.mcpServers[name], fate });
+    }
+  }
+  return { candidates: [...candidates.values()], files, notes };
+}
+
+async function filesOf(from: readonly string[], shell: Shell): Promise<string[]> {
+  const foreign = DIALECT_KINDS.filter((kind) => kind !== "toolport");
+  const names = from.filter((word) => Object.hasOwn(PROGRAMS, word));
+  const paths = from.filter((word) => !Object.hasOwn(PROGRAMS, word));
+  for (const word of paths) if (!/[./\\]/.test(word)) throw unknownProgram(word);
+  const dialects = from.length === 0 ? foreign : names.flatMap((name) => PROGRAMS[name]!);
+  const found = dialects.length === 0 ? [] : await findConfigs({ ...surroundingsFor(shell), dialects });
+  return [...paths.map((path) => resolve(shell.cwd, path)), ...found.map(({ file }) => file)];
+}
+
+function unknownProgram(word: string): CliError {
+  const [close] = suggest(word, Object.keys(PROGRAMS), 1);
+  return new CliError({
+    message: `There is no program ${JSON.stringify(word)}${close === undefined ? `, only ${Object.keys(PROGRAMS).join(", ")}` : `. Did you mean ${close}?`}`,
+    next: `toolport import --from ${close ?? "claude"}`,
+  });
+}
+
+async function entriesOf(file: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    const servers = valueAt((await readDocument(file)).root, ["mcpServers"]);
+    return isRecord(servers) ? servers : {};
+  } catch {
+    // There is none yet. One that cannot be read is told by whoever writes to it.
+    return {};
+  }
+}
+
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));

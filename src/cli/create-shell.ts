@@ -1,0 +1,154 @@
+/** Makes what a command works with from its options and the streams of the process. */
+import { askOnTerminal } from "./ask-on-terminal.js";
+import { CliError } from "./cli-error.js";
+import { choosePaint } from "./colours.js";
+import { flagOption, type Invocation, textOption, textsOption } from "./command.js";
+import type { SignalWatch } from "./interruption.js";
+import { plainJson, plainText } from "./plain-text.js";
+import type { CommandLine } from "./run-command-line.js";
+import type { OpenedStore, OutputForm, Shell } from "./shell.js";
+import { createSpinner, noSpinner } from "./spinner.js";
+import { statePath } from "./state-path.js";
+
+interface Surroundings {
+  readonly line: CommandLine;
+  readonly watch: SignalWatch;
+}
+
+/** The shell, and what ends everything that was opened through it. */
+export function createShell(
+  invocation: Invocation,
+  { line, watch }: Surroundings,
+): { shell: Shell; close: () => Promise<void> } {
+  const { env, cwd, stdin, stdout, stderr } = line;
+  const form = readForm(invocation);
+  const isJson = form === "json";
+  const isQuiet = flagOption(invocation, "quiet");
+  const isVerbose = flagOption(invocation, "verbose");
+  const agreesToAll = flagOption(invocation, "yes");
+  const isPlain = flagOption(invocation, "no-color") || form !== "text";
+  const canMoveCursor = stderr.isTTY === true && env["TERM"] !== "dumb";
+  const isInteractive = stdin.isTTY === true && stderr.isTTY === true && !isJson;
+  const spinner = canMoveCursor && !isJson && !isQuiet ? createSpinner(stderr) : noSpinner;
+  const paint = choosePaint({ isTerminal: stdout.isTTY === true, env, isPlain });
+  const paintTold = choosePaint({ isTerminal: stderr.isTTY === true, env, isPlain });
+  const isSilent = isJson && !isVerbose;
+  const exits: (() => Promise<void> | void)[] = [];
+
+  const write = (text: string | Uint8Array) => {
+    spinner.clear();
+    stdout.write(text);
+  };
+  const ask = async (question: string, options?: { isSecret?: boolean }) => {
+    if (!isInteractive) return undefined;
+    spinner.pause();
+    const terminal = { input: stdin, output: stderr, signal: watch.signal };
+    const onInterrupt = () => watch.end("SIGINT");
+    try {
+      return await askOnTerminal(plainText(question), { ...terminal, onInterrupt }, options);
+    } finally {
+      spinner.resume();
+    }
+  };
+
+  let store: Promise<OpenedStore> | undefined;
+  const shell: Shell = {
+    env,
+    cwd,
+    form,
+    isInteractive,
+    isQuiet,
+    isVerbose,
+    agreesToAll,
+    timeoutMs: readTimeout(invocation),
+    signal: watch.signal,
+    paint,
+    print: (text) => write(`${form === "raw" && stdout.isTTY !== true ? text : plainText(text)}\n`),
+    printPainted: (lines) => write(lines.map((text) => `${text}\n`).join("")),
+    printJson: (value, { isLine = false } = {}) => write(`${plainJson(value, isLine ? undefined : 2)}\n`),
+    async printBytes(bytes) {
+      if (stdout.isTTY === true)
+        throw new CliError({
+          code: "BINARY_OUTPUT",
+          message: "These are bytes, not text: they would garble the terminal",
+          next: `toolport ${invocation.command.name} … --output raw > file`,
+        });
+      write(bytes);
+    },
+    tell(text, colour) {
+      if (isSilent) return;
+      spinner.clear();
+      stderr.write(`${colour === undefined ? plainText(text) : paintTold(colour, plainText(text))}\n`);
+    },
+    warn(text) {
+      if (!isQuiet) shell.tell(`warning: ${text}`, "yellow");
+    },
+    progress: (text) => spinner.start(text),
+    async confirm(question) {
+      if (agreesToAll) return true;
+      const answer = await ask(`${question} [y/N] `);
+      return answer !== undefined && ["y", "yes"].includes(answer.trim().toLowerCase());
+    },
+    ask,
+    async readAllInput() {
+      if (stdin.isTTY === true) shell.tell("Reading from the terminal; end with Ctrl-D");
+      const chunks: Buffer[] = [];
+      for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Uint8Array));
+      return Buffer.concat(chunks).toString("utf8");
+    },
+    async loadServers() {
+      const { loadServers } = await import("./load-servers.js");
+      return loadServers(shell, textsOption(invocation, "config"));
+    },
+    openStore() {
+      store ??= (async () => {
+        const { openStore } = await import("./open-store.js");
+        const flag = textOption(invocation, "state");
+        const isOff = flagOption(invocation, "no-state");
+        const home = env["HOME"] || env["USERPROFILE"];
+        const path = statePath({ flag, isOff, env, cwd, ...(home && { home }) });
+        const opened = await openStore(path, shell.warn);
+        exits.unshift(() => opened.store.close());
+        return opened;
+      })();
+      return store;
+    },
+    async openPort(options) {
+      const { openPort } = await import("./open-port.js");
+      return openPort(shell, options);
+    },
+    onExit: (run) => void exits.push(run),
+  };
+  const close = async () => {
+    spinner.pause();
+    for (let run = exits.pop(); run !== undefined; run = exits.pop()) {
+      try {
+        await run();
+      } catch (error) {
+        shell.tell(`warning: ${error instanceof Error ? error.message : String(error)}`, "yellow");
+      }
+    }
+  };
+  return { shell, close };
+}
+
+function readForm(invocation: Invocation): OutputForm {
+  const output = textOption(invocation, "output") as OutputForm | undefined;
+  if (!flagOption(invocation, "json")) return output ?? "text";
+  if (output === undefined || output === "json") return "json";
+  throw new CliError({
+    message: `--json and --output ${output} say different things`,
+    next: `toolport ${invocation.command.name} --json`,
+  });
+}
+
+function readTimeout(invocation: Invocation): number | undefined {
+  const text = textOption(invocation, "timeout");
+  if (text === undefined) return undefined;
+  const timeoutMs = Number(text);
+  if (Number.isFinite(timeoutMs) && timeoutMs > 0) return timeoutMs;
+  throw new CliError({
+    message: "--timeout needs a number of milliseconds above 0",
+    next: `toolport ${invocation.command.name} --timeout 30000`,
+  });
+}

@@ -1,0 +1,141 @@
+/** Checks what models will be offered: names that collide or that a provider refuses, schemas that one refuses, tools left out. */
+
+import type { ToolportSnapshot } from "../../port/snapshot.js";
+import { deriveSchema } from "../../schema/derive/derive-schema.js";
+import type { SchemaChangeKind, SchemaTarget } from "../../schema/derive/derived-schema.js";
+import type { Finding } from "./finding.js";
+
+const PROVIDERS: Readonly<Partial<Record<SchemaTarget, string>>> = {
+  openai: "OpenAI",
+  "openai-strict": "OpenAI's strict mode",
+  anthropic: "Anthropic",
+  "gemini-json": "Gemini",
+  "gemini-openapi": "Gemini's older form",
+};
+
+/** Changes after which a model knows less than the server said. */
+const LOSSES: readonly SchemaChangeKind[] = ["removed", "relaxed", "cut"];
+/** Keywords that constrain nothing: nobody misses them. */
+const NOTES = new Set([
+  "$schema",
+  "$id",
+  "$comment",
+  "title",
+  "examples",
+  "deprecated",
+  "readOnly",
+  "writeOnly",
+]);
+const MAX_NAMED = 5;
+
+const isLoss = ({ what, keyword }: { what: SchemaChangeKind; keyword: string }): boolean =>
+  LOSSES.includes(what) && !NOTES.has(keyword);
+
+export function checkCatalog(snapshot: ToolportSnapshot, servers: readonly string[]): Finding[] {
+  return servers.flatMap((server) => [
+    ...checkNames(snapshot, server),
+    ...checkSchemas(snapshot, server),
+    ...checkWithheld(snapshot, server),
+  ]);
+}
+
+function checkNames({ nameIssues }: ToolportSnapshot, server: string): Finding[] {
+  const own = nameIssues.filter((issue) => issue.server === server);
+  if (own.length === 0)
+    return [
+      { check: "names", server, status: "ok", message: "Every tool has a name that every provider takes" },
+    ];
+  return own.map(({ sourceName, name, reason, kind }) => ({
+    ...{ check: "names", server, status: "warn" },
+    message: `The tool ${sourceName} is offered as ${name} (${kind}): ${reason}`,
+    next: "Use that name, or give it another with toolNameMapper",
+  }));
+}
+
+function checkSchemas({ tools }: ToolportSnapshot, server: string): Finding[] {
+  const own = tools.filter((tool) => tool.server === server);
+  if (own.length === 0) return [];
+  const said = new Map<string, { providers: string[]; finding: Omit<Finding, "message"> }>();
+  const say = (provider: string, about: string, finding: Omit<Finding, "message">) => {
+    const known = said.get(about) ?? { providers: [], finding };
+    known.providers.push(provider);
+    said.set(about, known);
+  };
+  const base = { check: "schemas", server, status: "warn" } as const;
+  for (const [target, provider] of Object.entries(PROVIDERS)) {
+    const changed = own.map(({ sourceName, inputSchema }) => ({
+      sourceName,
+      changes: deriveSchema(inputSchema, target as SchemaTarget).changes,
+    }));
+    const lost = changed.filter(({ changes }) => changes.some(({ what }) => what === "replaced"));
+    const weaker = changed.filter(({ changes }) => changes.some(isLoss));
+    if (lost.length > 0)
+      say(
+        provider,
+        `the schema of ${list(lost)}, and no other form of it is taken: the model gets an empty one`,
+        {
+          ...base,
+          next: "Describe the arguments in the tool's description, or tell the server's author",
+        },
+      );
+    if (weaker.length > 0)
+      say(
+        provider,
+        `parts of the schema of ${list(weaker)} (${keywords(weaker)}): models see less of it, arguments are still checked`,
+        base,
+      );
+  }
+  if (said.size === 0)
+    return [
+      { ...base, status: "ok", message: `Every provider takes the schemas of all ${own.length} tools` },
+    ];
+  return [...said].map(([about, { providers, finding }]) => ({
+    ...finding,
+    message: `Not taken by ${providers.join(", ")}: ${about}`,
+  }));
+}
+
+interface ChangedTool {
+  readonly sourceName: string;
+  readonly changes: readonly { readonly keyword: string; readonly what: SchemaChangeKind }[];
+}
+
+function list(tools: readonly ChangedTool[]): string {
+  const names = tools.slice(0, MAX_NAMED).map(({ sourceName }) => sourceName);
+  const more = tools.length - names.length;
+  return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+function keywords(tools: readonly ChangedTool[]): string {
+  const lost = tools.flatMap(({ changes }) => changes.filter(isLoss));
+  return [...new Set(lost.map(({ keyword }) => keyword))].slice(0, MAX_NAMED).join(", ");
+}
+
+function checkWithheld(
+  { withheldTools, textFindings, servers }: ToolportSnapshot,
+  server: string,
+): Finding[] {
+  const cut = servers[server]?.cut;
+  return [
+    ...withheldTools
+      .filter((tool) => tool.server === server)
+      .map(
+        ({ name, reason }): Finding => ({
+          ...{ check: "tools", server, status: "warn" },
+          message: `The tool ${name} is not offered: ${reason}`,
+        }),
+      ),
+    ...textFindings
+      .filter((tool) => tool.server === server)
+      .map(
+        ({ name, removed, left }): Finding => ({
+          ...{ check: "texts", server, status: "warn" },
+          message: `The tool ${name} holds ${removed + left} characters that nobody can see`,
+          next: `Look at it before you trust it: toolport inspect ${server}`,
+        }),
+      ),
+    ...(cut
+      ? [{ check: "tools", server, status: "warn", message: `Its list is not whole: ${cut}` } as const]
+      : []),
+  ];
+}

@@ -1,0 +1,69 @@
+/** Brings servers up, all at once, and says of each how that went. */
+import { ConnectionError } from "../../errors/connection-error.js";
+import type { ToolportError } from "../../errors/toolport-error.js";
+import type { ServerReport } from "../../port/report.js";
+import { EXIT, exitCodeOf } from "../exit-codes.js";
+import { shellWord } from "../next-command.js";
+import type { OpenedPort, Shell } from "../shell.js";
+import { checkCatalog } from "./check-catalog.js";
+import type { Finding } from "./finding.js";
+
+const STDERR_LINES = 6;
+const TIMEOUT_MS = 20_000;
+
+export async function checkConnections(
+  { toolport, untrusted }: OpenedPort,
+  servers: readonly string[],
+  shell: Shell,
+): Promise<Finding[]> {
+  const agreed = servers.filter((name) => untrusted[name] === undefined);
+  const refused = servers.flatMap((server): Finding[] => {
+    const error = untrusted[server];
+    if (error === undefined) return [];
+    const { message, next, exitCode } = error;
+    return [{ check: "trust", server, status: "fail", message, next, exitCode }];
+  });
+  if (agreed.length === 0) return refused;
+  const report = await toolport.connect({
+    servers: agreed,
+    signal: shell.signal,
+    timeoutMs: shell.timeoutMs ?? TIMEOUT_MS,
+  });
+  const snapshot = toolport.snapshot();
+  const found = Object.entries(report.servers).map(([server, outcome]) => {
+    const { protocolVersion, transport } = snapshot.servers[server]!;
+    return connectionFinding(server, outcome, `${transport}, ${protocolVersion ?? "unknown revision"}`);
+  });
+  const ready = agreed.filter((server) => report.servers[server]?.state === "ready");
+  return [...refused, ...found, ...checkCatalog(snapshot, ready)];
+}
+
+function connectionFinding(
+  server: string,
+  { state, error, toolCount, ms, authUrl }: ServerReport,
+  how: string,
+): Finding {
+  const base = { check: "connect", server };
+  if (error === undefined && state === "ready")
+    return { ...base, status: "ok", message: `Ready in ${Math.round(ms)} ms (${how}), ${toolCount} tools` };
+  if (state === "authenticating" || authUrl !== undefined || exitCodeOf(error) === EXIT.authorization) {
+    return {
+      ...{ ...base, status: "fail", exitCode: EXIT.authorization },
+      message: error?.what ?? "The server wants somebody to log in",
+      next: `toolport auth ${shellWord(server)}`,
+    };
+  }
+  return {
+    ...{ ...base, status: "fail", exitCode: error === undefined ? EXIT.unreachable : exitCodeOf(error) },
+    message: error === undefined ? `It is ${state}` : failureText(error),
+    next: error?.next ?? `toolport inspect ${shellWord(server)}`,
+  };
+}
+
+function failureText(error: ToolportError): string {
+  if (!(error instanceof ConnectionError) || !error.stderrTail) return error.what;
+  const lines = error.stderrTail.trimEnd().split("\n").slice(-STDERR_LINES);
+  // Most errors quote the last words themselves.
+  if (error.what.includes(lines.at(-1)!)) return error.what;
+  return [`${error.what}. It wrote:`, ...lines.map((line) => `  ${line}`)].join("\n");
+}

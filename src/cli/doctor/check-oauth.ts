@@ -1,0 +1,112 @@
+/** Checks who authorizes for a server, and how long its tokens are good. */
+import { readChallenge } from "../../auth/challenge.js";
+import { type AuthorizationInfo, discoverAuthorization } from "../../auth/discover-authorization.js";
+import { tokensKey } from "../../auth/record-keys.js";
+import { isExpired, readTokenRecord, type TokenRecord } from "../../auth/token-record.js";
+import type { HttpConfig, SseConfig } from "../../config/server-config.js";
+import { toToolportError } from "../../errors/to-toolport-error.js";
+import type { Store } from "../../state/store.js";
+import { createHttpClient } from "../../transports/create-transport.js";
+import { createGuardedFetch } from "../../transports/http/guarded-fetch.js";
+import { EXIT } from "../exit-codes.js";
+import { shellWord } from "../next-command.js";
+import type { Finding } from "./finding.js";
+
+export interface OAuthSight {
+  /** What the server answered to a request without a token. */
+  readonly answer: Response | undefined;
+  /** Undefined if the state cannot be read. */
+  readonly store: Store | undefined;
+}
+
+export async function checkOAuth(
+  config: HttpConfig | SseConfig,
+  { answer, store }: OAuthSight,
+): Promise<Finding[]> {
+  const { name: server, oauth, authProvider } = config;
+  const tokens = await tokensOf(config, store);
+  const isWanted = answer?.status === 401 || tokens !== undefined || typeof oauth === "object";
+  if (oauth === false || authProvider !== undefined || !isWanted) {
+    const why = isWanted ? "Its authorization is not Toolport's work" : "The server asks for no login";
+    return [{ check: "oauth", server, status: "skip", message: why }];
+  }
+  return [await checkChain(config, answer), ...tokenFindings(server, tokens)];
+}
+
+async function checkChain(config: HttpConfig | SseConfig, answer: Response | undefined): Promise<Finding> {
+  const { name: server, oauth } = config;
+  const options = typeof oauth === "object" ? oauth.reveal() : {};
+  const serverUrl = new URL(config.url);
+  const client = await createHttpClient();
+  try {
+    const challenge = answer === undefined ? undefined : await readChallenge(answer);
+    const info = await discoverAuthorization({
+      serverUrl,
+      fetch: createGuardedFetch(client, { serverUrl, allowedHosts: options.allowedHosts }),
+      resourceMetadataUrl: challenge?.resourceMetadataUrl,
+      expectedIssuer: options.issuer,
+    });
+    return judge(info, server, options.clientId !== undefined || options.clientMetadataUrl !== undefined);
+  } catch (error) {
+    const { what, next } = toToolportError(error);
+    return {
+      ...{ check: "oauth", server, status: "fail", exitCode: EXIT.authorization },
+      message: what,
+      next: next ?? "Ask the server's operator",
+    };
+  } finally {
+    await client.close();
+  }
+}
+
+/** Metadata that can be read is not yet metadata that one can log in with. */
+function judge({ issuer, metadata }: AuthorizationInfo, server: string, hasClient: boolean): Finding {
+  const base = { check: "oauth", server };
+  const methods = metadata?.code_challenge_methods_supported;
+  if (methods !== undefined && !methods.includes("S256")) {
+    return {
+      ...{ ...base, status: "fail", exitCode: EXIT.authorization },
+      message: `${issuer} does not take PKCE with S256, which MCP requires`,
+      next: "Ask the server's operator",
+    };
+  }
+  if (metadata !== undefined && metadata.registration_endpoint === undefined && !hasClient) {
+    return {
+      ...{ ...base, status: "warn" },
+      message: `${issuer} registers no clients by itself`,
+      next: "Register a client there, and set oauth.clientId",
+    };
+  }
+  return { ...base, status: "ok", message: `${issuer} authorizes for it, and describes itself well` };
+}
+
+async function tokensOf(
+  { url }: HttpConfig | SseConfig,
+  store: Store | undefined,
+): Promise<TokenRecord | undefined> {
+  const serverUrl = new URL(url);
+  const record = await store?.get(tokensKey({ principal: undefined, serverUrl })).catch(() => undefined);
+  return record?.sealed === true
+    ? readTokenRecord(record.value, { serverUrl, issuer: undefined })
+    : undefined;
+}
+
+function tokenFindings(server: string, tokens: TokenRecord | undefined): Finding[] {
+  const base = { check: "token", server };
+  const login = `toolport auth ${shellWord(server)}`;
+  if (tokens === undefined) return [{ ...base, status: "skip", message: "Nobody is logged in", next: login }];
+  const { expiresAt, refreshToken } = tokens;
+  if (!isExpired(tokens, Date.now())) {
+    const end = expiresAt === undefined ? "" : ` until ${new Date(expiresAt).toISOString()}`;
+    return [{ ...base, status: "ok", message: `There is a token, good${end}` }];
+  }
+  if (refreshToken !== undefined)
+    return [{ ...base, status: "ok", message: "The token has expired and is renewed with the next call" }];
+  return [
+    {
+      ...{ ...base, status: "fail", exitCode: EXIT.authorization },
+      message: "The token has expired, and there is none to renew it with",
+      next: login,
+    },
+  ];
+}

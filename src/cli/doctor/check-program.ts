@@ -1,0 +1,58 @@
+/** Checks what does not depend on any server: the runtime and the state. */
+import { randomBytes } from "node:crypto";
+import { StateError } from "../../errors/state-error.js";
+import { toToolportError } from "../../errors/to-toolport-error.js";
+import { EXIT } from "../exit-codes.js";
+import type { Shell } from "../shell.js";
+import type { Finding } from "./finding.js";
+
+const OLDEST: readonly [number, number] = [20, 19];
+
+export function checkNode(version: string = process.versions.node): Finding {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const isOld = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
+  if (!isOld) return { check: "node", status: "ok", message: `Node ${version}` };
+  return {
+    check: "node",
+    status: "fail",
+    message: `Node ${version} is too old: ${OLDEST.join(".")} or later is needed`,
+    next: "Install a newer Node: https://nodejs.org",
+    exitCode: EXIT.other,
+  };
+}
+
+/** Opens the state, which brings its tables up to date, and writes, reads and deletes a sealed record. */
+export async function checkStore(shell: Shell): Promise<Finding> {
+  const check = "state";
+  try {
+    const { store, statePath } = await shell.openStore();
+    const key = `doctor/${randomBytes(8).toString("hex")}`;
+    await store.put(key, { here: true }, { secret: true, ttlMs: 60_000 });
+    const found = await store.get(key);
+    await store.delete(key);
+    const count = (await store.list("")).length;
+    if (found?.sealed !== true && statePath !== undefined)
+      throw new StateError({ code: "CORRUPT", what: "What was just written does not come back sealed" });
+    if (statePath !== undefined)
+      return {
+        check,
+        status: "ok",
+        message: `${statePath}: readable, writable, up to date, ${count} records`,
+      };
+    return {
+      check,
+      status: "warn",
+      message: "State is kept in memory: logins and lists are lost at the end of every command",
+      next: "npm install @photostructure/sqlite, or leave out --no-state and TOOLPORT_STATE=off",
+    };
+  } catch (error) {
+    const { what, next } = toToolportError(error);
+    return {
+      check,
+      status: "fail",
+      message: what,
+      next: next ?? "toolport state path",
+      exitCode: EXIT.other,
+    };
+  }
+}

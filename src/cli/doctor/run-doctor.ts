@@ -1,0 +1,91 @@
+/** All checks, one after the other; what fails costs only itself. */
+import { parseServerEntry } from "../../config/parse-servers.js";
+import type { ServerConfig } from "../../config/server-config.js";
+import { ToolportError } from "../../errors/toolport-error.js";
+import type { LoadedConfig } from "../../node/load-config.js";
+import type { Store } from "../../state/store.js";
+import { CliError } from "../cli-error.js";
+import { EXIT, exitCodeOf } from "../exit-codes.js";
+import { nextCommand } from "../next-command.js";
+import { unknownServer } from "../open-port.js";
+import type { Shell } from "../shell.js";
+import { checkCommand } from "./check-command.js";
+import { checkConfig } from "./check-config.js";
+import { checkConnections } from "./check-connections.js";
+import { probeAddress } from "./check-network.js";
+import { checkOAuth } from "./check-oauth.js";
+import { checkNode, checkStore } from "./check-program.js";
+import type { Finding } from "./finding.js";
+
+export async function runDoctor(shell: Shell, only: string | undefined): Promise<Finding[]> {
+  const progress = shell.progress("Looking at the configuration");
+  try {
+    const { config, findings } = await checkConfig(shell, only);
+    const state = await checkStore(shell);
+    const general = [checkNode(), state, ...findings];
+    const names = chooseServers(config, only);
+    if (names.length === 0) return general;
+    const store = state.status === "fail" ? undefined : (await shell.openStore()).store;
+    progress.update("Looking for programs and addresses");
+    const each = await Promise.all(names.map((name) => checkServer(name, { config, store, shell })));
+    progress.update("Connecting");
+    return [...general, ...each.flat(), ...(await connect(names, config, shell))];
+  } finally {
+    progress.done();
+  }
+}
+
+function chooseServers(config: LoadedConfig, only: string | undefined): string[] {
+  const names = Object.keys(config.mcpServers);
+  if (only === undefined) return names;
+  if (names.includes(only)) return [only];
+  // Its entry is wrong: that has been found already.
+  if (config.issues.some(({ path }) => path.split(".").includes(only))) return [];
+  throw unknownServer(only, names, config);
+}
+
+interface ServerSight {
+  readonly config: LoadedConfig;
+  readonly store: Store | undefined;
+  readonly shell: Shell;
+}
+
+async function checkServer(name: string, { config, store, shell }: ServerSight): Promise<Finding[]> {
+  const server = parseServerEntry(name, config.mcpServers[name]);
+  const source = config.sources[name];
+  const where = source === undefined ? "its configuration" : `${source.file}:${source.line}`;
+  if (!server.enabled)
+    return [{ check: "connect", server: name, status: "skip", message: `It is switched off in ${where}` }];
+  switch (server.kind) {
+    case "stdio":
+    case "docker":
+      return checkCommand(server, { env: shell.env, where });
+    case "websocket":
+      return [...(await probeAddress(server, shell.signal)).findings];
+    case "http":
+    case "sse": {
+      const { findings, answer } = await probeAddress(server, shell.signal);
+      // Without an answer there is nobody to ask about logins.
+      const login = answer === undefined ? [] : await checkOAuth(server, { answer, store });
+      return [...findings, ...login];
+    }
+    default:
+      return [];
+  }
+}
+
+const isEnabled = (config: LoadedConfig) => (name: string) =>
+  (parseServerEntry(name, config.mcpServers[name]) as ServerConfig).enabled;
+
+async function connect(names: readonly string[], config: LoadedConfig, shell: Shell): Promise<Finding[]> {
+  const enabled = names.filter(isEnabled(config));
+  if (enabled.length === 0) return [];
+  try {
+    return await checkConnections(await shell.openPort({ servers: enabled }), enabled, shell);
+  } catch (error) {
+    if (shell.signal.aborted || !(error instanceof CliError || ToolportError.isInstance(error))) throw error;
+    const message = error instanceof CliError ? error.message : error.what;
+    const exitCode = exitCodeOf(error) || EXIT.other;
+    return [{ check: "connect", status: "fail", message, next: nextCommand(error), exitCode }];
+  }
+}

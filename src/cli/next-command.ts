@@ -1,0 +1,48 @@
+/** Which command to try after an error. Every error has one. */
+import { AuthError } from "../errors/auth-error.js";
+import { CatalogError } from "../errors/catalog-error.js";
+import { ConfigError } from "../errors/config-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolportError } from "../errors/toolport-error.js";
+import { CliError } from "./cli-error.js";
+import { Interruption } from "./interruption.js";
+
+/** A whole command line; undefined only if there is nothing left to try. */
+export function nextCommand(error: unknown): string | undefined {
+  if (error instanceof Interruption) return undefined;
+  if (error instanceof CliError) return error.next ?? "toolport --help";
+  if (!ToolportError.isInstance(error)) return "toolport doctor";
+  const { server, tool } = error;
+  if (error instanceof AuthError) return commandOf("auth", server);
+  if (error instanceof CatalogError) return afterCatalogError(error);
+  if (error instanceof ConfigError)
+    return error.code === "UNKNOWN_SERVER" ? "toolport list" : commandOf("doctor", server);
+  if (error instanceof ToolCallError) {
+    if (error.code === "TIMEOUT" || error.code === "FALLBACK_EXHAUSTED") return commandOf("doctor", server);
+    if (error.code === "INVALID_ARGUMENTS" && server !== undefined && tool !== undefined)
+      return `toolport tools ${shellWord(`${server}.${tool}`)}`;
+    if (server !== undefined) return `toolport inspect ${shellWord(server)} --raw`;
+  }
+  return commandOf("doctor", server);
+}
+
+function afterCatalogError({ code, server, suggestions }: CatalogError): string {
+  const [close] = suggestions;
+  switch (code) {
+    case "TOOL_NOT_FOUND":
+      return close === undefined ? commandOf("tools", server) : `toolport tools ${shellWord(close)}`;
+    case "RESOURCE_NOT_FOUND":
+      return commandOf("resources", server);
+    case "PROMPT_NOT_FOUND":
+      return commandOf("prompts", server);
+    default:
+      return server === undefined ? "toolport list" : commandOf("inspect", server);
+  }
+}
+
+const commandOf = (command: string, word: string | undefined): string =>
+  `toolport ${command}${word === undefined ? "" : ` ${shellWord(word)}`}`;
+
+/** A word as a shell needs it, so that the line can be copied. */
+export const shellWord = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

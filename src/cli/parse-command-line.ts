@@ -1,0 +1,150 @@
+/** Reads a command line. Options may stand before or after the words; what is misspelt is named, with what was meant. */
+import { parseArgs } from "node:util";
+import { suggest } from "../util/suggest.js";
+import { CliError } from "./cli-error.js";
+import type { CommandSpec, Invocation, OptionSpec } from "./command.js";
+import { GLOBAL_OPTIONS } from "./global-options.js";
+
+/** A command line that asks for help or the version, or for a command. */
+export type ParsedLine =
+  | { readonly wants: "help"; readonly command: CommandSpec | undefined }
+  | { readonly wants: "version" }
+  | { readonly wants: "run"; readonly invocation: Invocation };
+
+type Values = Record<string, string | boolean | string[] | undefined>;
+
+/**
+ * Reads the words after the program's name.
+ *
+ * @throws CliError with what was meant, where that can be guessed
+ */
+export function parseCommandLine(args: readonly string[], commands: readonly CommandSpec[]): ParsedLine {
+  const mark = args.indexOf("--");
+  const own = mark < 0 ? args : args.slice(0, mark);
+  const behind = mark < 0 ? [] : args.slice(mark + 1);
+  const name = findName(own, commands);
+  const command = name === undefined ? undefined : findCommand(name, commands);
+  const { values, words } = readOptions(own, { ...GLOBAL_OPTIONS, ...command?.options }, command);
+  if (values["version"] === true) return { wants: "version" };
+  if (name === "help") return { wants: "help", command: wordCommand(words[1], commands) };
+  if (values["help"] === true || command === undefined) return { wants: "help", command };
+  const invocation = { command, words: words.slice(1), behind, options: values };
+  checkWords(invocation);
+  return { wants: "run", invocation };
+}
+
+const wordCommand = (word: string | undefined, commands: readonly CommandSpec[]): CommandSpec | undefined =>
+  word === undefined ? undefined : findCommand(word, commands);
+
+/** The first word that is neither an option nor the value of one: options may stand before the command, too. */
+function findName(args: readonly string[], commands: readonly CommandSpec[]): string | undefined {
+  const known = [GLOBAL_OPTIONS, ...commands.map(({ options }) => options)].flatMap(
+    Object.entries<OptionSpec>,
+  );
+  for (let index = 0; index < args.length; index += 1) {
+    const word = args[index]!;
+    if (!word.startsWith("-") || word === "-") return word;
+    const takesText = known.some(
+      ([name, { type, short }]) => type === "string" && (word === `--${name}` || word === `-${short}`),
+    );
+    if (takesText) index += 1;
+  }
+  return undefined;
+}
+
+function findCommand(name: string, commands: readonly CommandSpec[]): CommandSpec | undefined {
+  if (name === "help") return undefined;
+  const found = commands.find((command) => command.name === name);
+  if (found !== undefined) return found;
+  const [close] = suggest(
+    name,
+    commands.filter((command) => command.isHidden !== true).map((command) => command.name),
+    1,
+  );
+  throw new CliError({
+    code: "UNKNOWN_COMMAND",
+    message: `There is no command ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
+    next: close === undefined ? "toolport --help" : `toolport ${close} --help`,
+  });
+}
+
+function readOptions(
+  args: readonly string[],
+  specs: Readonly<Record<string, OptionSpec>>,
+  command: CommandSpec | undefined,
+): { values: Values; words: string[] } {
+  const options = Object.fromEntries(
+    Object.entries(specs).map(([key, { type, short, multiple }]) => [
+      key,
+      { type, ...(short !== undefined && { short }), ...(multiple === true && { multiple }) },
+    ]),
+  );
+  const { tokens } = parseArgs({
+    args: [...args],
+    options,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const values: Values = {};
+  const words: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === "positional") words.push(token.value);
+    if (token.kind !== "option") continue;
+    const spec = specs[token.name];
+    if (spec === undefined) throw unknownOption(token.rawName, specs, command);
+    // `--flag=value` of a flag, or a text option at the end of the line or before another option.
+    if (spec.type === "boolean" && token.value !== undefined)
+      throw usage(`${token.rawName} takes no value`, command);
+    if (
+      spec.type === "string" &&
+      (token.value === undefined || (!token.inlineValue && isOption(token.value)))
+    )
+      throw usage(`${token.rawName} needs a value: ${token.rawName} ${spec.value ?? "<text>"}`, command);
+    const value = spec.type === "boolean" ? true : token.value!;
+    if (spec.choices !== undefined && !spec.choices.includes(String(value)))
+      throw usage(`${token.rawName} must be one of ${spec.choices.join(", ")}`, command);
+    if (spec.multiple === true)
+      values[token.name] = [...((values[token.name] as string[]) ?? []), String(value)];
+    else values[token.name] = value;
+  }
+  return { values, words };
+}
+
+/** A value that begins with a dash has to be written with `=`; a lone `-` is standard input, a number a number. */
+const isOption = (value: string): boolean => /^--?[a-z]/i.test(value);
+
+function unknownOption(
+  rawName: string,
+  specs: Readonly<Record<string, OptionSpec>>,
+  command: CommandSpec | undefined,
+): CliError {
+  const [close] = suggest(rawName.replace(/^-+/, ""), Object.keys(specs), 1);
+  return usage(
+    `There is no option ${rawName}${close === undefined ? "" : `. Did you mean --${close}?`}`,
+    command,
+  );
+}
+
+function checkWords({ command, words, behind }: Invocation): void {
+  const needed = command.positionals.filter(({ optional }) => optional !== true);
+  const missing = needed[words.length];
+  if (missing !== undefined && !(command.takesCommand === true && behind.length > 0))
+    throw usage(`${missing.name} is missing: ${missing.summary}`, command);
+  for (const [index, { name, choices }] of command.positionals.entries()) {
+    const word = words[index];
+    if (word !== undefined && choices?.includes(word) === false)
+      throw usage(`${name} must be one of ${choices.join(", ")}, not ${JSON.stringify(word)}`, command);
+  }
+  const hasRest = command.positionals.at(-1)?.rest === true;
+  if (!hasRest && words.length > command.positionals.length)
+    throw usage(`Too many words: ${words.slice(command.positionals.length).join(" ")}`, command);
+  if (behind.length > 0 && command.takesCommand !== true)
+    throw usage(`Nothing may stand behind -- with ${command.name}`, command);
+}
+
+const usage = (message: string, command: CommandSpec | undefined): CliError =>
+  new CliError({
+    message,
+    next: command === undefined ? "toolport --help" : `toolport ${command.name} --help`,
+  });

@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import { readArguments } from "./read-arguments.js";
+
+const schema = {
+  type: "object",
+  properties: {
+    text: { type: "string" },
+    count: { type: "integer" },
+    share: { type: "number" },
+    flag: { type: "boolean" },
+    either: { type: ["string", "number"] },
+    maybe: { type: ["number", "null"] },
+    any: {},
+    level: { enum: [1, 2, "high"] },
+    fixed: { const: 7 },
+    tags: { type: "array", items: { type: "string" } },
+    sizes: { anyOf: [{ type: "array", items: { type: "number" } }, { type: "null" }] },
+    point: { type: "object" },
+    mixed: { anyOf: [{ type: "number" }, { type: "boolean" }] },
+    open: { anyOf: [{ type: "number" }, {}] },
+    referred: { $ref: "#/$defs/count" },
+    looped: { $ref: "#/$defs/loop" },
+  },
+  $defs: { count: { type: "integer" }, loop: { $ref: "#/$defs/loop" } },
+};
+
+describe("a text becomes what the schema leaves no choice about", () => {
+  test.each([
+    ["text=5", { text: "5" }],
+    ["text=", { text: "" }],
+    ["text=a=b", { text: "a=b" }],
+    ["count=5", { count: 5 }],
+    ["count=five", { count: "five" }],
+    ["share=-1.5e3", { share: -1500 }],
+    ["flag=true", { flag: true }],
+    ["flag=yes", { flag: "yes" }],
+    ["either=5", { either: "5" }],
+    ["maybe=null", { maybe: null }],
+    ["any=5", { any: "5" }],
+    ["unknown=5", { unknown: "5" }],
+    ["level=2", { level: 2 }],
+    ["level=high", { level: "high" }],
+    ["fixed=7", { fixed: 7 }],
+    ["tags=a", { tags: ["a"] }],
+    ['tags=["a","b"]', { tags: ["a", "b"] }],
+    ["sizes=4", { sizes: [4] }],
+    ['point={"x":1}', { point: { x: 1 } }],
+    ["mixed=false", { mixed: false }],
+    ["open=5", { open: "5" }],
+    ["referred=5", { referred: 5 }],
+    ["looped=5", { looped: "5" }],
+    ["text:=5", { text: 5 }],
+    ['count:={"a":[1]}', { count: { a: [1] } }],
+    ["__proto__=x", JSON.parse('{"__proto__":"x"}')],
+  ])("%s", (word, expected) => {
+    expect(readArguments([word], schema)).toEqual(expected);
+  });
+});
+
+test("a key given several times is a list; words win over --args", () => {
+  expect(readArguments(["tags=a", "tags=b", "sizes=1", "sizes=2"], schema)).toEqual({
+    tags: ["a", "b"],
+    sizes: [1, 2],
+  });
+  expect(readArguments(["count=2"], schema, { count: 1, text: "x" })).toEqual({ count: 2, text: "x" });
+});
+
+test.each([
+  ["word", "key=value or key:=json"],
+  ["=x", "key=value or key:=json"],
+  ["a:=no json", "needs JSON"],
+])("%s is refused", (word, message) => {
+  expect(() => readArguments([word], schema)).toThrow(message);
+});

@@ -1,0 +1,149 @@
+/** Arguments as people type them: `key=value`, whose type the tool's schema tells, and `key:=json`. */
+import { isObject, type JsonSchema } from "../schema/json-schema.js";
+import { resolveLocalRef } from "../schema/local-ref.js";
+import { CliError } from "./cli-error.js";
+
+interface Typed {
+  readonly key: string;
+  readonly text: string;
+  readonly isJson: boolean;
+}
+
+/**
+ * Reads words such as `city=Oslo` and `days:=3`. A text becomes a number, a boolean or one of a list of values only
+ * where the schema leaves no choice; everything else stays a text. A key given several times is a list.
+ *
+ * @throws CliError `USAGE`
+ * @example
+ * ```ts
+ * readArguments(["city=Oslo", "days=3"], { properties: { city: { type: "string" }, days: { type: "integer" } } });
+ * // { city: "Oslo", days: 3 }
+ * ```
+ */
+export function readArguments(
+  words: readonly string[],
+  schema: JsonSchema,
+  base: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  const typed = words.map(readWord);
+  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  const keys = [...new Set(typed.map(({ key }) => key))];
+  const entries = keys.map((key): [string, unknown] => {
+    const own = Object.hasOwn(properties, key) ? properties[key] : undefined;
+    return [
+      key,
+      readValue(
+        typed.filter((word) => word.key === key),
+        own,
+        schema,
+      ),
+    ];
+  });
+  return Object.fromEntries([...Object.entries(base), ...entries]);
+}
+
+function readWord(word: string): Typed {
+  const mark = word.indexOf("=");
+  const isJson = word[mark - 1] === ":";
+  const key = word.slice(0, isJson ? mark - 1 : mark);
+  if (mark < 0 || key === "")
+    throw new CliError({
+      message: `${JSON.stringify(word)} is no argument; write key=value or key:=json`,
+      next: "toolport call --help",
+    });
+  return { key, text: word.slice(mark + 1), isJson };
+}
+
+function readValue(typed: readonly Typed[], schema: unknown, root: JsonSchema): unknown {
+  const values = typed.map(({ key, text, isJson }) => {
+    if (isJson) return parseJson(text, key);
+    const item = typed.length > 1 || isList(schema, root) ? itemsOf(schema, root) : undefined;
+    return item === undefined ? toType(text, schema, root) : toType(text, item, root);
+  });
+  const [first] = values;
+  if (values.length > 1) return values;
+  const isText = !typed[0]!.isJson;
+  if (isText && isList(schema, root)) {
+    // `tags=["a","b"]` is meant as it is written, `tags=a` as a list of one.
+    const parsed = tryJson(typed[0]!.text);
+    return Array.isArray(parsed) ? parsed : [first];
+  }
+  return first;
+}
+
+function parseJson(text: string, key: string): unknown {
+  const value = tryJson(text);
+  if (value !== undefined) return value;
+  throw new CliError({
+    message: `${key}:= needs JSON, and ${JSON.stringify(text)} is none; write ${key}=… for a text`,
+    next: "toolport call --help",
+  });
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text as the only type it can be. */
+function toType(text: string, schema: unknown, root: JsonSchema): unknown {
+  const known = valuesOf(schema, root);
+  if (known !== undefined) {
+    const fitting = known.filter((value) => String(value) === text);
+    return fitting.length === 1 ? fitting[0] : text;
+  }
+  const types = typesOf(schema, root);
+  if (types.has("string") || types.size === 0) return text;
+  const value = tryJson(text);
+  return value !== undefined && types.has(typeOf(value)) ? value : text;
+}
+
+const typeOf = (value: unknown): string => {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return typeof value;
+};
+
+const resolved = (schema: unknown, root: JsonSchema): Record<string, unknown> => {
+  let current = schema;
+  for (let steps = 0; steps < 16 && isObject(current) && typeof current["$ref"] === "string"; steps += 1)
+    current = resolveLocalRef(root, current["$ref"]);
+  return isObject(current) ? current : {};
+};
+
+/** All types a schema allows; `integer` counts as `number`. Empty: it does not say. */
+function typesOf(schema: unknown, root: JsonSchema, depth = 0): Set<string> {
+  const own = resolved(schema, root);
+  if (depth > 8) return new Set();
+  const branches = [own["anyOf"], own["oneOf"]].filter(Array.isArray).flat() as unknown[];
+  if (branches.length > 0) {
+    const inner = branches.map((branch) => typesOf(branch, root, depth + 1));
+    return inner.some(({ size }) => size === 0) ? new Set() : new Set(inner.flatMap((types) => [...types]));
+  }
+  const type = own["type"];
+  const listed = Array.isArray(type) ? type : type === undefined ? [] : [type];
+  return new Set(listed.map((name) => (name === "integer" ? "number" : String(name))));
+}
+
+/** The only values there are, if the schema lists them. */
+function valuesOf(schema: unknown, root: JsonSchema): readonly unknown[] | undefined {
+  const own = resolved(schema, root);
+  if (Array.isArray(own["enum"])) return own["enum"];
+  return Object.hasOwn(own, "const") ? [own["const"]] : undefined;
+}
+
+function isList(schema: unknown, root: JsonSchema): boolean {
+  const types = typesOf(schema, root);
+  types.delete("null");
+  return types.size === 1 && types.has("array");
+}
+
+const itemsOf = (schema: unknown, root: JsonSchema): unknown => {
+  const own = resolved(schema, root);
+  if (own["items"] !== undefined) return own["items"];
+  const branches = [own["anyOf"], own["oneOf"]].filter(Array.isArray).flat() as unknown[];
+  return branches.map((branch) => resolved(branch, root)["items"]).find((items) => items !== undefined) ?? {};
+};

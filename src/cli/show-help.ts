@@ -1,0 +1,64 @@
+/** Help, made from the same table that runs the commands. */
+import type { CommandSpec, OptionSpec } from "./command.js";
+import { formatTable } from "./format-table.js";
+import { GLOBAL_OPTIONS } from "./global-options.js";
+
+const GROUPS: Readonly<Record<CommandSpec["group"], string>> = {
+  servers: "Servers",
+  use: "Use them",
+  look: "Look at them",
+  program: "The rest",
+};
+
+/** `toolport --help`. */
+export function programHelp(commands: readonly CommandSpec[]): string {
+  const groups = Object.entries(GROUPS).flatMap(([group, title]) => {
+    const own = commands.filter((command) => command.group === group && command.isHidden !== true);
+    return ["", title, ...indent(pairs(own.map(({ name, summary }) => [name, summary])))];
+  });
+  return [
+    "Usage: toolport <command> [words] [options]",
+    ...groups,
+    "",
+    "Options of every command",
+    ...indent(optionLines(GLOBAL_OPTIONS)),
+    "",
+    "More about a command: toolport <command> --help",
+  ].join("\n");
+}
+
+/** `toolport <command> --help`. */
+export function commandHelp(command: CommandSpec): string {
+  const { name, summary, positionals, options, examples, takesCommand } = command;
+  const words = positionals.map(({ name: word, optional, rest }) => {
+    const shown = rest === true ? `${word}…` : word;
+    return optional === true ? `[${shown}]` : `<${shown}>`;
+  });
+  const hasOptions = Object.keys(options).length > 0;
+  return [
+    `Usage: toolport ${[name, ...words].join(" ")}${takesCommand === true ? " [-- command …]" : ""} [options]`,
+    "",
+    `${summary}.`,
+    ...(positionals.length > 0
+      ? ["", ...indent(pairs(positionals.map((word) => [word.name, word.summary])))]
+      : []),
+    ...(hasOptions ? ["", "Options", ...indent(optionLines(options))] : []),
+    ...(examples.length > 0 ? ["", "Examples", ...indent(pairs(examples))] : []),
+    "",
+    "Options of every command: toolport --help",
+  ].join("\n");
+}
+
+function optionLines(options: Readonly<Record<string, OptionSpec>>): string[] {
+  return pairs(
+    Object.entries(options).map(([name, { short, value, summary }]) => [
+      `${short === undefined ? "    " : `-${short}, `}--${name}${value === undefined ? "" : ` ${value}`}`,
+      summary,
+    ]),
+  );
+}
+
+const pairs = (rows: readonly (readonly [string, string])[]): string[] =>
+  formatTable([{ title: "" }, { title: "" }], rows).slice(1);
+
+const indent = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);

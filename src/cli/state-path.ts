@@ -1,0 +1,48 @@
+/** Where the command line keeps its state. */
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+
+interface StatePathInput {
+  /** `--state`. */
+  readonly flag: string | undefined;
+  /** `--no-state`. */
+  readonly isOff: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** @default this machine's */
+  readonly platform?: NodeJS.Platform;
+  /** @default this user's */
+  readonly home?: string;
+}
+
+/** `TOOLPORT_STATE=off` is `--no-state`. */
+const OFF = "off";
+
+/** The file: `--state`, else `TOOLPORT_STATE`, else one in the user's state directory; undefined: none. */
+export function statePath({
+  flag,
+  isOff,
+  env,
+  cwd,
+  platform = process.platform,
+  home = homedir(),
+}: StatePathInput): string | undefined {
+  if (isOff) return undefined;
+  if (flag !== undefined) return resolve(cwd, flag);
+  const variable = env["TOOLPORT_STATE"];
+  if (variable === OFF) return undefined;
+  if (variable) return resolve(cwd, variable);
+  return join(stateFolder({ env, platform, home }), "toolport", "state.db");
+}
+
+function stateFolder({
+  env,
+  platform,
+  home,
+}: Required<Pick<StatePathInput, "env" | "platform" | "home">>): string {
+  const xdg = env["XDG_STATE_HOME"];
+  if (xdg) return xdg;
+  if (platform === "win32") return env["LOCALAPPDATA"] || join(home, "AppData", "Local");
+  if (platform === "darwin") return join(home, "Library", "Application Support");
+  return join(home, ".local", "state");
+}

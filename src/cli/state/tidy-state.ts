@@ -1,0 +1,71 @@
+/** Removes what is of no use any more, and gives the space back. */
+import { stat } from "node:fs/promises";
+import { isRecord } from "../../config/entry-reader.js";
+import { toToolportError } from "../../errors/to-toolport-error.js";
+import { loadConfig } from "../../node/load-config.js";
+import type { Store } from "../../state/store.js";
+import { loadSqliteDriver } from "../../state/stores/sqlite/sqlite-driver.js";
+import type { OpenedStore } from "../shell.js";
+
+interface Named {
+  readonly key: string;
+  readonly why: string;
+}
+
+export interface TidyOutcome {
+  readonly removed: readonly Named[];
+  /** Left alone: the key they are sealed with may come back. */
+  readonly unreadable: readonly Named[];
+  readonly freedBytes: number;
+}
+
+export async function tidyState(
+  { store, statePath }: OpenedStore,
+  { isDryRun }: { isDryRun: boolean },
+): Promise<TidyOutcome> {
+  const removed: Named[] = [];
+  const unreadable: Named[] = [];
+  for (const key of await store.list("")) {
+    try {
+      const why = await uselessness(key, store);
+      if (why === undefined) continue;
+      removed.push({ key, why });
+      if (!isDryRun) await store.delete(key);
+    } catch (error) {
+      unreadable.push({ key, why: toToolportError(error).what });
+    }
+  }
+  const freedBytes = isDryRun || statePath === undefined ? 0 : await compact(statePath);
+  return { removed, unreadable, freedBytes };
+}
+
+/** Why a record is of no use. Records with an end of their own go by themselves. */
+async function uselessness(key: string, store: Store): Promise<string | undefined> {
+  if (key.startsWith("doctor/")) return "a check left it behind";
+  const record = await store.get(key);
+  if (record === undefined || !key.startsWith("trust/") || !isRecord(record.value)) return undefined;
+  const { file, name } = record.value;
+  if (typeof file !== "string" || typeof name !== "string") return undefined;
+  if ((await stat(file).catch(() => undefined)) === undefined) return "the file is gone";
+  const { sources, issues } = await loadConfig(file, { onProblem: "report", inputs: () => "" });
+  // A file with faults may name the server in a place that could not be read.
+  return issues.length === 0 && sources[name] === undefined ? "the file no longer has the server" : undefined;
+}
+
+/** Rewrites the file without its holes. */
+async function compact(path: string): Promise<number> {
+  const before = await sizeOf(path);
+  const database = new (await loadSqliteDriver())(path);
+  try {
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    database.exec("VACUUM");
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // Somebody else is at it; the next time will do.
+  } finally {
+    database.close();
+  }
+  return Math.max(0, before - (await sizeOf(path)));
+}
+
+const sizeOf = async (path: string): Promise<number> => (await stat(path).catch(() => undefined))?.size ?? 0;

@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import { AuthError } from "../errors/auth-error.js";
+import { CatalogError } from "../errors/catalog-error.js";
+import { ConfigError } from "../errors/config-error.js";
+import { ConnectionError } from "../errors/connection-error.js";
+import { StateError } from "../errors/state-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolportError } from "../errors/toolport-error.js";
+import { CliError } from "./cli-error.js";
+import { errorDocument, tellError } from "./tell-error.js";
+
+const plain = { isVerbose: false, paint: (_colour: string, text: string) => text };
+const of = { server: "s", what: "It failed" };
+
+describe("every error has an exit code and ends with a command to try", () => {
+  const cases: readonly (readonly [Error, number, string])[] = [
+    [new CliError({ message: "x", next: "toolport list" }), 1, "toolport list"],
+    [new CliError({ message: "x" }), 1, "toolport --help"],
+    [
+      new ConfigError({ code: "INVALID_CONFIG", issues: [{ path: "a", message: "b" }] }),
+      2,
+      "toolport doctor",
+    ],
+    [new ConfigError({ code: "UNKNOWN_SERVER", ...of }), 2, "toolport list"],
+    [new AuthError({ code: "AUTH_REQUIRED", ...of }), 3, "toolport auth s"],
+    [new ConnectionError({ code: "UNREACHABLE", ...of }), 4, "toolport doctor s"],
+    [new ToolCallError({ code: "TIMEOUT", ...of }), 4, "toolport doctor s"],
+    [new ToolCallError({ code: "FALLBACK_EXHAUSTED", ...of }), 4, "toolport doctor s"],
+    [new ToolCallError({ code: "INVALID_ARGUMENTS", ...of, tool: "t t" }), 1, "toolport tools 's.t t'"],
+    [new ToolCallError({ code: "PROTOCOL", ...of }), 1, "toolport inspect s --raw"],
+    [new CatalogError({ code: "PROMPT_NOT_FOUND", ...of }), 1, "toolport prompts s"],
+    [new CatalogError({ code: "RESOURCE_NOT_FOUND", ...of }), 1, "toolport resources s"],
+    [new CatalogError({ code: "TOOL_WITHHELD", ...of }), 1, "toolport inspect s"],
+    [new StateError({ code: "BUSY", what: "It failed" }), 1, "toolport doctor"],
+    [
+      new ToolportError({ code: "X", what: "y", errors: [new AuthError({ code: "AUTH_REQUIRED", ...of })] }),
+      3,
+      "toolport doctor",
+    ],
+    [new TypeError("oops"), 1, "toolport doctor"],
+  ];
+  test.each(cases)("%s", (error, exitCode, next) => {
+    expect(errorDocument(error)).toMatchObject({ exitCode, next });
+    expect(
+      tellError(error, { ...plain, isJson: false })
+        .split("\n")
+        .at(-1),
+    ).toBe(`Try: ${next}`);
+    const line = tellError(error, { ...plain, isJson: true });
+    expect(line).not.toContain("\n");
+    expect(JSON.parse(line)).toMatchObject({ error: { exitCode, next } });
+  });
+});
+
+test("what a program wrote before it died is shown, and cannot steer the terminal", () => {
+  const error = new ConnectionError({
+    code: "SPAWN_FAILED",
+    ...of,
+    exitCode: 3,
+    stderrTail: "first\n\u001b[2Jlast\n",
+  });
+  expect(tellError(error, { ...plain, isJson: false })).toBe(
+    [
+      "error: s: It failed (SPAWN_FAILED)",
+      "The program wrote:",
+      "  first",
+      "  \\x1b[2Jlast",
+      "Try: toolport doctor s",
+    ].join("\n"),
+  );
+  expect(errorDocument(error)).toMatchObject({ processExitCode: 3, code: "SPAWN_FAILED", server: "s" });
+});

@@ -1,0 +1,119 @@
+/** An error as text for a person, or as one line of JSON for a program. Both end with the command to try next. */
+import { AuthError } from "../errors/auth-error.js";
+import { CatalogError } from "../errors/catalog-error.js";
+import { ConfigError } from "../errors/config-error.js";
+import { ConnectionError } from "../errors/connection-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolportError } from "../errors/toolport-error.js";
+import { redactText } from "../util/redact-text.js";
+import { CliError } from "./cli-error.js";
+import { exitCodeOf } from "./exit-codes.js";
+import { nextCommand } from "./next-command.js";
+import { plainJson, plainText } from "./plain-text.js";
+
+/** What programs read. Fields that do not apply are absent. */
+export interface ErrorDocument {
+  readonly code: string;
+  readonly message: string;
+  readonly exitCode: number;
+  readonly server?: string;
+  readonly tool?: string;
+  /** The command to try next. */
+  readonly next?: string;
+  readonly retryable?: boolean;
+  /** HTTP status. */
+  readonly status?: number;
+  /** Where the user can authorize. */
+  readonly authUrl?: string;
+  /** Names that are close to the one given. */
+  readonly suggestions?: readonly string[];
+  /** Each problem found in a file or in arguments. */
+  readonly issues?: readonly unknown[];
+  readonly processExitCode?: number;
+  readonly stderrTail?: string;
+}
+
+export function errorDocument(error: unknown): ErrorDocument {
+  const next = nextCommand(error);
+  const common = {
+    message: sentence(error),
+    exitCode: exitCodeOf(error),
+    ...(next !== undefined && { next }),
+  };
+  const isOurs = ToolportError.isInstance(error);
+  if (!isOurs && !(error instanceof CliError)) return { code: "UNEXPECTED", ...common };
+  const { code, server, tool } = error;
+  return {
+    code,
+    ...common,
+    ...(server !== undefined && { server }),
+    ...(tool !== undefined && { tool }),
+    ...(isOurs && { retryable: error.retryable, ...details(error) }),
+  };
+}
+
+function details(error: ToolportError): Partial<ErrorDocument> {
+  if (error instanceof ConfigError && error.issues.length > 0) return { issues: error.issues };
+  if (error instanceof ToolCallError && error.issues !== undefined) return { issues: error.issues };
+  if (error instanceof CatalogError && error.suggestions.length > 0)
+    return { suggestions: error.suggestions };
+  if (error instanceof AuthError || error instanceof ConnectionError) {
+    const { status } = error;
+    const authUrl = error instanceof AuthError ? error.authUrl : undefined;
+    const [processExitCode, stderrTail] =
+      error instanceof ConnectionError ? [error.exitCode ?? undefined, error.stderrTail || undefined] : [];
+    return {
+      ...(status !== undefined && { status }),
+      ...(authUrl !== undefined && { authUrl }),
+      ...(processExitCode !== undefined && { processExitCode }),
+      ...(stderrTail !== undefined && { stderrTail }),
+    };
+  }
+  return {};
+}
+
+/** What happened, in the words of the error; advice that speaks of methods is left to the command named at the end. */
+function sentence(error: unknown): string {
+  if (error instanceof CliError) return error.message;
+  if (!ToolportError.isInstance(error))
+    return redactText(error instanceof Error ? error.message : String(error));
+  const { what, next } = error;
+  const isForPrograms =
+    (error instanceof CatalogError && error.suggestions.length === 0) ||
+    error instanceof AuthError ||
+    (error instanceof ConfigError && error.code === "UNKNOWN_SERVER");
+  return next === undefined || isForPrograms ? what : `${what}. ${next}`;
+}
+
+interface Teller {
+  readonly isJson: boolean;
+  readonly isVerbose: boolean;
+  readonly paint: (colour: "red" | "bold" | "dim", text: string) => string;
+}
+
+/** The text for stderr, without the last line break. */
+export function tellError(error: unknown, { isJson, isVerbose, paint }: Teller): string {
+  const document = errorDocument(error);
+  if (isJson) return plainJson({ error: document });
+  const { code, message, server, tool, next, stderrTail } = document;
+  // Errors of the command line name everything in their sentence.
+  const who =
+    server === undefined || error instanceof CliError
+      ? ""
+      : `${tool === undefined ? server : `${server}.${tool}`}: `;
+  const lines = [`${paint("red", "error:")} ${plainText(`${who}${message} (${code})`)}`];
+  if (stderrTail !== undefined) {
+    lines.push("The program wrote:");
+    lines.push(
+      ...plainText(stderrTail)
+        .trimEnd()
+        .split("\n")
+        .slice(-10)
+        .map((line) => `  ${line}`),
+    );
+  }
+  if (isVerbose && error instanceof Error && error.stack !== undefined)
+    lines.push(paint("dim", plainText(redactText(error.stack))));
+  if (next !== undefined) lines.push(`Try: ${paint("bold", plainText(next))}`);
+  return lines.join("\n");
+}

@@ -1,0 +1,139 @@
+/** JSON Schema as a TypeScript type. What a type cannot say is left open, never made narrower than the schema. */
+import type { JsonSchema } from "../../config/listed-tool.js";
+import { isObject } from "../../schema/json-schema.js";
+import { resolveLocalRef } from "../../schema/local-ref.js";
+import { comment } from "./comment.js";
+import { literal, type NameSet, propertyName, typeName } from "./identifiers.js";
+
+/** Deeper than any schema written by a person. */
+const MAX_DEPTH = 24;
+/** Beyond this a list of values is only its type: the compiler has limits, and so has the reader. */
+const MAX_VALUES = 200;
+
+export interface TypeWriter {
+  /** The schema as a type expression. */
+  write(schema: unknown): string;
+  /** Declarations of the types that were named on the way, because they are referred to. */
+  readonly declarations: readonly string[];
+}
+
+/** @param name what named types of this document begin with */
+export function createTypeWriter(root: JsonSchema, name: string, names: NameSet): TypeWriter {
+  const declarations: string[] = [];
+  const named = new Map<string, string>();
+
+  function refer(ref: string, depth: number): string {
+    const known = named.get(ref);
+    if (known !== undefined) return known;
+    const target = resolveLocalRef(root, ref);
+    if (target === undefined) return "unknown";
+    const own = names.take(typeName(name, ref.split("/").at(-1) || "Self"));
+    // Before it is written: it may refer to itself.
+    named.set(ref, own);
+    declarations.push(`export type ${own} = ${write(target, depth + 1)};`);
+    return own;
+  }
+
+  function write(schema: unknown, depth: number): string {
+    if (schema === false) return "never";
+    if (!isObject(schema) || depth > MAX_DEPTH) return "unknown";
+    const all = [
+      ...(typeof schema["$ref"] === "string" ? [refer(schema["$ref"], depth)] : []),
+      ...(Array.isArray(schema["allOf"]) ? schema["allOf"].map((part) => write(part, depth + 1)) : []),
+      ...["anyOf", "oneOf"].flatMap((key) => {
+        const list = schema[key];
+        return Array.isArray(list) ? [union(list.map((part) => write(part, depth + 1)))] : [];
+      }),
+      own(schema, depth),
+    ];
+    const type = intersection(all);
+    return schema["nullable"] === true ? union([type, "null"]) : type;
+  }
+
+  /** What the schema says itself, apart from the schemas it is combined with. */
+  function own(schema: Record<string, unknown>, depth: number): string {
+    if (Object.hasOwn(schema, "const")) return valueType(schema["const"]);
+    if (Array.isArray(schema["enum"]) && schema["enum"].length <= MAX_VALUES)
+      return union(schema["enum"].map(valueType));
+    const { type } = schema;
+    if (Array.isArray(type)) return union(type.map((one) => ofType(one, schema, depth)));
+    if (type !== undefined) return ofType(type, schema, depth);
+    if (isObject(schema["properties"])) return ofType("object", schema, depth);
+    return "unknown";
+  }
+
+  function ofType(type: unknown, schema: Record<string, unknown>, depth: number): string {
+    switch (type) {
+      case "string":
+      case "boolean":
+      case "null":
+        return type;
+      case "number":
+      case "integer":
+        return "number";
+      case "array":
+        return listType(schema, depth);
+      case "object":
+        return objectType(schema, depth);
+      default:
+        return "unknown";
+    }
+  }
+
+  function listType(schema: Record<string, unknown>, depth: number): string {
+    const tuple = [schema["prefixItems"], schema["items"]].find(Array.isArray) as unknown[] | undefined;
+    // How many there must be is seldom said, so that a tuple would be too narrow.
+    const items =
+      tuple === undefined
+        ? write(schema["items"], depth + 1)
+        : union([...tuple.map((item) => write(item, depth + 1)), "unknown"]);
+    return /^\w+$/.test(items) ? `${items}[]` : `Array<${items}>`;
+  }
+
+  function objectType(schema: Record<string, unknown>, depth: number): string {
+    const properties = Object.entries(isObject(schema["properties"]) ? schema["properties"] : {});
+    const required: unknown[] = Array.isArray(schema["required"]) ? schema["required"] : [];
+    const more = schema["additionalProperties"];
+    const isClosed = more === false && !isObject(schema["patternProperties"]);
+    if (properties.length === 0)
+      return isClosed && required.length === 0
+        ? "Record<string, never>"
+        : `Record<string, ${isObject(more) ? write(more, depth + 1) : "unknown"}>`;
+    const members = properties.map(([key, value]) => {
+      const mark = required.includes(key) ? "" : "?";
+      const text = isObject(value) ? comment(value["description"]) : [];
+      const type = write(value, depth + 1);
+      return [...text, `${propertyName(key)}${mark}: ${mark === "" ? type : union([type, "undefined"])};`];
+    });
+    const rest = more === true || isObject(more) ? [["[key: string]: unknown;"]] : [];
+    return `{\n${indent([...members, ...rest].flat().join("\n"))}\n}`;
+  }
+
+  return { write: (schema) => write(schema, 0), declarations };
+}
+
+const valueType = (value: unknown): string =>
+  value === null || ["string", "boolean", "number"].includes(typeof value) ? literal(value) : "unknown";
+
+function union(types: readonly string[]): string {
+  const parts = [...new Set(types)].filter((type) => type !== "never");
+  if (parts.includes("unknown")) return "unknown";
+  return parts.length === 0 ? "never" : parts.map(inUnion).join(" | ");
+}
+
+/** `unknown` adds nothing to what is known. */
+function intersection(types: readonly string[]): string {
+  const parts = [...new Set(types)].filter((type) => type !== "unknown");
+  if (parts.length === 0) return "unknown";
+  return parts.length === 1
+    ? parts[0]!
+    : parts.map((part) => (part.includes(" | ") ? `(${part})` : part)).join(" & ");
+}
+
+const inUnion = (type: string): string => (type.includes(" & ") ? `(${type})` : type);
+
+export const indent = (text: string): string =>
+  text
+    .split("\n")
+    .map((line) => (line === "" ? "" : `  ${line}`))
+    .join("\n");

@@ -1,0 +1,186 @@
+/** What a page may ask for, by name. Each is a few lines from a method of the port. */
+import type { ToolInfo } from "../catalog/tool-info.js";
+import { CatalogError } from "../errors/catalog-error.js";
+import type { CompletionReference } from "../port/complete.js";
+import type { ServerReport } from "../port/report.js";
+import type { TemplateReference } from "../port/resource-address.js";
+import type { Store } from "../state/store.js";
+import type { Toolport } from "../toolport.js";
+import { hideCredentials } from "../util/redact-text.js";
+import { suggest } from "../util/suggest.js";
+import type { LoginView } from "./console-api.js";
+import type { LoginDesk } from "./login-desk.js";
+import type { Observer } from "./observer.js";
+import { BadRequest } from "./read-body.js";
+import { listRecords } from "./saved-records.js";
+import { shownJson } from "./shown-json.js";
+import { toCatalogView, toToolView } from "./views.js";
+
+export interface ActionParts {
+  readonly toolport: Toolport;
+  readonly store: Store | undefined;
+  readonly observer: Observer;
+  readonly logins: LoginDesk;
+}
+
+/** Runs until the page goes away. */
+export type Action = (body: Readonly<Record<string, unknown>>, signal: AbortSignal) => Promise<unknown>;
+
+export function createActions({
+  toolport,
+  store,
+  observer,
+  logins,
+}: ActionParts): ReadonlyMap<string, Action> {
+  const { calls, consent } = observer;
+  /** The server an action is about; what would start a program is agreed to first. */
+  const serverOf = (body: Readonly<Record<string, unknown>>): string => {
+    const server = textOf(body, "server");
+    consent.require([server], body["consent"]);
+    return server;
+  };
+
+  const callTool = async (
+    { name, args, agreed }: { name: string; args: Readonly<Record<string, unknown>>; agreed: unknown },
+    signal: AbortSignal,
+  ) => {
+    const { tools, servers } = toolport.snapshot();
+    const tool = tools.find((candidate) => candidate.name === name);
+    // To look for it the port would bring up every server there is.
+    if (tool === undefined) throw toolMissing(name, tools);
+    consent.require([tool.server, ...(servers[tool.server]?.fallback ?? [])], agreed);
+    return shownJson(await toolport.callTool(name, args, { signal }));
+  };
+  const readResource = async (server: string, resource: string | TemplateReference, signal: AbortSignal) =>
+    shownJson(await toolport.readResource(server, resource, { signal, cache: false }));
+  const getPrompt = async (
+    { server, name, args }: { server: string; name: string; args: Readonly<Record<string, unknown>> },
+    signal: AbortSignal,
+  ) => shownJson(await toolport.getPrompt(server, name, toTexts(args), { signal }));
+
+  return new Map<string, Action>(
+    Object.entries({
+      state: async () => observer.state(),
+      catalog: async () => toCatalogView(toolport.snapshot(), observer.catalogVersion),
+      tool: async (body) => toToolView(toolport.snapshot(), textOf(body, "name")) ?? null,
+      calls: async () => calls.list(),
+      call: async (body) => calls.view(Number(body["id"])) ?? null,
+
+      connect: async (body, signal) => shownReport(await toolport.connectServer(serverOf(body), { signal })),
+      disconnect: async (body) => toolport.disconnect(textOf(body, "server")),
+      async restart(body, signal) {
+        const server = serverOf(body);
+        await toolport.disconnect(server);
+        return shownReport(await toolport.connectServer(server, { signal }));
+      },
+      refresh: async (body, signal) => toolport.refresh(serverOf(body), { signal }),
+      authorize: async (body, signal) => shownReport(await logins.authorize(serverOf(body), signal)),
+      logOut: async (body) => toolport.logOut(textOf(body, "server")),
+
+      callTool: async (body, signal) =>
+        callTool(
+          { name: textOf(body, "name"), args: fieldsOf(body, "args"), agreed: body["consent"] },
+          signal,
+        ),
+      readResource: async (body, signal) => readResource(serverOf(body), addressOf(body), signal),
+      getPrompt: async (body, signal) =>
+        getPrompt(
+          { server: serverOf(body), name: textOf(body, "name"), args: fieldsOf(body, "args") },
+          signal,
+        ),
+      async complete(body, signal) {
+        const argument = {
+          name: textOf(body, "argument"),
+          value: textOf(body, "value"),
+          context: toTexts(fieldsOf(body, "context")),
+        };
+        return toolport.complete(serverOf(body), referenceOf(body), argument, { signal });
+      },
+      async replay(body, signal) {
+        const call = calls.original(Number(body["id"]));
+        if (call === undefined) throw new BadRequest(404, "This call is not kept any more");
+        const args = fieldsOf(call.message, "arguments");
+        if (call.kind === "tool")
+          return callTool({ name: call.name ?? "", args, agreed: body["consent"] }, signal);
+        consent.require([call.server], body["consent"]);
+        if (call.kind === "prompt")
+          return getPrompt({ server: call.server, name: call.name ?? "", args }, signal);
+        return readResource(call.server, call.uri ?? "", signal);
+      },
+
+      logins: async () => listLogins(toolport),
+      records: async () => (store === undefined ? null : listRecords(store)),
+    } satisfies Record<string, Action>),
+  );
+}
+
+function toolMissing(name: string, tools: readonly ToolInfo[]): CatalogError {
+  const suggestions = suggest(
+    name,
+    tools.map((tool) => tool.name),
+  );
+  return new CatalogError({
+    code: "TOOL_NOT_FOUND",
+    what: `There is no tool named ${JSON.stringify(name)}`,
+    next:
+      suggestions.length > 0 ? `Did you mean ${suggestions.join(" or ")}` : "Connect the server that has it",
+    suggestions,
+  });
+}
+
+/** How the login at every server stands that could have one. */
+async function listLogins(toolport: Toolport): Promise<LoginView[]> {
+  const servers = Object.values(toolport.snapshot().servers).filter(
+    ({ transport }) => transport === "http" || transport === "sse",
+  );
+  return Promise.all(
+    servers.map(async ({ name }): Promise<LoginView> => {
+      const unknown = { server: name, authorized: false, issuer: null, scopes: null, expiresAt: null };
+      try {
+        const status = await toolport.authStatus(name);
+        if (status === undefined) return { ...unknown, managed: false, error: null };
+        const { authorized, issuer = null, scopes = null, expiresAt = null } = status;
+        return { server: name, managed: true, authorized, issuer, scopes, expiresAt, error: null };
+      } catch (error) {
+        const message = hideCredentials(error instanceof Error ? error.message : String(error));
+        return { ...unknown, managed: true, error: message };
+      }
+    }),
+  );
+}
+
+const shownReport = ({ state, error, authUrl, toolCount, ms }: ServerReport) => ({
+  state,
+  error: error === undefined ? null : { code: error.code, message: hideCredentials(error.message) },
+  authUrl: authUrl ?? null,
+  toolCount,
+  ms,
+});
+
+function textOf(body: Readonly<Record<string, unknown>>, name: string): string {
+  const value = body[name];
+  if (typeof value !== "string") throw new BadRequest(400, `"${name}" is not a text`);
+  return value;
+}
+
+function fieldsOf(body: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
+  const value = body[name] ?? {};
+  if (typeof value !== "object" || Array.isArray(value))
+    throw new BadRequest(400, `"${name}" is not an object`);
+  return value as Record<string, unknown>;
+}
+
+const toTexts = (fields: Readonly<Record<string, unknown>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]));
+
+function addressOf(body: Readonly<Record<string, unknown>>): string | TemplateReference {
+  return typeof body["template"] === "string"
+    ? { template: body["template"], args: toTexts(fieldsOf(body, "args")) }
+    : textOf(body, "uri");
+}
+
+function referenceOf(body: Readonly<Record<string, unknown>>): CompletionReference {
+  return typeof body["template"] === "string"
+    ? { template: body["template"] }
+    : { prompt: textOf(body, "prompt") };
+}

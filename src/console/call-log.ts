@@ -1,0 +1,133 @@
+/** The last calls, as they happened: a list to look at, and what it takes to make one of them again. */
+import type { CallNews } from "../execution/listeners.js";
+import { redactText } from "../util/redact-text.js";
+import type { CallSummary, CallView } from "./console-api.js";
+import { shownJson } from "./shown-json.js";
+
+const MAX_CALLS = 200;
+/** What arguments and results of all of them may weigh, in characters; the oldest are forgotten first. */
+const MAX_WEIGHT = 32_000_000;
+const MAX_RESULT_WEIGHT = 6_000_000;
+
+type Start = Extract<CallNews, { phase: "start" }>;
+type End = Extract<CallNews, { phase: "end" }>;
+
+interface LoggedCall {
+  readonly start: Start;
+  readonly startedAt: number;
+  end?: Omit<End, "result"> | undefined;
+  result?: unknown;
+  /** Arguments and result have been forgotten. */
+  isFaded: boolean;
+  weight: number;
+}
+
+export class CallLog {
+  readonly #calls = new Map<number, LoggedCall>();
+  readonly #principal: string | undefined;
+  #weight = 0;
+
+  /** @param principal whose console it is: calls of others are listed there, but not made again */
+  constructor(principal: string | undefined) {
+    this.#principal = principal;
+  }
+
+  /** Writes it down, and returns what the list says now. */
+  add(news: CallNews): CallSummary | undefined {
+    if (news.phase === "start") {
+      const call = { start: news, startedAt: Date.now(), isFaded: false, weight: weigh(news.message) };
+      this.#calls.set(news.id, call);
+      this.#weight += call.weight;
+      this.#trim();
+      return this.#summary(call);
+    }
+    const call = this.#calls.get(news.id);
+    if (call === undefined) return undefined;
+    const { result, ...end } = news;
+    const weight = weigh(result);
+    call.end = end;
+    call.result = weight > MAX_RESULT_WEIGHT ? "This result is too large to be kept here" : result;
+    const added = Math.min(weight, MAX_RESULT_WEIGHT);
+    call.weight += added;
+    this.#weight += added;
+    this.#trim();
+    return this.#summary(call);
+  }
+
+  /** Newest first. */
+  list(): CallSummary[] {
+    return [...this.#calls.values()].reverse().map((call) => this.#summary(call));
+  }
+
+  view(id: number): CallView | undefined {
+    const call = this.#calls.get(id);
+    if (call === undefined) return undefined;
+    const { message } = call.start;
+    const gone = "No longer kept";
+    return {
+      ...this.#summary(call),
+      args: call.isFaded
+        ? gone
+        : shownJson(call.start.kind === "tool" ? (message["arguments"] ?? {}) : message),
+      result: call.isFaded ? gone : (shownJson(call.result) ?? null),
+      tries: (call.end?.tries ?? []).map(({ server, durationMs, error }) => ({
+        server,
+        durationMs,
+        error: error === undefined ? null : redactText(error.message),
+      })),
+    };
+  }
+
+  /** What was asked, to ask it again. */
+  original(id: number): Start | undefined {
+    const call = this.#calls.get(id);
+    return call !== undefined && this.#canReplay(call) ? call.start : undefined;
+  }
+
+  #summary(call: LoggedCall): CallSummary {
+    const { start, startedAt, end } = call;
+    return {
+      id: start.id,
+      kind: start.kind,
+      server: start.server,
+      target: start.name ?? start.uri ?? "",
+      principal: start.principal ?? null,
+      startedAt,
+      outcome: end?.outcome ?? "running",
+      durationMs: end?.durationMs ?? null,
+      attempts: end?.attempts ?? null,
+      answeredBy: end !== undefined && end.server !== start.server ? end.server : null,
+      error: end?.error === undefined ? null : redactText(errorText(end.error)),
+      canReplay: this.#canReplay(call),
+    };
+  }
+
+  #canReplay({ start, isFaded }: LoggedCall): boolean {
+    const isOurs = start.principal === this.#principal;
+    return isOurs && !isFaded && ["tool", "prompt", "resource"].includes(start.kind);
+  }
+
+  #trim(): void {
+    for (const [id, call] of this.#calls) {
+      if (this.#calls.size <= MAX_CALLS) break;
+      this.#weight -= call.weight;
+      this.#calls.delete(id);
+    }
+    for (const call of this.#calls.values()) {
+      if (this.#weight <= MAX_WEIGHT) break;
+      this.#weight -= call.weight;
+      Object.assign(call, { isFaded: true, weight: 0, result: undefined });
+    }
+  }
+}
+
+const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** About how many characters a value takes, without writing it out. */
+function weigh(value: unknown, depth = 0): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null || depth > 24) return 8;
+  let weight = 8;
+  for (const [name, item] of Object.entries(value)) weight += name.length + weigh(item, depth + 1);
+  return weight;
+}

@@ -1,0 +1,119 @@
+/** Watches a port for the console: what happens, how long it takes, and what is there to look at. */
+import type { StateChange } from "../connection/connection-state.js";
+import type { CallNews } from "../execution/listeners.js";
+import type { ServerNotification } from "../port/events.js";
+import type { Toolport } from "../toolport.js";
+import { redactText } from "../util/redact-text.js";
+import { CallLog } from "./call-log.js";
+import { Consent } from "./consent.js";
+import type { ActivityView, ConsoleEvent, StateView } from "./console-api.js";
+import { EventFeed } from "./event-feed.js";
+import { Latencies } from "./latencies.js";
+import { toStateView } from "./views.js";
+
+const MAX_ACTIVITY = 200;
+
+export interface ObserverOptions {
+  readonly toolport: Toolport;
+  readonly hasStore: boolean;
+  readonly sources: Readonly<Record<string, string>>;
+}
+
+export class Observer {
+  readonly calls: CallLog;
+  readonly consent: Consent;
+  readonly feed: EventFeed;
+  readonly #options: ObserverOptions;
+  readonly #principal: string | undefined;
+  readonly #latencies = new Latencies();
+  readonly #activity: ActivityView[] = [];
+  readonly #stops: (() => void)[];
+  #entries = 0;
+  #catalogVersion = 1;
+
+  constructor(options: ObserverOptions) {
+    const { toolport } = options;
+    this.#options = options;
+    this.#principal = toolport.snapshot().principal ?? undefined;
+    this.calls = new CallLog(this.#principal);
+    this.consent = new Consent(toolport);
+    this.feed = new EventFeed(() => ({ type: "state", state: this.state() }));
+    this.#stops = [
+      toolport.on("state", (change) => this.#onState(change)),
+      toolport.on("tools", ({ principal }) => {
+        if (principal !== this.#principal) return;
+        this.#catalogVersion++;
+        this.feed.stateChanged();
+      }),
+      toolport.on("toolChanged", ({ server, tool, principal }) => {
+        if (principal === this.#principal)
+          this.#note("change", server, `The definition of ${tool} is not the one that was pinned`);
+      }),
+      toolport.on("call", (news) => this.#onCall(news)),
+      toolport.on("notification", (notification) => this.#onNotification(notification)),
+      toolport.on("warning", ({ server, message }) => this.#note("warning", server, message)),
+    ];
+  }
+
+  get catalogVersion(): number {
+    return this.#catalogVersion;
+  }
+
+  state(): StateView {
+    const { toolport, sources, hasStore } = this.#options;
+    return toStateView({
+      snapshot: toolport.snapshot(),
+      latencies: this.#latencies,
+      consent: this.consent,
+      sources,
+      catalogVersion: this.#catalogVersion,
+      hasStore,
+    });
+  }
+
+  /** What a page is told first. */
+  hello(): ConsoleEvent {
+    return { type: "hello", calls: this.calls.list(), activity: [...this.#activity].reverse() };
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop();
+    this.feed.close();
+  }
+
+  #onState({ server, from, to, reason, error, principal }: StateChange): void {
+    if (principal !== this.#principal) return;
+    if (to === "connecting") this.consent.noteStart(server);
+    const why = error === undefined ? reason : `${reason}. ${error.what}`;
+    this.#note("state", server, `${from} → ${to}: ${why}`);
+    this.feed.stateChanged();
+  }
+
+  #onCall(news: CallNews): void {
+    // The plain port's console sees everybody's calls, a user's console only that user's.
+    if (this.#principal !== undefined && news.principal !== this.#principal) return;
+    this.#latencies.add(news);
+    const call = this.calls.add(news);
+    if (call !== undefined) this.feed.tell({ type: "call", call });
+    if (news.phase === "end") this.feed.stateChanged();
+  }
+
+  #onNotification({ server, method, params, principal }: ServerNotification): void {
+    if (principal !== this.#principal || method !== "notifications/message") return;
+    const { level, data } = params;
+    this.#note("log", server, `${level}: ${typeof data === "string" ? data : JSON.stringify(data)}`);
+  }
+
+  #note(kind: ActivityView["kind"], server: string | undefined, text: string): void {
+    const entry = {
+      id: ++this.#entries,
+      at: Date.now(),
+      kind,
+      server: server ?? null,
+      text: redactText(text),
+    };
+    this.#activity.push(entry);
+    if (this.#activity.length > MAX_ACTIVITY) this.#activity.shift();
+    this.feed.tell({ type: "activity", entry });
+  }
+}

@@ -1,0 +1,95 @@
+/** Speaks to the console's server: the token goes along in a header, never in an address. */
+import type { ConsoleEvent, ConsoleFailure } from "../console-api.js";
+
+const KEPT_AS = "toolport-token";
+
+/** The token that came behind the `#` of the address; it is taken out of sight at once. */
+function readToken(): string {
+  const found = /^#t=([\w-]+)$/.exec(location.hash)?.[1];
+  if (found !== undefined) {
+    sessionStorage.setItem(KEPT_AS, found);
+    history.replaceState(null, "", location.pathname);
+  }
+  return found ?? sessionStorage.getItem(KEPT_AS) ?? "";
+}
+
+const token = readToken();
+
+/** The console's server, or a server behind it, said no. */
+export class Failure extends Error {
+  readonly code: string;
+  readonly detail: ConsoleFailure["error"];
+
+  constructor(detail: ConsoleFailure["error"]) {
+    super(detail.message);
+    this.code = detail.code;
+    this.detail = detail;
+  }
+}
+
+const post = (path: string, body: unknown, signal?: AbortSignal): Promise<Response> =>
+  fetch(`/api/${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+    signal: signal ?? null,
+  });
+
+/** Asks for an action and returns its value. @throws Failure */
+export async function ask<Value>(action: string, body: object = {}, signal?: AbortSignal): Promise<Value> {
+  let response: Response;
+  try {
+    response = await post(action, body, signal);
+  } catch {
+    throw new Failure({ code: "GONE", message: "The console does not answer. Is it still running?" });
+  }
+  if (!response.ok) throw refusal(response.status, await response.text());
+  const answer = (await response.json()) as { value: Value } | ConsoleFailure;
+  if ("error" in answer) throw new Failure(answer.error);
+  return answer.value;
+}
+
+function refusal(status: number, text: string): Failure {
+  const message =
+    status === 401 ? "The token is missing or not the right one." : text.trim() || `Refused (${status})`;
+  return new Failure({ code: status === 401 ? "TOKEN" : "REFUSED", message });
+}
+
+/** How the stream of events stands. */
+export type Link = "connecting" | "live" | "lost" | "refused";
+
+const RETRY_MS = 1_500;
+
+/** Listens to what happens, for as long as the page is there. */
+export async function listen(
+  onEvent: (event: ConsoleEvent) => void,
+  onLink: (link: Link) => void,
+): Promise<void> {
+  if (token === "") return onLink("refused");
+  for (;;) {
+    try {
+      const response = await post("events", {});
+      if (response.status === 401 || response.status === 403) return onLink("refused");
+      if (response.ok && response.body !== null) {
+        onLink("live");
+        await readLines(response.body, (line) => onEvent(JSON.parse(line) as ConsoleEvent));
+      }
+    } catch {} // the server is gone; perhaps it comes back
+    onLink("lost");
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+async function readLines(body: ReadableStream<Uint8Array>, onLine: (line: string) => void): Promise<void> {
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) onLine(line);
+  }
+}

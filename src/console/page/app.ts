@@ -1,0 +1,154 @@
+/** The console's page: its panes, the way between them, and the questions it asks. */
+import { render, type VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { AuthorizationPane } from "./authorization-pane.js";
+import { CallsPane } from "./calls-pane.js";
+import { CatalogPane } from "./catalog-pane.js";
+import { html } from "./html.js";
+import { change, type PageState, type Question, start, usePage } from "./page-state.js";
+import { ResourcesPane } from "./resources-pane.js";
+import { SavedStatePane } from "./saved-state-pane.js";
+import { ServersPane } from "./servers-pane.js";
+import { Pill } from "./widgets.js";
+import "./style.css";
+import "./forms.css";
+import "./layout.css";
+
+const PANES = [
+  { id: "servers", title: "Servers" },
+  { id: "catalog", title: "Catalog" },
+  { id: "calls", title: "Calls" },
+  { id: "resources", title: "Resources" },
+  { id: "authorization", title: "Authorization" },
+  { id: "state", title: "State" },
+] as const;
+type PaneId = (typeof PANES)[number]["id"];
+
+const paneOfAddress = (): PaneId => PANES.find(({ id }) => location.hash === `#/${id}`)?.id ?? "servers";
+
+function App(): VNode {
+  const page = usePage();
+  const [pane, setPane] = useState<PaneId>(paneOfAddress);
+  const [tool, setTool] = useState<string | null>(null);
+  useEffect(() => {
+    const onMove = () => setPane(paneOfAddress());
+    addEventListener("hashchange", onMove);
+    return () => removeEventListener("hashchange", onMove);
+  }, []);
+  const go = (id: PaneId) => {
+    location.hash = `/${id}`;
+  };
+  const edit = (name: string) => {
+    setTool(name);
+    go("catalog");
+  };
+  if (page.link === "refused") return html`<${Locked} />`;
+  const panes: Record<PaneId, () => VNode> = {
+    servers: () => html`<${ServersPane} />`,
+    catalog: () => html`<${CatalogPane} picked=${tool} onPick=${setTool} />`,
+    calls: () => html`<${CallsPane} onEdit=${edit} />`,
+    resources: () => html`<${ResourcesPane} />`,
+    authorization: () => html`<${AuthorizationPane} />`,
+    state: () => html`<${SavedStatePane} />`,
+  };
+  return html`<a class="skip" href="#/${pane}" onClick=${skip}>Skip to the content</a>
+    <header class="top">
+      <h1><img src="/icon.svg" alt="" width="26" height="26" />Toolport <span>console</span></h1>
+      <${Tabs} page=${page} pane=${pane} go=${go} />
+      <${LinkState} page=${page} />
+    </header>
+    <main id=${`pane-${pane}`} role="tabpanel" aria-labelledby=${`tab-${pane}`} tabindex="-1">${panes[pane]()}</main>
+    <${Notice} notice=${page.notice} />
+    ${page.question && html`<${Ask} question=${page.question} />`}`;
+}
+
+function skip(event: Event): void {
+  event.preventDefault();
+  document.querySelector("main")?.focus();
+}
+
+/** One stop for the Tab key; arrows lead from pane to pane. */
+function Tabs({ page, pane, go }: { page: PageState; pane: PaneId; go: (id: PaneId) => void }): VNode {
+  const onKeyDown = (event: KeyboardEvent) => {
+    const at = PANES.findIndex(({ id }) => id === pane);
+    const steps: Record<string, number> = {
+      ArrowRight: at + 1,
+      ArrowLeft: at - 1,
+      Home: 0,
+      End: PANES.length - 1,
+    };
+    const to = steps[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    const next = PANES[(to + PANES.length) % PANES.length];
+    if (next === undefined) return;
+    go(next.id);
+    document.getElementById(`tab-${next.id}`)?.focus();
+  };
+  useEffect(() => {
+    document.getElementById(`tab-${pane}`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [pane]);
+  const { state, catalog, calls } = page;
+  const counts: Partial<Record<PaneId, number | undefined>> = {
+    servers: state?.servers.length,
+    catalog: catalog?.tools.length,
+    calls: calls.length,
+    resources: catalog ? catalog.resources.length + catalog.templates.length + catalog.prompts.length : 0,
+  };
+  return html`<div class="tabs" role="tablist" aria-label="Panes" onKeyDown=${onKeyDown}>
+    ${PANES.map(({ id, title }) => {
+      const number = counts[id];
+      return html`<button key=${id} id=${`tab-${id}`} role="tab" aria-selected=${id === pane} aria-controls=${`pane-${id}`}
+        tabindex=${id === pane ? 0 : -1} onClick=${() => go(id)}>
+        ${title}${number ? html` <span class="count">${number}</span>` : null}
+      </button>`;
+    })}
+  </div>`;
+}
+
+function LinkState({ page }: { page: PageState }): VNode {
+  const words = { connecting: "connecting", live: "live", lost: "connection lost", refused: "refused" };
+  const tone = page.link === "live" ? "good" : page.link === "lost" ? "bad" : "busy";
+  return html`<div class="link" role="status"><${Pill} tone=${tone}>${words[page.link]}<//></div>`;
+}
+
+const NOTICE_MS = 7_000;
+
+function Notice({ notice }: { notice: PageState["notice"] }): VNode {
+  useEffect(() => {
+    if (notice === null) return;
+    const timer = setTimeout(() => change({ notice: null }), NOTICE_MS);
+    return () => clearTimeout(timer);
+  }, [notice?.id]);
+  return html`<div class="notices" role="status" aria-live="polite">
+    ${
+      notice &&
+      html`<p class=${notice.isBad ? "notice bad" : "notice"}>
+      <span>${notice.text}</span><button class="quiet" aria-label="Dismiss" onClick=${() => change({ notice: null })}>×</button>
+    </p>`
+    }
+  </div>`;
+}
+
+function Ask({ question }: { question: Question }): VNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return html`<dialog ref=${dialog} aria-labelledby="question" onClose=${() => question.answer(dialog.current?.returnValue === "yes")}>
+    <h2 id="question">${question.title}</h2>
+    ${question.commands.map(({ server, command }) => html`<p class="muted small">${server}</p><pre class="code">${command}</pre>`)}
+    <p>${question.text}</p>
+    <div class="buttons">
+      <button onClick=${() => dialog.current?.close("no")} autofocus>Cancel</button>
+      <button class="primary" onClick=${() => dialog.current?.close("yes")}>${question.confirm}</button>
+    </div>
+  </dialog>`;
+}
+
+const Locked = (): VNode => html`<main class="locked">
+  <img src="/icon.svg" alt="" width="44" height="44" />
+  <h1>This console is locked</h1>
+  <p>Open the whole address that was printed when the console was started, with everything behind the <code>#</code>.</p>
+</main>`;
+
+start();
+render(html`<${App} />`, document.getElementById("app") as HTMLElement);

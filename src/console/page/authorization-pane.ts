@@ -1,0 +1,105 @@
+/** Authorization: who is logged in where, for how long, and with which rights. */
+import type { VNode } from "preact";
+import type { LoginView } from "../console-api.js";
+import { fromNow } from "./format.js";
+import { html } from "./html.js";
+import { act, question, tell, usePage } from "./page-state.js";
+import { Bar, Empty, Pill, useAnswer, useSeconds } from "./widgets.js";
+
+/** Servers whose login was begun here: only then somebody listens for its end. */
+const begun = new Set<string>();
+
+/** Begins a login and opens its page beside this one. */
+export async function logIn(server: string): Promise<void> {
+  const report = await act<{ state: string; authUrl: string | null; error: { message: string } | null }>(
+    "authorize",
+    { server },
+  );
+  if (report === undefined) return;
+  if (report.authUrl !== null && isPage(report.authUrl)) {
+    begun.add(server);
+    window.open(report.authUrl, "_blank", "noopener,noreferrer");
+    tell(
+      `Log in at ${new URL(report.authUrl).host} in the new tab. It did not open? Follow the link under Authorization.`,
+    );
+  } else if (report.state === "ready") tell(`${server} is ready`);
+  else tell(report.error?.message ?? `${server} is ${report.state}`, true);
+}
+
+/** The port has checked it too; a link that runs something is none. */
+const isPage = (url: string): boolean => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+
+export function AuthorizationPane(): VNode {
+  const { state } = usePage();
+  // Read again whenever a server moves: a login ends in a move.
+  const moves = (state?.servers ?? []).map((server) => `${server.name} ${server.state}`).join();
+  const [logins, load] = useAnswer<readonly LoginView[]>("logins", {}, moves);
+  useSeconds(true);
+  return html`<${Bar} title="Authorization" note=${whose(state?.principal ?? null)} />
+    ${logins?.length === 0 && html`<${Empty} title="No server here takes logins">Only servers reached over HTTP do.<//>`}
+    <ul class="cards">
+      ${(logins ?? []).map((login) => html`<li key=${login.server}><${Login} login=${login} onChange=${load} /></li>`)}
+    </ul>`;
+}
+
+const whose = (principal: string | null): string =>
+  principal === null ? "Logins of this program" : `Logins of ${principal}`;
+
+function Login({ login, onChange }: { login: LoginView; onChange: () => void }): VNode {
+  const { state } = usePage();
+  const { server, managed, authorized, issuer, scopes, expiresAt } = login;
+  const view = state?.servers.find(({ name }) => name === server);
+  const isAsked = view?.state === "authenticating";
+  // It lets us in as we are.
+  const isOpen = managed && !authorized && view?.state === "ready";
+  const tone = authorized ? "good" : isAsked ? "wait" : "calm";
+  const words = [
+    [authorized, "logged in"],
+    [isAsked, "login needed"],
+    [isOpen, "no login needed"],
+    [managed, "not logged in"],
+    [true, "not managed"],
+  ].find(([holds]) => holds)?.[1];
+  const logOut = async () => {
+    const isSure = await question({
+      title: `Log out of ${server}?`,
+      text: "Its tokens are revoked where that is possible, and forgotten.",
+      commands: [],
+      confirm: "Log out",
+    });
+    if (!isSure) return;
+    await act("logOut", { server });
+    onChange();
+  };
+  return html`<article class="card" aria-label=${server}>
+    <header>
+      <h3>${server}</h3>
+      <${Pill} tone=${tone}>${words}<//>
+    </header>
+    ${
+      authorized &&
+      html`<dl class="facts">
+          <dt>Issuer</dt><dd class="mono">${issuer ?? "–"}</dd>
+          <dt>Scopes</dt><dd>${scopes ? scopes.split(" ").map((scope) => html`<span class="chip mono">${scope}</span>`) : "–"}</dd>
+          <dt>Expires</dt><dd>${expiresAt === null ? "–" : html`<time title=${new Date(expiresAt).toLocaleString()}>${fromNow(expiresAt)}</time>`}</dd>
+        </dl>`
+    }
+    ${!managed && html`<p class="muted">Toolport does not look after logins at this server: it needs none, or headers or a provider of yours do it.</p>`}
+    ${login.error && html`<p class="note bad">${login.error}</p>`}
+    ${
+      isAsked &&
+      begun.has(server) &&
+      view.authUrl !== null &&
+      isPage(view.authUrl) &&
+      html`<p class="small">Login page: <a href=${view.authUrl} target="_blank" rel="noopener noreferrer">${new URL(view.authUrl).host}</a></p>`
+    }
+    ${
+      managed &&
+      !isOpen &&
+      html`<footer>
+        ${(!authorized || isAsked) && html`<button class="primary" aria-label=${`Log in to ${server}`} onClick=${() => logIn(server).then(onChange)}>Log in</button>`}
+        ${authorized && html`<button aria-label=${`Log out of ${server}`} onClick=${logOut}>Log out</button>`}
+      </footer>`
+    }
+  </article>`;
+}

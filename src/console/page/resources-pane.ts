@@ -1,0 +1,178 @@
+/** Resources and prompts: read one, fill in a template, render a prompt, with proposals of the server's while typing. */
+import type { VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { CatalogView, PromptView, ResourceView } from "../console-api.js";
+import { ask } from "./api.js";
+import { ResultView } from "./content-view.js";
+import { html } from "./html.js";
+import { askWithConsent, usePage } from "./page-state.js";
+import { Bar, Empty, fits, PickList, Search, Split, useName } from "./widgets.js";
+
+interface Argument {
+  readonly name: string;
+  readonly description: string;
+  readonly required: boolean;
+}
+
+/** A resource, a template or a prompt, seen as something to be filled in and asked for. */
+interface Entry {
+  readonly key: string;
+  readonly kind: "resource" | "template" | "prompt";
+  readonly server: string;
+  readonly name: string;
+  readonly address: string;
+  readonly description: string;
+  readonly mimeType: string | null;
+  readonly arguments: readonly Argument[];
+}
+
+export function ResourcesPane(): VNode {
+  const { catalog } = usePage();
+  const [picked, setPicked] = useState<string | null>(null);
+  const [filter, setFilter] = useState("");
+  const entries = catalog === null ? [] : toEntries(catalog);
+  const shown = entries.filter((entry) => fits(filter, entry.kind, entry.server, entry.name, entry.address));
+  const entry = entries.find(({ key }) => key === picked);
+  const list = html`<div class="filters"><${Search} label="Filter resources and prompts" value=${filter} onChange=${setFilter} /></div>
+    ${
+      shown.length === 0
+        ? html`<${Empty} title="Nothing to read">No connected server offers resources or prompts.<//>`
+        : html`<${PickList} label="Resources and prompts" items=${shown} keyOf=${(item: Entry) => item.key} picked=${picked} onPick=${setPicked}
+          draw=${(
+            item: Entry,
+          ) => html`<span class="row"><span class="name">${item.name}</span><span class="chip">${item.kind}</span></span>
+            <span class="muted small mono clamp">${item.server} · ${item.address}</span>`} />`
+    }`;
+  return html`<${Bar} title="Resources and prompts" note=${entries.length} />
+    <${Split} isOpen=${entry !== undefined} onBack=${() => setPicked(null)} list=${list}>
+      ${entry === undefined ? html`<${Empty} title="Choose a resource or a prompt" />` : html`<${EntryView} key=${entry.key} entry=${entry} />`}
+    <//>`;
+}
+
+function toEntries({ resources, templates, prompts }: CatalogView): Entry[] {
+  const readable =
+    (kind: "resource" | "template") =>
+    (info: ResourceView): Entry => ({
+      key: `${kind} ${info.server} ${info.uri}`,
+      kind,
+      server: info.server,
+      name: info.name,
+      address: info.uri,
+      description: info.description,
+      mimeType: info.mimeType,
+      arguments: kind === "template" ? variables(info.uri) : [],
+    });
+  const prompt = (info: PromptView): Entry => ({
+    key: `prompt ${info.server} ${info.name}`,
+    kind: "prompt",
+    server: info.server,
+    name: info.name,
+    address: info.name,
+    description: info.description,
+    mimeType: null,
+    arguments: info.arguments,
+  });
+  return [
+    ...resources.map(readable("resource")),
+    ...templates.map(readable("template")),
+    ...prompts.map(prompt),
+  ];
+}
+
+/** The names between the braces of a URI template. */
+const variables = (template: string): Argument[] =>
+  [...template.matchAll(/\{[+#./;?&]?([^}]+)\}/g)]
+    .flatMap(([, names = ""]) => names.split(","))
+    .map((name) => ({ name: name.replace(/[*:].*$/, ""), description: "", required: true }));
+
+function EntryView({ entry }: { entry: Entry }): VNode {
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+  const [outcome, setOutcome] = useState<{ result: unknown } | { error: string } | null>(null);
+  const [isBusy, setIsBusy] = useState(false);
+  const { kind, server, address } = entry;
+  const send = async (event: Event) => {
+    event.preventDefault();
+    setIsBusy(true);
+    const args = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
+    const bodies = {
+      resource: { server, uri: address },
+      template: { server, template: address, args },
+      prompt: { server, name: address, args },
+    };
+    try {
+      const result = await askWithConsent<unknown>(
+        kind === "prompt" ? "getPrompt" : "readResource",
+        bodies[kind],
+      );
+      if (result !== undefined) setOutcome({ result });
+    } catch (error) {
+      setOutcome({ error: (error as Error).message });
+    }
+    setIsBusy(false);
+  };
+  const verb = kind === "prompt" ? "Get prompt" : "Read";
+  return html`<h3 class="title">${entry.name}</h3>
+    <p class="muted small mono wrap">${server} · ${address}${entry.mimeType && ` · ${entry.mimeType}`}</p>
+    ${entry.description && html`<p class="prose">${entry.description}</p>`}
+    <form class="try" onSubmit=${send} aria-label=${`${verb} ${entry.name}`}>
+      ${entry.arguments.map(
+        (
+          argument,
+        ) => html`<${Proposed} key=${argument.name} entry=${entry} argument=${argument} values=${values}
+          onChange=${(value: string) => setValues((old) => ({ ...old, [argument.name]: value }))} />`,
+      )}
+      <div class="buttons"><button class="primary" disabled=${isBusy}>${isBusy ? "Asking…" : verb}</button></div>
+      <div class="answer" aria-live="polite">
+        ${outcome !== null && "error" in outcome && html`<p class="note bad" role="alert">${outcome.error}</p>`}
+        ${outcome !== null && "result" in outcome && html`<${ResultView} result=${outcome.result} />`}
+      </div>
+    </form>`;
+}
+
+interface ProposedProps {
+  readonly entry: Entry;
+  readonly argument: Argument;
+  readonly values: Readonly<Record<string, string>>;
+  readonly onChange: (value: string) => void;
+}
+
+const PAUSE_MS = 200;
+
+/** A field for which the server may propose values. */
+function Proposed({ entry, argument, values, onChange }: ProposedProps): VNode {
+  const id = useName();
+  const { state } = usePage();
+  const [proposals, setProposals] = useState<readonly string[]>([]);
+  const timer = useRef(0);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const server = state?.servers.find(({ name }) => name === entry.server);
+  const canPropose = server?.state === "ready" && server.capabilities.includes("completions");
+  const propose = (value: string) => {
+    clearTimeout(timer.current);
+    if (!canPropose || entry.kind === "resource") return;
+    timer.current = setTimeout(() => {
+      const body = {
+        server: entry.server,
+        [entry.kind]: entry.address,
+        argument: argument.name,
+        value,
+        context: values,
+      };
+      // A server that proposes nothing is no failure.
+      ask<{ values: string[] }>("complete", body).then(
+        (found) => setProposals(found.values),
+        () => {},
+      );
+    }, PAUSE_MS);
+  };
+  const onInput = (event: Event) => {
+    const { value } = event.target as HTMLInputElement;
+    onChange(value);
+    propose(value);
+  };
+  return html`<div class="field"><label for=${id}>${argument.name}${argument.required && html`<b class="must" title="required"> *</b>`}</label>
+    <input id=${id} type="text" autocomplete="off" required=${argument.required} list=${`${id}-list`} value=${values[argument.name] ?? ""}
+      onFocus=${() => propose(values[argument.name] ?? "")} onInput=${onInput} />
+    <datalist id=${`${id}-list`}>${proposals.map((value) => html`<option value=${value} />`)}</datalist>
+    ${argument.description && html`<p class="help">${argument.description}</p>`}</div>`;
+}

@@ -1,0 +1,169 @@
+/** Small parts that every pane is made of. */
+import type { VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ask } from "./api.js";
+import { html } from "./html.js";
+import { tell } from "./page-state.js";
+
+/** How good a state is; its colour follows, its words are always there too. */
+export type Tone = "good" | "busy" | "wait" | "bad" | "calm";
+
+export const STATE_TONES: Readonly<Record<string, Tone>> = {
+  ready: "good",
+  connecting: "busy",
+  connected: "busy",
+  discovering: "busy",
+  reconnecting: "wait",
+  authenticating: "wait",
+  failed: "bad",
+};
+
+export const Pill = ({ tone, children }: { tone: Tone; children?: unknown }): VNode =>
+  html`<span class=${`pill ${tone}`}><i aria-hidden="true"></i>${children}</span>`;
+
+/** What a pane is called, how it stands, and what can be done with all of it. */
+export const Bar = ({
+  title,
+  note,
+  children,
+}: {
+  title: string;
+  note?: unknown;
+  children?: unknown;
+}): VNode => html`<div class="bar"><h2>${title}</h2><span class="muted">${note}</span>${children}</div>`;
+
+/** Every word of the filter is somewhere in the texts. */
+export function fits(filter: string, ...texts: (string | null)[]): boolean {
+  const all = texts.join(" ").toLowerCase();
+  return filter
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => all.includes(word));
+}
+
+export const Empty = ({ title, children }: { title: string; children?: unknown }): VNode =>
+  html`<div class="empty"><p><strong>${title}</strong></p>${children && html`<p>${children}</p>`}</div>`;
+
+export const typed = (event: Event): string => (event.target as HTMLInputElement).value;
+
+export interface SearchProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+export const Search = ({ label, value, onChange }: SearchProps): VNode =>
+  html`<input type="search" aria-label=${label} placeholder=${label} value=${value} onInput=${(event: Event) => onChange(typed(event))} />`;
+
+let names = 0;
+
+/** A name for an element, the same as long as it is there. */
+export const useName = (): string => useState(() => `n${++names}`)[0];
+
+/** What an action answers; asked again when the body or `again` changes. Undefined until it is known, null if it fails. */
+export function useAnswer<Value>(
+  action: string,
+  body: object,
+  again?: unknown,
+): [Value | null | undefined, () => void] {
+  const [answer, setAnswer] = useState<Value | null | undefined>(undefined);
+  const turn = useRef(0);
+  const load = () => {
+    const mine = ++turn.current;
+    const keep = (value: Value | null) => mine === turn.current && setAnswer(value);
+    ask<Value>(action, body).then(keep, (error: Error) => {
+      keep(null);
+      tell(error.message, true);
+    });
+  };
+  useEffect(load, [JSON.stringify(body), again]);
+  return [answer, load];
+}
+
+/** Redraws once a second while something counts down. */
+export function useSeconds(isNeeded: boolean): number {
+  const [, redraw] = useState(0);
+  useEffect(() => {
+    if (!isNeeded) return;
+    const timer = setInterval(() => redraw(Date.now()), 500);
+    return () => clearInterval(timer);
+  }, [isNeeded]);
+  return Date.now();
+}
+
+export interface PickListProps<Item> {
+  readonly label: string;
+  readonly items: readonly Item[];
+  readonly keyOf: (item: Item) => string;
+  readonly draw: (item: Item) => unknown;
+  readonly picked: string | null;
+  readonly onPick: (key: string) => void;
+}
+
+const STEP = 300;
+const MOVES: Readonly<Record<string, (at: number, last: number) => number>> = {
+  ArrowDown: (at, last) => Math.min(at + 1, last),
+  ArrowUp: (at) => Math.max(at - 1, 0),
+  Home: () => 0,
+  End: (_at, last) => last,
+};
+
+/** A list to choose from: one stop for the Tab key, arrows within, Enter or a click to choose. */
+export function PickList<Item>({ label, items, keyOf, draw, picked, onPick }: PickListProps<Item>): VNode {
+  const [limit, setLimit] = useState(STEP);
+  const [focused, setFocused] = useState<string | null>(null);
+  const list = useRef<HTMLUListElement>(null);
+  const shown = items.slice(0, limit);
+  const stop =
+    [focused, picked].find((key) => shown.some((item) => keyOf(item) === key)) ??
+    (shown[0] && keyOf(shown[0]));
+  const onKeyDown = (event: KeyboardEvent) => {
+    const at = shown.findIndex((item) => keyOf(item) === stop);
+    const to = MOVES[event.key]?.(at, shown.length - 1);
+    if (to !== undefined) {
+      event.preventDefault();
+      setFocused(keyOf(shown[to] as Item));
+      (list.current?.children[to] as HTMLElement | undefined)?.focus();
+    } else if ((event.key === "Enter" || event.key === " ") && stop !== undefined) {
+      event.preventDefault();
+      onPick(stop);
+    }
+  };
+  return html`<ul class="picks" role="listbox" aria-label=${label} ref=${list} onKeyDown=${onKeyDown}>
+      ${shown.map((item) => {
+        const key = keyOf(item);
+        return html`<li
+          key=${key}
+          role="option"
+          aria-selected=${key === picked}
+          tabindex=${key === stop ? 0 : -1}
+          onFocus=${() => setFocused(key)}
+          onClick=${() => onPick(key)}
+        >${draw(item)}</li>`;
+      })}
+    </ul>
+    ${items.length > limit && html`<button class="quiet" onClick=${() => setLimit(limit + STEP)}>Show more (${items.length - limit})</button>`}`;
+}
+
+export interface SplitProps {
+  /** Something is chosen: on a narrow screen it takes the place of the list. */
+  readonly isOpen: boolean;
+  readonly onBack: () => void;
+  readonly list: unknown;
+  readonly children?: unknown;
+}
+
+/** A list and what is chosen in it, side by side where there is room. */
+export function Split({ isOpen, onBack, list, children }: SplitProps): VNode {
+  const detail = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isOpen && matchMedia("(max-width: 859px)").matches) detail.current?.focus();
+  }, [isOpen]);
+  return html`<div class=${isOpen ? "split open" : "split"}>
+    <div class="side">${list}</div>
+    <div class="detail" ref=${detail} tabindex="-1">
+      ${isOpen && html`<button class="quiet back" onClick=${onBack}>← Back to the list</button>`}
+      ${children}
+    </div>
+  </div>`;
+}

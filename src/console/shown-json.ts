@@ -1,0 +1,71 @@
+/** Values on their way to the page: secrets out, and cut to a size that a page can show. */
+import { hideCredentials } from "../util/redact-text.js";
+
+const SECRET_NAME =
+  /^(?:.*[_-])?(?:password|passwd|passphrase|secret|token|api[_-]?key|authorization|cookie|credentials?|private[_-]?key)$|(?:Password|Secret|Token|ApiKey|PrivateKey)$/i;
+/** Names that end like a secret and are none. */
+const HARMLESS_NAME = /^(?:progress|next|page|max|total|prompt|completion|input|output)[_-]?tokens?$/i;
+const GONE = "[redacted]";
+const MAX_DEPTH = 24;
+const MAX_ITEMS = 2_000;
+const MAX_TEXT = 100_000;
+/** An image is not of much use by half. */
+const MAX_DATA = 3_000_000;
+const MAX_TOTAL = 4_000_000;
+
+/** Characters that base64 is made of, in one piece: no text, so nothing in it is a secret by its look. */
+const BINARY_FIELDS = new Set(["data", "blob"]);
+
+/**
+ * A copy that may be shown.
+ *
+ * @example
+ * ```ts
+ * shownJson({ city: "Oslo", api_key: "abc" }); // { city: "Oslo", api_key: "[redacted]" }
+ * ```
+ */
+export function shownJson(value: unknown): unknown {
+  const budget = { left: MAX_TOTAL };
+  return copy(value, { budget, depth: 0, name: "" });
+}
+
+interface Place {
+  readonly budget: { left: number };
+  readonly depth: number;
+  /** The field it stands in. */
+  readonly name: string;
+}
+
+function copy(value: unknown, place: Place): unknown {
+  if (typeof value === "string") return copyText(value, place);
+  if (typeof value === "bigint") return String(value);
+  if (typeof value !== "object" || value === null)
+    return typeof value === "function" || typeof value === "symbol" ? undefined : value;
+  if (place.depth >= MAX_DEPTH) return "… (nested too deeply to show)";
+  const inner = (name: string): Place => ({ budget: place.budget, depth: place.depth + 1, name });
+  if (Array.isArray(value)) {
+    const items = value.slice(0, MAX_ITEMS).map((item) => copy(item, inner(place.name)));
+    if (value.length > MAX_ITEMS) items.push(`… (${value.length - MAX_ITEMS} more)`);
+    return items;
+  }
+  const shown: [string, unknown][] = [];
+  for (const [name, field] of Object.entries(value).slice(0, MAX_ITEMS)) {
+    place.budget.left -= name.length;
+    const isSecret = isSecretName(name) && (typeof field === "string" || typeof field === "number");
+    shown.push([name, isSecret ? GONE : copy(field, inner(name))]);
+  }
+  return Object.fromEntries(shown);
+}
+
+function copyText(text: string, { budget, name }: Place): string {
+  const isData = BINARY_FIELDS.has(name) && /^[\w+/=-]*$/.test(text);
+  const limit = Math.max(0, Math.min(isData ? MAX_DATA : MAX_TEXT, budget.left));
+  const cut = text.length > limit ? text.slice(0, limit) : text;
+  budget.left -= cut.length;
+  // Half an image is shown as none.
+  if (isData) return cut.length < text.length ? "" : text;
+  const shown = hideCredentials(cut);
+  return cut.length < text.length ? `${shown}… (${text.length - cut.length} more characters)` : shown;
+}
+
+const isSecretName = (name: string): boolean => SECRET_NAME.test(name) && !HARMLESS_NAME.test(name);

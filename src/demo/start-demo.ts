@@ -1,0 +1,53 @@
+/** The demo as a program: what its flags mean, what it prints, and its exit code. */
+import { chooseModel } from "../agent/choose-model.js";
+import type { Model } from "../agent/conversation.js";
+import { ToolportError } from "../errors/toolport-error.js";
+import { type DemoReport, runDemo } from "./run-demo.js";
+import { createScreen, type Screen, silentScreen } from "./screen.js";
+import { stayUp } from "./stay-up.js";
+
+export interface DemoFlags {
+  /** Print one JSON document instead of text. */
+  readonly json: boolean;
+  /** Keep the servers up before the end, and show them in the console. Not with `json`. */
+  readonly console: boolean;
+  readonly modelUrl?: string | undefined;
+  readonly model?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Gives back the exit code: 0 if every step passed. Never rejects for a step that fails. */
+export async function startDemo(flags: DemoFlags): Promise<number> {
+  let model: Model | undefined;
+  try {
+    model = await chooseModel({ url: flags.modelUrl, name: flags.model, env: process.env });
+  } catch (error) {
+    if (!ToolportError.isInstance(error)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 2;
+  }
+  if (flags.json) {
+    const report = await runDemo(silentScreen, { model });
+    process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+    return report.ok ? 0 : 1;
+  }
+  const screen = createScreen(process.stdout);
+  const title = "Toolport demo: every transport, both protocol eras, nothing but this machine";
+  screen.print([screen.paint("title", title), ""]);
+  const report = await runDemo(screen, {
+    model,
+    ...(flags.console && { stayUp: (toolport) => stayUp(toolport, screen, flags.signal) }),
+  });
+  screen.print(summarise(report, screen));
+  return report.ok ? 0 : 1;
+}
+
+function summarise({ ok, ms, steps }: DemoReport, { paint }: Screen): string[] {
+  const failed = steps.filter((step) => !step.ok);
+  const seconds = (ms / 1_000).toFixed(1);
+  if (ok) return [paint("good", `All ${steps.length} steps passed in ${seconds} s.`)];
+  return [
+    paint("bad", `${failed.length} of ${steps.length} steps failed in ${seconds} s:`),
+    ...failed.map(({ title, error }) => `  ${title}: ${error}`),
+  ];
+}

@@ -1,0 +1,53 @@
+/** Ties the connections of one port to its options, its credentials, its catalog and those who listen. */
+import { ConnectionPool } from "../connection/connection-pool.js";
+import { EraMemory } from "../protocol/era-memory.js";
+import { tapNotifications } from "../protocol/tap-notifications.js";
+import { createWireLog } from "../telemetry/wire-log.js";
+import type { Port } from "./port.js";
+
+export function createPortPool(port: Port): ConnectionPool {
+  const { parts, principal } = port;
+  const { settings, emitter } = parts;
+  return new ConnectionPool({
+    identity: { clientInfo: settings.clientInfo, capabilities: port.serverRequests.capabilities },
+    serverRequests: port.serverRequests,
+    validator: parts.validator,
+    eras: new EraMemory(settings.store, principal?.name),
+    logLevelOf: ({ logLevel = settings.logLevel }, era) =>
+      logLevel ?? (era === "modern" && settings.hasLogReader ? "info" : undefined),
+    connectTimeoutMs: settings.connectTimeoutMs,
+    transportContext: async () => ({
+      http: await port.http(),
+      maxMessageBytes: settings.maxMessageBytes,
+      authorize: port.oauth.authorize,
+    }),
+    hasNewCredentials: (server) => port.oauth.hasNewCredentials(server),
+    discover: (session, signal) => port.catalog.load(session, signal),
+    onState: (change) => {
+      if (change.to === "closed") port.pipeline.disconnected(change.server);
+      if (change.to === "ready") {
+        port.pipeline.reconnected(change.server);
+        port.resourceCache.forget(change.server);
+        port.subscriptions.ready(change.server);
+      }
+      parts.onState({ ...change, principal: principal?.name }, port.pool.get(change.server)?.config);
+    },
+    onSessionEnded: (session, ms, error) => parts.telemetry.sessionEnded(port.factsOf(session), ms, error),
+    tap: ({ name, logRequests, logResponses }) =>
+      tapNotifications(
+        (method, params) => {
+          heard(port, name, { method, uri: params["uri"] });
+          emitter.emit("notification", { server: name, method, params, principal: principal?.name });
+        },
+        createWireLog({ server: name, logRequests, logResponses, logger: settings.logger }),
+      ),
+  });
+}
+
+/** A server told something by itself. */
+function heard(port: Port, server: string, { method, uri }: { method: string; uri: unknown }): void {
+  if (method === "notifications/resources/list_changed") port.resourceCache.forget(server);
+  if (method !== "notifications/resources/updated" || typeof uri !== "string") return;
+  port.resourceCache.forget(server, uri);
+  port.subscriptions.updated(server, uri);
+}

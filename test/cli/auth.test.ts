@@ -1,0 +1,124 @@
+/** `auth` and `logout` against a real OAuth server: for a program, and in a real terminal with a browser that is a script. */
+import { existsSync } from "node:fs";
+import { chmod, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { useProgram } from "../support/cli-sandbox.js";
+import { startOAuthBench } from "../support/oauth-bench.js";
+import { logIn } from "../support/oauth-browser.js";
+import { hasTerminal, openTerminal } from "../support/terminal.js";
+import { waitFor } from "../support/wait-for.js";
+
+const createSandbox = useProgram();
+
+/** Many processes, one after the other, on a machine that may have other work. */
+const LONG = { timeout: 60_000 };
+
+/** A browser that goes to the page, logs in, and comes back. */
+async function visit(authUrl: string): Promise<string> {
+  const page = await fetch(await logIn(authUrl));
+  return page.text();
+}
+
+async function setUp() {
+  const bench = await startOAuthBench();
+  const sandbox = createSandbox();
+  await sandbox.write("home/.config/toolport/toolport.json", { mcpServers: { vault: { url: bench.url } } });
+  return {
+    bench,
+    sandbox,
+    async [Symbol.asyncDispose]() {
+      await bench[Symbol.asyncDispose]();
+      sandbox[Symbol.dispose]();
+    },
+  };
+}
+
+test(
+  "--no-browser --json tells the page, waits, and the login is there for the next command",
+  LONG,
+  async () => {
+    await using setup = await setUp();
+    const { sandbox, bench } = setup;
+    const before = await sandbox.run("tools", "vault", "--json");
+    expect(before.code).toBe(3);
+    expect(before.error().next).toBe("toolport auth vault");
+
+    let lines = "";
+    const running = sandbox.runWith(
+      { onStart: (child) => child.stdout?.on("data", (chunk) => (lines += String(chunk))) },
+      ...["auth", "vault", "--no-browser", "--json", "--timeout", "20000"],
+    );
+    await waitFor(() => lines.includes("\n"), { timeoutMs: 15_000, label: "the login page" });
+    const { event, url } = JSON.parse(lines.split("\n")[0]!);
+    expect(event).toBe("authUrl");
+    expect(url.startsWith(bench.issuer)).toBe(true);
+    expect(await visit(url)).toContain("<");
+    const { code, stdout, stderr } = await running;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(stdout.trim().split("\n")[1]!)).toMatchObject({
+      event: "authorized",
+      server: "vault",
+      state: "ready",
+    });
+
+    const after = await sandbox.run("tools", "vault", "--json");
+    expect(after.code).toBe(0);
+    const healthy = await sandbox.run("doctor", "vault", "--json");
+    expect(healthy.code).toBe(0);
+    const checks = healthy.json().checks as { check: string; status: string; server?: string }[];
+    expect(
+      checks.filter(({ check }) => ["oauth", "token", "connect"].includes(check)).map(({ status }) => status),
+    ).toEqual(["ok", "ok", "ok"]);
+    const idle = await sandbox.run("auth", "vault", "--json");
+    expect(JSON.parse(idle.stdout)).toMatchObject({ event: "nothingToDo" });
+    for (const [secret, name] of bench.secrets)
+      for (const text of [stdout, after.stdout, healthy.stdout, idle.stdout])
+        expect(text.includes(secret), `${name} was printed`).toBe(false);
+
+    const out = await sandbox.run("logout", "vault", "--json");
+    expect(out.json()).toEqual({ server: "vault", loggedOut: true });
+    expect(bench.liveAccessTokens).toBe(0);
+    expect((await sandbox.run("tools", "vault", "--json")).code).toBe(3);
+  },
+);
+
+test("a login that nobody finishes ends with exit code 3", async () => {
+  await using setup = await setUp();
+  const { code, stdout, stderr } = await setup.sandbox.run(
+    "auth",
+    "vault",
+    "--no-browser",
+    "--timeout",
+    "1500",
+  );
+  expect(code).toBe(3);
+  expect(stdout.trim()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/auth\?/);
+  expect(stderr).toContain("Nobody came back from the login");
+  expect(stderr).toContain("Try: toolport auth");
+});
+
+test.skipIf(!hasTerminal)(
+  "in a real terminal the browser is opened, without a shell in between",
+  async () => {
+    await using setup = await setUp();
+    const { sandbox } = setup;
+    const opener = await sandbox.write("home/bin/xdg-open", '#!/bin/sh\nprintf %s "$1" > "$HOME/opened"\n');
+    await chmod(opener, 0o755);
+    const opened = join(sandbox.home, "opened");
+    const terminal = openTerminal([process.execPath, sandbox.main, "auth", "vault"], {
+      cwd: sandbox.project,
+      env: { ...sandbox.env, PATH: `${join(sandbox.home, "bin")}:${sandbox.env["PATH"]}` },
+    });
+    try {
+      await terminal.waitForText("Log in to vault in your browser");
+      await waitFor(() => existsSync(opened), { timeoutMs: 10_000, label: "the browser" });
+      await visit(await readFile(opened, "utf8"));
+      expect(await terminal.ended).toBe(0);
+      expect(terminal.shown).toContain("You are logged in to vault");
+      expect(terminal.shown).toContain("Next: toolport tools vault");
+    } finally {
+      terminal.kill();
+    }
+  },
+);

@@ -1,0 +1,84 @@
+/** `console` and `demo` as programs: the page answers to who has its address, and the demo takes a real model. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { cp } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { createTestServer } from "../../src/testing/index.js";
+import { startModelDouble } from "../adapters/model-double.js";
+import { useProgram } from "../support/cli-sandbox.js";
+import { ended } from "../support/command-line.js";
+import { waitFor } from "../support/wait-for.js";
+
+const createSandbox = useProgram();
+
+const built = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+/** The page is made by the build. */
+const page = fileURLToPath(new URL("../../dist/console/page", import.meta.url));
+
+test.skipIf(!existsSync(page))(
+  "console (needs a build) prints its address, serves the page, and ends at Ctrl-C",
+  async () => {
+    using sandbox = createSandbox();
+    const server = createTestServer({ tools: { hello: { handler: () => "hi" } } });
+    try {
+      const { url } = await server.http();
+      await sandbox.write("home/.config/toolport/toolport.json", { mcpServers: { greeter: { url } } });
+      await cp(page, join(dirname(sandbox.main), "../console/page"), { recursive: true });
+      let child: ChildProcess | undefined;
+      let shown = "";
+      const running = sandbox.runWith(
+        {
+          onStart: (started) => {
+            child = started;
+            started.stdout?.on("data", (chunk) => {
+              shown += String(chunk);
+            });
+          },
+        },
+        ...["console", "--json"],
+      );
+      await waitFor(() => shown.includes("\n"), { timeoutMs: 15_000, label: "the address" });
+      const { url: address } = JSON.parse(shown) as { url: string };
+      expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#t=/);
+      const answer = await fetch(address);
+      expect(answer.status).toBe(200);
+      expect(await answer.text()).toContain("<html");
+      child?.kill("SIGINT");
+      expect((await running).code).toBe(130);
+      await expect(fetch(address)).rejects.toThrow();
+    } finally {
+      await server.close();
+    }
+  },
+);
+
+test("with --model-url a real model drives the demo's agent", { timeout: 60_000 }, async () => {
+  if (!existsSync(built)) throw new Error("dist is missing. Run `npm run build` first.");
+  using sandbox = createSandbox();
+  await using model = await startModelDouble([
+    [{ name: "search_tools", args: { query: "days between dates" } }],
+    [
+      {
+        name: "call_tool",
+        args: { name: "calendar__days_between", arguments: { from: "2026-01-01", to: "2026-12-24" } },
+      },
+      { name: "call_tool", args: { name: "units__to_fahrenheit", arguments: { celsius: 21 } } },
+    ],
+    "There are 357 days, and 21 °C are 69.8 °F.",
+  ]);
+  const options = ["--json", "--model-url", `${model.url}/v1`, "--model", "double"];
+  const child = spawn(process.execPath, [built, "demo", ...options], { env: sandbox.env, stdio: "pipe" });
+  const { code, stdout } = await ended(child);
+  const report = JSON.parse(stdout) as {
+    ok: boolean;
+    steps: { id: string; ok: boolean; title: string; details: string[]; error?: string }[];
+  };
+  expect(report.steps.filter(({ ok }) => !ok)).toEqual([]);
+  const agent = report.steps.find(({ id }) => id === "agent")!;
+  expect(agent.title).toBe("Let double find and call tools through search");
+  expect(agent.details[0]).toMatch(/^a real model is asked: double at 127\.0\.0\.1:/);
+  expect(agent.details.join("\n")).toContain("model says: There are 357 days");
+  expect({ code, ok: report.ok }).toEqual({ code: 0, ok: true });
+});

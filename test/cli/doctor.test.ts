@@ -1,0 +1,191 @@
+/** `doctor` on a setup with a fault of every kind: each is named, with what to do. */
+import { mkdir } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test, vi } from "vitest";
+import { createTestServer } from "../../src/testing/index.js";
+import { useProgram } from "../support/cli-sandbox.js";
+import { startOAuthBench } from "../support/oauth-bench.js";
+
+const createSandbox = useProgram();
+// Many processes, one after the other, on a machine that may have other work.
+vi.setConfig({ testTimeout: 60_000 });
+
+interface Check {
+  check: string;
+  server?: string;
+  status: string;
+  message: string;
+  next?: string;
+}
+
+const HOUR_MS = 3_600_000;
+const CRASH = "process.stderr.write('reading settings\\nDEMO_TOKEN is missing\\n'); process.exit(3)";
+
+async function listen(server: Server): Promise<{ url: string; close(): Promise<void> }> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+test("a broken setup: every fault is named, with what to do, and the exit code tells the worst", async () => {
+  using sandbox = createSandbox();
+  await using bench = await startOAuthBench();
+  const longName = `tool_${"x".repeat(80)}`;
+  const odd = createTestServer({
+    tools: {
+      "get.weather!": { handler: () => "" },
+      [longName]: { handler: () => "" },
+      deep: {
+        inputSchema: {
+          type: "object",
+          properties: { tree: { $ref: "#/$defs/tree" } },
+          $defs: { tree: { type: "object", properties: { branch: { $ref: "#/$defs/tree" } } } },
+        },
+        handler: () => "",
+      },
+    },
+  });
+  const sick = await listen(createServer((_, response) => response.writeHead(503).end()));
+  const astray = await listen(
+    createServer((_, response) =>
+      response.writeHead(404, { date: new Date(Date.now() - HOUR_MS).toUTCString() }).end(),
+    ),
+  );
+  try {
+    const { url: oddUrl } = await odd.http();
+    await sandbox.write(
+      "home/.config/toolport/toolport.json",
+      `{
+  "mcpServers": {
+    "unset": { "url": "https://example.com/mcp", "headers": { "X-Key": "\${NOT_SET_ANYWHERE}" } },
+    "twice": { "command": "true" },
+    "twice": { "command": "false" },
+    "slip": { "comand": "npx" },
+    "missing": { "command": "no-such-program-here" },
+    "homeless": { "command": "${process.execPath}", "args": ["-e", "0"], "cwd": "/no/such/folder" },
+    "crashing": { "command": "${process.execPath}", "args": ["-e", ${JSON.stringify(CRASH)}] },
+    "refused": { "url": "http://127.0.0.1:9/mcp" },
+    "nowhere": { "url": "http://no-such-host.invalid/mcp" },
+    "sick": { "url": "${sick.url}" },
+    "astray": { "url": "${astray.url}" },
+    "locked": { "url": "${bench.url}" },
+    "boxed": { "transport": "docker", "image": "mcp/time", "engine": "no-such-engine" },
+    "off": { "command": "no-such-program-either", "enabled": false },
+    "odd": { "url": "${oddUrl}" }
+  }
+}`,
+    );
+    await sandbox.write("home/.cursor/mcp.json", {
+      mcpServers: { odd: { command: "shadowed" }, strange: { command: "true", sparkle: 1, disabled: true } },
+    });
+    const run = await sandbox.run("doctor", "--json", "--timeout", "5000");
+    const { checks, summary, next, ok } = run.json() as {
+      checks: Check[];
+      summary: Record<string, number>;
+      next: string[];
+      ok: boolean;
+    };
+    const find = (status: string, server: string | undefined, text: string | RegExp) =>
+      checks.filter(
+        (found) => found.status === status && found.server === server && found.message.match(text),
+      );
+    const expected: [status: string, server: string | undefined, text: string | RegExp][] = [
+      ["ok", undefined, /^Node \d/],
+      ["ok", undefined, /state\.db: readable, writable/],
+      ["fail", undefined, /toolport\.json:3: .*NOT_SET_ANYWHERE/],
+      ["fail", undefined, /toolport\.json:5: .*twice/],
+      ["fail", undefined, /toolport\.json:6: .*slip/],
+      ["warn", undefined, /mcp\.json:\d+: odd: is not used/],
+      ["warn", undefined, /sparkle/],
+      ["fail", "missing", "is not on PATH"],
+      ["fail", "homeless", "/no/such/folder"],
+      ["fail", "crashing", /DEMO_TOKEN is missing/],
+      ["fail", "refused", "ECONNREFUSED"],
+      ["fail", "nowhere", "no-such-host.invalid"],
+      ["fail", "sick", "HTTP 503"],
+      ["warn", "astray", "HTTP 404"],
+      ["warn", "astray", /behind this machine's/],
+      ["ok", "locked", /authorizes for it/],
+      ["skip", "locked", "Nobody is logged in"],
+      ["fail", "boxed", "no-such-engine is not on PATH"],
+      ["skip", "off", "switched off"],
+      ["ok", "odd", /^Ready in/],
+      ["warn", "odd", /get\.weather! is offered as/],
+      ["warn", "odd", new RegExp(`${longName} is offered as`)],
+      ["warn", "odd", /Not taken by .*deep/],
+    ];
+    const unseen = expected.filter(([status, server, text]) => find(status, server, text).length === 0);
+    expect(unseen, JSON.stringify(checks, undefined, 1)).toEqual([]);
+    expect(checks.find(({ check, server }) => server === "locked" && check === "connect")).toMatchObject({
+      status: "fail",
+      next: "toolport auth locked",
+    });
+    // Every failure says what to do, and the end of the document repeats it.
+    const failures = checks.filter(({ status }) => status === "fail");
+    expect(failures.filter((found) => found.next === undefined)).toEqual([]);
+    expect(next.length).toBeGreaterThanOrEqual(10);
+    expect({ ok, code: run.code, fail: summary["fail"] }).toEqual({
+      ok: false,
+      code: 4,
+      fail: failures.length,
+    });
+  } finally {
+    await Promise.all([odd.close(), sick.close(), astray.close()]);
+  }
+});
+
+test("as text it ends with what to do; about one server it speaks of that one", async () => {
+  using sandbox = createSandbox();
+  await sandbox.write("home/.config/toolport/toolport.json", {
+    mcpServers: { missing: { command: "no-such-program-here" }, other: { command: "nor-this-one" } },
+  });
+  const { code, stdout } = await sandbox.run("doctor", "missing");
+  expect(code).toBe(4);
+  expect(stdout).toMatch(/✘ command {2}no-such-program-here is not on PATH/);
+  expect(stdout).toMatch(/What to do:\n {2}1\. missing: Install no-such-program-here/);
+  expect(stdout).not.toContain("nor-this-one");
+  const unknown = await sandbox.run("doctor", "mising");
+  expect(unknown.code).toBe(2);
+  expect(unknown.stderr).toContain("Did you mean missing?");
+});
+
+test("a project's server is not started before somebody has agreed", async () => {
+  using sandbox = createSandbox();
+  await sandbox.write("project/.mcp.json", {
+    mcpServers: { theirs: { command: process.execPath, args: ["-e", CRASH] } },
+  });
+  const { code, stdout } = await sandbox.run("doctor", "--json");
+  expect(code).toBe(2);
+  expect(stdout).not.toContain("DEMO_TOKEN is missing\\n");
+  expect((JSON.parse(stdout) as { checks: Check[] }).checks).toContainEqual(
+    expect.objectContaining({ check: "trust", server: "theirs", status: "fail" }),
+  );
+});
+
+test("state that cannot be used is a failure, and the rest is still checked", async () => {
+  using sandbox = createSandbox();
+  await mkdir(sandbox.statePath, { recursive: true });
+  const broken = await sandbox.run("doctor", "--json");
+  expect(broken.code).toBe(1);
+  expect(broken.json().checks).toContainEqual(expect.objectContaining({ check: "state", status: "fail" }));
+  const off = await sandbox.run("doctor", "--no-state", "--json");
+  expect(off.code).toBe(0);
+  expect(off.json().checks).toContainEqual(expect.objectContaining({ check: "state", status: "warn" }));
+});
+
+test("a file that was named and cannot be read is told with its line", async () => {
+  using sandbox = createSandbox();
+  const file = await sandbox.write(
+    "project/broken.json",
+    '{\n  "mcpServers": {\n    "a": { "command" "x" }\n  }\n}',
+  );
+  const { code, stdout } = await sandbox.run("doctor", "--config", file);
+  expect(code).toBe(2);
+  expect(stdout).toContain(`${file}:3`);
+});

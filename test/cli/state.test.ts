@@ -1,0 +1,52 @@
+/** `state`: what is saved, without showing any of it, and what looks after it. */
+import { rm } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { expect, test, vi } from "vitest";
+import { useProgram } from "../support/cli-sandbox.js";
+
+const createSandbox = useProgram();
+// Many processes, one after the other, on a machine that may have other work.
+vi.setConfig({ testTimeout: 60_000 });
+
+const STDIO_SERVER = fileURLToPath(new URL("../fixtures/servers/sdk-stdio.mjs", import.meta.url));
+
+interface StateList {
+  path: string;
+  kinds: { kind: string }[];
+  records: { key: string; sealed: boolean }[];
+}
+
+test("ls, path, migrate, reseal and gc", async () => {
+  using sandbox = createSandbox();
+  const file = await sandbox.write("project/.mcp.json", {
+    mcpServers: { theirs: { command: process.execPath, args: [STDIO_SERVER], env: { KEY: "hush-hush" } } },
+  });
+  expect((await sandbox.run("list", "--yes", "--json")).code).toBe(0);
+
+  const listed = await sandbox.run("state", "--json");
+  expect(listed.code).toBe(0);
+  const { path, kinds, records } = listed.json<StateList>();
+  expect(path).toBe(sandbox.statePath);
+  expect(kinds.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["catalog", "era", "trust"]));
+  expect(records.find(({ key }) => key.startsWith("trust/"))).toMatchObject({
+    sealed: true,
+  });
+  expect(listed.stdout).not.toContain("hush-hush");
+  expect((await sandbox.run("state", "path")).stdout.trim()).toBe(sandbox.statePath);
+  expect((await sandbox.run("state", "ls", "trust/")).stdout).toMatch(/trust\/[0-9a-f]+\/theirs/);
+  expect((await sandbox.run("state", "migrate", "--json")).json()).toMatchObject({ isUpToDate: true });
+  expect((await sandbox.run("state", "reseal", "--json")).json()).toEqual({ resealed: 0 });
+
+  expect((await sandbox.run("state", "gc", "--json")).json()).toMatchObject({ removed: [], unreadable: [] });
+  await rm(file);
+  const dry = await sandbox.run("state", "gc", "--dry-run", "--json");
+  expect(dry.json()).toMatchObject({ isDryRun: true, removed: [{ why: "the file is gone" }] });
+  expect((await sandbox.run("state", "gc", "--json")).json().removed).toHaveLength(1);
+  expect((await sandbox.run("state", "gc", "--json")).json().removed).toHaveLength(0);
+
+  const memory = await sandbox.run("state", "path", "--no-state", "--json");
+  expect(memory.json()).toEqual({ path: null });
+  const wrong = await sandbox.run("state", "lsx");
+  expect(wrong.code).toBe(1);
+  expect(wrong.stderr).toContain("must be one of ls, gc, migrate, reseal, path");
+});

@@ -1,0 +1,313 @@
+/** The console in a real Chromium: used with mouse and keyboard, and looked at. */
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { waitFor } from "../support/wait-for.js";
+import { root } from "../tree/source-files.js";
+import { isWithoutChromium, launchChromium } from "./chromium.js";
+import { type ConsoleBench, HOSTILE, startConsoleBench } from "./console-bench.js";
+
+describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 }, () => {
+  let bench: ConsoleBench;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  const errors: string[] = [];
+  const requests: string[] = [];
+
+  beforeAll(async () => {
+    [bench, browser] = await Promise.all([startConsoleBench(), launchChromium()]);
+    context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
+    page = await context.newPage();
+    page.setDefaultTimeout(8_000);
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") errors.push(message.text());
+    });
+    page.on("pageerror", (error) => errors.push(String(error)));
+    page.on("request", (request) => requests.push(request.url()));
+    await page.goto(bench.console.url);
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await bench?.[Symbol.asyncDispose]();
+  });
+
+  const card = (name: string) => page.getByRole("article", { name, exact: true });
+  const open = (pane: string) => page.getByRole("tab", { name: pane }).click();
+  const state = (name: string, wanted: string) =>
+    card(name)
+      .and(page.locator(`[data-state="${wanted}"]`))
+      .waitFor();
+
+  it("takes the token out of the address", async () => {
+    await page.getByText("live", { exact: true }).waitFor();
+    expect(page.url()).not.toContain("t=");
+    await page.reload();
+    await page.getByText("live", { exact: true }).waitFor();
+  });
+
+  it("connects servers, and asks before it starts a program", async () => {
+    await state("notes", "idle");
+    await page.getByRole("button", { name: "Connect notes" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("notes").first().waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    expect(bench.toolport.snapshot().servers["notes"]?.state).toBe("idle");
+    await page.getByRole("button", { name: "Connect all" }).click();
+    expect(await dialog.locator("pre").allTextContents()).toEqual([
+      expect.stringContaining("node"),
+      "reports-mcp-server --quarterly",
+    ]);
+    await dialog.getByRole("button", { name: "Start" }).click();
+    for (const name of ["weather", "weather-eu", "notes", "docs", "relay"]) await state(name, "ready");
+    await state("vault", "authenticating");
+    await state("reports", "failed");
+    await card("reports").getByText("SPAWN_FAILED").waitFor();
+  });
+
+  it("authorizes in another tab and goes on by itself", async () => {
+    const [login] = await Promise.all([
+      context.waitForEvent("page"),
+      page.getByRole("button", { name: "Authorize vault" }).click(),
+    ]);
+    login.setDefaultTimeout(8_000);
+    await login.locator('input[name="login"]').fill("ada");
+    await login.locator('input[name="password"]').fill("any");
+    await login.locator('button[type="submit"]').click();
+    await login.locator('input[name="prompt"][value="consent"]').waitFor({ state: "attached" });
+    await login.locator('button[type="submit"]').click();
+    await login.getByText("You are logged in").waitFor();
+    await login.close();
+    await state("vault", "ready");
+    await open("Authorization");
+    await card("vault").getByText("logged in", { exact: true }).waitFor();
+    await card("vault").getByText("tools:read").waitFor();
+    await card("vault").getByText(bench.oauth.issuer).waitFor();
+    await card("vault")
+      .getByText(/in (59 min|1 h)/)
+      .waitFor();
+  });
+
+  it("tries a tool through its form", async () => {
+    await open("Catalog");
+    await page.getByLabel("Filter tools").fill("forecast next days");
+    await page.getByRole("option", { name: /weather__forecast/ }).click();
+    const form = page.getByRole("form", { name: "Try weather__forecast" });
+    await form.getByLabel("city").fill("Oslo");
+    await form.getByLabel("days").fill("5");
+    await form.getByLabel("units").selectOption("imperial");
+    await form.getByLabel("details").selectOption("true");
+    await form.getByRole("button", { name: "Add to alerts" }).click();
+    await form.getByRole("textbox", { name: /^alerts 1/ }).fill("storm");
+    await form.getByLabel("latitude").fill("59.9");
+    await form.getByLabel("longitude").fill("10.7");
+    await form.getByLabel("extra").fill('{"lang": "no"}');
+    await form.getByRole("button", { name: "Call tool" }).click();
+    await form.getByText("answered").waitFor();
+    expect(bench.weather.calls.at(-1)?.args).toEqual({
+      city: "Oslo",
+      days: 5,
+      units: "imperial",
+      details: true,
+      alerts: ["storm"],
+      place: { latitude: 59.9, longitude: 10.7 },
+      extra: { lang: "no" },
+    });
+    await form.getByText('"sky": "clear"').waitFor();
+    await form.getByRole("button", { name: "JSON" }).click();
+    await form.getByLabel("Arguments as JSON").fill('{"city": 5}');
+    await form.getByRole("button", { name: "Call tool" }).click();
+    await form.getByText("INVALID_ARGUMENTS").waitFor();
+  });
+
+  it("shows what is withheld and why", async () => {
+    await page.getByLabel("Filter tools").fill("");
+    await page.getByRole("button", { name: "Withheld" }).click();
+    await page.getByText("docs / unusable").waitFor();
+    await page.getByRole("button", { name: "Offered" }).click();
+  });
+
+  it("shows a server die and come back, without a reload", async () => {
+    await open("Servers");
+    await bench.stopRelay();
+    await state("relay", "reconnecting");
+    await card("relay")
+      .getByText(/Attempt \d+ (in \d s|now)/)
+      .waitFor();
+    await bench.startRelay();
+    await state("relay", "ready");
+    await page
+      .getByText(/reconnecting → connecting/)
+      .first()
+      .waitFor();
+  });
+
+  it("shows calls of the program as they happen, with images, attempts and fallback, and replays them", async () => {
+    await open("Calls");
+    await bench.toolport.callTool("weather__radar");
+    await page
+      .getByRole("option", { name: /weather__radar/ })
+      .first()
+      .click();
+    const image = page.getByRole("img", { name: /Image, png/ });
+    await image.waitFor();
+    expect(await page.evaluate("document.querySelector('figure img').naturalWidth")).toBe(360);
+    bench.refuse = true;
+    await bench.toolport.callTool("weather__forecast", { city: "Bergen" });
+    bench.refuse = false;
+    await page.getByRole("option", { name: /weather → weather-eu/ }).click();
+    await page.getByText("asked weather, answered by weather-eu").waitFor();
+    await page.getByRole("listitem").filter({ hasText: "503" }).waitFor();
+    const before = bench.weather.calls.length;
+    await page.getByRole("button", { name: "Replay" }).click();
+    await waitFor(() => bench.weather.calls.length === before + 1);
+    expect(bench.weather.calls.at(-1)?.args).toEqual({ city: "Bergen" });
+    await page
+      .getByRole("option", { name: /weather__forecast/ })
+      .nth(1)
+      .waitFor();
+  });
+
+  it("reads resources, fills in templates with proposals, gets prompts", async () => {
+    await open("Resources");
+    await page.getByRole("option", { name: /Index/ }).click();
+    await page.getByRole("button", { name: "Read" }).click();
+    await page.getByText("Install, use, repair").waitFor();
+    await page.getByRole("option", { name: /Page/ }).click();
+    await page.getByRole("combobox", { name: /^page/ }).fill("in");
+    await page.locator('datalist option[value="introduction"]').waitFor({ state: "attached" });
+    await page.getByRole("combobox", { name: /^page/ }).fill("install");
+    await page.getByRole("button", { name: "Read" }).click();
+    await page.getByText("The page docs://install").waitFor();
+    await page.getByRole("option", { name: /review/ }).click();
+    await page.getByRole("combobox", { name: /^page/ }).fill("install");
+    await page.getByRole("button", { name: "Get prompt" }).click();
+    await page.getByText("Please review install.").waitFor();
+  });
+
+  it("lists what is saved, without values", async () => {
+    await open("State");
+    await page.getByRole("cell", { name: /^oauth\/tokens/ }).waitFor();
+    const text = await page.locator("main").innerText();
+    for (const secret of bench.oauth.secrets.keys()) expect(text).not.toContain(secret);
+  });
+
+  it("renders nothing from a server as markup, and nothing unseen", async () => {
+    await open("Catalog");
+    await page.getByRole("option", { name: /docs__hostile/ }).click();
+    await page.getByRole("button", { name: "Call tool" }).click();
+    await page.getByText("answered").waitFor();
+    const text = await page.locator(".answer pre").innerText();
+    expect(text).toContain("<script>");
+    expect(text).toContain("\\u{1b}[31m\\u{202e}");
+    expect(await page.title()).toBe("Toolport console");
+    expect(await page.locator('main img[src="x"], main script').count()).toBe(0);
+    expect(HOSTILE).toContain("onerror");
+  });
+
+  it("can be used with the keyboard alone", async () => {
+    await open("Servers");
+    await page.keyboard.press("ArrowRight");
+    expect(await focused()).toMatch(/^Catalog/);
+    await page.keyboard.press("Tab");
+    expect(await focused()).toBe("Filter tools");
+    await page.keyboard.type("add_note");
+    for (let stops = 0; stops < 6 && !(await focused()).startsWith("notes__add_note"); stops++)
+      await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    const form = page.getByRole("form", { name: "Try notes__add_note" });
+    await form.waitFor();
+    for (let stops = 0; stops < 8 && (await focused()) !== "text"; stops++) await page.keyboard.press("Tab");
+    await page.keyboard.type("buy milk");
+    await page.keyboard.press("Enter");
+    await form.getByText("Noted: buy milk").waitFor();
+  });
+
+  /** What a screen reader would say about where the user is. */
+  const focused = (): Promise<string> =>
+    page.evaluate(`(() => {
+      const at = document.activeElement;
+      return at.getAttribute("aria-label") ?? at.labels?.[0]?.firstChild?.textContent ?? at.textContent.trim();
+    })()`);
+
+  it("fits a narrow screen", async () => {
+    await page.setViewportSize({ width: 375, height: 760 });
+    for (const pane of ["Servers", "Catalog", "Calls", "Resources", "Authorization", "State"]) {
+      await open(pane);
+      const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+      expect(overflow, pane).toBeLessThanOrEqual(0);
+    }
+    await page.setViewportSize({ width: 1280, height: 860 });
+  });
+
+  it("logs out", async () => {
+    await open("Authorization");
+    await page.getByRole("button", { name: "Log out of vault" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Log out" }).click();
+    await card("vault").getByText("not logged in").waitFor();
+    expect(bench.oauth.liveAccessTokens).toBe(0);
+  });
+
+  it("made no error and no request to another host", () => {
+    expect(errors).toEqual([]);
+    const home = new URL(bench.console.url).origin;
+    const elsewhere = requests.filter((url) => !url.startsWith(`${home}/`) && !url.startsWith("data:"));
+    expect(elsewhere).toEqual([]);
+    expect(requests.length).toBeGreaterThan(20);
+  });
+
+  it.runIf(process.env["TOOLPORT_SCREENSHOTS"] === "1")("has its picture taken", async () => {
+    const folder = join(root, "docs", "images");
+    await mkdir(folder, { recursive: true });
+    const shoot = async (
+      name: string,
+      scheme: "light" | "dark",
+      width: number,
+      prepare: () => Promise<unknown>,
+    ) => {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.setViewportSize({ width, height: width < 500 ? 780 : 860 });
+      await prepare();
+      await page
+        .getByRole("button", { name: "Dismiss" })
+        .click({ timeout: 300 })
+        .catch(() => {});
+      await page.screenshot({ path: join(folder, `console-${name}.png`) });
+    };
+    await bench.stopRelay();
+    await bench.toolport.disconnect("vault");
+    await bench.toolport.connectServer("vault");
+    await shoot("light", "light", 1280, async () => {
+      await open("Servers");
+      await state("relay", "reconnecting");
+      await state("vault", "authenticating");
+    });
+    await shoot("dark", "dark", 1280, async () => {
+      await open("Calls");
+      await page.getByLabel("Filter calls").fill("");
+      await page
+        .getByRole("option", { name: /weather__radar/ })
+        .first()
+        .click();
+      await page.getByRole("img", { name: /Image, png/ }).waitFor();
+    });
+    await shoot("narrow", "light", 375, async () => {
+      await open("Servers");
+      await page.evaluate("scrollTo(0, 0)");
+    });
+    await shoot("catalog", "light", 1280, async () => {
+      await open("Catalog");
+      await page.getByLabel("Filter tools").fill("weather");
+      await page.getByRole("option", { name: /weather__forecast/ }).click();
+      await page.getByRole("button", { name: "Form", exact: true }).click();
+      await page.getByLabel("city").fill("Oslo");
+      await page.getByLabel("days").fill("5");
+      await page.evaluate("scrollTo(0, 0)");
+    });
+    await bench.startRelay();
+  });
+});

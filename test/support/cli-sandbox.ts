@@ -1,0 +1,71 @@
+/** The real program as a process, each time in a home of its own: files of this machine's user are never seen. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll } from "vitest";
+import { transpileEverything } from "../fixtures/oauth-worker-source.js";
+import { createCommandLinePlace, type Ended, ended } from "./command-line.js";
+
+export interface SandboxRunOptions {
+  readonly input?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Sees the process as soon as it is there. */
+  readonly onStart?: (child: ChildProcess) => void;
+}
+
+export interface CliSandbox extends Disposable {
+  /** The program's file. */
+  readonly main: string;
+  readonly home: string;
+  /** A folder that is a project, where the program is run. */
+  readonly project: string;
+  /** Toolport's own file of this user. */
+  readonly ownFile: string;
+  readonly statePath: string;
+  readonly env: Readonly<Record<string, string>>;
+  run(...args: string[]): Promise<Ended>;
+  runWith(options: SandboxRunOptions, ...args: string[]): Promise<Ended>;
+  /** Writes a file, JSON unless it is a text, by its path from `home` or `project`: `home/.cursor/mcp.json`. */
+  write(path: string, content: unknown): Promise<string>;
+  read(path: string): Promise<string>;
+}
+
+/** Makes the program once for a test file; gives back what makes a sandbox. */
+export function useProgram(): () => CliSandbox {
+  let source: ({ folder: string } & Disposable) | undefined;
+  beforeAll(async () => {
+    source = await transpileEverything();
+  });
+  afterAll(() => source?.[Symbol.dispose]());
+  return () => createSandbox(join(source!.folder, "cli", "main.js"));
+}
+
+function createSandbox(main: string): CliSandbox {
+  const place = createCommandLinePlace();
+  const { home, project } = place;
+  const env = { ...place.env, NO_COLOR: "1" };
+  const runWith = ({ input = "", env: more, onStart }: SandboxRunOptions, ...args: string[]) => {
+    const child = spawn(process.execPath, [main, ...args], {
+      cwd: project,
+      env: { ...env, ...more },
+      stdio: "pipe",
+    });
+    onStart?.(child);
+    child.stdin.end(input);
+    return ended(child);
+  };
+  return {
+    ...{ main, home, project, env, runWith },
+    ownFile: join(home, ".config", "toolport", "toolport.json"),
+    statePath: join(home, ".state", "toolport", "state.db"),
+    run: (...args) => runWith({}, ...args),
+    async write(path, content) {
+      const file = join(dirname(home), path);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, typeof content === "string" ? content : JSON.stringify(content, undefined, 2));
+      return file;
+    },
+    read: (path) => readFile(path, "utf8"),
+    [Symbol.dispose]: () => place[Symbol.dispose](),
+  };
+}

@@ -1,0 +1,52 @@
+/** A plain load balancer: every request goes to the next process, whoever it is from. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
+import { listenOnLoopback } from "../../src/testing/listen-on-loopback.js";
+
+export interface LoadBalancer extends AsyncDisposable {
+  readonly url: string;
+  /** Ports of the processes behind it; may be changed at any time. */
+  readonly ports: number[];
+  /** Told which process is given a request, right after it was. */
+  onForwarded: ((port: number) => void) | undefined;
+}
+
+/** The header that names the process that has answered, by its port. */
+export const ANSWERED_BY = "x-answered-by";
+
+export async function startLoadBalancer(): Promise<LoadBalancer> {
+  const ports: number[] = [];
+  let turn = 0;
+
+  /** Whoever is not there is passed over; a request that somebody was given is not given to another. */
+  async function forward(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    for (let tries = 0; tries < ports.length; tries++) {
+      const port = ports[turn++ % ports.length] as number;
+      const { method, url: path, headers } = incoming;
+      const outgoing = request({ host: "127.0.0.1", port, method, path, headers, agent: false }).end();
+      const answered = once(outgoing, "response") as Promise<[IncomingMessage]>;
+      outgoing.once("finish", () => balancer.onForwarded?.(port));
+      try {
+        const [answer] = await answered;
+        response.writeHead(answer.statusCode ?? 502, { ...answer.headers, [ANSWERED_BY]: port });
+        return await pipeline(answer, response);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ECONNREFUSED") break;
+      }
+    }
+    if (response.headersSent) response.destroy();
+    else response.writeHead(502).end();
+  }
+
+  const listening = await listenOnLoopback(
+    createServer((incoming, response) => void forward(incoming, response)),
+  );
+  const balancer: LoadBalancer = {
+    url: `http://${listening.address}`,
+    ports,
+    onForwarded: undefined,
+    [Symbol.asyncDispose]: () => listening.close(),
+  };
+  return balancer;
+}
