@@ -109,9 +109,9 @@ export async function main(print: (line: string) => void = console.log): Promise
   const { worker } = await startProcess();
   while ((await ask("ada")).by !== worker.process.pid);
   print(`a process died, a new one serves ada: ${mail.countLogins()} logins for 2 users`);
-
+  const ended = Object.values(cluster.workers ?? {}).map((it) => it && once(it, "exit"));
   cluster.disconnect();
-  await Promise.all(Object.values(cluster.workers ?? {}).map((it) => it && once(it, "exit")));
+  await Promise.all(ended);
   rmSync(folder, { recursive: true, force: true });
 }
 

@@ -13,7 +13,7 @@ const NONE = /\p{Mn}|\p{Me}|[\u200b-\u200d]|\ufe0e|\ufe0f/u;
 const PAINT = /\u001b\[[0-9;]*m/g;
 
 /** The cells a text takes, colours not counted. */
-export function textWidth(text: string): number {
+function textWidth(text: string): number {
   let width = 0;
   for (const character of text.replace(PAINT, ""))
     width += NONE.test(character) ? 0 : WIDE.test(character) ? 2 : 1;

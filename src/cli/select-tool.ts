@@ -65,7 +65,7 @@ export async function requireTool(
 }
 
 /** By `server.tool`, by its public name, or by its bare name if only one tool has it. */
-export function findTool(tools: readonly ToolInfo[], selector: string): ToolInfo | undefined {
+function findTool(tools: readonly ToolInfo[], selector: string): ToolInfo | undefined {
   const exact = tools.find(
     (tool) => `${tool.server}.${tool.sourceName}` === selector || tool.name === selector,
   );

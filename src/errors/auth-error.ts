@@ -10,6 +10,7 @@ export type AuthErrorCode =
 
 /** Thrown when a server cannot be used before somebody (or something) authorizes. */
 export class AuthError extends ToolportError<AuthErrorCode> {
+  static override readonly kind = "AuthError";
   override readonly name = "AuthError";
   /** Where the user can authorize, when that is known. */
   readonly authUrl?: string | undefined;

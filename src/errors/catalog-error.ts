@@ -13,6 +13,7 @@ export type CatalogErrorCode =
 
 /** Thrown when what was asked for is not in the catalog. */
 export class CatalogError extends ToolportError<CatalogErrorCode> {
+  static override readonly kind = "CatalogError";
   override readonly name = "CatalogError";
   /** Names that are close to the one asked for. */
   readonly suggestions: readonly string[];

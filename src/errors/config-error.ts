@@ -23,6 +23,7 @@ const where = (issue: ConfigIssue): string => (issue.path === "" ? "" : `${issue
 
 /** Thrown at the door when options, a server entry or a configuration file cannot be used. */
 export class ConfigError extends ToolportError<ConfigErrorCode> {
+  static override readonly kind = "ConfigError";
   override readonly name = "ConfigError";
   readonly issues: readonly ConfigIssue[];
 

@@ -36,6 +36,7 @@ export interface ConnectionErrorDetails {
 
 /** Thrown when a server cannot be started or reached, or a connection is lost. */
 export class ConnectionError extends ToolportError<ConnectionErrorCode> implements ConnectionErrorDetails {
+  static override readonly kind = "ConnectionError";
   override readonly name = "ConnectionError";
   readonly exitCode?: number | null | undefined;
   readonly signal?: string | null | undefined;

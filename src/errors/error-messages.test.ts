@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { AuthError } from "./auth-error.js";
 import { ConfigError } from "./config-error.js";
 import { ConnectionError } from "./connection-error.js";
 import { toToolportError } from "./to-toolport-error.js";
@@ -58,4 +59,17 @@ test("a quoted message is redacted", () => {
   expect(toToolportError(error).message).toBe(
     "Something unexpected went wrong: GET https://example.com/mcp with Bearer [redacted] failed. (UNEXPECTED)",
   );
+});
+
+test("every class recognises its own errors, and no others", () => {
+  const auth = new AuthError({ code: "AUTH_REQUIRED", what: "x", authUrl: "https://example.com" });
+  const config = new ConfigError({ code: "INVALID_CONFIG", what: "x" });
+  expect([auth, config].map((error) => ToolportError.isInstance(error))).toEqual([true, true]);
+  expect([auth, config].map((error) => AuthError.isInstance(error))).toEqual([true, false]);
+  expect([auth, config].map((error) => ConfigError.isInstance(error))).toEqual([false, true]);
+  // What another copy of the package threw.
+  const foreign = Object.create(auth, { constructor: { value: class {} } });
+  expect(AuthError.isInstance(foreign)).toBe(true);
+  const unknown: unknown = auth;
+  if (AuthError.isInstance(unknown)) expect(unknown.authUrl).toBe("https://example.com");
 });

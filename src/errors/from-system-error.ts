@@ -104,7 +104,7 @@ function spawnFailure(error: unknown, errno: string, context: ErrorContext): Con
 /** The error for a system failure found in `error` or behind it, or undefined if there is none. */
 export function fromSystemError(error: unknown, context: ErrorContext): ConnectionError | undefined {
   // An error of ours inside says more than what lies behind it.
-  for (const found of walkErrors(error, ToolportError.isInstance)) {
+  for (const found of walkErrors(error, (candidate) => ToolportError.isInstance(candidate))) {
     const errno = readField(found, "code");
     if (typeof errno !== "string") continue;
     if (isSpawn(found)) return spawnFailure(error, errno, context);

@@ -5,5 +5,6 @@ export type StateErrorCode = "UNAVAILABLE" | "BUSY" | "CORRUPT" | "KEY_MISMATCH"
 
 /** Thrown when saved state cannot be read or written. */
 export class StateError extends ToolportError<StateErrorCode> {
+  static override readonly kind = "StateError";
   override readonly name = "StateError";
 }

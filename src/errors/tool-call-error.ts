@@ -30,6 +30,7 @@ export interface ToolCallErrorDetails {
 
 /** Thrown when a call could not be made or its answer cannot be used. A tool that reports failure does not throw. */
 export class ToolCallError extends ToolportError<ToolCallErrorCode> implements ToolCallErrorDetails {
+  static override readonly kind = "ToolCallError";
   override readonly name = "ToolCallError";
   readonly rpcCode?: number | undefined;
   readonly data?: unknown;

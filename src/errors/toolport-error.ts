@@ -42,6 +42,8 @@ export class ToolportError<Code extends string = string> extends Error {
     Object.defineProperty(ToolportError.prototype, marker, { value: true });
   }
 
+  /** The name its errors bear, whatever a bundler calls the class. */
+  static readonly kind: string = "ToolportError";
   override readonly name: string = "ToolportError";
   readonly code: Code;
   /** What happened, without the name of the server and the code. */
@@ -93,11 +95,15 @@ export class ToolportError<Code extends string = string> extends Error {
     return Object.defineProperties(copy, own);
   }
 
-  /** Recognises Toolport errors across copies of the package. */
-  static isInstance(value: unknown): value is ToolportError {
+  /** Recognises errors of this class across copies of the package. */
+  static isInstance<Class extends abstract new (...args: never[]) => ToolportError>(
+    this: Class & { readonly kind: string },
+    value: unknown,
+  ): value is InstanceType<Class> {
     if (typeof value !== "object" || value === null) return false;
     try {
-      return (value as Record<symbol, unknown>)[marker] === true;
+      if ((value as Record<symbol, unknown>)[marker] !== true) return false;
+      return this.kind === ToolportError.kind || value instanceof this || (value as Error).name === this.kind;
     } catch {
       // A proxy that throws is no error of ours.
       return false;

@@ -1,7 +1,7 @@
 /** What a user with a browser does at an authorization URL, without a browser. */
 
 /** One browser: it keeps its cookies, so the second login in it may need no password. */
-export class OAuthBrowser {
+class OAuthBrowser {
   readonly #cookies = new Map<string, string>();
   readonly #user: string;
 

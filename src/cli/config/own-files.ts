@@ -43,7 +43,7 @@ export async function findOwnFile(
 }
 
 /** Names of the servers of a file of ours; none if it cannot be read. */
-export async function serversIn(file: string): Promise<string[]> {
+async function serversIn(file: string): Promise<string[]> {
   try {
     const servers = valueAt((await readDocument(file)).root, ["mcpServers"]);
     return isRecord(servers) ? Object.keys(servers) : [];
