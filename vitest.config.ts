@@ -19,8 +19,8 @@ export default defineConfig({
   },
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    // By default one core stays idle, although most tests wait for processes and sockets.
-    maxWorkers: 2,
+    // Most tests wait for processes and sockets: one more at a time than there are cores, on the smallest machine.
+    maxWorkers: 3,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     // An unhandled rejection anywhere fails the run: that is one of our promises.

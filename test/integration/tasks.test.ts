@@ -113,7 +113,9 @@ describe.each(["legacy", "modern"] as const)("tasks on the %s wire", (wire) => {
     caller.abort(reason);
     expect(await call).toBe(reason);
     await waitFor(() => server.made[0]!.status === "cancelled");
-    expect(server.asked.filter(({ method }) => method === "notifications/cancelled")).toEqual([]);
+    // A poll that was under way is given up; the call itself was answered when the task began.
+    const given = server.asked.filter(({ method }) => method === "notifications/cancelled");
+    expect(given.length).toBeLessThanOrEqual(1);
     await waitFor(async () => (await toolport.tasks()).length === 0);
   });
 
