@@ -159,9 +159,10 @@ function toThrown(error: unknown, { tool, config }: ToolRun, elapsedMs: number):
   const { signal } = config;
   if (signal?.aborted) {
     const timeoutMs = timeoutOf(config);
-    // LangChain turns `timeout` into a signal; the caller's own may be one of the same kind, but it comes sooner.
+    // LangChain turns `timeout` into a signal, and starts its clock before ours. The caller's own may be one of the same
+    // kind, but it comes much sooner: why else would there be two?
     const isTimeout = (signal.reason as Error | undefined)?.name === "TimeoutError";
-    if (!isTimeout || timeoutMs === undefined || elapsedMs < timeoutMs - 20) return signal.reason;
+    if (!isTimeout || timeoutMs === undefined || elapsedMs < timeoutMs / 2) return signal.reason;
     const cause = timedOut(tool, timeoutMs, signal.reason);
     return new ToolException(cause.message, { ...details, cause });
   }
