@@ -1,0 +1,32 @@
+/** The official SDK, second generation, with its defaults. */
+import { importPeer } from "../peers.mjs";
+
+export async function load() {
+  const doors = ["@modelcontextprotocol/client", "@modelcontextprotocol/client/stdio"];
+  return Object.assign({}, ...(await Promise.all(doors.map((door) => importPeer("sdk-v2", door)))));
+}
+
+export async function connectWith(lib, servers, options) {
+  const open = {};
+  const connectOne = async ({ name, url, command, args, env }) => {
+    const client = new lib.Client({ name: "bench", version: "1.0.0" }, options);
+    await client.connect(
+      url === undefined
+        ? new lib.StdioClientTransport({ command, args, env })
+        : new lib.StreamableHTTPClientTransport(new URL(url)),
+    );
+    // Walks every page by itself.
+    const { tools } = await client.listTools();
+    open[name] = { client, tools };
+  };
+  await Promise.all(servers.map(connectOne));
+  return {
+    count: (server) => open[server].tools.length,
+    call: (server, name, args) => open[server].client.callTool({ name, arguments: args }),
+    close: () => Promise.all(Object.values(open).map(({ client }) => client.close())),
+  };
+}
+
+export const connect = (lib, servers) => connectWith(lib, servers);
+
+export { read } from "./floor.mjs";

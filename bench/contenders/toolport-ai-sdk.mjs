@@ -1,0 +1,29 @@
+/** Toolport's AI SDK door: calls go through the `execute` of the AI SDK's tools. */
+import { namesOf, openPort } from "./toolport.mjs";
+
+export async function load() {
+  const [core, door] = await Promise.all([
+    import("../../dist/index.js"),
+    import("../../dist/adapters/ai-sdk/index.js"),
+  ]);
+  return { ...core, ...door };
+}
+
+export async function connect(lib, servers) {
+  const port = await openPort(lib, servers);
+  const tools = await lib.toAiSdkTools(port);
+  let infos;
+  let names;
+  return {
+    async settle() {
+      infos = await port.tools();
+      names = namesOf(infos);
+    },
+    count: (server) => infos.filter((info) => info.server === server && info.name in tools).length,
+    call: (server, tool, args) =>
+      tools[names.get(`${server} ${tool}`)].execute(args, { toolCallId: "1", messages: [] }),
+    close: () => port.close(),
+  };
+}
+
+export { read } from "./floor.mjs";

@@ -1,0 +1,32 @@
+/** Toolport's LangChain door: calls go through LangChain's own tools, as an agent makes them. */
+import { namesOf, openPort } from "./toolport.mjs";
+
+export async function load() {
+  const [core, door] = await Promise.all([
+    import("../../dist/index.js"),
+    import("../../dist/adapters/langchain/index.js"),
+  ]);
+  return { ...core, ...door };
+}
+
+export async function connect(lib, servers) {
+  const port = await openPort(lib, servers);
+  const list = await lib.toLangChainTools(port);
+  const tools = new Map(list.map((tool) => [tool.name, tool]));
+  let infos;
+  let names;
+  return {
+    async settle() {
+      infos = await port.tools();
+      names = namesOf(infos);
+    },
+    count: (server) => infos.filter((info) => info.server === server && tools.has(info.name)).length,
+    call(server, tool, args) {
+      const name = names.get(`${server} ${tool}`);
+      return tools.get(name).invoke({ type: "tool_call", id: "1", name, args });
+    },
+    close: () => port.close(),
+  };
+}
+
+export { read } from "./langchain.mjs";

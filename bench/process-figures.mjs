@@ -1,0 +1,49 @@
+/** What a process can say of itself: time, CPU, memory, and how long it had to wait for a core. */
+import { readFileSync, writeFileSync } from "node:fs";
+
+export const median = (values) => {
+  const sorted = values.filter((value) => Number.isFinite(value)).sort((a, b) => a - b);
+  if (sorted.length === 0) return undefined;
+  const half = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+};
+
+export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Starts a clock and a CPU meter; the function it returns reads both. */
+export function startMeter() {
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  return () => {
+    const ms = performance.now() - start;
+    const { user, system } = process.cpuUsage(cpu);
+    return { ms, cpuMs: (user + system) / 1000 };
+  };
+}
+
+/** Share of the main thread's runnable time in which it waited for a core (Linux only). */
+export function waitedForCore() {
+  try {
+    const [ran, waited] = readFileSync("/proc/self/schedstat", "utf8").split(" ").map(Number);
+    return waited / (ran + waited);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The peak of a lifetime would hide behind a heavy import, so it is forgotten first (Linux only). */
+export function forgetPeak() {
+  try {
+    writeFileSync("/proc/self/clear_refs", "5");
+  } catch {
+    // The peak of the lifetime is what is left.
+  }
+}
+
+export function peakRssMb() {
+  try {
+    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]) / 1024;
+  } catch {
+    return process.resourceUsage().maxRSS / 1024;
+  }
+}

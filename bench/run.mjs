@@ -1,0 +1,84 @@
+/** Toolport and its peers side by side over the same server: `npm run bench`. README.md says what the rows mean. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { root } from "../scripts/fetch-tool.mjs";
+import { isWrong, measure } from "./measure.mjs";
+import { fetchPeer, PEERS } from "./peers.mjs";
+import { PLAN, TABLES } from "./plan.mjs";
+import { toReport } from "./report.mjs";
+
+const OURS = ["toolport", "toolport-modern", "toolport-langchain", "toolport-ai-sdk"];
+const CONTENDERS = ["floor", "floor-fetch", ...OURS, ...Object.keys(PEERS)];
+const REPORT = join(root, "docs", "performance.md");
+const BEGIN = "<!-- bench: begin -->";
+const END = "<!-- bench: end -->";
+
+const { values: flags } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    only: { type: "string" },
+    rows: { type: "string" },
+    write: { type: "boolean", default: false },
+  },
+});
+
+/** The names in a list of the user's; a name that stands for nothing is an error, not an empty run. */
+function choose(all, list, matches) {
+  if (list === undefined) return all;
+  const asked = list.split(",");
+  const unknown = asked.filter((name) => !all.some((one) => matches(one, name)));
+  if (unknown.length > 0) throw new Error(`Unknown: ${unknown.join(", ")}. Choose from ${all.join(", ")}.`);
+  return all.filter((one) => asked.some((name) => matches(one, name)));
+}
+
+async function fetchPeers(contenders) {
+  const absent = [];
+  for (const contender of contenders.filter((name) => name in PEERS)) {
+    try {
+      await fetchPeer(contender);
+    } catch (error) {
+      console.error(`${contender} is left out: ${error.message}`);
+      absent.push(contender);
+    }
+  }
+  return contenders.filter((name) => !absent.includes(name));
+}
+
+function describe(contender) {
+  if (contender in PEERS) return Object.entries(PEERS[contender])[0].join(" ");
+  if (!OURS.includes(contender)) return "written by hand";
+  return `toolport ${JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version}, built from this tree`;
+}
+
+/** Puts the report between its marks in the documentation; what else is written there stays. */
+function writeReport(report) {
+  const now = existsSync(REPORT) ? readFileSync(REPORT, "utf8") : `# Performance\n\n${BEGIN}\n${END}\n`;
+  const [before, rest] = now.split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (after === undefined) throw new Error(`docs/performance.md has no "${BEGIN}" and "${END}".`);
+  // Its headings are below that of the page's part.
+  writeFileSync(REPORT, `${before}${BEGIN}\n\n${report.replaceAll(/^## /gm, "### ")}\n${END}${after}`);
+}
+
+const started = Date.now();
+const isQuick = flags.quick;
+const rows = PLAN.map(({ metric }) => metric);
+const chosenRows = choose(rows, flags.rows, (row, name) => row === name);
+// `sdk-v2` is also `sdk-v2-modern`, `toolport` all its doors.
+const isOrBegins = (contender, name) => contender === name || contender.startsWith(`${name}-`);
+const contenders = await fetchPeers(choose(CONTENDERS, flags.only, isOrBegins));
+const plan = PLAN.filter(({ metric }) => metric === "verify" || chosenRows.includes(metric));
+const onDone = (what) => console.error(`${((Date.now() - started) / 1000).toFixed(0)} s  ${what}`);
+
+const results = await measure(plan, { contenders, isQuick, onDone });
+const packages = Object.fromEntries(contenders.map((contender) => [contender, describe(contender)]));
+const report = toReport(results, { tables: TABLES, packages, isQuick });
+console.log(report);
+if (flags.write) writeReport(report);
+
+const wrong = [...OURS, "floor"].filter((name) => contenders.includes(name) && isWrong(results.verify, name));
+if (wrong.length > 0) {
+  console.error(`Wrong answers: ${wrong.join(", ")}.`);
+  process.exitCode = 1;
+}

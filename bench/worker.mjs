@@ -1,0 +1,33 @@
+/** One contender, one measurement, one fresh process: `node --expose-gc worker.mjs <contender> <metric> <json>`. */
+import { metrics } from "./metrics.mjs";
+import { waitedForCore } from "./process-figures.mjs";
+
+const [, , name, metric, json = "{}"] = process.argv;
+let listenerWarnings = 0;
+
+function finish(result) {
+  const line = JSON.stringify({ ...result, waited: waitedForCore(), listenerWarnings });
+  // Some contenders keep the process alive, and their servers end with it.
+  process.stdout.write(`\nRESULT ${line}\n`, () => process.exit(0));
+}
+
+const fail = (error) =>
+  finish({
+    error: String(error?.message ?? error)
+      .replace(/\s+/g, " ")
+      .slice(0, 160),
+  });
+
+// What a contender drops on the floor when its server is killed is its own affair, not the end of the measurement.
+process.on("unhandledRejection", () => {});
+process.on("uncaughtException", fail);
+process.on("warning", (warning) => {
+  if (warning.name === "MaxListenersExceededWarning") listenerWarnings += 1;
+});
+
+try {
+  const contender = await import(`./contenders/${name}.mjs`);
+  finish(await metrics[metric](contender, JSON.parse(json)));
+} catch (error) {
+  fail(error);
+}
