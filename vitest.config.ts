@@ -19,8 +19,8 @@ export default defineConfig({
   },
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    // Most tests wait for processes and sockets: one more at a time than there are cores, on the smallest machine.
-    maxWorkers: 3,
+    // As many as the smallest machine has cores: more would be quicker there, and a test that waits would wait too long.
+    maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     // An unhandled rejection anywhere fails the run: that is one of our promises.

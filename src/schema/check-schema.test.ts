@@ -90,7 +90,7 @@ describe("schemas that are withheld", () => {
   ])("%s", (_name, schema, reason) => {
     const before = performance.now();
     expect(checkToolSchema(schema, "input")).toContain(reason);
-    expect(performance.now() - before).toBeLessThan(50);
+    expect(performance.now() - before).toBeLessThan(500);
   });
 
   it("names the schema it is about", () => {

@@ -35,7 +35,8 @@ describe("broken streams", () => {
     const began = performance.now();
     await transport.send(call("a"));
     await waitFor(() => cuts.length > 0);
-    expect(performance.now() - began).toBeLessThan(1_000);
+    // Not after the minute that a silent server is given.
+    expect(performance.now() - began).toBeLessThan(5_000);
     expect(cuts).toMatchObject([
       { id: "a", error: { code: "STREAM_CUT", outcome: "unknown", retryable: true } },
     ]);

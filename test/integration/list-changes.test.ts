@@ -20,6 +20,16 @@ const known = (toolport: Toolport, ...names: string[]) =>
 /** Long enough for a second reading to show itself. */
 const quiet = () => new Promise((resolve) => setTimeout(resolve, 150));
 
+/** Waits until nothing is read any more: what proved that somebody listens may still be under way. */
+async function settled(toolport: Toolport): Promise<void> {
+  let last = performance.now();
+  const off = toolport.on("tools", () => {
+    last = performance.now();
+  });
+  await waitFor(() => performance.now() - last > 400);
+  off();
+}
+
 describe.concurrent.each(["legacy", "modern"] as const)("a changed list, %s era", (era) => {
   test.each(["memory", "stdio", "http", "webSocket"] as const)("over %s is read again, once", async (way) => {
     await using server = createTestServer({ era, tools: named("one") });
@@ -27,6 +37,7 @@ describe.concurrent.each(["legacy", "modern"] as const)("a changed list, %s era"
     await using toolport = createToolport({ mcpServers: { it: served.entry, other: served.entry } });
     await toolport.connect();
     await listening(toolport, server);
+    await settled(toolport);
     const heard: string[] = [];
     toolport.on("tools", ({ server: name }) => heard.push(name));
     await server.update({ tools: named("one", "two") });
