@@ -192,7 +192,7 @@ describe("schemas that cannot be used", () => {
     for (let level = 0; level < 10_000; level++) schema = { properties: { a: schema } };
     const before = performance.now();
     expect(lines(schema, {})).toEqual([expect.stringContaining("nested deeper than 64 levels")]);
-    expect(performance.now() - before).toBeLessThan(50);
+    expect(performance.now() - before).toBeLessThan(500);
   });
 
   it("an unused reference to nowhere does no harm", () => {

@@ -49,7 +49,7 @@ it("is remembered for the schema: the next validation fails at once", () => {
   expect(validator.validate(schema, bait)).toEqual(TOO_SLOW);
   const before = performance.now();
   expect(validator.validate(schema, { text: "a" })).toEqual(TOO_SLOW);
-  expect(performance.now() - before).toBeLessThan(20);
+  expect(performance.now() - before).toBeLessThan(200);
 });
 
 it("is not remembered when there was hardly any time left", () => {

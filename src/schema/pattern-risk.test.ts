@@ -52,6 +52,6 @@ it("is itself quick on every pattern", () => {
   ]) {
     const before = performance.now();
     isSimplePattern(pattern);
-    expect(performance.now() - before).toBeLessThan(20);
+    expect(performance.now() - before).toBeLessThan(250);
   }
 });

@@ -79,7 +79,7 @@ test("the time the server waited for us is known", async () => {
   const asking = desk.answerMessage(roots, new AbortController().signal);
   await turn();
   const before = desk.lastOwedAt();
-  expect(performance.now() - before).toBeLessThan(50);
+  expect(performance.now() - before).toBeLessThan(500);
   finish[0]?.();
   await asking;
   expect(desk.lastOwedAt()).toBeGreaterThanOrEqual(before);
