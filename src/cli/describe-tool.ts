@@ -2,10 +2,11 @@
 import type { ToolInfo } from "../catalog/tool-info.js";
 import type { JsonSchema } from "../config/listed-tool.js";
 import { isObject } from "../schema/json-schema.js";
+import { formatTable } from "../util/format-table.js";
 import type { Paint } from "./colours.js";
-import { cell, formatTable } from "./format-table.js";
 import { shellWord } from "./next-command.js";
 import { oneLine, plainJson, plainText } from "./plain-text.js";
+import { cell } from "./table-cell.js";
 
 /** `forecast(city, days?)`. */
 export function signature({ sourceName, inputSchema }: ToolInfo): string {

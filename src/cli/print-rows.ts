@@ -1,6 +1,7 @@
 /** A table of texts from servers, on stdout. */
-import { cell, formatTable } from "./format-table.js";
+import { formatTable } from "../util/format-table.js";
 import type { Shell } from "./shell.js";
+import { cell } from "./table-cell.js";
 
 /** Every cell is made plain and put on one line; the first column stands out. */
 export function printRows(

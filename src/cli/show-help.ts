@@ -1,6 +1,7 @@
 /** Help, made from the same table that runs the commands. */
+
+import { formatTable } from "../util/format-table.js";
 import type { CommandSpec, OptionSpec } from "./command.js";
-import { formatTable } from "./format-table.js";
 import { GLOBAL_OPTIONS } from "./global-options.js";
 
 const GROUPS: Readonly<Record<CommandSpec["group"], string>> = {

@@ -1,7 +1,7 @@
 /** Lists what the servers offer and calls one tool on each of those that work. */
 import type { Toolport } from "../index.js";
+import { formatTable } from "../util/format-table.js";
 import { check, type StepOutcome } from "./step-runner.js";
-import { formatTable } from "./table.js";
 
 /** So that a step that fails does so while somebody still looks. */
 export const CALL_LIMIT = { timeoutMs: 5_000 } as const;

@@ -1,9 +1,9 @@
 /** Connects to every server at once and shows how each comes up, while it does. */
 import { ConnectionError, type ServerReport, type Toolport, type ToolportSnapshot } from "../index.js";
+import { formatTable, type TableColumn } from "../util/format-table.js";
 import type { Look, Screen } from "./screen.js";
 import { MEANT_TO_FAIL } from "./servers.js";
 import { check, type ShowProgress, type StepOutcome } from "./step-runner.js";
-import { type Column, formatTable } from "./table.js";
 
 /** One server, as `--json` shows it. */
 export interface ServerRow {
@@ -25,7 +25,7 @@ interface ServerFailure {
   readonly stderrTail?: string | undefined;
 }
 
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly TableColumn[] = [
   { title: "server" },
   { title: "transport" },
   { title: "era" },

@@ -1,7 +1,7 @@
 /** What is offered and under which name: filters, a collision of names, and a list that need not be read twice. */
 import { createToolport } from "../index.js";
+import { formatTable } from "../util/format-table.js";
 import { check, type StepOutcome } from "./step-runner.js";
-import { formatTable } from "./table.js";
 import type { WeatherServers } from "./weather.js";
 
 export async function shapeCatalog(weather: WeatherServers): Promise<StepOutcome<never>> {

@@ -1,11 +1,13 @@
 /** `toolport inspect`: all a server says about itself. */
+
+import { formatTable } from "../../util/format-table.js";
 import { flagOption, type Invocation } from "../command.js";
 import { requireServer, type ServerOutcome } from "../connect-servers.js";
 import { signature } from "../describe-tool.js";
 import { EXIT } from "../exit-codes.js";
-import { cell, formatTable } from "../format-table.js";
 import { plainJson, plainText } from "../plain-text.js";
 import type { OpenedPort, Shell } from "../shell.js";
+import { cell } from "../table-cell.js";
 
 export async function run(invocation: Invocation, shell: Shell): Promise<number> {
   const [server = ""] = invocation.words;

@@ -1,12 +1,13 @@
 /** `toolport list`: the servers and how they are. */
 import { homedir } from "node:os";
 import { relative, sep } from "node:path";
+import { formatTable } from "../../util/format-table.js";
 import type { Colour } from "../colours.js";
 import type { Invocation } from "../command.js";
 import { connectServers, type ServerOutcome, type ServerStatus } from "../connect-servers.js";
 import { EXIT, exitCodeOf } from "../exit-codes.js";
-import { cell, formatTable } from "../format-table.js";
 import type { OpenedPort, ServerOrigin, Shell } from "../shell.js";
+import { cell } from "../table-cell.js";
 import { errorDocument } from "../tell-error.js";
 
 const COLOURS: Readonly<Record<ServerStatus, Colour>> = {

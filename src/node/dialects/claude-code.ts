@@ -1,16 +1,8 @@
 /** Claude Code: `.mcp.json` in a project, `~/.claude.json` for a user; GitHub's Copilot reads the former, too. */
 import { isRecord } from "../../config/entry-reader.js";
 import type { Dialect } from "./dialect.js";
-import { EntryFields } from "./entry-fields.js";
 import { moveOAuth } from "./oauth-fields.js";
-import {
-  moveAddress,
-  moveEnabled,
-  moveProcess,
-  moveTimeout,
-  moveToolFilters,
-  moveType,
-} from "./shared-fields.js";
+import { moveTimeout, moveToolFilters, usualFields } from "./shared-fields.js";
 
 export const claudeCode: Dialect = {
   kind: "claude-code",
@@ -20,11 +12,7 @@ export const claudeCode: Dialect = {
   tellingKeys: ["projects", "numStartups"],
   isSettingsFile: true,
   readEntry: (raw) => {
-    const fields = new EntryFields(raw);
-    moveType(fields);
-    moveProcess(fields);
-    moveAddress(fields);
-    moveEnabled(fields);
+    const fields = usualFields(raw);
     // Copilot's, in the file that both share.
     moveToolFilters(fields);
     moveTimeout(fields, "timeout", 1);

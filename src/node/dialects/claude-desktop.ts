@@ -1,7 +1,6 @@
 /** Claude Desktop: local processes in `claude_desktop_config.json`; remote servers are kept elsewhere by that program. */
 import type { Dialect } from "./dialect.js";
-import { EntryFields } from "./entry-fields.js";
-import { moveAddress, moveEnabled, moveProcess, moveType } from "./shared-fields.js";
+import { usualFields } from "./shared-fields.js";
 
 export const claudeDesktop: Dialect = {
   kind: "claude-desktop",
@@ -9,11 +8,7 @@ export const claudeDesktop: Dialect = {
   containers: [["mcpServers"]],
   isSettingsFile: true,
   readEntry: (raw) => {
-    const fields = new EntryFields(raw);
-    moveType(fields);
-    moveProcess(fields);
-    moveAddress(fields);
-    moveEnabled(fields);
+    const fields = usualFields(raw);
     return fields.finish({ title: "Claude Desktop", quiet: ["description"] });
   },
 };

@@ -1,15 +1,8 @@
 /** Codex: tables `[mcp_servers.name]` in `config.toml`; secrets are named by the variable that holds them. */
 import { isRecord } from "../../config/entry-reader.js";
 import type { Dialect } from "./dialect.js";
-import { EntryFields } from "./entry-fields.js";
-import {
-  moveAddress,
-  moveEnabled,
-  moveProcess,
-  moveTimeout,
-  moveToolFilters,
-  moveType,
-} from "./shared-fields.js";
+import type { EntryFields } from "./entry-fields.js";
+import { moveTimeout, moveToolFilters, usualFields } from "./shared-fields.js";
 
 export const codex: Dialect = {
   kind: "codex",
@@ -17,11 +10,7 @@ export const codex: Dialect = {
   containers: [["mcp_servers"]],
   isSettingsFile: true,
   readEntry: (raw) => {
-    const fields = new EntryFields(raw);
-    moveType(fields);
-    moveProcess(fields);
-    moveAddress(fields);
-    moveEnabled(fields);
+    const fields = usualFields(raw);
     moveToolFilters(fields);
     moveTimeout(fields, "tool_timeout_sec", 1_000);
     fields.move("http_headers", "headers");

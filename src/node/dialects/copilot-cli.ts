@@ -1,15 +1,7 @@
 /** GitHub's Copilot CLI: `mcp-config.json` in its own directory (and `.mcp.json`, which it shares with Claude Code). */
 import type { Dialect } from "./dialect.js";
-import { EntryFields } from "./entry-fields.js";
 import { moveOAuth } from "./oauth-fields.js";
-import {
-  moveAddress,
-  moveEnabled,
-  moveProcess,
-  moveTimeout,
-  moveToolFilters,
-  moveType,
-} from "./shared-fields.js";
+import { moveTimeout, moveToolFilters, usualFields } from "./shared-fields.js";
 
 export const copilotCli: Dialect = {
   kind: "copilot-cli",
@@ -17,11 +9,7 @@ export const copilotCli: Dialect = {
   containers: [["mcpServers"]],
   tellingFields: ["oauthClientId", "isDefaultServer"],
   readEntry: (raw) => {
-    const fields = new EntryFields(raw);
-    moveType(fields);
-    moveProcess(fields);
-    moveAddress(fields);
-    moveEnabled(fields);
+    const fields = usualFields(raw);
     moveToolFilters(fields);
     moveTimeout(fields, "timeout", 1);
     moveOAuth(fields, "oauth");

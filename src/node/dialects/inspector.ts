@@ -1,8 +1,7 @@
 /** MCP Inspector: `~/.mcp-inspector/mcp.json`, with settings of a session beside each server. */
 import type { Dialect } from "./dialect.js";
-import { EntryFields } from "./entry-fields.js";
 import { moveOAuth } from "./oauth-fields.js";
-import { moveAddress, moveEnabled, moveProcess, moveTimeout, moveType } from "./shared-fields.js";
+import { moveTimeout, usualFields } from "./shared-fields.js";
 
 export const inspector: Dialect = {
   kind: "inspector",
@@ -10,11 +9,7 @@ export const inspector: Dialect = {
   containers: [["mcpServers"]],
   tellingFields: ["protocolEra", "requestTimeout", "connectionTimeout", "taskTtl", "paginatedLists"],
   readEntry: (raw) => {
-    const fields = new EntryFields(raw);
-    moveType(fields);
-    moveProcess(fields);
-    moveAddress(fields);
-    moveEnabled(fields);
+    const fields = usualFields(raw);
     moveTimeout(fields, "requestTimeout", 1);
     moveOAuth(fields, "oauth");
     const era = fields.take("protocolEra");

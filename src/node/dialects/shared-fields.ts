@@ -1,10 +1,20 @@
 /** The fields that nearly every dialect has, in all their spellings. */
 import { isRecord } from "../../config/entry-reader.js";
-import type { EntryFields } from "./entry-fields.js";
+import { EntryFields } from "./entry-fields.js";
 
 const ADDRESSES = ["url", "httpUrl", "serverUrl", "server_url", "baseUrl", "base_url"];
 const ALLOWED = ["includeTools", "allowedTools", "allowed_tools", "enabledTools", "enabled_tools", "tools"];
 const DENIED = ["excludeTools", "blockedTools", "blocked_tools", "disabledTools", "disabled_tools"];
+
+/** An entry of the usual kind, with what nearly all dialects write alike taken over. */
+export function usualFields(raw: Readonly<Record<string, unknown>>): EntryFields {
+  const fields = new EntryFields(raw);
+  moveType(fields);
+  moveProcess(fields);
+  moveAddress(fields);
+  moveEnabled(fields);
+  return fields;
+}
 
 /** `command`, `args`, `env`, `cwd`, `envFile`: a process and what it gets. */
 export function moveProcess(fields: EntryFields): void {

@@ -1,5 +1,4 @@
 /** Tables for the terminal: columns as wide as their widest cell, in cells of the terminal. */
-import { plainText } from "./plain-text.js";
 
 export interface TableColumn {
   readonly title: string;
@@ -36,7 +35,3 @@ export function formatTable(columns: readonly TableColumn[], rows: readonly (rea
       .trimEnd(),
   );
 }
-
-/** A cell of text that came from a server. */
-export const cell = (value: unknown): string =>
-  value === undefined || value === null ? "" : plainText(String(value)).replace(/\s+/g, " ");
