@@ -1,0 +1,53 @@
+/** Declares the test of a fault or a duty: named by its id, run in a room of its own, held to the common rule. */
+import { test } from "vitest";
+import { type CaseId, describeCase } from "./catalogue.js";
+import { type FaultRoom, openFaultRoom, type RoomOptions } from "./fault-room.js";
+
+/** `npm run test:faults:long`: bounds as the catalogue writes them, not shortened by configuration. */
+export const AS_WRITTEN = process.env["TOOLPORT_FAULTS_LONG"] === "1";
+
+/** Picks the time to configure: the short one every day, the one of the catalogue in the long run. */
+export const bound = (shortMs: number, asWrittenMs: number): number => (AS_WRITTEN ? asWrittenMs : shortMs);
+
+export interface CaseOptions extends RoomOptions {
+  /** Of the whole test. @default 30000, ten minutes in the long run */
+  readonly timeoutMs?: number;
+  /** Why it cannot run here, if it cannot: the test is skipped by this name. */
+  readonly skip?: string | false | undefined;
+}
+
+/**
+ * One case of a row. A row may have several: `what` tells them apart.
+ *
+ * @example
+ * ```ts
+ * faultCase("N08", "204", async (room) => {
+ *   const toolport = room.open({ it: { url } });
+ *   await room.fails(toolport.callTool("it__echo"), { code: "BAD_RESPONSE", server: "it", withinMs: 1_000 });
+ * });
+ * ```
+ */
+export function faultCase(
+  id: CaseId,
+  what: string,
+  run: (room: FaultRoom) => Promise<void>,
+  { timeoutMs = AS_WRITTEN ? 600_000 : 30_000, skip, ...options }: CaseOptions = {},
+): void {
+  const title = `${id} ${describeCase(id)}: ${what}`;
+  if (skip) {
+    test.skip(`${title} (skipped: ${skip})`);
+    return;
+  }
+  test(title, { timeout: timeoutMs }, async () => {
+    const room = await openFaultRoom(options);
+    let failed = true;
+    try {
+      await run(room);
+      failed = false;
+    } finally {
+      // After a failure the room is only swept: what it would find as well is not the story.
+      if (failed) await room.sweep();
+    }
+    await room.leave();
+  });
+}

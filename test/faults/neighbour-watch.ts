@@ -1,0 +1,64 @@
+/** Calls a healthy server all the time while another one is broken, and says whether it noticed. */
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { Toolport } from "toolport";
+import { expect } from "vitest";
+
+export interface NeighbourReport {
+  /** No call failed, the median stayed, the loop was not held up. */
+  expectHealthy(limits: { maxLagMs: number }): void;
+}
+
+export interface NeighbourWatch {
+  /** Ends the calls; the same report when asked again. */
+  stop(): Promise<NeighbourReport>;
+}
+
+const EVERY_MS = 20;
+/** A call to the neighbour takes about one millisecond; this is the "+50 ms" of the common rule. */
+const MEDIAN_LIMIT_MS = 50;
+
+/** Begins at once; the first call waits for the neighbour's start and is not counted. */
+export function watchNeighbour(toolport: Toolport, server: string): NeighbourWatch {
+  const tookMs: number[] = [];
+  const failures: unknown[] = [];
+  const lag = monitorEventLoopDelay({ resolution: 10 });
+  const ending = new AbortController();
+  const name = `${server}__echo`;
+
+  async function watch(): Promise<void> {
+    await toolport.callTool(name, { text: "first" });
+    lag.enable();
+    while (!ending.signal.aborted) {
+      const began = performance.now();
+      const { text } = await toolport.callTool(name, { text: "well" });
+      tookMs.push(performance.now() - began);
+      if (text !== "well") failures.push(new Error(`The neighbour answered ${text}`));
+      await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+    }
+  }
+  // A port that a test closes by itself ends the watch; any other failure is the finding.
+  const running = watch().catch((error: { code?: string }) => {
+    if (error.code !== "CLOSED") failures.push(error);
+  });
+
+  let report: Promise<NeighbourReport> | undefined;
+  async function end(): Promise<NeighbourReport> {
+    ending.abort();
+    await running;
+    lag.disable();
+    const worstLagMs = lag.max / 1e6;
+    return {
+      expectHealthy({ maxLagMs }) {
+        expect(failures, "failures of the neighbour").toEqual([]);
+        if (tookMs.length === 0) return;
+        expect(median(tookMs), "median of the neighbour's calls, ms").toBeLessThanOrEqual(MEDIAN_LIMIT_MS);
+        expect(worstLagMs, "longest hold-up of the event loop, ms").toBeLessThanOrEqual(maxLagMs);
+      },
+    };
+  }
+  return { stop: () => (report ??= end()) };
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}

@@ -1,0 +1,23 @@
+/** Loads once what a process loads lazily (SDK, HTTP client, guardian), so that the first fault is not blamed for it. */
+import { createToolport } from "toolport";
+import { startMcpServer } from "../fixtures/servers/http-mcp.js";
+import { LEAN_SERVER } from "../fixtures/stdio-peer.js";
+
+let warm: Promise<void> | undefined;
+
+/** The same run for everyone who asks. */
+export function warmUp(): Promise<void> {
+  warm ??= run();
+  return warm;
+}
+
+async function run(): Promise<void> {
+  const web = await startMcpServer();
+  const toolport = createToolport({
+    mcpServers: { web: { url: web.url }, process: { command: process.execPath, args: [LEAN_SERVER] } },
+  });
+  await toolport.callTool("web__echo", { text: "warm" });
+  await toolport.callTool("process__echo", { text: "warm" });
+  await toolport.close();
+  await web.close();
+}

@@ -1,0 +1,15 @@
+/** The fault suite: `npm run test:faults`, and `npm run test:faults:long` with the bounds of the catalogue as written. */
+import { mergeConfig } from "vitest/config";
+import base from "./vitest.config.js";
+
+const faults = mergeConfig(base, {
+  test: {
+    reporters: ["default", "./test/faults/fault-table.ts"],
+    execArgv: ["--expose-gc"],
+    // The common rule looks at processes, sockets and the event loop: nothing else may run in the process meanwhile.
+    pool: "forks",
+  },
+});
+faults.test = { ...faults.test, include: ["test/faults/**/*.test.ts"], exclude: [] };
+
+export default faults;
