@@ -6,6 +6,7 @@ const faults = mergeConfig(base, {
   test: {
     reporters: ["default", "./test/faults/fault-table.ts"],
     execArgv: ["--expose-gc"],
+    setupFiles: ["./test/faults/own-temp-folder.ts"],
     // The common rule looks at processes, sockets and the event loop: nothing else may run in the process meanwhile.
     pool: "forks",
   },

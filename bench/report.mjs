@@ -1,6 +1,7 @@
 /** The results as Markdown: medians over the rounds, and the median of the ratios to the floor of the same round. */
 import os from "node:os";
 import { median } from "./process-figures.mjs";
+import { toPlot, toVerdict } from "./verdict.mjs";
 
 const NOTHING = "—";
 /** A contender this far below the floor points at the harness or the noise, not at a fast library. */
@@ -105,7 +106,7 @@ function floorCheck(results, tables) {
 }
 
 /** The whole report. `packages` says what each contender is. */
-export function toReport(results, { tables, packages, isQuick }) {
+export function toReport(results, { tables, packages, peers, isQuick }) {
   const cores = os.availableParallelism();
   const day = new Date().toISOString().slice(0, 10);
   const kind = isQuick ? " A quick run: one round, few calls; not to be quoted." : "";
@@ -118,6 +119,12 @@ export function toReport(results, { tables, packages, isQuick }) {
     `${day}, Node ${process.version}, ${cores} cores. Medians of interleaved rounds; × is the ratio to the floor.${kind}`,
     "",
     ...table(["contender", "what it is"], Object.entries(packages)),
+    "## Against the targets, and the best peer",
+    "",
+    ...toVerdict(results, { peers }),
+    "## In one picture",
+    "",
+    ...toPlot(results, { peers }),
     ...correctness(results.verify),
     ...measured,
     ...(results.recovery === undefined ? [] : recovery(results.recovery)),

@@ -7,7 +7,7 @@ export type { ToolFilters } from "./catalog/filters.js";
 export type { ModelString } from "./catalog/model-strings.js";
 export type { ChangedTool, PinMode } from "./catalog/pins.js";
 export type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./catalog/resource-info.js";
-export type { ScanHook } from "./catalog/scan.js";
+export type { ScanHook, Scanned } from "./catalog/scan.js";
 export type { ToolInfo, WithheldTool } from "./catalog/tool-info.js";
 export type { ToolNameMapper, ToolSpecificationMapper } from "./catalog/tool-mapping.js";
 export { McpToolMetadataKeys, toolMetadata } from "./catalog/tool-metadata.js";

@@ -17,8 +17,9 @@ export interface ObtainParts<T> {
 }
 
 /**
- * Whoever is killed with the lease holds the others up for so long. It is renewed at a third of this, so a process may
- * stand still for a few seconds and keep it.
+ * Whoever is killed with the lease holds the others up for so long, where the store cannot tell that it is dead. It is
+ * renewed at a third of this, so a process may stand still for a few seconds and keep it: if another took over meanwhile, a
+ * refresh token might be sent twice, which many authorization servers take for theft.
  */
 const LEASE_MS = 6_000;
 const FIRST_LOOK_MS = 25;

@@ -2,9 +2,9 @@
 import type { AuthorizationServerMetadata } from "@modelcontextprotocol/client";
 import type { StoredRecord } from "../state/store.js";
 import type { GuardOptions } from "../transports/http/guarded-fetch.js";
+import { checkLoginPage, checkPkce } from "../transports/http/login-page.js";
 import { authFailed } from "./auth-failures.js";
 import { toAuthorizationServer } from "./authorization-server.js";
-import { checkLoginPage } from "./browser-url.js";
 import { type InteractiveParts, resolveClient } from "./client-identity.js";
 import { nowOf } from "./oauth-context.js";
 import { obtainOnce } from "./obtain-once.js";
@@ -63,12 +63,7 @@ function checkAuthorizationServer(
       "The authorization server has no logins of the kind that is needed here (response type `code`)",
     );
   }
-  if (metadata.code_challenge_methods_supported?.includes("S256") !== true) {
-    throw authFailed(
-      "The authorization server does not say that it protects logins by PKCE (S256)",
-      "Ask its operator to list `S256` in `code_challenge_methods_supported`",
-    );
-  }
+  checkPkce(metadata);
 }
 
 async function findWaiting(parts: InteractiveParts, key: string): Promise<WaitingLogin | undefined> {

@@ -16,11 +16,12 @@ import type { CatalogExport, ExportedServer } from "./exported-catalog.js";
 import type { FilterSet } from "./filter-set.js";
 import { isStale } from "./freshness.js";
 import { exportServer, type Kept, restoreServer } from "./kept-lists.js";
+import { itemFindings, listFindings } from "./list-findings.js";
 import type { ListOptions } from "./list-pages.js";
-import type { ChangedTool, Pins } from "./pins.js";
+import { CHANGED, type ChangedTool, type Pins } from "./pins.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./resource-info.js";
-import { findSuspicious } from "./sanitise.js";
-import { type ScanHook, scanTools } from "./scan.js";
+import { suspiciousIn } from "./sanitise.js";
+import { type ScanHook, scanItems, scanTools } from "./scan.js";
 import { createSearchIndex, type SearchIndex } from "./search-index.js";
 import { readServerLists, type ServerLists } from "./server-lists.js";
 import type { ToolInfo, WithheldTool } from "./tool-info.js";
@@ -48,7 +49,6 @@ const debug = debugChannel("catalog");
 
 /** How long changes are gathered before the lists are read again. */
 const DEBOUNCE_MS = 50;
-const CHANGED = "Its definition changed since it was pinned";
 
 /** Characters in a tool's texts that nobody can see. */
 export interface TextFinding {
@@ -121,15 +121,12 @@ export class Catalog {
     const lists = await readServerLists(session, { signal, timeoutMs }, (message) =>
       onWarning(server, message),
     );
-    const { tools, withheld } = lists.tools;
-    for (const { name, reason } of withheld) onWarning(server, `Tool ${name} is withheld: ${reason}`);
-    for (const { name, removedCharacters: count } of tools)
-      if (count > 0)
-        onWarning(server, `Tool ${name}: hidden characters were taken out of its texts (${count})`);
-    const refused = await this.#examine(server, tools);
+    for (const finding of listFindings(lists)) onWarning(server, finding);
+    const examined = await this.#examine(server, lists);
+    for (const finding of itemFindings(examined.refusedItems)) onWarning(server, finding);
     // A slow reading that began earlier must not undo what a later one has found.
     if ((this.#kept.get(server)?.turn ?? 0) >= turn) return;
-    const kept: Kept = { lists, refused, session, origin: "server", turn };
+    const kept: Kept = { lists, ...examined, session, origin: "server", turn };
     this.#keep(server, kept);
     this.#options.onRead?.(server, () => exportServer(kept));
   }
@@ -233,6 +230,14 @@ export class Catalog {
   resourceTemplates = (): ResourceTemplateInfo[] => this.#all<ResourceTemplateInfo>("resourceTemplates");
   prompts = (): PromptInfo[] => this.#all<PromptInfo>("prompts");
 
+  /** Why the scan leaves out a prompt (by name) or a resource (by URI); undefined: it does not. */
+  refusalOf(server: string, list: "prompts" | "resources", id: string): string | undefined {
+    const { lists, refusedItems } = this.#kept.get(server) ?? {};
+    const key = list === "prompts" ? "name" : "uri";
+    const item = refusedItems?.size ? lists?.[list].find((listed) => listed[key] === id) : undefined;
+    return item && refusedItems?.get(item);
+  }
+
   /** Why a server's list of tools is not whole, if it is not. */
   cutOf(server: string): string | undefined {
     return this.#kept.get(server)?.lists.tools.cut;
@@ -241,11 +246,10 @@ export class Catalog {
   /** Tools whose texts hold what nobody can see: taken out of titles and descriptions, only told of in the rest. */
   textFindings(): TextFinding[] {
     return [...this.#kept].flatMap(([server, { lists }]) =>
-      lists.tools.tools.flatMap(({ sourceName, inputSchema, outputSchema, removedCharacters: removed }) => {
-        const { count, paths } = findSuspicious({ name: sourceName, inputSchema, outputSchema });
-        return removed + count === 0
-          ? []
-          : [{ server, name: sourceName, removed, left: count, paths: [...paths] }];
+      lists.tools.tools.flatMap((tool) => {
+        const { sourceName: name, removedCharacters: removed } = tool;
+        const { count, paths } = suspiciousIn(tool);
+        return removed + count === 0 ? [] : [{ server, name, removed, left: count, paths: [...paths] }];
       }),
     );
   }
@@ -264,13 +268,14 @@ export class Catalog {
   }
 
   #all<Info>(key: "resources" | "resourceTemplates" | "prompts"): Info[] {
-    return this.#options
-      .servers()
-      .flatMap(({ name: server }) =>
-        (this.#kept.get(server)?.lists[key] ?? []).map(
-          (item) => ({ ...item, server, ...(isUiResource(item) && { isUi: true }) }) as Info,
-        ),
+    return this.#options.servers().flatMap(({ name: server }) => {
+      const { lists, refusedItems } = this.#kept.get(server) ?? {};
+      return (lists?.[key] ?? []).flatMap((item) =>
+        refusedItems?.has(item)
+          ? []
+          : [{ ...item, server, ...(isUiResource(item) && { isUi: true }) } as Info],
       );
+    });
   }
 
   async #checkPins(server: string, tools: ServerLists["tools"]["tools"]): Promise<ChangedTool[]> {
@@ -285,24 +290,26 @@ export class Catalog {
   /** Why tools are refused, by name: what the scan says comes before a change that may be approved. */
   async #examine(
     server: string,
-    tools: ServerLists["tools"]["tools"],
+    lists: ServerLists,
     onToolChanged = this.#options.onToolChanged,
-  ): Promise<Map<string, string>> {
+  ): Promise<Pick<Kept, "refused" | "refusedItems">> {
     const { scan, pins } = this.#options;
+    const { tools } = lists.tools;
     const refused = new Map(await scanTools(scan, { name: server }, tools));
+    const refusedItems = await scanItems(scan, { name: server }, lists);
     for (const change of await this.#checkPins(server, tools)) {
       onToolChanged(change);
       if (pins.mode === "block" && !refused.has(change.tool)) refused.set(change.tool, CHANGED);
     }
-    return refused;
+    return { refused, refusedItems };
   }
 
   async #restoreExamined(server: string, kept: Kept): Promise<void> {
     // What was saved was told when it was read.
     const tell = kept.origin === "store" ? () => {} : undefined;
-    const refused = await this.#examine(server, kept.lists.tools.tools, tell);
+    const examined = await this.#examine(server, kept.lists, tell);
     // The server itself may have been quicker.
-    if (!this.#kept.has(server)) this.#keep(server, { ...kept, refused });
+    if (!this.#kept.has(server)) this.#keep(server, { ...kept, ...examined });
   }
 
   #keep(server: string, kept: Kept): void {

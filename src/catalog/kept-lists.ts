@@ -2,6 +2,7 @@
 import type { Session } from "../protocol/session.js";
 import type { ExportedServer } from "./exported-catalog.js";
 import { readTools } from "./list-tools.js";
+import type { ListItem } from "./scan.js";
 import { type ServerLists, usable } from "./server-lists.js";
 
 /** What is kept of one server. */
@@ -9,6 +10,8 @@ export interface Kept {
   readonly lists: ServerLists;
   /** Tools that pins or the scan withhold, with the reason. */
   readonly refused: ReadonlyMap<string, string>;
+  /** Entries of the other lists that the scan leaves out, with the reason. */
+  readonly refusedItems: ReadonlyMap<ListItem, string>;
   readonly session: Pick<Session, "era" | "transport"> | undefined;
   /** Where the lists come from: the server itself, an export of the program's, or the store of an earlier process. */
   readonly origin: "server" | "export" | "store";
@@ -40,5 +43,5 @@ export function restoreServer(exported: ExportedServer, origin: Kept["origin"]):
     readAt: Date.now(),
     ttlMs: undefined,
   };
-  return { lists, refused: new Map(), session, origin, turn: 0 };
+  return { lists, refused: new Map(), refusedItems: new Map(), session, origin, turn: 0 };
 }

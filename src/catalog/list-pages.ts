@@ -4,6 +4,8 @@ import type { Session } from "../protocol/session.js";
 
 /** More pages than any honest server has. */
 const MAX_PAGES = 64;
+/** More entries than any model could be told of; a few megabytes can hold a million. */
+const MAX_ITEMS = 10_000;
 const METHOD_NOT_FOUND = -32601;
 
 export interface ListOptions {
@@ -42,9 +44,15 @@ export async function listPages(session: Session, kind: ListKind, options: ListO
     if (result === undefined)
       return { items, ttlMs, cut: `The server declares it but does not know ${method}` };
     const found = result[key];
-    // One by one: a spread of a very long page would overflow the stack.
-    for (const item of Array.isArray(found) ? found : []) items.push(item);
     ttlMs = shorter(ttlMs, result["ttlMs"]);
+    if (!Array.isArray(found))
+      return { items, ttlMs, cut: `The server sent a page without its list of ${key}` };
+    // One by one: a spread of a very long page would overflow the stack.
+    for (const item of found) {
+      if (items.length === MAX_ITEMS)
+        return { items, ttlMs, cut: `The list has more than ${MAX_ITEMS} entries` };
+      items.push(item);
+    }
     const next = result["nextCursor"];
     if (next === undefined || next === null) return { items, ttlMs };
     if (typeof next !== "string") return { items, ttlMs, cut: "The server sent a cursor that is not text" };

@@ -48,6 +48,15 @@ describe("pages", () => {
     expect(asked.map(({ cursor }) => cursor)).toEqual([undefined, ""]);
   });
 
+  test("a list of a million entries is cut, and so is a page that is none", async () => {
+    const many = serve(() => ({ tools: Array.from({ length: 1_000_000 }, () => 0) }));
+    const found = await many.list();
+    expect(found.withheld).toHaveLength(10_000);
+    expect(found.cut).toContain("more than 10000 entries");
+    const none = serve(() => ({ tools: "none" }));
+    expect((await none.list()).cut).toContain("without its list of tools");
+  });
+
   test("the same cursor again ends the list, and it is said to be cut", async () => {
     const { list, asked } = serve((_cursor, page) => ({ tools: [tool(`t${page}`)], nextCursor: "again" }));
     const found = await list();
@@ -138,9 +147,9 @@ describe("entries", () => {
     ]);
   });
 
-  test.each([undefined, null, "x", {}])("tools: %j is an empty list", async (tools) => {
+  test.each([undefined, null, "x", {}])("tools: %j is an empty list, and said to be none", async (tools) => {
     const { list } = serve(() => ({ tools }));
-    expect(await list()).toEqual({ tools: [], withheld: [] });
+    expect(await list()).toMatchObject({ tools: [], withheld: [], cut: expect.stringContaining("tools") });
   });
 
   test("bad header declarations withhold a tool only where headers are sent", async () => {

@@ -64,22 +64,49 @@ interface Visit {
  * @throws RangeError if the definition is so deep or so large that something could hide in what is not looked at
  */
 export function modelStrings(tool: ModelVisibleTool): ModelString[] {
-  const strings: ModelString[] = [];
-  let characters = 0;
-  const add = (text: string, path: string): void => {
-    characters += text.length;
-    if (strings.length >= MAX_STRINGS || characters > MAX_CHARACTERS)
-      throw new RangeError("The definition has more text than can be looked at");
-    strings.push({ path, text });
-  };
+  const { strings, add } = collect();
   const { name, sourceName, title, description, annotations } = tool;
   const plain = { name, sourceName, title, description, "annotations/title": annotations?.title };
   for (const [path, text] of Object.entries(plain)) if (typeof text === "string") add(text, `/${path}`);
 
-  const visits: Visit[] = [
-    { value: tool.outputSchema, path: "/outputSchema", mode: "schema", depth: 0 },
-    { value: tool.inputSchema, path: "/inputSchema", mode: "schema", depth: 0 },
-  ];
+  walk(
+    [
+      { value: tool.outputSchema, path: "/outputSchema", mode: "schema", depth: 0 },
+      { value: tool.inputSchema, path: "/inputSchema", mode: "schema", depth: 0 },
+    ],
+    add,
+  );
+  return strings;
+}
+
+/**
+ * Lists every string and every key of plain data, such as a prompt or a resource as it is listed.
+ *
+ * @throws RangeError as {@link modelStrings} does
+ */
+export function dataStrings(value: unknown): ModelString[] {
+  const { strings, add } = collect();
+  walk([{ value, path: "", mode: "data", depth: 0 }], add);
+  return strings;
+}
+
+type Add = (text: string, path: string) => void;
+
+function collect(): { readonly strings: ModelString[]; readonly add: Add } {
+  const strings: ModelString[] = [];
+  let characters = 0;
+  return {
+    strings,
+    add(text, path) {
+      characters += text.length;
+      if (strings.length >= MAX_STRINGS || characters > MAX_CHARACTERS)
+        throw new RangeError("The definition has more text than can be looked at");
+      strings.push({ path, text });
+    },
+  };
+}
+
+function walk(visits: Visit[], add: Add): void {
   for (let visit = visits.pop(); visit !== undefined; visit = visits.pop()) {
     const { value, path, mode, depth } = visit;
     if (typeof value === "string") add(value, path);
@@ -88,14 +115,9 @@ export function modelStrings(tool: ModelVisibleTool): ModelString[] {
       for (const child of children(value, { path, mode, depth }, add).reverse()) visits.push(child);
     }
   }
-  return strings;
 }
 
-function children(
-  container: object,
-  { path, mode, depth }: Omit<Visit, "value">,
-  addName: (text: string, path: string) => void,
-): Visit[] {
+function children(container: object, { path, mode, depth }: Omit<Visit, "value">, addName: Add): Visit[] {
   const isArray = Array.isArray(container);
   const visits: Visit[] = [];
   for (const [key, value] of Object.entries(container)) {

@@ -16,6 +16,9 @@ export interface ChangedTool {
 
 type Hashes = Record<string, string>;
 
+/** Why a tool is withheld whose definition is no longer the pinned one. */
+export const CHANGED = "Its definition changed since it was pinned";
+
 export class Pins {
   readonly mode: PinMode;
   readonly #store: Store;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { findSuspicious, sanitiseText, sanitiseTool } from "./sanitise.js";
-import type { SourceTool } from "./source-tool.js";
+import { findSuspicious, sanitiseText, suspiciousIn } from "./sanitise.js";
+import { readSourceTool, type SourceTool } from "./source-tool.js";
 
 const tags = (text: string) =>
   [...text].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join("");
@@ -14,13 +14,17 @@ const HIDDEN: readonly [string, string, number][] = [
   ["variation selectors and fillers", "\ufe00\ufe0f\u{e0100}\u{e01ef}\u3164\u115f\ufff9", 7],
 ];
 
-const toTool = (fields: Partial<SourceTool>): SourceTool =>
-  ({ name: "t", sourceName: "t", inputSchema: { type: "object" }, ...fields }) as SourceTool;
+/** A definition as it is read from a list. */
+function read(fields: Record<string, unknown>): SourceTool {
+  const result = readSourceTool({ name: "t", inputSchema: {}, ...fields }, { withHeaders: false });
+  if (!("tool" in result)) throw new Error(result.withheld.reason);
+  return result.tool;
+}
 
 describe.each(HIDDEN)("%s", (_what, hidden, count) => {
   const dirty = `List ${hidden}files`;
 
-  test.each<[string, (tool: SourceTool) => string | undefined, Partial<SourceTool>]>([
+  test.each<[string, (tool: SourceTool) => string | undefined, Record<string, unknown>]>([
     ["title", (tool) => tool.title, { title: dirty }],
     ["description", (tool) => tool.description, { description: dirty }],
     [
@@ -28,16 +32,16 @@ describe.each(HIDDEN)("%s", (_what, hidden, count) => {
       (tool) => tool.annotations?.title,
       { annotations: { title: dirty, readOnlyHint: true } },
     ],
-  ])("are taken out of the %s and counted", (_field, read, fields) => {
-    const { tool, removed, suspicious } = sanitiseTool(toTool(fields));
-    expect(read(tool)).toBe("List files");
-    expect(removed).toBe(count);
-    expect(suspicious.count).toBe(0);
-    if (fields.annotations) expect(tool.annotations?.readOnlyHint).toBe(true);
+  ])("are taken out of the %s and counted", (_field, textOf, fields) => {
+    const tool = read(fields);
+    expect(textOf(tool)).toBe("List files");
+    expect(tool.removedCharacters).toBe(count);
+    expect(suspiciousIn(tool).count).toBe(0);
+    if (fields["annotations"]) expect(tool.annotations?.readOnlyHint).toBe(true);
   });
 
-  test.each<[string, Partial<SourceTool>, string]>([
-    ["name", { sourceName: dirty }, "/name"],
+  test.each<[string, Record<string, unknown>, string]>([
+    ["name", { name: dirty }, "/name"],
     ["enum", { inputSchema: { enum: ["a", dirty] } }, "/inputSchema/enum/1"],
     [
       "default",
@@ -51,12 +55,23 @@ describe.each(HIDDEN)("%s", (_what, hidden, count) => {
     ],
     ["output schema", { outputSchema: { title: dirty } }, "/outputSchema/title"],
   ])("in the %s are only reported", (_field, fields, path) => {
-    const before = toTool(fields);
-    const { tool, removed, suspicious } = sanitiseTool(before);
-    expect(tool).toBe(before);
-    expect(removed).toBe(0);
-    expect(suspicious).toEqual({ count, paths: [path] });
+    const tool = read(fields);
+    expect(tool).toMatchObject(fields);
+    expect(tool.removedCharacters).toBe(0);
+    expect(suspiciousIn(tool)).toEqual({ count, paths: [path] });
   });
+});
+
+test("of all texts of one tool together they are counted once, and what is no text is left alone", () => {
+  const tool = read({ title: "a\u200b", description: "b\u200b\u200b", annotations: { title: "c\u200b" } });
+  expect(tool).toMatchObject({
+    title: "a",
+    description: "b",
+    annotations: { title: "c" },
+    removedCharacters: 4,
+  });
+  const odd = read({ title: 42, description: null, annotations: { title: 7 } });
+  expect(odd).toMatchObject({ title: undefined, description: undefined, removedCharacters: 0 });
 });
 
 describe("what people write stays", () => {

@@ -151,32 +151,31 @@ export function findSuspicious(value: unknown): SuspiciousStrings {
 
 const escapePointer = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
 
-export interface SanitisedTool {
-  readonly tool: SourceTool;
-  /** Characters taken out of its titles and its description. */
-  readonly removed: number;
-  /** What its name and its schemas have of the kind; they stay as they are. */
-  readonly suspicious: SuspiciousStrings;
-}
+/** Where a tool's name and schemas hold such characters. They are reported only: what a server expects back stays as it is. */
+export const suspiciousIn = ({
+  sourceName: name,
+  inputSchema,
+  outputSchema,
+}: Pick<SourceTool, "sourceName" | "inputSchema" | "outputSchema">): SuspiciousStrings =>
+  findSuspicious({ name, inputSchema, outputSchema });
 
-/** Cleans a tool's titles and description. Its name and its schemas are left alone, and looked at. */
-export function sanitiseTool(tool: SourceTool): SanitisedTool {
-  let removed = 0;
-  const clean = (text: string | undefined): string | undefined => {
-    if (typeof text !== "string") return text;
-    const sanitised = sanitiseText(text);
-    removed += sanitised.removed;
-    return sanitised.text;
+/** What a tool says to people. */
+type ToolTexts = Pick<SourceTool, "title" | "description" | "annotations">;
+
+/** Cleans a tool's description, its title and the title among its hints, and counts what it takes out. */
+export function sanitiseTexts({ title, description, annotations }: ToolTexts): ToolTexts & {
+  readonly removedCharacters: number;
+} {
+  let removedCharacters = 0;
+  const clean = (text: unknown): string | undefined => {
+    if (typeof text !== "string") return undefined;
+    const { text: cleaned, removed } = sanitiseText(text);
+    removedCharacters += removed;
+    return cleaned;
   };
-  const { sourceName: name, inputSchema, outputSchema, annotations } = tool;
-  const title = clean(tool.title);
-  const description = clean(tool.description);
-  const annotationTitle = clean(annotations?.title);
-  const suspicious = findSuspicious({ name, inputSchema, outputSchema });
-  if (removed === 0) return { tool, removed, suspicious };
-  const cleaned = annotations && {
-    ...annotations,
-    ...(annotationTitle !== undefined && { title: annotationTitle }),
-  };
-  return { tool: { ...tool, title, description, annotations: cleaned }, removed, suspicious };
+  const cleaned = { title: clean(title), description: clean(description) };
+  const hint = clean(annotations?.title);
+  const hints =
+    hint === undefined || hint === annotations?.title ? annotations : { ...annotations, title: hint };
+  return { ...cleaned, annotations: hints, removedCharacters };
 }

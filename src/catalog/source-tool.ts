@@ -2,7 +2,8 @@
 import type { ListedTool } from "../config/listed-tool.js";
 import { type ParamHeader, readParamHeaders } from "../protocol/param-headers.js";
 import { checkToolSchema } from "../schema/check-schema.js";
-import { sanitiseText } from "./sanitise.js";
+import { isNestedDeeper } from "../util/is-nested-deeper.js";
+import { sanitiseTexts } from "./sanitise.js";
 
 /** What is kept of a listed tool, before it gets its public name. */
 export interface SourceTool extends ListedTool {
@@ -19,6 +20,8 @@ export interface SourceTool extends ListedTool {
 export type ReadTool = { tool: SourceTool } | { withheld: { name: string; reason: string } };
 
 const MAX_SHOWN_NAME = 200;
+/** Deeper than any definition, and no danger to the stack of whoever writes it as JSON. */
+const MAX_LEVELS = 500;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -38,42 +41,45 @@ export function readSourceTool(raw: unknown, { withHeaders }: { withHeaders: boo
   if (fault !== undefined || typeof headers === "string") {
     return { withheld: { name: shown(name), reason: fault ?? "" } };
   }
-  const title = clean(raw["title"]);
-  const description = clean(raw["description"]);
-  // The title among the hints is shown to people too.
-  const annotations = objectOf(raw["annotations"]);
-  const hint = clean(annotations?.["title"]);
-  const cleaned = [title, description, hint];
   return {
     tool: {
       name,
       sourceName: name,
-      title: title?.text,
-      description: description?.text,
+      ...sanitiseTexts({
+        title: raw["title"] as string | undefined,
+        description: raw["description"] as string | undefined,
+        annotations: objectOf(raw["annotations"]),
+      }),
       inputSchema: raw["inputSchema"] as Record<string, unknown>,
       outputSchema: objectOf(raw["outputSchema"]),
-      annotations: hint === undefined ? annotations : { ...annotations, title: hint.text },
       icons: Array.isArray(raw["icons"]) ? raw["icons"].filter(isObject) : undefined,
       execution: objectOf(raw["execution"]),
       _meta: objectOf(raw["_meta"]),
       raw,
-      removedCharacters: cleaned.reduce((sum, text) => sum + (text?.removed ?? 0), 0),
       paramHeaders: headers,
     },
   };
 }
 
-function problemOf({ name, inputSchema, outputSchema }: Record<string, unknown>): string | undefined {
+function problemOf(raw: Record<string, unknown>): string | undefined {
+  const { name, inputSchema, outputSchema } = raw;
   if ((name as string).length > 1_000) return "The name is longer than 1000 characters";
   const input = checkToolSchema(inputSchema, "input");
   if (input !== undefined) return `inputSchema: ${input}`;
   const output = outputSchema === undefined ? undefined : checkToolSchema(outputSchema, "output");
-  return output === undefined ? undefined : `outputSchema: ${output}`;
+  if (output !== undefined) return `outputSchema: ${output}`;
+  // What stands beside the schemas is shown, saved and compared too; they themselves have been looked at.
+  for (const key in raw)
+    if (key !== "inputSchema" && key !== "outputSchema" && isNestedDeeper(raw[key], MAX_LEVELS))
+      return `The definition is nested deeper than ${MAX_LEVELS} levels`;
+  return undefined;
 }
 
-const clean = (value: unknown): { text: string; removed: number } | undefined =>
-  typeof value === "string" ? sanitiseText(value) : undefined;
-
 /** What stands in place of a name, short enough for a log. */
-const shown = (value: unknown): string =>
-  (typeof value === "string" ? value : (JSON.stringify(value) ?? String(value))).slice(0, MAX_SHOWN_NAME);
+function shown(value: unknown): string {
+  if (isNestedDeeper(value, MAX_LEVELS)) return "(nested too deep to show)";
+  return (typeof value === "string" ? value : (JSON.stringify(value) ?? String(value))).slice(
+    0,
+    MAX_SHOWN_NAME,
+  );
+}

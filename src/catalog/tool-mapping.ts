@@ -29,10 +29,13 @@ export function mapTool<Tool extends ListedTool>(
 ): Tool {
   if (mapper === undefined) return tool;
   try {
-    const { name, title, description, inputSchema, outputSchema, annotations, icons, _meta } = mapper(
-      server,
-      tool,
-    );
+    const mapped = mapper(server, tool);
+    // Its rejection would be nobody's, and its members are no tool's.
+    if (mapped instanceof Promise) {
+      mapped.catch(() => {});
+      throw new TypeError("it is asynchronous, which mappers cannot be");
+    }
+    const { name, title, description, inputSchema, outputSchema, annotations, icons, _meta } = mapped;
     return { ...tool, name, title, description, inputSchema, outputSchema, annotations, icons, _meta };
   } catch (error) {
     report(`toolSpecificationMapper threw for ${server.name}/${tool.name}: ${String(error)}`);

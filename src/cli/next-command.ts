@@ -35,6 +35,8 @@ function afterCatalogError({ code, server, suggestions }: CatalogError): string 
       return commandOf("resources", server);
     case "PROMPT_NOT_FOUND":
       return commandOf("prompts", server);
+    case "DISCOVERY_FAILED":
+      return server === undefined ? "toolport doctor" : `${commandOf("inspect", server)} --raw`;
     default:
       return server === undefined ? "toolport list" : commandOf("inspect", server);
   }

@@ -1,7 +1,8 @@
 /** Finds the tool that `server.tool` or a public name stands for, or says what was meant. */
 import type { ToolInfo } from "../catalog/tool-info.js";
+import { withheldError } from "../catalog/withheld-error.js";
 import type { ServerEntry } from "../config/server-entry.js";
-import { CatalogError } from "../errors/catalog-error.js";
+import type { CatalogError } from "../errors/catalog-error.js";
 import { suggest } from "../util/suggest.js";
 import { CliError } from "./cli-error.js";
 import { connectServers, requireServer } from "./connect-servers.js";
@@ -96,14 +97,7 @@ function withheld({ toolport }: OpenedPort, server: string, selector: string): C
       (tool) =>
         tool.server === server && [`${server}.${tool.name}`, `${server}__${tool.name}`].includes(selector),
     );
-  if (found === undefined) return undefined;
-  return new CatalogError({
-    code: "TOOL_WITHHELD",
-    server,
-    tool: found.name,
-    what: `The tool is withheld: ${found.reason}`,
-    reason: found.reason,
-  });
+  return found === undefined ? undefined : withheldError(found);
 }
 
 function missing(tools: readonly ToolInfo[], selector: string, command: string): CliError {

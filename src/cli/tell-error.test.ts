@@ -31,6 +31,8 @@ describe("every error has an exit code and ends with a command to try", () => {
     [new CatalogError({ code: "PROMPT_NOT_FOUND", ...of }), 1, "toolport prompts s"],
     [new CatalogError({ code: "RESOURCE_NOT_FOUND", ...of }), 1, "toolport resources s"],
     [new CatalogError({ code: "TOOL_WITHHELD", ...of }), 1, "toolport inspect s"],
+    [new CatalogError({ code: "TOOL_CHANGED", ...of }), 1, "toolport inspect s"],
+    [new CatalogError({ code: "DISCOVERY_FAILED", ...of }), 1, "toolport inspect s --raw"],
     [new StateError({ code: "BUSY", what: "It failed" }), 1, "toolport doctor"],
     [
       new ToolportError({ code: "X", what: "y", errors: [new AuthError({ code: "AUTH_REQUIRED", ...of })] }),

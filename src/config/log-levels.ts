@@ -15,3 +15,7 @@ export const LOG_LEVELS = [
 
 /** How serious a message must be for a server to send it. */
 export type LogLevel = LoggingLevel;
+
+/** Whether a server's word is one of them. */
+export const isLogLevel = (level: unknown): level is LogLevel =>
+  (LOG_LEVELS as readonly unknown[]).includes(level);

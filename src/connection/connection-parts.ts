@@ -29,6 +29,8 @@ export interface ConnectionParts {
   /** Reads the server's lists; a connection is ready only after it. */
   discover(session: Session, signal: AbortSignal): Promise<void>;
   onState(change: StateChange): void;
+  /** A server sends what is no message; the connection goes on. */
+  onOddity?: ((server: string, error: ToolportError) => void) | undefined;
   /** A session is over; `ms` is how long it lasted. */
   onSessionEnded?: ((session: Session, ms: number, error: ToolportError | undefined) => void) | undefined;
   /** A function that sees every message of this server, if somebody wants to. */

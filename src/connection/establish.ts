@@ -2,6 +2,7 @@
 import type { MessageTap } from "../config/connection-tap.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
 import type { RememberedEra } from "../protocol/era-memory.js";
 import { type OpenOptions, openSession } from "../protocol/open-session.js";
 import type { Session } from "../protocol/session.js";
@@ -30,7 +31,7 @@ export async function establish(options: EstablishOptions): Promise<Established>
   // Whoever listens to the connection is to hear its handshake too: without it the rest cannot be played back.
   const asks = config.protocol !== "auto" || config.tap !== undefined;
   const remembered = asks ? undefined : (lastEra ?? (await parts.eras.recall(identityKey)));
-  if (remembered === undefined) return attempt(options, undefined);
+  if (remembered === undefined || declaresNothing(remembered)) return attempt(options, undefined);
   let trusted = false;
   try {
     return await attempt(options, remembered, () => {
@@ -38,7 +39,8 @@ export async function establish(options: EstablishOptions): Promise<Established>
     });
   } catch (error) {
     // The server answered in the remembered era, or was not there at all: the memory is not to blame.
-    if (trusted || options.signal.aborted || remembered.era === "legacy" || isAbsence(error)) throw error;
+    if (trusted || options.signal.aborted || isAbsence(error)) throw error;
+    if (remembered.era === "legacy" && !isRefusedHandshake(error)) throw error;
     await parts.eras.forget(identityKey);
     return attempt(options, undefined);
   }
@@ -62,6 +64,7 @@ async function attempt(
     silenceMs: parts.silenceMs,
     signal,
     tap: joinTaps(parts.tap(config), config.tap?.()),
+    onOddity: (error) => parts.onOddity?.(config.name, error),
     onDiscarded: options.onDiscarded,
   });
   const stop = () => options.onDiscarded(session.close());
@@ -70,6 +73,8 @@ async function attempt(
     signal.throwIfAborted();
     options.onConnected(session);
     await parts.discover(session, signal);
+    // It is remembered for lists of which it gave none: it has become another server since, and is asked anew.
+    if (session.unproven) throw changedServer(config.name);
     if (config.protocol === "auto" && remembered === undefined && verdict !== undefined) {
       await parts.eras.remember(identityKey, verdict);
     }
@@ -92,6 +97,26 @@ function joinTaps(first: OpenOptions["tap"], second: MessageTap | undefined): Op
   };
 }
 
+const changedServer = (server: string): ConnectionError =>
+  new ConnectionError({
+    code: "HANDSHAKE_FAILED",
+    server,
+    what: "The server has none of the lists that it is remembered for",
+  });
+
+/** Such a server is asked anew each time: nobody would ever find out that it has learned something. */
+function declaresNothing(remembered: RememberedEra): boolean {
+  if (remembered.era === "legacy") return false;
+  const capabilities = remembered.discover["capabilities"] as Record<string, unknown> | null | undefined;
+  return !["tools", "resources", "prompts"].some((list) => capabilities?.[list] !== undefined);
+}
+
+/** JSON-RPC codes and statuses of a server that no longer knows `initialize`: it was upgraded and speaks the modern era only. */
+function isRefusedHandshake(error: unknown): boolean {
+  if (error instanceof ToolCallError) return [-32601, -32022].includes(error.rpcCode ?? 0);
+  return error instanceof ConnectionError && [400, 404, 405].includes(error.status ?? 0);
+}
+
 /** Nobody was there to answer, which says nothing about the era. */
 function isAbsence(error: unknown): boolean {
   if (!(error instanceof ConnectionError)) return false;
@@ -103,6 +128,5 @@ function isAbsence(error: unknown): boolean {
 function asMemory(session: Session): RememberedEra | undefined {
   if (session.era === "legacy")
     return { era: "legacy", at: Date.now(), ...(session.transport === "sse" && { via: "sse" }) };
-  const discover = session.client.getDiscoverResult();
-  return discover && { era: "modern", discover: discover as Record<string, unknown> };
+  return session.discover && { era: "modern", discover: session.discover };
 }

@@ -25,7 +25,16 @@ const SESSION_CODES = new Set([-32001, -32600]);
 function isSessionLost(error: ToolportError, session: Session): boolean {
   if (error instanceof ConnectionError) return error.code === "SESSION_LOST";
   if (!(error instanceof ToolCallError) || error.rpcCode === undefined) return false;
-  return session.transport === "http" && session.era === "legacy" && SESSION_CODES.has(error.rpcCode);
+  if (session.transport !== "http" || !SESSION_CODES.has(error.rpcCode)) return false;
+  return session.hasSessionId;
+}
+
+/** The server's own words, but not its last: the next try is on a new session. */
+function retryableIfLost(error: ToolportError, session: Session): ToolportError {
+  if (!(error instanceof ToolCallError) || error.retryable || !isSessionLost(error, session)) return error;
+  const { code, what, next, server, tool, outcome, rpcCode, data } = error;
+  const init = { code, what, next, server, tool, outcome, rpcCode, data };
+  return new ToolCallError({ ...init, retryable: true, cause: error });
 }
 
 /** The session cannot be used any more, and the connection may not know it yet. */
@@ -59,25 +68,25 @@ export async function runOnSession<Result>(
     connection.acquire({ signal, patient, timeoutMs: Math.max(0, deadline - performance.now()) });
   const release = connection.use();
   try {
-    return await attempt();
-  } finally {
-    release();
-  }
-
-  async function attempt(): Promise<Result> {
     const session = connection.session ?? (await acquire());
     try {
       return await operation(session);
     } catch (error) {
       // A caller's abort is nobody's fault.
       if (signal?.aborted) throw error;
-      const failure = error as ToolportError;
-      // The transport knows that it is closing before the session is closed, and only then why: give it a moment.
-      if (isClosing(failure)) await Promise.race([session.closed, pause(CLOSING_MS)]);
-      if (isLost(failure, session)) connection.renew(session, failure);
-      const safe = failure.outcome === "unsent" || repeatable;
-      if (!safe || !isWayError(failure, session)) throw error;
-      return operation(await acquire());
+      await heal(error as ToolportError, session);
+      return await operation(await acquire());
     }
+  } finally {
+    release();
+  }
+
+  /** Throws the error, unless the operation may be tried once more on another session. */
+  async function heal(failure: ToolportError, session: Session): Promise<void> {
+    // The transport knows that it is closing before the session is closed, and only then why: give it a moment.
+    if (isClosing(failure)) await Promise.race([session.closed, pause(CLOSING_MS)]);
+    if (isLost(failure, session)) connection.renew(session, failure);
+    const safe = failure.outcome === "unsent" || repeatable;
+    if (!safe || !isWayError(failure, session)) throw retryableIfLost(failure, session);
   }
 }

@@ -48,6 +48,12 @@ test.each<[string, unknown, typeof ConnectionError, Record<string, unknown>]>([
     { errno: "ECONNREFUSED" },
   ],
   [
+    "out of descriptors",
+    system("EMFILE", "connect"),
+    ConnectionError,
+    { code: "UNREACHABLE", errno: "EMFILE", retryable: true, outcome: "unsent" },
+  ],
+  [
     "an expired certificate",
     fetchFailed(system("CERT_HAS_EXPIRED")),
     ConnectionError,

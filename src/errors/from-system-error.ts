@@ -21,6 +21,11 @@ const noRoute: SystemFailure = {
   next: CHECK_HOST,
   unsent: true,
 };
+const tooManyFiles: SystemFailure = {
+  what: "Too many files are open for another connection",
+  next: "Raise the limit (ulimit -n), or connect fewer servers at once",
+  unsent: true,
+};
 const certificate: SystemFailure = {
   what: "The server's TLS certificate was not accepted",
   next: "Check the certificate, or trust its authority with NODE_EXTRA_CA_CERTS",
@@ -41,6 +46,8 @@ const FAILURES: Readonly<Record<string, SystemFailure>> = {
   EHOSTDOWN: noRoute,
   ENETDOWN: noRoute,
   EADDRNOTAVAIL: noRoute,
+  EMFILE: tooManyFiles,
+  ENFILE: tooManyFiles,
   UND_ERR_CONNECT_TIMEOUT: { what: "The server did not accept a connection in time", unsent: true },
   ETIMEDOUT: slow,
   ESOCKETTIMEDOUT: slow,
@@ -81,6 +88,15 @@ const FAILURES: Readonly<Record<string, SystemFailure>> = {
   HOSTNAME_MISMATCH: certificate,
 };
 
+const failureOf = (errno: string): SystemFailure | undefined => {
+  // The TLS library's own complaints.
+  if (errno.startsWith("ERR_SSL_")) return FAILURES["EPROTO"];
+  return Object.hasOwn(FAILURES, errno) ? FAILURES[errno] : undefined;
+};
+
+/** The server's address or certificate has to change before another try can help. */
+export const isPermanentFailure = (errno: string): boolean => failureOf(errno)?.permanent === true;
+
 const connecting: readonly unknown[] = ["connect", "getaddrinfo"];
 
 /** Whether the process could not even be started. */
@@ -108,7 +124,7 @@ export function fromSystemError(error: unknown, context: ErrorContext): Connecti
     const errno = readField(found, "code");
     if (typeof errno !== "string") continue;
     if (isSpawn(found)) return spawnFailure(error, errno, context);
-    // The parser of Node's HTTP clients names its complaints HPE_…; the TLS library's start with ERR_SSL_.
+    // The parser of Node's HTTP clients names its complaints HPE_….
     if (errno.startsWith("HPE_")) {
       return new ConnectionError({
         ...context,
@@ -120,10 +136,8 @@ export function fromSystemError(error: unknown, context: ErrorContext): Connecti
         cause: error,
       });
     }
-    const failure = errno.startsWith("ERR_SSL_")
-      ? FAILURES.EPROTO
-      : Object.hasOwn(FAILURES, errno) && FAILURES[errno];
-    if (!failure) continue;
+    const failure = failureOf(errno);
+    if (failure === undefined) continue;
     const unsent = failure.unsent === true || connecting.includes(readField(found, "syscall"));
     const outcome: Outcome = unsent || context.phase === "connect" ? "unsent" : "unknown";
     const { what, next, permanent } = failure;

@@ -73,18 +73,23 @@ export class ToolportError<Code extends string = string> extends Error {
 
   /**
    * The same error with the names of its server and tool filled in where they are missing; itself if nothing is.
-   * The copy keeps class, fields, cause and stack.
+   * What failed in the phase `connect` has sent nothing of a call. The copy keeps class, fields, cause and stack.
    */
-  withContext(context: { server?: string | undefined; tool?: string | undefined }): this {
+  withContext(context: {
+    server?: string | undefined;
+    tool?: string | undefined;
+    phase?: string | undefined;
+  }): this {
     const server = this.server ?? context.server;
     // A tool belongs to its server: the name of another server's tool would mislead.
     const tool = this.tool ?? (server === context.server ? context.tool : undefined);
-    if (server === this.server && tool === this.tool) return this;
+    const outcome = context.phase === "connect" ? "unsent" : this.outcome;
+    if (server === this.server && tool === this.tool && outcome === this.outcome) return this;
     const message = format({ code: this.code, what: this.what, next: this.next, server, tool });
     const copy = Object.setPrototypeOf(new Error(message), Object.getPrototypeOf(this));
     const own = Object.getOwnPropertyDescriptors(this);
     const stack = this.stack?.replace(this.message, () => message);
-    for (const [key, value] of Object.entries({ server, tool, message, stack })) {
+    for (const [key, value] of Object.entries({ server, tool, outcome, message, stack })) {
       own[key as "message"] = {
         value,
         writable: true,

@@ -64,7 +64,7 @@ export function createAttempt(parts: AttemptParts): CallHandler {
         debug(`[${server}/${sourceName}] ${error?.message ?? "answered"} after ${Math.round(durationMs)} ms`);
     };
     try {
-      const raw = await send(parts, call);
+      const raw = await request(parts, call);
       note();
       const result = withoutReceipt(call, toToolResult(raw, server), raw);
       // The mark on the raw answer would be lost in any copy; this one stays.
@@ -77,16 +77,6 @@ export function createAttempt(parts: AttemptParts): CallHandler {
       throw error;
     }
   };
-}
-
-async function send(parts: AttemptParts, call: ToolCall): Promise<Record<string, unknown>> {
-  try {
-    return await request(parts, call);
-  } catch (error) {
-    if (!(error instanceof ToolCallError) || error.rpcCode !== HEADER_MISMATCH) throw error;
-    await parts.refresh(call.tool.server, call);
-    return request(parts, call);
-  }
 }
 
 /** The limit of this one tool, if its server's entry names it. */
@@ -108,11 +98,24 @@ async function request(parts: AttemptParts, call: ToolCall): Promise<Record<stri
     callSafely(() => connection.config.onProgress?.(report), parts.report);
     callSafely(() => parts.onProgress?.({ name: tool.server }, report), parts.report);
   });
-  const worked = new AbortController();
+  // Few calls become tasks: a signal for each would cost more than the rest of this step.
+  let work: AbortController | undefined;
+  const worked = () => {
+    work ??= new AbortController();
+    return work.signal;
+  };
   try {
     let started = parts.tasks.of(call);
     if (started === undefined) {
-      const raw = await sendCall(parts, call, { connection, timeoutMs, progress, worked: worked.signal });
+      const sending: SendOptions = { connection, timeoutMs, progress, worked };
+      let raw: Record<string, unknown>;
+      try {
+        raw = await sendCall(parts, call, sending);
+      } catch (error) {
+        if (!(error instanceof ToolCallError) || error.rpcCode !== HEADER_MISMATCH) throw error;
+        await parts.refresh(tool.server, call);
+        raw = await sendCall(parts, call, sending);
+      }
       const state = readCreatedTask(raw);
       if (state === undefined) return requireResult(call, raw);
       started = await parts.tasks.begin(call, state, isFromRounds(raw));
@@ -120,7 +123,7 @@ async function request(parts: AttemptParts, call: ToolCall): Promise<Record<stri
     if (options.task && call.task === undefined) return taskReceipt(started.record);
     return await parts.tasks.finish(call, started, { connection, timeoutMs, progress });
   } finally {
-    worked.abort();
+    work?.abort();
   }
 }
 
@@ -129,7 +132,7 @@ interface SendOptions {
   timeoutMs: number;
   progress: TaskProgress;
   /** Aborted when the work is over, which may be long after the answer. */
-  worked: AbortSignal;
+  worked: () => AbortSignal;
 }
 
 function sendCall(
@@ -163,7 +166,7 @@ function sendCall(
             signal: options.signal,
             headers,
             onProgress: progress.reported,
-            ...(task !== undefined && { progressUntil: worked }),
+            ...(task !== undefined && { progressUntil: worked() }),
           },
         );
       }),

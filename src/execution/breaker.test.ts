@@ -118,6 +118,18 @@ test("calls that were under way when it opened neither prolong it nor count as t
   await answers[2];
 });
 
+test("calls that go down with one connection are one failure, those after it are others", async () => {
+  const { breaker, run } = setup();
+  const closed = () => new ConnectionError({ code: "CLOSED", what: "It was lost" });
+  for (let loss = 1; loss <= 5; loss += 1) {
+    const inFlight = Array.from({ length: 20 }, () => deferred<never>());
+    const answers = inFlight.map(({ promise }) => run(() => promise));
+    for (const { reject } of inFlight) reject(closed());
+    await Promise.all(answers);
+    expect(breaker.snapshot).toMatchObject({ failures: loss, state: loss < 5 ? "closed" : "open" });
+  }
+});
+
 test("an answer that comes late closes it: the server lives", async () => {
   const { breaker, run, fail } = setup();
   const { promise, resolve } = deferred<typeof ok>();

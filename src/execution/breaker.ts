@@ -9,7 +9,10 @@ import type { CallInterceptor } from "./tool-call.js";
 export type BreakerOptions =
   | false
   | {
-      /** Failures in a row that open the breaker: connection lost or not made, no answer in time. @default 5 */
+      /**
+       * Failures in a row that open the breaker: connection lost (once, however many calls it took along) or not made, no
+       * answer in time. @default 5
+       */
       failures?: number;
       /** How long it stays open: the n-th time in a row n times as long. @default 30000 */
       openMs?: number;
@@ -32,8 +35,8 @@ export interface BreakerSnapshot {
 /** What a call showed about its server. `nothing`: it never got that far, or the caller gave up. */
 export type BreakerVerdict = "answered" | "failed" | "nothing";
 
-/** A call that was let through; `probe` is the one that tries out a server. */
-export type BreakerPass = "call" | "probe";
+/** A call that was let through, by the failures counted before it; `probe` is the one that tries out a server. */
+export type BreakerPass = number | "probe";
 
 type State =
   | { readonly name: "closed" }
@@ -49,6 +52,8 @@ export class Breaker {
   readonly #now: () => number;
   #state: State = CLOSED;
   #failures = 0;
+  /** Never goes back, so that it tells what came before what. */
+  #counted = 0;
   #opens = 0;
   #lastError: ToolportError | undefined;
 
@@ -80,7 +85,7 @@ export class Breaker {
 
   /** Lets a call through, or throws `CIRCUIT_OPEN`. Whoever is let through must `settle`. */
   enter(tool?: string): BreakerPass {
-    if (this.#state.name === "closed") return "call";
+    if (this.#state.name === "closed") return this.#counted;
     if (this.isOpen) throw this.#refusal(tool);
     this.#state = { name: "half-open", since: this.#state as Extract<State, { name: "open" }> };
     return "probe";
@@ -88,6 +93,7 @@ export class Breaker {
 
   settle(pass: BreakerPass, verdict: BreakerVerdict, error?: ToolportError): void {
     if (verdict === "answered") return this.reset();
+    const known = this.#lastError?.code;
     if (verdict === "failed") this.#lastError = error;
     if (this.#state.name === "half-open" && pass === "probe") {
       if (verdict === "failed") this.#open();
@@ -96,7 +102,10 @@ export class Breaker {
     }
     // Calls that were under way when it opened say nothing new.
     if (this.#state.name !== "closed" || verdict !== "failed") return;
+    // Nor do calls that went down with one connection: however many they are, it failed once.
+    if (error?.code === "CLOSED" && known === "CLOSED" && pass !== "probe" && pass < this.#counted) return;
     this.#failures++;
+    this.#counted++;
     if (this.#failures >= this.#limits.failures) this.#open();
   }
 

@@ -3,6 +3,7 @@ import type { JsonSchema } from "../config/listed-tool.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { applyDefaults } from "../schema/apply-defaults.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
+import type { ValidationIssue } from "../schema/validation-issue.js";
 import type { CallInterceptor, ToolCall } from "./tool-call.js";
 
 /**
@@ -15,22 +16,39 @@ export function checkArgumentsStep(
   validatorOf: (call: ToolCall) => SchemaValidator,
   schemaOf: (call: ToolCall) => JsonSchema,
 ): CallInterceptor {
-  return (next) => async (call) => {
-    const { tool, options } = call;
+  /** The call to go on with, or a promise of it where the check takes longer. */
+  function check(call: ToolCall): ToolCall | Promise<ToolCall> {
     const schema = schemaOf(call);
     const args =
-      options.applyDefaults === true ? (applyDefaults(schema, call.args) as typeof call.args) : call.args;
+      call.options.applyDefaults === true
+        ? (applyDefaults(schema, call.args) as typeof call.args)
+        : call.args;
     const checked = validatorOf(call).validate(schema, args, call.budget);
-    const issues = checked instanceof Promise ? await checked : checked;
-    if (issues.length === 0) return next(args === call.args ? call : { ...call, args });
-    throw new ToolCallError({
-      code: "INVALID_ARGUMENTS",
-      server: tool.server,
-      tool: tool.sourceName,
-      what: `The arguments do not fit the tool's schema: ${issues.map(({ path, message }) => `${path} ${message}`).join("; ")}`,
-      next: "Correct them and call again",
-      outcome: "unsent",
-      issues,
-    });
+    const proceed = (issues: readonly ValidationIssue[]): ToolCall => {
+      if (issues.length > 0) throw unfit(call, issues);
+      return args === call.args ? call : { ...call, args };
+    };
+    return checked instanceof Promise ? checked.then(proceed) : proceed(checked);
+  }
+
+  return (next) => (call) => {
+    try {
+      const checked = check(call);
+      return checked instanceof Promise ? checked.then(next) : next(checked);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   };
+}
+
+function unfit({ tool }: ToolCall, issues: readonly ValidationIssue[]): ToolCallError {
+  return new ToolCallError({
+    code: "INVALID_ARGUMENTS",
+    server: tool.server,
+    tool: tool.sourceName,
+    what: `The arguments do not fit the tool's schema: ${issues.map(({ path, message }) => `${path} ${message}`).join("; ")}`,
+    next: "Correct them and call again",
+    outcome: "unsent",
+    issues,
+  });
 }

@@ -1,15 +1,22 @@
 /** A structured answer must be what the tool promised. */
+import type { JsonSchema } from "../config/listed-tool.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
 import { isTaskReceipt } from "./tasks/task-record.js";
-import type { CallInterceptor, ToolCall } from "./tool-call.js";
+import type { CallHandler, CallInterceptor, ToolCall } from "./tool-call.js";
+import type { ToolResult } from "./tool-result.js";
 
 /** Checks `structuredContent` against `outputSchema`. A tool that reports failure promises nothing. */
 export function checkOutputStep(validatorOf: (call: ToolCall) => SchemaValidator): CallInterceptor {
-  return (next) => async (call) => {
+  return (next) => (call) => {
+    const { outputSchema } = call.tool;
+    return outputSchema === undefined ? next(call) : check(call, outputSchema, next);
+  };
+
+  async function check(call: ToolCall, outputSchema: JsonSchema, next: CallHandler): Promise<ToolResult> {
     const result = await next(call);
     const { tool } = call;
-    if (tool.outputSchema === undefined || result.isError || isTaskReceipt(call, result)) return result;
+    if (result.isError || isTaskReceipt(call, result)) return result;
     const refuse = (what: string, issues: readonly { path: string; message: string }[]): never => {
       throw new ToolCallError({
         code: "INVALID_OUTPUT",
@@ -24,10 +31,10 @@ export function checkOutputStep(validatorOf: (call: ToolCall) => SchemaValidator
     if (result.structuredContent === undefined) {
       return refuse("The tool promises structured content and sent none", []);
     }
-    const checked = validatorOf(call).validate(tool.outputSchema, result.structuredContent, call.budget);
+    const checked = validatorOf(call).validate(outputSchema, result.structuredContent, call.budget);
     const issues = checked instanceof Promise ? await checked : checked;
     if (issues.length === 0) return result;
     const problems = issues.map(({ path, message }) => `${path} ${message}`).join("; ");
     return refuse(`The answer does not fit the tool's output schema: ${problems}`, issues);
-  };
+  }
 }

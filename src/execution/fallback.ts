@@ -6,7 +6,8 @@ import type { FallbackConfig } from "../config/server-config.js";
 import { classifyError } from "../errors/classify-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { type Outcome, ToolportError } from "../errors/toolport-error.js";
-import type { CallInterceptor, ToolCall } from "./tool-call.js";
+import type { CallHandler, CallInterceptor, ToolCall } from "./tool-call.js";
+import type { ToolResult } from "./tool-result.js";
 
 /** What is known at the moment before another server is asked. */
 export interface FallbackRequest {
@@ -34,9 +35,12 @@ export interface FallbackParts {
 
 /** A list tried in a loop, that ends in one error with all attempts. Never for a tool that reports failure. */
 export function fallbackStep({ fallbackOf, findTool, beforeFallback }: FallbackParts): CallInterceptor {
-  return (next) => async (call) => {
+  return (next) => (call) => {
     const fallback = fallbackOf(call.tool.server);
-    if (fallback === undefined) return next(call);
+    return fallback === undefined ? next(call) : askInTurn(call, fallback, next);
+  };
+
+  async function askInTurn(call: ToolCall, fallback: FallbackConfig, next: CallHandler): Promise<ToolResult> {
     const errors: ToolportError[] = [];
     const targets = [call.tool.server, ...fallback.servers];
     for (const [position, server] of targets.entries()) {
@@ -53,7 +57,7 @@ export function fallbackStep({ fallbackOf, findTool, beforeFallback }: FallbackP
     throw exhausted(call, errors);
 
     async function target(server: string, { tool }: ToolCall): Promise<ToolInfo | undefined> {
-      const name = fallback!.tools[tool.sourceName] ?? tool.sourceName;
+      const name = fallback.tools[tool.sourceName] ?? tool.sourceName;
       try {
         const found = await findTool(server, name, call);
         if (found === undefined) errors.push(missing(server, name));
@@ -64,7 +68,7 @@ export function fallbackStep({ fallbackOf, findTool, beforeFallback }: FallbackP
         return undefined;
       }
     }
-  };
+  }
 
   /** Every server is asked about, also one that comes after another that had no such tool. */
   async function mayAsk(at: {

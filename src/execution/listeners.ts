@@ -84,11 +84,11 @@ export interface CallProgress {
 }
 
 /** Runs something and tells the listeners before and after. */
-export type AroundCall = <Result>(
-  event: CallEvent,
-  run: () => Promise<Result>,
-  progress?: CallProgress,
-) => Promise<Result>;
+export interface AroundCall {
+  <Result>(event: CallEvent, run: () => Promise<Result>, progress?: CallProgress): Promise<Result>;
+  /** Nobody listens at this moment: what there is to tell need not even be put together. */
+  isUnheard(): boolean;
+}
 
 /** Makes the function that tells listeners: for prompts and resources as it is, for tools in {@link listenerStep}. */
 export function createAroundCall({
@@ -112,7 +112,12 @@ export function createAroundCall({
   };
 
   let calls = 0;
-  return async (event, run, progress) => {
+  const isUnheard = () => listeners.length === 0 && watch?.isWatched() !== true;
+  const around = async <Result>(
+    event: CallEvent,
+    run: () => Promise<Result>,
+    progress?: CallProgress,
+  ): Promise<Result> => {
     // Whoever begins to watch while a call is under way does not hear of its end.
     const watcher = watch?.isWatched() ? watch : undefined;
     if (listeners.length === 0 && watcher === undefined) return run();
@@ -140,6 +145,7 @@ export function createAroundCall({
       throw error;
     }
   };
+  return Object.assign(around, { isUnheard });
 }
 
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
@@ -151,6 +157,7 @@ const isToolError = (result: unknown): boolean =>
 /** Tells the listeners about tool calls. */
 export function listenerStep(around: AroundCall): CallInterceptor {
   return (next) => (call) => {
+    if (around.isUnheard()) return next(call);
     const { tool, args, options, principal, attempts } = call;
     let answeredBy: string | undefined;
     return around(

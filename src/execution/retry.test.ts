@@ -52,6 +52,18 @@ describe("what is repeated", () => {
     expect(next.calls).toHaveLength(5);
   });
 
+  test("not where the time to connect was all used up", async () => {
+    const late = new ConnectionError({
+      code: "CONNECT_TIMEOUT",
+      what: "late",
+      retryable: true,
+      outcome: "unsent",
+    });
+    const next = inTurn(late, ok);
+    await expect(setup().run(next)).rejects.toBe(late);
+    expect(next.calls).toHaveLength(1);
+  });
+
   test("one that may have run only by the caller's or a trusted server's word", async () => {
     const alone = inTurn(timedOut(), ok);
     await expect(setup().run(alone)).rejects.toThrow("TIMEOUT");

@@ -74,6 +74,7 @@ const INTERNAL_ERROR = -32603;
 function canHelp(error: ToolportError): boolean {
   if (!error.retryable || error instanceof AuthError || FINAL_CODES.includes(error.code)) return false;
   // The wait for a server that is away has its own limit, and that was it.
+  if (error.code === "CONNECT_TIMEOUT") return false;
   if (error.code === "TIMEOUT" && (error as ToolCallError).phase === "connect") return false;
   return error.code !== "PROTOCOL" || (error as ToolCallError).rpcCode === INTERNAL_ERROR;
 }

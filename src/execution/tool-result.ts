@@ -1,4 +1,6 @@
 /** What a tool answered. */
+import { ToolCallError } from "../errors/tool-call-error.js";
+import { isNestedDeeper } from "../util/is-nested-deeper.js";
 import type { ResultArtifact } from "./result-artifact.js";
 
 /** A block of content in the protocol's own form. */
@@ -30,11 +32,20 @@ export const INPUT_META_KEY = "toolport/input";
 const isBlock = (value: unknown): value is ContentBlock =>
   typeof value === "object" && value !== null && typeof (value as { type?: unknown }).type === "string";
 
+/** Data of honest tools have a dozen. Whoever writes more of them as JSON overflows the stack in the end. */
+const MAX_LEVELS = 500;
+
+const objectOf = (value: unknown): Record<string, unknown> | undefined =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
+
 /** Reads the result of `tools/call`. Blocks that are not blocks are left out. */
 export function toToolResult<Structured>(
   raw: Record<string, unknown>,
   server: string,
 ): ToolResult<Structured> {
+  if (isNestedDeeper(raw, MAX_LEVELS)) throw tooDeep(server);
   const content = Array.isArray(raw["content"]) ? raw["content"].filter(isBlock) : [];
   const texts = content.filter((block) => block.type === "text" && typeof block["text"] === "string");
   return {
@@ -42,10 +53,19 @@ export function toToolResult<Structured>(
     content,
     structuredContent: raw["structuredContent"] as Structured | undefined,
     isError: raw["isError"] === true,
-    _meta: raw["_meta"] as Record<string, unknown> | undefined,
+    _meta: objectOf(raw["_meta"]),
     server,
     // Known when the whole call is over; the pipeline fills them in.
     attempts: 1,
     durationMs: 0,
   };
+}
+
+function tooDeep(server: string): ToolCallError {
+  return new ToolCallError({
+    code: "PROTOCOL",
+    server,
+    what: `The answer is nested deeper than ${MAX_LEVELS} levels`,
+    next: "Report this to the maker of the server",
+  });
 }

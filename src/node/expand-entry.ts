@@ -59,7 +59,7 @@ export async function expandEntry(
   const { command, cwd } = expanded;
   if (typeof command === "string") expanded["command"] = resolveCommand(baseDir, fromHome(command, home));
   if (typeof cwd === "string") expanded["cwd"] = resolvePath(baseDir, fromHome(cwd, home));
-  for (const key of ["env", "headers", "oauth"]) hideValues(expanded[key]);
+  hideValues(expanded);
   return expanded;
 }
 

@@ -16,6 +16,7 @@ import type { Dialect, DialectEntry } from "./dialects/dialect.js";
 import { expandEntry } from "./expand-entry.js";
 import type { Found } from "./expand-variables.js";
 import { foldersFrom } from "./find-configs.js";
+import { hideAll } from "./hide-values.js";
 import { writtenEntry } from "./written-entry.js";
 
 /** One server of a file. */
@@ -157,6 +158,7 @@ async function readServer(reading: ServerReading, place: ServerPlace): Promise<R
   // What is switched off may stay broken: nobody misses it.
   reading.warnings.push(...warnings);
   reading[translated.entry["enabled"] === false ? "warnings" : "issues"].push(...issues);
+  hideAll(translated.extra);
   const source: ConfigSource = {
     file: document.file,
     line: document.lineOf(path),

@@ -20,7 +20,7 @@ export function writtenEntry(
     const passed = passedVariables.map((name) => [name, `\${${name}:-}`]);
     written["env"] = { ...Object.fromEntries(passed), ...env };
   }
-  for (const key of ["env", "headers", "oauth"]) hideValues(written[key]);
+  hideValues(written);
   return written;
 }
 

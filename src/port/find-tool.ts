@@ -1,30 +1,42 @@
 /** Finds the tool behind a public name, or says why there is none. */
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
-import type { WaitOptions } from "../connection/server-connection.js";
+import { lookOf } from "../catalog/look-alikes.js";
+import { withheldError } from "../catalog/withheld-error.js";
+import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { CatalogError } from "../errors/catalog-error.js";
+import { onSharedAbort } from "../util/shared-abort.js";
 import { suggest } from "../util/suggest.js";
 import type { Port } from "./port.js";
 
 /** Brings up what is needed to know the tool. */
 export async function findTool(port: Port, name: string, wait: WaitOptions): Promise<CatalogEntry> {
   const { catalog, pool } = port;
-  await port.bringUp(pool.all(), wait);
+  const { signal } = wait;
+  signal?.throwIfAborted();
+  const ending = new AbortController();
+  const letGo = signal && onSharedAbort(signal, () => ending.abort(signal.reason));
+  try {
+    const everyone = port.bringUp(pool.all(), { ...wait, signal: signal && ending.signal });
+    const owners = ownersOf(port, name);
+    if (owners.length > 0) {
+      // Another server that takes its time to come up is not waited for.
+      everyone.catch(() => {});
+      await port.bringUp(owners, wait);
+      const early = catalog.entry(name);
+      if (early !== undefined) return early;
+    }
+    await everyone;
+  } finally {
+    // The caller's signal is for the caller's call: aborted after that, it is not to stop what others may wait for.
+    letGo?.();
+  }
   const known = catalog.entry(name);
   if (known !== undefined) return known;
   const { withheld: refused, excluded } = catalog.snapshot();
   const withheld = [...refused, ...excluded].find(
     (tool) => tool.name === name || `${tool.server}__${tool.name}` === name,
   );
-  if (withheld !== undefined) {
-    throw new CatalogError({
-      code: "TOOL_WITHHELD",
-      server: withheld.server,
-      tool: withheld.name,
-      what: `The tool is withheld: ${withheld.reason}`,
-      next: "Look at the filters, or at withheldTools in snapshot()",
-      reason: withheld.reason,
-    });
-  }
+  if (withheld !== undefined) throw withheldError(withheld);
   const found = (await lookAgain(port, name, wait)) ?? (await askOwner(port, name, wait));
   if (found !== undefined) return found;
   const suggestions = suggest(
@@ -43,20 +55,24 @@ export async function findTool(port: Port, name: string, wait: WaitOptions): Pro
   });
 }
 
+/** The servers whose tool it can be by its name, those included whose names only look alike: they share out names. */
+function ownersOf({ pool, parts }: Port, name: string): ServerConnection[] {
+  const { additionalToolNamePrefix, prefix } = parts.settings;
+  if (!prefix) return [];
+  const start = additionalToolNamePrefix === "" ? "" : `${additionalToolNamePrefix}__`;
+  const look = lookOf(name);
+  return pool.all().filter((connection) => look.startsWith(lookOf(`${start}${connection.name}__`)));
+}
+
 /**
  * A tool of a server whose lists were never read may well be there. By its name it is that server's: whoever calls it wants
  * the server, and gets to know why it is not there.
  */
 async function askOwner(port: Port, name: string, wait: WaitOptions): Promise<CatalogEntry | undefined> {
-  const { catalog, pool, parts } = port;
-  const { additionalToolNamePrefix, prefix, timeoutMs } = parts.settings;
-  if (!prefix) return undefined;
-  const start = additionalToolNamePrefix === "" ? "" : `${additionalToolNamePrefix}__`;
-  const owner = pool
-    .all()
-    .find((connection) => name.startsWith(`${start}${connection.name}__`) && !catalog.knows(connection.name));
+  const { catalog, parts } = port;
+  const owner = ownersOf(port, name).find((connection) => !catalog.knows(connection.name));
   if (owner === undefined) return undefined;
-  await owner.acquire({ timeoutMs, ...wait });
+  await owner.acquire({ timeoutMs: parts.settings.timeoutMs, ...wait });
   return catalog.entry(name);
 }
 

@@ -26,6 +26,8 @@ export function getPrompt(
   return around(event, async () => {
     const connection = port.pool.require(server);
     await connection.acquire({ signal: wait.signal, timeoutMs });
+    const reason = port.catalog.refusalOf(server, "prompts", name);
+    if (reason !== undefined) throw promptWithheld(server, name, reason);
     const known = port.catalog.prompts().filter((prompt) => prompt.server === server);
     const names = known.map((prompt) => prompt.name);
     if (names.length > 0 && !names.includes(name)) throw promptMissing(server, name, names);
@@ -38,6 +40,15 @@ export function getPrompt(
       messages: (result["messages"] ?? []) as PromptResult["messages"],
       _meta: result["_meta"] as PromptResult["_meta"],
     };
+  });
+}
+
+function promptWithheld(server: string, name: string, reason: string): CatalogError {
+  return new CatalogError({
+    code: "PROMPT_NOT_FOUND",
+    server,
+    what: `The prompt ${JSON.stringify(name)} is withheld: ${reason}`,
+    reason,
   });
 }
 

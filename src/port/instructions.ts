@@ -1,6 +1,8 @@
 /** What servers say about how to use them, for a program that wants to put it into a prompt. */
 import { sanitiseText } from "../catalog/sanitise.js";
+import { scanInstructions } from "../catalog/scan.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
+import type { Session } from "../protocol/session.js";
 import type { Port } from "./port.js";
 
 /** What `instructions()` takes. */
@@ -17,7 +19,7 @@ const CUT = "…";
 const LEAST = 16;
 
 /** While a server is away, what it said last still holds: a prompt should not change with the weather. */
-const lastSaid = new WeakMap<ServerConnection, string>();
+const lastSaid = new WeakMap<ServerConnection, { readonly session: Session; readonly text: string }>();
 
 export async function instructions(
   port: Port,
@@ -31,15 +33,26 @@ export async function instructions(
     wait,
   );
   if (wait.signal?.aborted) throw wait.signal.reason;
-  const said = connections.flatMap((connection) => {
-    const { session, name } = connection;
-    if (session !== undefined) lastSaid.set(connection, clean(session.instructions));
-    const text = lastSaid.get(connection) ?? "";
-    return text === "" ? [] : [{ heading: `## ${name}\n\n`, text }];
-  });
+  const texts = await Promise.all(connections.map((connection) => saidBy(port, connection)));
+  const said = texts.flatMap((text, index) =>
+    text === "" ? [] : [{ heading: `## ${connections[index]!.name}\n\n`, text }],
+  );
   const headings = new Set(said.map(({ heading }) => heading.trim()));
   const sections = said.map(({ heading, text }) => ({ heading, text: withoutHeadings(text, headings) }));
   return cutFairly(sections, maxChars).join("\n\n");
+}
+
+/** Cleaned, and looked at by the scan, once for each session. */
+async function saidBy({ parts }: Port, connection: ServerConnection): Promise<string> {
+  const { session, name } = connection;
+  const last = lastSaid.get(connection);
+  if (session === undefined || last?.session === session) return last?.text ?? "";
+  const text = clean(session.instructions);
+  const refusal = await scanInstructions(parts.settings.scan, { name }, text);
+  if (refusal !== undefined) parts.warn(name, `Its instructions are left out: ${refusal}`);
+  const said = { session, text: refusal === undefined ? text : "" };
+  lastSaid.set(connection, said);
+  return said.text;
 }
 
 const clean = (text: unknown): string => (typeof text === "string" ? sanitiseText(text).text.trim() : "");

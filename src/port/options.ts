@@ -84,7 +84,7 @@ export interface ToolportOptions extends ServerRequestOptions {
   catalog?: CatalogExport;
   /** Tell (`"warn"`) or withhold (`"block"`) tools whose definition changed since it was first seen. @default "off" */
   pins?: PinMode;
-  /** Sees every text of a tool that a model will read; a reason returned withholds the tool. @default none */
+  /** Sees every text that a model will read of a tool, prompt, resource or of instructions; a reason returned withholds it. @default none */
   scan?: ScanHook;
   /** Give models `search_tools` and `call_tool` instead of every definition. @default false */
   deferTools?: DeferToolsOption;

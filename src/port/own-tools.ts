@@ -31,6 +31,7 @@ export interface OwnTool {
 const SLIPS: readonly string[] = [
   "TOOL_NOT_FOUND",
   "TOOL_WITHHELD",
+  "TOOL_CHANGED",
   "INVALID_ARGUMENTS",
   "RESOURCE_NOT_FOUND",
   "PROMPT_NOT_FOUND",

@@ -1,4 +1,6 @@
 /** Ties the connections of one port to its options, its credentials, its catalog and those who listen. */
+import { toDiscoveryError } from "../catalog/discovery-error.js";
+import { redactSecrets } from "../config/redact-secrets.js";
 import { ConnectionPool } from "../connection/connection-pool.js";
 import { EraMemory } from "../protocol/era-memory.js";
 import { tapNotifications } from "../protocol/tap-notifications.js";
@@ -22,7 +24,10 @@ export function createPortPool(port: Port): ConnectionPool {
       authorize: port.oauth.authorize,
     }),
     hasNewCredentials: (server) => port.oauth.hasNewCredentials(server),
-    discover: (session, signal) => port.catalog.load(session, signal),
+    discover: (session, signal) =>
+      port.catalog.load(session, signal).catch((error: unknown) => {
+        throw toDiscoveryError(error, session.server);
+      }),
     onState: (change) => {
       if (change.to === "closed") port.pipeline.disconnected(change.server);
       if (change.to === "ready") {
@@ -32,15 +37,19 @@ export function createPortPool(port: Port): ConnectionPool {
       }
       parts.onState({ ...change, principal: principal?.name }, port.pool.get(change.server)?.config);
     },
+    onOddity: (server, { what, next }) => parts.warn(server, next === undefined ? what : `${what}. ${next}`),
     onSessionEnded: (session, ms, error) => parts.telemetry.sessionEnded(port.factsOf(session), ms, error),
-    tap: ({ name, logRequests, logResponses }) =>
-      tapNotifications(
+    tap: (config) => {
+      const { name, logRequests, logResponses } = config;
+      const { logger } = settings;
+      return tapNotifications(
         (method, params) => {
           heard(port, name, { method, uri: params["uri"] });
           emitter.emit("notification", { server: name, method, params, principal: principal?.name });
         },
-        createWireLog({ server: name, logRequests, logResponses, logger: settings.logger }),
-      ),
+        createWireLog({ server: name, logRequests, logResponses, logger, redact: redactSecrets(config) }),
+      );
+    },
   });
 }
 

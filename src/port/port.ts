@@ -1,6 +1,7 @@
 /** One port: the connections, the catalog and the pipeline of one principal. */
 import type { Client } from "@modelcontextprotocol/client";
 import type { Catalog } from "../catalog/catalog.js";
+import { toDiscoveryError } from "../catalog/discovery-error.js";
 import type { FilterSet } from "../catalog/filter-set.js";
 import { configIdentity } from "../config/config-identity.js";
 import type { ServerConfig } from "../config/server-config.js";
@@ -198,7 +199,10 @@ export class Port {
 
   /** Reads a server's lists anew. */
   reread(connection: ServerConnection, wait: WaitOptions = {}): Promise<void> {
-    return this.read(connection, (session) => this.catalog.read(session, wait), wait);
+    const reading = this.read(connection, (session) => this.catalog.read(session, wait), wait);
+    return reading.catch((error: unknown) => {
+      throw toDiscoveryError(error, connection.name);
+    });
   }
 
   /** Runs something that may safely run twice. */
@@ -254,7 +258,7 @@ export class Port {
   }
 
   async client(server: string, wait: WaitOptions): Promise<Client> {
-    return (await this.pool.require(server).acquire(wait)).client;
+    return (await this.pool.require(server).acquire(wait)).client();
   }
 
   close(): Promise<void> {

@@ -3,7 +3,12 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import { isFromRounds } from "../protocol/input-rounds.js";
 import type { AccessOptions } from "./access-options.js";
 import type { Port } from "./port.js";
-import { resourceAddress, resourceMissing, type TemplateReference } from "./resource-address.js";
+import {
+  resourceAddress,
+  resourceMissing,
+  resourceWithheld,
+  type TemplateReference,
+} from "./resource-address.js";
 
 /** One content of a resource: text, or bytes in base64. */
 export interface ResourceContents {
@@ -48,6 +53,8 @@ export async function readResource(
     // A server that comes up has forgotten what it said before; this reading begins after that.
     if (connection.session === undefined)
       await connection.acquire({ timeoutMs: port.parts.settings.timeoutMs, ...wait });
+    const reason = port.catalog.refusalOf(server, "resources", uri);
+    if (reason !== undefined) throw resourceWithheld(server, uri, reason);
     const begun = port.resourceCache.begin();
     try {
       const result = await port.ask(connection, { method: "resources/read", params: { uri }, uri }, wait);

@@ -50,6 +50,15 @@ function meant(name: string, names: readonly string[]): string {
   return close === undefined ? "" : `; did you mean ${close}?`;
 }
 
+/** The error for a resource that the scan leaves out. */
+export const resourceWithheld = (server: string, uri: string, reason: string): CatalogError =>
+  new CatalogError({
+    code: "RESOURCE_NOT_FOUND",
+    server,
+    what: `The resource ${uri} is withheld: ${reason}`,
+    reason,
+  });
+
 /** The error for an address or a template that a server does not have. */
 export function resourceMissing(
   { server, uri, why = "" }: { server: string; uri: string; why?: string },

@@ -3,6 +3,7 @@ import type { ServerConnection, WaitOptions } from "../connection/server-connect
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { Session } from "../protocol/session.js";
+import { holdHost } from "../util/hold-host.js";
 import { withDeadline } from "../util/with-deadline.js";
 import type { AccessOptions } from "./access-options.js";
 import type { Port } from "./port.js";
@@ -20,7 +21,7 @@ interface Subscription {
   opening?: Promise<void> | undefined;
   /** It has been open before: whatever opens it now opens it again. */
   wasOpen: boolean;
-  /** Keeps the connection from being closed for idleness. */
+  /** Until then the connection is not closed for idleness, and the host does not end: somebody waits for news. */
   readonly release: () => void;
 }
 
@@ -91,7 +92,13 @@ export class Subscriptions {
     this.#open.set(connection.name, ofServer);
     const known = ofServer.get(uri);
     if (known?.connection === connection) return known;
-    const made = { connection, uri, feeds: new Set<UpdateFeed>(), wasOpen: false, release: connection.use() };
+    const endUse = connection.use();
+    const letHostEnd = holdHost();
+    const release = () => {
+      endUse();
+      letHostEnd();
+    };
+    const made = { connection, uri, feeds: new Set<UpdateFeed>(), wasOpen: false, release };
     ofServer.set(uri, made);
     return made;
   }

@@ -5,8 +5,14 @@ export type Era = "legacy" | "modern";
 /** Revisions without `initialize`, newest first. */
 export const MODERN_VERSIONS = ["2026-07-28"] as const;
 
-/** The newest revision with an `initialize` handshake. */
-export const NEWEST_LEGACY_VERSION = "2025-11-25";
+/** Revisions with an `initialize` handshake, newest first. */
+export const LEGACY_VERSIONS = [
+  "2025-11-25",
+  "2025-06-18",
+  "2025-03-26",
+  "2024-11-05",
+  "2024-10-07",
+] as const;
 
 /** Revisions are dates, so their order is that of the text. */
 export const isModernVersion = (version: string): boolean =>
@@ -18,6 +24,9 @@ const ENVELOPE = {
   clientInfo: "io.modelcontextprotocol/clientInfo",
   clientCapabilities: "io.modelcontextprotocol/clientCapabilities",
 } as const;
+
+/** Where a modern server says who it is. */
+export const SERVER_INFO_META_KEY = "io.modelcontextprotocol/serverInfo";
 
 /** Servers may answer `tools/call` with a task, if this is told with the request. */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";

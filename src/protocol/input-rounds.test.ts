@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { ConnectionError } from "../errors/connection-error.js";
+import { createLinkedTransports } from "../transports/memory/linked-transports.js";
 import { answerRounds, MAX_STATE_BYTES, needsInput, type RoundsFlow } from "./input-rounds.js";
+import { Lane } from "./lane.js";
 import type { RequestDesk } from "./server-requests/request-desk.js";
 import type { ServerRequestOptions } from "./server-requests/server-request-options.js";
 import { createServerRequests } from "./server-requests/server-requests.js";
@@ -10,7 +12,7 @@ const COMPLETE = { resultType: "complete", content: [] };
 /** A desk without a client: requests inside results need none. */
 const desk = (options: ServerRequestOptions = {}): RequestDesk =>
   createServerRequests({ ...options, report() {} }).attach(
-    { setRequestHandler() {}, setNotificationHandler() {} } as never,
+    new Lane(createLinkedTransports()[0], "shop"),
     "shop",
   ).desk;
 

@@ -1,18 +1,11 @@
 /** The lane over linked transports in memory: whose answer is whose, and what happens to those that never come. */
-import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { beforeEach, describe, expect, test } from "vitest";
+import { failure } from "../../test/support/failure.js";
+import { delivered, type LaneMessage, type LaneRig, openLaneRig } from "../../test/support/lane-rig.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
-import type { ServerTransport } from "../transports/server-transport.js";
 import { Lane, type LaneRequestOptions } from "./lane.js";
-
-interface Message {
-  id?: string | number;
-  method?: string;
-  params?: Record<string, unknown>;
-  result?: unknown;
-  error?: { code: number; message: string; data?: unknown };
-}
 
 const limits = (more: Partial<LaneRequestOptions> = {}): LaneRequestOptions => ({
   timeoutMs: 5_000,
@@ -20,37 +13,12 @@ const limits = (more: Partial<LaneRequestOptions> = {}): LaneRequestOptions => (
   ...more,
 });
 
-let inner: ServerTransport;
-let server: Transport;
-let lane: Lane;
-/** What the server received. */
-let arrived: Message[];
-/** What reached the SDK's client. */
-let passed: Message[];
-
+let { inner, server, lane, arrived, passed, reply } = {} as LaneRig;
 beforeEach(async () => {
-  [inner, server] = createLinkedTransports();
-  lane = new Lane(inner, "it");
-  arrived = [];
-  passed = [];
-  server.onmessage = (message) => arrived.push(message as Message);
-  lane.onmessage = (message) => passed.push(message as Message);
-  await server.start();
-  await lane.start();
+  ({ inner, server, lane, arrived, passed, reply } = await openLaneRig());
 });
 
-/** Everything sent before has been delivered, both ways. */
-const delivered = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-const reply = (message: Message) => server.send({ jsonrpc: "2.0", ...message } as JSONRPCMessage);
-
 const tooLarge = () => new ConnectionError({ code: "MESSAGE_TOO_LARGE", what: "It was over the cap" });
-
-const failure = (promise: Promise<unknown>) =>
-  promise.then(
-    () => Promise.reject(new Error("It should have failed")),
-    (error: unknown) => error as ConnectionError,
-  );
 
 describe("requests of ours", () => {
   test("carry ids of their own, and their answers never reach the client", async () => {
@@ -193,38 +161,6 @@ describe("a cancelled request", () => {
   });
 });
 
-describe("the client's own messages", () => {
-  test("pass both ways, ids and all", async () => {
-    await lane.send({ jsonrpc: "2.0", id: 7, method: "prompts/list" });
-    await delivered();
-    expect(arrived).toMatchObject([{ id: 7, method: "prompts/list" }]);
-    await reply({ id: 7, result: { prompts: [] } });
-    await reply({ method: "notifications/tools/list_changed" });
-    await reply({ id: 1, method: "roots/list" });
-    await reply({ method: "notifications/progress", params: { progressToken: 7, progress: 1 } });
-    await reply({ id: "their-own-text", result: {} });
-    await delivered();
-    expect(passed.map(({ id, method }) => id ?? method)).toEqual([
-      7,
-      "notifications/tools/list_changed",
-      1,
-      "notifications/progress",
-      "their-own-text",
-    ]);
-  });
-
-  test("initialize is answered from what was negotiated, once", async () => {
-    lane.initializeResult = { protocolVersion: "2025-11-25" };
-    await lane.send({ jsonrpc: "2.0", id: 0, method: "initialize", params: {} });
-    await delivered();
-    expect(passed).toEqual([{ jsonrpc: "2.0", id: 0, result: { protocolVersion: "2025-11-25" } }]);
-    expect(arrived).toEqual([]);
-    await lane.send({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} });
-    await delivered();
-    expect(arrived).toMatchObject([{ id: 1, method: "initialize" }]);
-  });
-});
-
 describe("an answer that was thrown away", () => {
   test("fails the request it belongs to and no other", async () => {
     const lost = failure(lane.request("tools/call", {}, limits()));
@@ -237,7 +173,7 @@ describe("an answer that was thrown away", () => {
   });
 
   test("of a request of the client's becomes an answer it understands", async () => {
-    await lane.send({ jsonrpc: "2.0", id: 3, method: "resources/read" });
+    await lane.clientSide.send({ jsonrpc: "2.0", id: 3, method: "resources/read" });
     inner.ondiscard?.({ id: 3, error: tooLarge() });
     expect(passed).toMatchObject([
       { id: 3, error: { code: -32000, data: { toolport: "MESSAGE_TOO_LARGE" } } },
@@ -248,7 +184,7 @@ describe("an answer that was thrown away", () => {
 
   test("and cannot be told apart fails all that wait, ours and the client's", async () => {
     const ours = [1, 2].map(() => failure(lane.request("tools/call", {}, limits())));
-    await lane.send({ jsonrpc: "2.0", id: 3, method: "resources/read" });
+    await lane.clientSide.send({ jsonrpc: "2.0", id: 3, method: "resources/read" });
     inner.ondiscard?.({ error: tooLarge() });
     for (const error of await Promise.all(ours)) expect(error).toMatchObject({ code: "MESSAGE_TOO_LARGE" });
     expect(passed).toMatchObject([{ id: 3, error: { data: { toolport: "MESSAGE_TOO_LARGE" } } }]);
@@ -293,7 +229,7 @@ describe("the end", () => {
     const asked = failure(lane.request("tools/call", {}, limits()));
     await delivered();
     let closed = 0;
-    lane.onclose = () => {
+    lane.clientSide.onclose = () => {
       closed += 1;
     };
     await server.close();
@@ -318,12 +254,12 @@ describe("the end", () => {
 
 test("a tap sees every message, both ways", async () => {
   const seen: string[] = [];
-  lane.tap = (direction, message) => seen.push(`${direction} ${(message as Message).method ?? "answer"}`);
+  lane.tap = (direction, message) => seen.push(`${direction} ${(message as LaneMessage).method ?? "answer"}`);
   const asked = lane.request("ping", {}, limits());
   await delivered();
   await reply({ id: "tp-1", result: {} });
   await asked;
-  await lane.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  await lane.clientSide.send({ jsonrpc: "2.0", method: "notifications/initialized" });
   expect(seen).toEqual(["sent ping", "received answer", "sent notifications/initialized"]);
 });
 

@@ -1,21 +1,21 @@
 /**
  * Our own request lane beside the SDK's client, over one transport.
  *
- * The SDK's `Client` sees the lane as its transport. Requests of ours carry ids that begin with `tp-`; their answers
- * and progress are taken here and never reach the client, which keeps its own numeric ids. That spares every call the
+ * Requests of ours carry ids that begin with `tp-`; their answers and progress are taken here. What is left goes to the
+ * client's side, which the SDK's `Client` sees as its transport; it keeps its own numeric ids. That spares every call the
  * client's schema passes, lets one malformed tool cost only itself, and lets a lost answer fail at once.
  */
 import type {
   JSONRPCMessage,
   MessageExtraInfo,
   RequestId,
-  Transport,
   TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { ServerTransport } from "../transports/server-transport.js";
+import { ClientSide } from "./client-side.js";
 import { PendingRequest, type RequestLimits } from "./pending-request.js";
 
 const PREFIX = "tp-";
@@ -31,16 +31,18 @@ export interface LaneRequestOptions extends RequestLimits {
 type Response = {
   id: RequestId;
   result?: unknown;
-  error?: { code: number; message: string; data?: unknown };
+  /** By right an object with a code and a message. */
+  error?: unknown;
 };
+
+const isOddity = (error: Error): error is ConnectionError =>
+  error instanceof ConnectionError && (error.code === "BAD_RESPONSE" || error.code === "MESSAGE_TOO_LARGE");
 
 const isOurs = (id: unknown): id is string => typeof id === "string" && id.startsWith(PREFIX);
 
-export class Lane implements Transport {
-  onclose?: (() => void) | undefined;
-  onerror?: ((error: Error) => void) | undefined;
-  onmessage?: ((message: JSONRPCMessage, extra?: MessageExtraInfo) => void) | undefined;
-  readonly hasPerRequestStream?: boolean;
+export class Lane {
+  /** What the SDK's client sees. */
+  readonly clientSide: ClientSide;
   /** Sees every message that passes, for wire logs. */
   tap: ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
   /** Set once the era is known: `_meta` for every request, and how a cancellation is told. */
@@ -49,16 +51,19 @@ export class Lane implements Transport {
   metaDefaults: Readonly<Record<string, unknown>> | undefined;
   /** When the server last showed life outside the requests themselves; their idle clocks count from there. */
   lastSignAt: (() => number) | undefined;
-  /** The handshake as it was answered to us; the client's own `initialize` is then answered from here. */
-  initializeResult: unknown;
+  /** Hear what the server tells by itself, progress of requests apart; before the SDK's client does. */
+  readonly hearers = new Set<(method: string, params: Readonly<Record<string, unknown>>) => void>();
+  /** Takes what the server was entrusted with out of what it says of its failures. */
+  redact: ((text: string) => string) | undefined;
+  /** The server sent what is no message, or one that is too large and answers nothing. The connection goes on. */
+  onoddity?: ((error: ConnectionError) => void) | undefined;
 
   readonly #inner: ServerTransport;
   readonly #server: string;
   readonly #pending = new Map<string, PendingRequest>();
   /** Requests that are answered while the work for them goes on. */
   readonly #worked = new Map<string, PendingRequest>();
-  /** Requests of the SDK's client in flight, so that a lost answer can be told to it as well. */
-  readonly #foreign = new Set<RequestId>();
+  readonly #hasPerRequestStream: boolean;
   #lastId = 0;
   #started: Promise<void> | undefined;
   #closed = false;
@@ -71,12 +76,19 @@ export class Lane implements Transport {
   constructor(inner: ServerTransport, server: string) {
     this.#inner = inner;
     this.#server = server;
-    if (inner.hasPerRequestStream) this.hasPerRequestStream = true;
+    this.#hasPerRequestStream = inner.hasPerRequestStream === true;
+    this.clientSide = new ClientSide(inner, {
+      start: () => this.start(),
+      send: (message, options) => this.#send(message, options),
+    });
     this.#whenClosed = new Promise((resolve) => {
       this.#settleClosed = resolve;
     });
     inner.onmessage = (message, extra) => this.#receive(message, extra);
-    inner.onerror = (error) => this.onerror?.(error);
+    inner.onerror = (error) => {
+      if (isOddity(error)) this.onoddity?.(error);
+      this.clientSide.onerror?.(error);
+    };
     inner.onclose = () => this.#onInnerClose();
     inner.ondiscard = ({ id, error }) => (id === undefined ? this.#failAll(error) : this.#fail(id, error));
     inner.onstreamcut = (id, error) => this.#fail(id, error);
@@ -96,15 +108,11 @@ export class Lane implements Transport {
     return this.#whenClosed;
   }
 
-  setProtocolVersion = (version: string): void => {
+  setProtocolVersion(version: string): void {
     this.#inner.setProtocolVersion?.(version);
-  };
+  }
 
-  setSupportedProtocolVersions = (versions: string[]): void => {
-    this.#inner.setSupportedProtocolVersions?.(versions);
-  };
-
-  /** Opens the transport. The client calls it too, after our own negotiation has: once is enough. */
+  /** Opens the transport, once. */
   start(): Promise<void> {
     this.#started ??= this.#inner.start();
     return this.#started;
@@ -122,17 +130,9 @@ export class Lane implements Transport {
     });
   }
 
-  /** What the SDK's client sends. */
-  send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if (!("method" in message)) return this.#send(message, options);
-    if (message.method === "initialize" && "id" in message && this.initializeResult !== undefined) {
-      const answer = { jsonrpc: "2.0", id: message.id, result: this.initializeResult } as JSONRPCMessage;
-      this.initializeResult = undefined;
-      queueMicrotask(() => this.onmessage?.(answer));
-      return Promise.resolve();
-    }
-    if ("id" in message) this.#foreign.add(message.id);
-    return this.#send(message, options);
+  /** Tells the server something. */
+  notify(method: string): Promise<void> {
+    return this.#send({ jsonrpc: "2.0", method, ...(this.envelope && { params: { _meta: this.envelope } }) });
   }
 
   /** Sends a request of ours. Rejects with a `ToolportError`, or with the signal's own reason on abort. */
@@ -145,6 +145,7 @@ export class Lane implements Transport {
       method,
       limits: options,
       lastSignAt: this.lastSignAt,
+      redact: this.redact,
       onCancel: (why) => this.#cancel(id, why),
     });
     this.#pending.set(id, pending);
@@ -180,14 +181,21 @@ export class Lane implements Transport {
       method,
       params: meta ? { ...params, _meta: meta } : params,
     } as JSONRPCMessage;
-    const options: TransportSendOptions = this.hasPerRequestStream
-      ? {
-          requestSignal: pending.openStream(),
-          headers,
-          onRequestStreamEnd: () => this.#fail(id, this.#cutStream()),
-        }
-      : {};
+    const options = this.#hasPerRequestStream ? this.#streamOptions(id, pending, headers) : undefined;
     this.#send(message, options).catch((error: ToolportError) => this.#fail(id, error));
+  }
+
+  #streamOptions(
+    id: string,
+    pending: PendingRequest,
+    headers: Readonly<Record<string, string>> | undefined,
+  ): TransportSendOptions | undefined {
+    if (this.#inner.abandon !== undefined) return headers && { headers };
+    return {
+      requestSignal: pending.openStream(),
+      headers,
+      onRequestStreamEnd: () => this.#fail(id, this.#cutStream()),
+    };
   }
 
   #meta(
@@ -210,15 +218,16 @@ export class Lane implements Transport {
       const { id } = message as Response;
       // A late answer to a request that was given up is nobody's business.
       if (isOurs(id)) return this.#answer(id, message as Response);
-      this.#foreign.delete(id);
     } else if (message.method === "notifications/progress") {
       const token = (message.params as { progressToken?: unknown } | undefined)?.progressToken;
       if (isOurs(token)) {
         const request = this.#pending.get(token) ?? this.#worked.get(token);
         return request?.progress(message.params as Record<string, unknown>);
       }
+    } else if (!("id" in message)) {
+      for (const hear of this.hearers) hear(message.method, message.params ?? {});
     }
-    this.onmessage?.(message, extra);
+    this.clientSide.receive(message, extra);
   }
 
   /** Takes a request out of the books. */
@@ -232,7 +241,8 @@ export class Lane implements Transport {
   #answer(id: string, response: Response): void {
     const pending = this.#take(id);
     if (pending === undefined) return;
-    if (response.error === undefined) pending.resolve(response.result);
+    // Servers with the manners of JSON-RPC 1.0 send `"error": null` beside a result.
+    if (response.error === undefined || response.error === null) pending.resolve(response.result);
     else pending.refuse(response.error);
   }
 
@@ -240,27 +250,19 @@ export class Lane implements Transport {
   #fail(id: RequestId, cause: ToolportError): void {
     const error = toToolportError(cause, { server: this.#server });
     const pending = isOurs(id) ? this.#take(id) : undefined;
-    if (pending !== undefined) {
-      pending.reject(error);
-    } else if (this.#foreign.delete(id)) {
-      // The client only understands answers: give it one.
-      this.onmessage?.({
-        jsonrpc: "2.0",
-        id,
-        error: { code: -32000, message: error.message, data: { toolport: error.code } },
-      } as JSONRPCMessage);
-    }
+    if (pending !== undefined) pending.reject(error);
+    else this.clientSide.fail(id, error);
   }
 
   #failAll(error: ToolportError): void {
-    for (const id of [...this.#pending.keys(), ...this.#foreign]) this.#fail(id, error);
+    for (const id of [...this.#pending.keys(), ...this.clientSide.inFlight]) this.#fail(id, error);
   }
 
   /** The caller no longer waits: tell the server in the way its era understands. */
   #cancel(id: string, why: string): void {
     const pending = this.#take(id);
     // The modern era cancels over HTTP by closing the answer's stream; everywhere else a notification says so.
-    const byStream = this.hasPerRequestStream && this.envelope !== undefined;
+    const byStream = this.#hasPerRequestStream && this.envelope !== undefined;
     if (!byStream && !this.#closed && pending?.quiet !== true) {
       const message = {
         jsonrpc: "2.0",
@@ -271,7 +273,8 @@ export class Lane implements Transport {
       this.#send(message).catch(() => {});
     }
     // In both eras the request itself is freed, or a timed-out call would hold its place in the pool for good.
-    pending?.closeStream();
+    if (this.#inner.abandon !== undefined) this.#inner.abandon(id);
+    else pending?.closeStream();
   }
 
   #onInnerClose(): void {
@@ -280,9 +283,8 @@ export class Lane implements Transport {
     this.#closeError ??= this.#inner.closeError;
     const error = this.#gone("unknown");
     for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(error);
-    this.#foreign.clear();
     this.#worked.clear();
-    this.onclose?.();
+    this.clientSide.closed(this.#gone("unsent"));
     this.#settleClosed(this.#closeError);
   }
 

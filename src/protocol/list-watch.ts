@@ -1,5 +1,6 @@
 /** Changes of a server's lists in both eras: told unasked on the legacy wire, by a subscription on the modern one. */
-import type { Client } from "@modelcontextprotocol/client";
+import type { Client, ServerCapabilities } from "@modelcontextprotocol/client";
+import type { Lane } from "./lane.js";
 import { type ListenFilter, Listening } from "./listening.js";
 
 /** The lists a server can change. */
@@ -16,7 +17,7 @@ const LISTS = Object.keys(NOTIFICATIONS) as ListName[];
 export interface ListWatch {
   on(listener: (list: ListName) => void): () => void;
   /** Modern era: opens the subscription and opens it again whenever the server drops it. Never throws. */
-  keepListening(): void;
+  keepListening(subscribable: Subscribable): void;
   /**
    * Modern era: the same subscription covers these resources too. Resolves with whether the server grants it; `onGap` is
    * called whenever changes may have been missed.
@@ -29,8 +30,16 @@ export interface ListWatch {
   close(): void;
 }
 
-/** Must be made before the client connects, so that no notification is missed. */
-export function createListWatch(client: Client): ListWatch {
+/** A server of the modern era, as far as subscriptions go. */
+export interface Subscribable {
+  readonly capabilities: ServerCapabilities;
+  /** The SDK's client, which keeps subscriptions. */
+  readonly client: () => Promise<Client>;
+}
+
+/** Must be made before the handshake, so that no notification is missed. */
+export function createListWatch(lane: Lane): ListWatch {
+  let server: Subscribable | undefined;
   const listeners = new Set<(list: ListName) => void>();
   const resources = new Map<string, () => void>();
 
@@ -38,12 +47,12 @@ export function createListWatch(client: Client): ListWatch {
     for (const listener of [...listeners]) listener(list);
   };
 
-  for (const list of LISTS) {
-    client.setNotificationHandler(NOTIFICATIONS[list], () => tell(list));
-  }
+  lane.hearers.add((method) => {
+    for (const list of LISTS) if (method === NOTIFICATIONS[list]) tell(list);
+  });
 
   const filter = (): ListenFilter => {
-    const capabilities = client.getServerCapabilities();
+    const capabilities = server?.capabilities;
     return {
       ...(capabilities?.tools?.listChanged && { toolsListChanged: true as const }),
       ...(capabilities?.resources?.listChanged && { resourcesListChanged: true as const }),
@@ -53,7 +62,8 @@ export function createListWatch(client: Client): ListWatch {
   };
 
   const listening = new Listening({
-    client,
+    // Nothing is wanted before the server is known.
+    client: () => server!.client(),
     filter,
     // What was missed while nobody listened is unknown, so everything watched counts as changed.
     onGap(wanted) {
@@ -69,8 +79,9 @@ export function createListWatch(client: Client): ListWatch {
         listeners.delete(listener);
       };
     },
-    keepListening() {
-      if (client.getProtocolEra() === "modern") listening.start();
+    keepListening(subscribable) {
+      server = subscribable;
+      listening.start();
     },
     async addResource(uri, onGap) {
       resources.set(uri, onGap);

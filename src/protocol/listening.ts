@@ -12,7 +12,8 @@ const ACKNOWLEDGE_MS = 15_000;
 const GOOD_AFTER_MS = 30_000;
 
 export interface ListeningParts {
-  client: Client;
+  /** The SDK's client; asked for whenever a subscription is opened. */
+  client: () => Promise<Client>;
   /** What is wanted at this moment. */
   filter: () => ListenFilter;
   /** The subscription was gone and is open again: what happened meanwhile is unknown. */
@@ -87,7 +88,10 @@ export class Listening {
       const wanted = filter();
       if (isEmpty(wanted)) return void (await current?.close());
       try {
-        const next = await client.listen(wanted, { signal: this.#ended.signal, timeout: ACKNOWLEDGE_MS });
+        const next = await (await client()).listen(wanted, {
+          signal: this.#ended.signal,
+          timeout: ACKNOWLEDGE_MS,
+        });
         // The new one is open before the old one ends, so that nothing falls between the two.
         if (current !== undefined && (await isOver(current))) gap = true;
         await current?.close();

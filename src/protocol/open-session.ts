@@ -1,23 +1,22 @@
 /** From a server's configuration to a live session: transports in turn, eras in turn, one error in the end. */
-import type { Client, ClientOptions, DiscoverResult, JSONRPCMessage } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { LogLevel } from "../config/log-levels.js";
+import { redactSecrets } from "../config/redact-secrets.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import { createSchemaValidator, type SchemaValidator } from "../schema/create-validator.js";
-import { createSdkValidator } from "../schema/sdk-validator.js";
+import type { SchemaValidator } from "../schema/create-validator.js";
 import { createTransport } from "../transports/create-transport.js";
 import type { ServerTransport, TransportContext } from "../transports/server-transport.js";
 import { pause } from "../util/sleep.js";
-import { timerMs } from "../util/timer-ms.js";
-import { type ClientIdentity, createEnvelope, type Era, isModernVersion } from "./era.js";
+import { type ClientIdentity, createEnvelope, type Era } from "./era.js";
 import type { EraVerdict, RememberedEra } from "./era-memory.js";
+import { type Handshake, handshake, isModernPin } from "./handshake.js";
 import { Lane } from "./lane.js";
+import { createLateClient } from "./late-client.js";
 import { createListWatch } from "./list-watch.js";
 import { LOG_LEVEL_META_KEY, setLogLevel } from "./log-level.js";
-import { negotiate } from "./negotiate.js";
-import { loadSdk } from "./sdk.js";
 import { createServerRequests, type ServerRequests } from "./server-requests/server-requests.js";
 import { createUrlElicitations } from "./server-requests/url-elicitations.js";
 import { createSession, type Session } from "./session.js";
@@ -39,6 +38,8 @@ export interface OpenOptions {
   silenceMs?: number | undefined;
   signal: AbortSignal;
   tap?: ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
+  /** Told of what the server sends that is no message; once for each kind of it. */
+  onOddity?: ((error: ConnectionError) => void) | undefined;
   /** Takes over the closing of transports that failed, so that nobody waits for them but nothing is forgotten. */
   onDiscarded: (closing: Promise<void>) => void;
 }
@@ -100,9 +101,6 @@ function* attempts({ config, remembered }: OpenOptions): Generator<Attempt> {
   }
 }
 
-const isModernPin = (protocol: ServerConfig["protocol"]): boolean =>
-  typeof protocol === "object" && isModernVersion(protocol.pin);
-
 const asSse = ({ sseFallback: _, kind: __, ...rest }: HttpConfig): SseConfig => ({ ...rest, kind: "sse" });
 
 /** 400, 404 and 405 mean "not this transport", unless the body shows that an MCP server said it. */
@@ -153,7 +151,9 @@ async function open(options: OpenOptions): Promise<OpenedSession> {
     transport = await createTransport(config, context);
     lane = new Lane(transport, config.name);
     lane.tap = tap;
-    const opened = await connectClient(lane, transport, options);
+    lane.onoddity = options.onOddity;
+    lane.redact = redactSecrets(config);
+    const opened = await connect(lane, transport, options);
     signal.throwIfAborted();
     return opened;
   } catch (error) {
@@ -180,132 +180,53 @@ function explain(error: unknown, transport: ServerTransport | undefined, server:
     : converted;
 }
 
-async function connectClient(
-  lane: Lane,
-  transport: ServerTransport,
-  options: OpenOptions,
-): Promise<OpenedSession> {
-  const { config, identity, remembered, serverRequests = noServerRequests } = options;
-  const client = await createClient(options);
-  // Before the handshake: a server may ask as soon as it is done.
-  const { desk, opened } = serverRequests.attach(client, config.name);
-  const watch = createListWatch(client);
-  const urlElicitations = createUrlElicitations(client, desk);
-  // What the SDK reports here it also throws, or it concerns a single message; neither may end up on the console.
-  client.onerror = () => {};
+async function connect(lane: Lane, transport: ServerTransport, options: OpenOptions): Promise<OpenedSession> {
+  const { config, identity, remembered, validator, serverRequests = noServerRequests } = options;
+  // Before the handshake: a server may speak as soon as it is done.
+  const requests = serverRequests.attach(lane, config.name);
+  const watch = createListWatch(lane);
+  const urlElicitations = createUrlElicitations(lane, requests.desk);
   // Given up meanwhile: nothing may be started that nobody waits for.
   options.signal.throwIfAborted();
-  const sure = await handshake({ client, lane, transport, options });
-  const era = client.getProtocolEra() ?? "legacy";
-  const discover = client.getDiscoverResult() as Record<string, unknown> | undefined;
+  const greeted = await handshake(lane, options);
+  const { era, protocolVersion, capabilities } = greeted;
+  const client = createLateClient({
+    lane,
+    config,
+    identity,
+    handshake: greeted,
+    validator,
+    prepare: (made) => requests.serve(made),
+  });
   const logLevel = options.logLevel?.(era);
   if (era === "modern") {
-    lane.envelope = createEnvelope(client.getNegotiatedProtocolVersion()!, identity);
+    lane.envelope = createEnvelope(protocolVersion, identity);
     if (logLevel !== undefined) lane.metaDefaults = { [LOG_LEVEL_META_KEY]: logLevel };
+    watch.keepListening({ capabilities, client: client.get });
   } else {
-    lane.lastSignAt = desk.lastOwedAt;
-    if (logLevel !== undefined) setLogLevel(lane, client.getServerCapabilities(), logLevel);
+    lane.lastSignAt = requests.desk.lastOwedAt;
+    if (logLevel !== undefined) setLogLevel(lane, capabilities, logLevel);
+    requests.opened();
   }
-  watch.keepListening();
-  opened(lane.closed);
   const session = createSession({
-    server: config.name,
     transport: config.kind,
+    server: config.name,
+    handshake: greeted,
     client,
     lane,
     watch,
-    desk,
+    desk: requests.desk,
     urlElicitations,
     unproven: remembered?.era === "modern",
     endSession: () => transport.endSession?.() ?? Promise.resolve(),
   });
-  if (!sure) return { session, verdict: undefined };
-  if (era === "modern") return { session, verdict: discover && { era, discover } };
-  return { session, verdict: config.kind === "sse" ? { era, via: "sse" } : { era } };
+  return { session, verdict: greeted.sure ? verdictOf(greeted, config) : undefined };
+}
+
+function verdictOf({ era, answer }: Handshake, { kind }: ServerConfig): EraVerdict {
+  if (era === "modern") return { era, discover: answer };
+  return kind === "sse" ? { era, via: "sse" } : { era };
 }
 
 /** Nothing is advertised, so nothing should be asked; who asks all the same gets an error that says what is missing. */
 const noServerRequests = createServerRequests({ report() {} });
-
-async function createClient({ config, identity, validator }: OpenOptions): Promise<Client> {
-  const { protocol } = config;
-  // Its handlers of changed lists would take the place of ours, and the port would never hear of a change.
-  const { listChanged: _, ...given } = config.clientOptions?.reveal() ?? {};
-  const [{ Client }, jsonSchemaValidator] = await Promise.all([
-    loadSdk(),
-    // The SDK's own validator compiles code and can be frozen by a hostile pattern.
-    given.jsonSchemaValidator ?? createSdkValidator(validator ?? createSchemaValidator()),
-  ]);
-  const clientOptions: ClientOptions = {
-    ...given,
-    capabilities: identity.capabilities,
-    jsonSchemaValidator,
-    versionNegotiation: { mode: protocol },
-    ...(typeof protocol === "object" && !isModernVersion(protocol.pin) && legacyPin(protocol.pin)),
-  };
-  return new Client(identity.clientInfo, clientOptions);
-}
-
-const legacyPin = (version: string): ClientOptions => ({
-  versionNegotiation: { mode: "legacy" },
-  supportedProtocolVersions: [version],
-});
-
-/** Connects the client; false when the era it found rests on silence only. */
-async function handshake(parts: {
-  client: Client;
-  lane: Lane;
-  transport: ServerTransport;
-  options: OpenOptions;
-}): Promise<boolean> {
-  const { client, lane, options } = parts;
-  const { config, remembered, timeoutMs, signal } = options;
-  // The SDK hands its limits to a timer as they are: one that does not fit would run out at once.
-  const limit = timerMs(timeoutMs);
-  const request = { timeout: limit, maxTotalTimeout: limit, signal };
-  if (remembered?.era === "modern") {
-    await client.connect(lane, {
-      ...request,
-      prior: { kind: "modern", discover: remembered.discover as DiscoverResult },
-    });
-    return true;
-  }
-  if (remembered?.era === "legacy") {
-    await client.connect(lane, { ...request, prior: { kind: "legacy" } });
-    return true;
-  }
-  if (
-    config.kind === "http" ||
-    config.protocol === "legacy" ||
-    (typeof config.protocol === "object" && !isModernPin(config.protocol))
-  ) {
-    await client.connect(lane, request);
-    return true;
-  }
-  await lane.start();
-  const verdict = await negotiate(lane, {
-    server: config.name,
-    identity: options.identity,
-    timeoutMs,
-    silenceMs: options.silenceMs,
-    signal,
-  });
-  if (verdict.era === "modern") {
-    await client.connect(lane, {
-      ...request,
-      prior: { kind: "modern", discover: verdict.discover as DiscoverResult },
-    });
-    return true;
-  }
-  if (isModernPin(config.protocol)) {
-    throw new ConnectionError({
-      code: "HANDSHAKE_FAILED",
-      server: config.name,
-      what: `The server does not speak ${(config.protocol as { pin: string }).pin}`,
-      next: 'Remove `protocol`, or set it to "auto"',
-    });
-  }
-  lane.initializeResult = verdict.initializeResult;
-  await client.connect(lane, { ...request, prior: { kind: "legacy" } });
-  return verdict.sure;
-}

@@ -3,6 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
  */
+import { encodeHeaderText } from "../util/header-text.js";
 
 /** One argument that becomes a header. */
 export interface ParamHeader {
@@ -76,7 +77,7 @@ export function paramHeaders(
   const headers: Record<string, string> = {};
   for (const { path, header } of declared) {
     const value = asText(path.reduce<unknown>((node, key) => (isObject(node) ? node[key] : undefined), args));
-    if (value !== undefined) headers[header] = encode(value);
+    if (value !== undefined) headers[header] = encodeHeaderText(value);
   }
   return headers;
 }
@@ -88,15 +89,4 @@ function asText(value: unknown): string | undefined {
     return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value);
   }
   return undefined;
-}
-
-/** Anything but plain visible text goes as Base64, so that no argument can write a header of its own. */
-function encode(value: string): string {
-  const plain = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
-  const looksEncoded = value.startsWith("=?base64?") && value.endsWith("?=");
-  if (plain && !looksEncoded) return value;
-  const bytes = new TextEncoder().encode(value);
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return `=?base64?${btoa(binary)}?=`;
 }

@@ -68,12 +68,14 @@ describe("the limit of silence", () => {
     expect(end.error).toMatchObject({ code: "TIMEOUT" });
   });
 
-  test("Infinity sets no timer", async () => {
+  test("Infinity sets no limit, but keeps the host alive until the answer", async () => {
     const { request, end, settled } = start({
       timeoutMs: Number.POSITIVE_INFINITY,
       maxTimeoutMs: Number.POSITIVE_INFINITY,
     });
-    expect(vi.getTimerCount()).toBe(0);
+    expect(vi.getTimerCount()).toBe(1);
+    vi.advanceTimersByTime(100 * 86_400_000);
+    expect(vi.getTimerCount()).toBe(1);
     request.resolve("at last");
     await settled;
     expect(end.value).toBe("at last");
@@ -165,5 +167,19 @@ test("a stream of its own is opened once and closed by hand", async () => {
   request.closeStream();
   expect(signal.aborted).toBe(true);
   request.resolve(undefined);
+  await settled;
+});
+
+test("a flood of progress is thinned out; all of it is a sign of life", async () => {
+  const seen: number[] = [];
+  const { request, settled } = start({ onProgress: ({ progress }) => seen.push(progress) });
+  for (let report = 1; report <= 5_000; report += 1) request.progress({ progress: report });
+  expect(seen).toHaveLength(1_000);
+  for (let report = 1; report <= 1_000; report += 1) {
+    vi.advanceTimersByTime(1);
+    request.progress({ progress: 5_000 + report });
+  }
+  expect(seen).toHaveLength(1_100);
+  request.resolve({});
   await settled;
 });

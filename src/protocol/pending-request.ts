@@ -1,6 +1,7 @@
 /** One request that waits for its answer: its clock, its progress, its abort. */
 import type { ProgressReport } from "../config/server-entry.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
+import { redactText } from "../util/redact-text.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import { timerMs } from "../util/timer-ms.js";
 
@@ -25,18 +26,36 @@ interface Init {
   limits: RequestLimits;
   /** A sign of life that the request does not see itself: the server waits for us (`performance.now()`). */
   lastSignAt?: (() => number) | undefined;
+  /** Takes secrets out of what the server says. */
+  redact?: ((text: string) => string) | undefined;
   /** Called when the caller gives up: by abort or by time. */
   onCancel: (why: string) => void;
 }
 
+/** As many reports of progress as come are passed on; of more than that only a hundred a second, whatever is sent. */
+const FREE_REPORTS = 1_000;
+const REPORT_EVERY_MS = 10;
+
 /** JSON-RPC codes that may be different the next time: only an internal error of the server's. */
-const isTransient = (code: number): boolean => code === -32603;
+const isTransient = (code: number | undefined): boolean => code === -32603;
+
+/** Nothing in it is certain: it comes from the server. */
+function readRpcError(error: unknown): { code: number | undefined; message: string; data: unknown } {
+  const { code, message, data } = (typeof error === "object" ? error : {}) as Record<string, unknown>;
+  return {
+    code: typeof code === "number" ? code : undefined,
+    message: typeof message === "string" ? message : "it does not say why",
+    data,
+  };
+}
 
 export class PendingRequest {
   readonly promise: Promise<unknown>;
   readonly #init: Init;
   readonly #startedAt = performance.now();
   #lastSign = this.#startedAt;
+  #reports = 0;
+  #reportedAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #stream: AbortController | undefined;
   #resolve!: (value: unknown) => void;
@@ -87,13 +106,14 @@ export class PendingRequest {
     this.#reject(error);
   }
 
-  /** The server answered with a JSON-RPC error. */
-  refuse({ code, message, data }: { code: number; message: string; data?: unknown }): void {
+  /** The server answered with a JSON-RPC error, or with what it takes for one. */
+  refuse(error: unknown): void {
+    const { code, message, data } = readRpcError(error);
     this.reject(
       new ToolCallError({
         code: "PROTOCOL",
         server: this.#init.server,
-        what: `The server answered ${this.#init.method} with error ${code}: ${message}`,
+        what: `The server answered ${this.#init.method} with error ${code ?? "of no code"}: ${this.#quote(message)}`,
         retryable: isTransient(code),
         rpcCode: code,
         data,
@@ -101,10 +121,19 @@ export class PendingRequest {
     );
   }
 
+  /** It is a foreign text: of any length, and perhaps with what the server was given to keep. */
+  #quote(message: string): string {
+    return redactText(this.#init.redact?.(message) ?? message).replace(/[.\s]+$/, "");
+  }
+
   progress(params: Record<string, unknown>): void {
-    this.#lastSign = performance.now();
+    const now = performance.now();
+    this.#lastSign = now;
     const { progress, total, message } = params as { progress?: unknown; total?: unknown; message?: unknown };
     if (typeof progress !== "number") return;
+    this.#reports += 1;
+    if (this.#reports > FREE_REPORTS && now - this.#reportedAt < REPORT_EVERY_MS) return;
+    this.#reportedAt = now;
     this.#init.limits.onProgress?.({
       progress,
       ...(typeof total === "number" && { total }),
@@ -114,14 +143,13 @@ export class PendingRequest {
 
   /**
    * One timer per request: progress only moves the mark that the timer looks at when it fires. Even a request without
-   * any time runs out by the timer: whoever made it has to have it in the books before it ends.
+   * any time runs out by the timer: whoever made it has to have it in the books before it ends. One without a limit has
+   * a timer too: a connection keeps no host alive, a request does.
    */
   #arm(): void {
-    const left = this.#left();
-    if (left === Number.POSITIVE_INFINITY) return;
     const look = () => (this.#left() > 0 ? this.#arm() : this.#expire());
     // Timers hold 31 bits; a longer wait simply looks again.
-    this.#timer = setTimeout(look, timerMs(left));
+    this.#timer = setTimeout(look, timerMs(this.#left()));
   }
 
   #left(): number {

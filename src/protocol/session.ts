@@ -5,8 +5,10 @@ import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Era } from "./era.js";
+import type { Handshake } from "./handshake.js";
 import { answerRounds, markFromRounds, needsInput } from "./input-rounds.js";
 import type { Lane, LaneRequestOptions } from "./lane.js";
+import type { LateClient } from "./late-client.js";
 import type { ListName, ListWatch } from "./list-watch.js";
 import { answerTogether } from "./server-requests/answer-together.js";
 import type { RequestDesk, ServerRequest } from "./server-requests/request-desk.js";
@@ -30,8 +32,12 @@ export interface Session {
   readonly instructions: string | undefined;
   /** The era came from memory and nothing has been answered on this connection yet. */
   readonly unproven: boolean;
-  /** The SDK's client, for what Toolport does not wrap. */
-  readonly client: Client;
+  /** The server gave the connection an id, and may forget it. */
+  readonly hasSessionId: boolean;
+  /** What a modern server answered to `server/discover`. */
+  readonly discover: Readonly<Record<string, unknown>> | undefined;
+  /** The SDK's client, for what Toolport does not wrap; loaded when it is first asked for. */
+  client(): Promise<Client>;
   /** Resolves when the connection is gone; with the reason if nobody asked for it. */
   readonly closed: Promise<ToolportError | undefined>;
   /**
@@ -66,7 +72,8 @@ export interface Session {
 interface SessionParts {
   server: string;
   transport: TransportKind;
-  client: Client;
+  handshake: Handshake;
+  client: LateClient;
   lane: Lane;
   watch: ListWatch;
   /** Answers what the server asks meanwhile. */
@@ -77,10 +84,11 @@ interface SessionParts {
   endSession: () => Promise<void>;
 }
 
-/** Wraps a connected client and its lane. */
+/** Wraps the lane of a connection whose handshake is done. */
 export function createSession({
   server,
   transport,
+  handshake,
   client,
   lane,
   watch,
@@ -89,7 +97,7 @@ export function createSession({
   unproven,
   endSession,
 }: SessionParts): Session {
-  const era: Era = client.getProtocolEra() ?? "legacy";
+  const { era, protocolVersion, serverInfo, capabilities, instructions, answer } = handshake;
   let proven = !unproven;
   let closing: Promise<void> | undefined;
   /** Requests between two rounds: the lane does not know of them. */
@@ -105,7 +113,9 @@ export function createSession({
     if (era === "legacy" && DURING_CALLS.has(method)) return call(method, params, options);
     const startedAt = performance.now();
     const send = () => lane.request(method, params, options);
-    const result = await (era === "legacy" ? urlElicitations.around(send, { options }) : send());
+    const result = await (era === "legacy"
+      ? send().catch((error: unknown) => urlElicitations.after(error, send, { options }))
+      : send());
     proven = true;
     if (era === "legacy" || !needsInput(method, result)) return completeResult(server, method, result);
     const answering = answerRounds(result, {
@@ -134,9 +144,14 @@ export function createSession({
   ): Promise<Record<string, unknown>> {
     const tool = options.tool ?? String(params["name"]);
     const underWay = desk.beginCall(tool, params["taskId"] as string | undefined);
+    const send = () => lane.request(method, params, options);
     try {
-      const send = () => lane.request(method, params, options);
-      const result = await urlElicitations.around(send, { tool, options });
+      let result: unknown;
+      try {
+        result = await send();
+      } catch (error) {
+        result = await urlElicitations.after(error, send, { tool, options });
+      }
       proven = true;
       desk.endCall(underWay);
       return completeResult(server, method, result);
@@ -150,14 +165,18 @@ export function createSession({
     server,
     transport,
     era,
-    protocolVersion: client.getNegotiatedProtocolVersion() ?? "",
-    serverInfo: client.getServerVersion(),
-    capabilities: client.getServerCapabilities() ?? {},
-    instructions: client.getInstructions(),
+    protocolVersion,
+    serverInfo,
+    capabilities,
+    instructions,
+    discover: era === "modern" ? answer : undefined,
     get unproven() {
       return !proven;
     },
-    client,
+    get hasSessionId() {
+      return lane.sessionId !== undefined;
+    },
+    client: client.get,
     closed: lane.closed,
     request,
     answer: (requests, { tool, signal }) => answerTogether(desk, Object.entries(requests), { tool, signal }),
@@ -167,7 +186,7 @@ export function createSession({
     onListChanged: (listener) => watch.on(listener),
     watchResource: (uri, onGap, limits) =>
       watchResource({
-        session: { server, era, capabilities: client.getServerCapabilities() ?? {}, request },
+        session: { server, era, capabilities, request },
         watch,
         uri,
         onGap,
@@ -187,7 +206,7 @@ export function createSession({
       watch.close();
       await endSession();
       await client.close();
-      // The client forgets a transport that failed to connect; the transport must go all the same.
+      // There may be no client that would have closed it.
       await lane.close();
     })();
     return closing;

@@ -69,10 +69,13 @@ async function ask<Result>(
 ): Promise<Result> {
   const { server } = session;
   if (!hasSkills(session)) throw notOffered(server);
-  const { SkillsClient, SkillVerificationError } = await loadSkills();
+  const [{ SkillsClient, SkillVerificationError }, client] = await Promise.all([
+    loadSkills(),
+    session.client(),
+  ]);
   const limit = timerMs(timeoutMs);
   try {
-    return await run(new SkillsClient(session.client, { skipInvalid: true }), {
+    return await run(new SkillsClient(client, { skipInvalid: true }), {
       timeout: limit,
       maxTotalTimeout: limit,
       ...(signal !== undefined && { signal }),

@@ -1,6 +1,6 @@
 /** Decides whether a tool's schema is one that Toolport can handle at all, in time that does not depend on how bad it is. */
 import { draftOf } from "./dialect.js";
-import { isObject, keywordKind } from "./json-schema.js";
+import { isObject, type KeywordKind, keywordKind } from "./json-schema.js";
 import { isLocalRef } from "./local-ref.js";
 
 const MAX_DEPTH = 64;
@@ -8,12 +8,12 @@ const MAX_SUBSCHEMAS = 5_000;
 const MAX_SIZE = 1024 * 1024;
 const MAX_ENUM = 10_000;
 const MAX_QUOTED = 80;
+const TOO_LARGE = "is larger than 1 MiB";
 
-/** One value still to be looked at. `kind`: how its parent means it. */
-interface Open {
-  value: unknown;
-  kind: "schema" | "list" | "map" | "data";
-  depth: number;
+/** What has been seen of one schema so far. */
+interface Seen {
+  schemas: number;
+  size: number;
 }
 
 const quote = (text: string): string =>
@@ -28,57 +28,84 @@ export function checkToolSchema(schema: unknown, role: "input" | "output"): stri
   const type = schema["type"];
   if (role === "input" && type !== undefined && type !== "object")
     return `${name} does not describe an object (type ${quote(String(type))})`;
-  const problem = walk(schema);
+  const problem = visit(schema, "schema", 1, { schemas: 0, size: 0 });
   return problem === undefined ? undefined : `${name} ${problem}`;
 }
 
-/** Iterative, because a schema of ten thousand levels would overflow the stack of a recursive walk. */
-function walk(root: object): string | undefined {
-  let count = 0;
-  let size = 0;
-  const open: Open[] = [{ value: root, kind: "schema", depth: 1 }];
-  for (let item = open.pop(); item !== undefined; item = open.pop()) {
-    const { value, kind, depth } = item;
-    size += sizeOf(value);
-    if (size > MAX_SIZE) return "is larger than 1 MiB";
-    if (typeof value !== "object" || value === null) continue;
-    if (depth > MAX_DEPTH) return `is nested deeper than ${MAX_DEPTH} levels`;
-    const isSchema = kind === "schema" && !Array.isArray(value);
-    if (isSchema && ++count > MAX_SUBSCHEMAS) return `has more than ${MAX_SUBSCHEMAS} subschemas`;
-    const problem = isSchema ? checkKeywords(value as Record<string, unknown>) : undefined;
-    if (problem !== undefined) return problem;
-    for (const [key, child] of Object.entries(value)) {
-      if (!Array.isArray(value)) size += key.length + 3;
+/**
+ * Looks at everything once. Every tool of every server comes through here, so nothing is made on the way: no pairs, no
+ * lists of what is still to do. It goes no deeper than the limit, so it cannot overflow the stack.
+ */
+function visit(value: object, kind: KeywordKind, depth: number, seen: Seen): string | undefined {
+  if (depth > MAX_DEPTH) return `is nested deeper than ${MAX_DEPTH} levels`;
+  if (Array.isArray(value)) return visitList(value, kind, depth, seen);
+  const isSchema = kind === "schema";
+  if (isSchema && ++seen.schemas > MAX_SUBSCHEMAS) return `has more than ${MAX_SUBSCHEMAS} subschemas`;
+  for (const key in value) {
+    const child = (value as Record<string, unknown>)[key];
+    seen.size += key.length + 3 + sizeOf(child);
+    if (seen.size > MAX_SIZE) return TOO_LARGE;
+    let problem = isSchema ? checkKeyword(key, child) : undefined;
+    if (problem === undefined && typeof child === "object" && child !== null) {
+      const below = isSchema ? keywordKind(key, child) : kindBelow(kind);
       // Lists and maps of schemas are part of their keyword, not a level of their own.
-      if (isSchema) {
-        const next = keywordKind(key, child);
-        open.push({ value: child, kind: next, depth: next === "list" || next === "map" ? depth : depth + 1 });
-      } else {
-        const holdsSchemas = kind === "list" || kind === "map";
-        open.push({ value: child, kind: holdsSchemas ? "schema" : "data", depth: depth + 1 });
-      }
+      const isLevel = !isSchema || below === "schema" || below === "data";
+      problem = visit(child, below, isLevel ? depth + 1 : depth, seen);
     }
+    if (problem !== undefined) return problem;
   }
   return undefined;
 }
 
+function visitList(
+  values: readonly unknown[],
+  kind: KeywordKind,
+  depth: number,
+  seen: Seen,
+): string | undefined {
+  const below = kindBelow(kind);
+  for (const value of values) {
+    seen.size += sizeOf(value);
+    if (seen.size > MAX_SIZE) return TOO_LARGE;
+    if (typeof value !== "object" || value === null) continue;
+    const problem = visit(value, below, depth + 1, seen);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+const kindBelow = (kind: KeywordKind): KeywordKind => (kind === "list" || kind === "map" ? "schema" : "data");
+
 /** About as many bytes as it takes in JSON, without what is inside. */
 const sizeOf = (value: unknown): number => (typeof value === "string" ? value.length + 3 : 4);
 
-function checkKeywords(schema: Record<string, unknown>): string | undefined {
-  const ref = schema["$ref"];
-  if (typeof ref === "string" && !isLocalRef(ref))
-    return `refers to another document (${quote(withoutQuery(ref))})`;
-  const choices = schema["enum"];
-  if (Array.isArray(choices) && choices.length > MAX_ENUM)
-    return `has an enum of ${choices.length} entries, more than ${MAX_ENUM}`;
-  const pattern = schema["pattern"];
-  const keys = isObject(schema["patternProperties"]) ? Object.keys(schema["patternProperties"]) : [];
-  const patterns = typeof pattern === "string" ? [pattern, ...keys] : keys;
-  const broken = patterns.find((text) => !isRegularExpression(text));
-  return broken === undefined
+function checkKeyword(keyword: string, value: unknown): string | undefined {
+  switch (keyword) {
+    case "$ref":
+      return typeof value === "string" && !isLocalRef(value)
+        ? `refers to another document (${quote(withoutQuery(value))})`
+        : undefined;
+    case "enum":
+      return Array.isArray(value) && value.length > MAX_ENUM
+        ? `has an enum of ${value.length} entries, more than ${MAX_ENUM}`
+        : undefined;
+    case "pattern":
+      return typeof value === "string" ? checkPattern(value) : undefined;
+    case "patternProperties":
+      return isObject(value)
+        ? Object.keys(value)
+            .map(checkPattern)
+            .find((problem) => problem)
+        : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function checkPattern(pattern: string): string | undefined {
+  return isRegularExpression(pattern)
     ? undefined
-    : `has a pattern that is not a regular expression (${quote(broken)})`;
+    : `has a pattern that is not a regular expression (${quote(pattern)})`;
 }
 
 const withoutQuery = (ref: string): string => ref.split("?", 1)[0]!;

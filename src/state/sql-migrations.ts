@@ -33,6 +33,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        expires_at INTEGER NOT NULL
      )`,
   ],
+  ["ALTER TABLE toolport_leases ADD COLUMN holder TEXT"],
 ];
 
 /** Brings the tables up to date. Throws, and touches nothing, if a newer Toolport made them. */

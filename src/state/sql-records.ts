@@ -76,18 +76,33 @@ export function listKeys(sql: SqlRunner, prefix: string): string[] {
   return rows.map((row) => String(row["key"]));
 }
 
-export function acquireLease(sql: SqlRunner, name: string, ttlMs: number): number | undefined {
+/** The process that takes a lease, as it is written down, and whether one that was written down has ended since. */
+export interface LeaseHolder {
+  readonly id: string;
+  /** False where that is not certain: two who hold one lease are worse than one who waits for its end. */
+  isGone(id: string): boolean;
+}
+
+export interface LeaseRequest {
+  readonly name: string;
+  readonly ttlMs: number;
+  readonly holder?: LeaseHolder | undefined;
+}
+
+export function acquireLease(sql: SqlRunner, { name, ttlMs, holder }: LeaseRequest): number | undefined {
   return sql.transaction(() => {
     const now = Date.now();
-    const held = sql.all("SELECT 1 FROM toolport_leases WHERE name = ? AND expires_at > ?", name, now);
-    if (held.length > 0) return undefined;
+    const [held] = sql.all("SELECT holder FROM toolport_leases WHERE name = ? AND expires_at > ?", name, now);
+    if (held !== undefined && holder?.isGone(String(held["holder"])) !== true) return undefined;
     const fence = nextNumber(sql);
     sql.all(
-      `INSERT INTO toolport_leases (name, fence, expires_at) VALUES (?, ?, ?)
-       ON CONFLICT (name) DO UPDATE SET fence = excluded.fence, expires_at = excluded.expires_at`,
+      `INSERT INTO toolport_leases (name, fence, expires_at, holder) VALUES (?, ?, ?, ?)
+       ON CONFLICT (name) DO UPDATE SET fence = excluded.fence, expires_at = excluded.expires_at,
+         holder = excluded.holder`,
       name,
       fence,
       Math.ceil(now + ttlMs),
+      holder?.id ?? null,
     );
     return fence;
   });

@@ -36,8 +36,8 @@ export interface StoreBackend {
   /** Keys of live records that begin with `prefix` (which may be empty), in the order of their UTF-8 bytes. */
   list(prefix: string): Promise<string[]>;
   /**
-   * Grants the lease if nobody holds it or its time is over. Returns a fence greater than every earlier one of this name:
-   * the last fence has to survive expiry and release.
+   * Grants the lease if nobody holds it, its time is over or its holder is known to be dead. Returns a fence greater than
+   * every earlier one of this name: the last fence has to survive expiry and release.
    */
   acquireLease(name: string, ttlMs: number): Promise<number | undefined>;
   /** Lets the lease run `ttlMs` from now if `fence` is still the last one granted, even if its time was over. */

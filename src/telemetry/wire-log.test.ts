@@ -22,6 +22,7 @@ describe("describeMessage", () => {
       "keys",
       { apiKey: CANARY, api_key: CANARY, "API-Key": CANARY, privateKey: CANARY, "private-key": CANARY },
     ],
+    ["a session", { sessionId: CANARY, data: { session_id: CANARY, "Mcp-Session-Id": CANARY } }],
     ["headers", { headers: { Authorization: `Bearer ${CANARY}`, Cookie: CANARY } }],
     ["a whole object under a secret name", { credentials: { user: CANARY, list: [CANARY] } }],
     ["a list under a secret name", { tokens: [CANARY] }],

@@ -6,6 +6,8 @@ import type { Logger } from "./logger.js";
 /** Names of fields whose values are not for logs. */
 const SECRET_NAME =
   /token|secret|password|passwd|authorization|api[-_]?key|cookie|credential|private[-_]?key/i;
+/** Not for logs either, but a tool may well have sessions of its own, which recordings need. */
+const SESSION_NAME = /session[-_]?id/i;
 const MAX_LOGGED = 2_000;
 
 /** Whether a field of this name holds something that nobody else should read. */
@@ -16,7 +18,7 @@ const channel = debugChannel("wire");
 /** The message as text: secret-looking fields blanked, long text cut. */
 export function describeMessage(message: unknown): string {
   const text = JSON.stringify(message, (name, value: unknown) => {
-    if (isSecretName(name) && value !== null) return "[redacted]";
+    if ((isSecretName(name) || SESSION_NAME.test(name)) && value !== null) return "[redacted]";
     return typeof value === "string" ? redactText(value) : value;
   });
   return text.length > MAX_LOGGED ? `${text.slice(0, MAX_LOGGED)}… (${text.length} characters)` : text;
@@ -27,6 +29,8 @@ export interface WireLogOptions {
   logRequests: boolean;
   logResponses: boolean;
   logger: Logger;
+  /** Takes out what the server was entrusted with. @default nothing */
+  redact?: ((text: string) => string) | undefined;
 }
 
 /** A function that logs what passes, or undefined when nobody wants to know. */
@@ -35,12 +39,13 @@ export function createWireLog({
   logRequests,
   logResponses,
   logger,
+  redact = (text) => text,
 }: WireLogOptions): ((direction: "sent" | "received", message: unknown) => void) | undefined {
   if (!logRequests && !logResponses && !channel.enabled) return undefined;
   return (direction, message) => {
     const wanted = direction === "sent" ? logRequests : logResponses;
     if (!wanted && !channel.enabled) return;
-    const line = `[${server}] ${direction === "sent" ? "->" : "<-"} ${describeMessage(message)}`;
+    const line = `[${server}] ${direction === "sent" ? "->" : "<-"} ${redact(describeMessage(message))}`;
     if (wanted) logger.info(line);
     channel(line);
   };

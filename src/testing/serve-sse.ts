@@ -5,6 +5,7 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import type { HttpServerEntry } from "../config/server-entry.js";
 import type { SharedState } from "./build-server.js";
 import { listenOnLoopback } from "./listen-on-loopback.js";
+import { loadServerSdk } from "./load-server-sdk.js";
 import { type Opened, serveConnection } from "./serve-memory.js";
 
 export interface TestPortOptions {
@@ -25,6 +26,8 @@ export async function serveSse(
   state: SharedState,
   { port, opened }: TestPortOptions & { opened: Set<Opened> },
 ): Promise<TestStreamServer<HttpServerEntry>> {
+  // Before anybody can connect: a message that comes while it is being loaded would be lost.
+  await loadServerSdk();
   const transports = new Map<string, SseServerTransport>();
 
   async function openStream(response: ServerResponse): Promise<void> {

@@ -5,6 +5,7 @@ import type { WebSocket } from "ws";
 import type { WebSocketServerEntry } from "../config/server-entry.js";
 import type { SharedState } from "./build-server.js";
 import { listenOnLoopback } from "./listen-on-loopback.js";
+import { loadServerSdk } from "./load-server-sdk.js";
 import { type Opened, serveConnection } from "./serve-memory.js";
 import type { TestPortOptions, TestStreamServer } from "./serve-sse.js";
 import type { TestServerEra } from "./test-server-definition.js";
@@ -15,7 +16,8 @@ export async function serveWebSocket(
   state: SharedState,
   { port, era, opened }: TestPortOptions & { era: TestServerEra; opened: Set<Opened> },
 ): Promise<TestStreamServer<WebSocketServerEntry>> {
-  const { WebSocketServer } = await import("ws");
+  // Before anybody can connect: a message that comes while the SDK is being loaded would be lost.
+  const [{ WebSocketServer }] = await Promise.all([import("ws"), loadServerSdk()]);
   const http = createServer((_request, response) => void response.writeHead(404).end());
   const sockets = new WebSocketServer({ server: http, path: PATH });
   sockets.on("connection", (socket) => {

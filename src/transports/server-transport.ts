@@ -29,6 +29,11 @@ export interface ServerTransport extends Transport {
   readonly firstSign?: Promise<void> | undefined;
   /** Process id; present only on transports that have a process (the SDK tests `'pid' in transport`). */
   readonly pid?: number | null | undefined;
+  /**
+   * Ends the exchange of a request that nobody waits for any more, without a word about it. Where it exists, requests
+   * need no `requestSignal` and no `onRequestStreamEnd`: `onstreamcut` tells of every answer that will not come.
+   */
+  abandon?(id: RequestId): void;
   /** Tell the server that the session is over, where the wire has such a message. Never throws. */
   endSession?(): Promise<void>;
 }

@@ -14,11 +14,21 @@ const late = new Error("too late");
 const onTimeout = () => late;
 const never = new Promise<never>(() => {});
 
-test("without limits it is the promise itself", () => {
-  const promise = Promise.resolve(1);
-  expect(withDeadline(promise, { onTimeout })).toBe(promise);
-  expect(withDeadline(promise, { timeoutMs: Number.POSITIVE_INFINITY, onTimeout })).toBe(promise);
-});
+test.each([undefined, Number.POSITIVE_INFINITY])(
+  "without limits (%s) it waits, and keeps the host alive meanwhile",
+  async (timeoutMs) => {
+    let resolve = (_value: number) => {};
+    const promise = new Promise<number>((done) => {
+      resolve = done;
+    });
+    const waiting = withDeadline(promise, { timeoutMs, onTimeout });
+    expect(vi.getTimerCount()).toBe(1);
+    vi.advanceTimersByTime(86_400_000);
+    resolve(1);
+    expect(await waiting).toBe(1);
+    expect(vi.getTimerCount()).toBe(0);
+  },
+);
 
 test("what comes in time comes through, and nothing is left", async () => {
   const { signal } = new AbortController();

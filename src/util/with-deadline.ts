@@ -1,4 +1,5 @@
 /** Waiting for something shared, without being bound to it for ever. */
+import { holdHost } from "./hold-host.js";
 import { onSharedAbort } from "./shared-abort.js";
 import { timerMs } from "./timer-ms.js";
 
@@ -12,14 +13,14 @@ export interface DeadlineOptions {
 
 /**
  * Waits for `promise`, but no longer than the caller wants. The promise itself goes on: it is shared with others, so
- * whoever started it must handle its rejection.
+ * whoever started it must handle its rejection. The host does not end as long as somebody waits.
  */
 export function withDeadline<T>(
   promise: Promise<T>,
   { signal, timeoutMs, onTimeout }: DeadlineOptions,
 ): Promise<T> {
   const limited = timeoutMs !== undefined && Number.isFinite(timeoutMs);
-  if (signal === undefined && !limited) return promise;
+  if (signal === undefined && !limited) return promise.finally(holdHost());
   return new Promise<T>((resolve, reject) => {
     if (signal?.aborted) {
       promise.catch(() => {});
@@ -27,6 +28,7 @@ export function withDeadline<T>(
     }
     const settle = (finish: () => void) => {
       clearTimeout(timer);
+      letHostEnd?.();
       stopListening?.();
       finish();
     };
@@ -34,6 +36,7 @@ export function withDeadline<T>(
     const timer = limited
       ? setTimeout(() => settle(() => reject(onTimeout())), timerMs(timeoutMs))
       : undefined;
+    const letHostEnd = limited ? undefined : holdHost();
     const stopListening = signal && onSharedAbort(signal, onAbort);
     promise.then(
       (value) => settle(() => resolve(value)),

@@ -2,10 +2,15 @@
 import { mkdir } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createToolport } from "toolport";
+import { sqliteStore } from "toolport/sqlite";
 import { expect, test, vi } from "vitest";
 import { createTestServer } from "../../src/testing/index.js";
 import { useProgram } from "../support/cli-sandbox.js";
 import { startOAuthBench } from "../support/oauth-bench.js";
+import { logIn } from "../support/oauth-browser.js";
+import { CALLBACK_URL } from "../support/oauth-callback-url.js";
+import { startHostileServer } from "../support/oauth-hostile-server.js";
 
 const createSandbox = useProgram();
 // Many processes, one after the other, on a machine that may have other work.
@@ -153,6 +158,50 @@ test("as text it ends with what to do; about one server it speaks of that one", 
   const unknown = await sandbox.run("doctor", "mising");
   expect(unknown.code).toBe(2);
   expect(unknown.stderr).toContain("Did you mean missing?");
+});
+
+test("the token of a login: good, expired and renewable, expired for good", async () => {
+  using sandbox = createSandbox();
+  await using bench = await startOAuthBench();
+  const mcpServers = { locked: { url: bench.url } };
+  await sandbox.write("home/.config/toolport/toolport.json", { mcpServers });
+  const store = sqliteStore(sandbox.statePath);
+  const toolport = createToolport({ mcpServers, callbackUrl: CALLBACK_URL, store });
+  const { authUrl } = (await toolport.connect()).servers["locked"] ?? {};
+  await toolport.finishAuth("locked", (await logIn(authUrl as string)).searchParams);
+  await toolport.close();
+  const [key = ""] = await store.list("oauth/tokens/");
+  const change = async (fields: object) => {
+    const { value } = (await store.get(key)) as { value: object };
+    await store.put(key, { ...value, ...fields }, { secret: true });
+  };
+  const expiresAt = Date.now() - 1_000;
+  const examine = async () => {
+    const { code, json } = await sandbox.run("doctor", "locked", "--json");
+    return { code, token: (json().checks as Check[]).find(({ check }) => check === "token") };
+  };
+  try {
+    const good = { status: "ok", message: expect.stringContaining("good until") };
+    expect(await examine()).toMatchObject({ code: 0, token: good });
+    await change({ expiresAt });
+    const renewable = { status: "ok", message: expect.stringContaining("renewed with the next call") };
+    expect(await examine()).toMatchObject({ code: 0, token: renewable });
+    await change({ expiresAt, refreshToken: undefined });
+    const spent = { status: "fail", next: "toolport auth locked" };
+    expect(await examine()).toMatchObject({ code: 3, token: spent });
+  } finally {
+    await store.close();
+  }
+});
+
+test("an authorization server that does not list S256 is a failure: no login would begin there", async () => {
+  using sandbox = createSandbox();
+  await using hostile = await startHostileServer("127.0.0.1");
+  hostile.lies = { metadata: { code_challenge_methods_supported: undefined } };
+  await sandbox.write("home/.config/toolport/toolport.json", { mcpServers: { it: { url: hostile.url } } });
+  const { code, json } = await sandbox.run("doctor", "it", "--json");
+  expect(code).toBe(3);
+  expect(json().checks).toContainEqual(expect.objectContaining({ check: "oauth", status: "fail" }));
 });
 
 test("a project's server is not started before somebody has agreed", async () => {

@@ -1,25 +1,13 @@
 /** A console on a port with three servers, one of which would start a program, and requests to it exactly as written. */
-import { type IncomingHttpHeaders, request } from "node:http";
 import { createToolport, memoryStore, type Toolport } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
 import { type RunningConsole, startConsole } from "../../src/console/start-console.js";
+import { type RawAnswer, type RawRequest, sendRaw } from "../support/raw-request.js";
 import { buildPage } from "./build-page.js";
 
 /** Secrets that a server sends back. */
 export const CANARY = "sk-canary0123456789abcdef";
 export const JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.c2lnbmF0dXJl";
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-}
-
-export interface Sent {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
 
 export interface HttpBench extends AsyncDisposable {
   readonly server: TestServer;
@@ -30,8 +18,8 @@ export interface HttpBench extends AsyncDisposable {
   /** Headers of an action: JSON, with the token. */
   readonly headers: Readonly<Record<string, string>>;
   /** Neither Host nor Origin is filled in by anybody. */
-  send(path: string, sent?: Sent): Promise<Answer>;
-  post(action: string, body?: object, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  send(path: string, sent?: RawRequest): Promise<RawAnswer>;
+  post(action: string, body?: object, headers?: Readonly<Record<string, string>>): Promise<RawAnswer>;
   /** The value of an action; throws what it failed with. */
   ask<Value>(action: string, body?: object): Promise<Value>;
 }
@@ -69,24 +57,10 @@ export async function startHttpBench(): Promise<HttpBench> {
   await store.put("test/secret", { accessToken: CANARY }, { secret: true });
   const sources = { things: "toolport.json:3" };
   const running = await startConsole({ toolport, store, sources, pageFolder: page.folder });
-  const { hostname, port, hash } = new URL(running.url);
-  const token = hash.slice(3);
+  const token = new URL(running.url).hash.slice(3);
   const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
 
-  const send = (path: string, { method = "GET", headers: sent = {}, body }: Sent = {}): Promise<Answer> =>
-    new Promise((resolve, reject) => {
-      const asked = request({ hostname, port, path, method, headers: sent }, (response) => {
-        let text = "";
-        response.setEncoding("utf8").on("data", (chunk) => {
-          text += chunk;
-        });
-        response.on("end", () =>
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
-        );
-      });
-      asked.on("error", reject);
-      asked.end(body);
-    });
+  const send: HttpBench["send"] = (path, sent) => sendRaw(running.url, path, sent);
   const post: HttpBench["post"] = (action, body = {}, more = {}) =>
     send(`/api/${action}`, { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) });
 

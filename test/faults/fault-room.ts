@@ -48,8 +48,8 @@ export interface FaultRoom {
   keep<T extends { close(): unknown }>(closable: T): T;
   /** Does this at the end. */
   atEnd(undo: () => unknown): void;
-  /** A secret of its own: at the end no log line, error or snapshot may hold it. */
-  secret(): string;
+  /** A secret of its own, or this one: at the end no log line, error or snapshot may hold it. */
+  secret(value?: string): string;
   /** Awaits the failure and checks that it is typed, in time and complete. */
   fails<E extends ToolportError = ToolportError>(
     promise: Promise<unknown>,
@@ -114,10 +114,9 @@ export async function openFaultRoom({
       return closable;
     },
     atEnd: (step) => void undo.push(step),
-    secret() {
-      const secret = `canary-${crypto.randomUUID()}`;
-      secrets.push(secret);
-      return secret;
+    secret(value = `canary-${crypto.randomUUID()}`) {
+      secrets.push(value);
+      return value;
     },
     async fails<E extends ToolportError = ToolportError>(
       promise: Promise<unknown>,

@@ -1,7 +1,8 @@
 /** Calls a healthy server all the time while another one is broken, and says whether it noticed. */
-import { monitorEventLoopDelay } from "node:perf_hooks";
+import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Toolport } from "toolport";
 import { expect } from "vitest";
+import { crowd } from "./at-most.js";
 
 export interface NeighbourReport {
   /** No call failed, the median stayed, the loop was not held up. */
@@ -16,17 +17,21 @@ export interface NeighbourWatch {
 const EVERY_MS = 20;
 /** A call to the neighbour takes about one millisecond; this is the "+50 ms" of the common rule. */
 const MEDIAN_LIMIT_MS = 50;
+/** Of a case that is over in no time the median is that of its slowest moment, or of the machine's. */
+const ENOUGH = 20;
 
 /** Begins at once; the first call waits for the neighbour's start and is not counted. */
 export function watchNeighbour(toolport: Toolport, server: string): NeighbourWatch {
   const tookMs: number[] = [];
   const failures: unknown[] = [];
-  const lag = monitorEventLoopDelay({ resolution: 10 });
+  // Made when it is needed: one that was never enabled counts as an active resource until it is collected.
+  let lag: IntervalHistogram | undefined;
   const ending = new AbortController();
   const name = `${server}__echo`;
 
   async function watch(): Promise<void> {
     await toolport.callTool(name, { text: "first" });
+    lag = monitorEventLoopDelay({ resolution: 10 });
     lag.enable();
     while (!ending.signal.aborted) {
       const began = performance.now();
@@ -45,14 +50,16 @@ export function watchNeighbour(toolport: Toolport, server: string): NeighbourWat
   async function end(): Promise<NeighbourReport> {
     ending.abort();
     await running;
-    lag.disable();
-    const worstLagMs = lag.max / 1e6;
+    lag?.disable();
+    const worstLagMs = (lag?.max ?? 0) / 1e6;
     return {
       expectHealthy({ maxLagMs }) {
         expect(failures, "failures of the neighbour").toEqual([]);
-        if (tookMs.length === 0) return;
-        expect(median(tookMs), "median of the neighbour's calls, ms").toBeLessThanOrEqual(MEDIAN_LIMIT_MS);
-        expect(worstLagMs, "longest hold-up of the event loop, ms").toBeLessThanOrEqual(maxLagMs);
+        if (tookMs.length >= ENOUGH)
+          expect(median(tookMs), "median of the neighbour's calls, ms").toBeLessThanOrEqual(
+            MEDIAN_LIMIT_MS * crowd(),
+          );
+        expect(worstLagMs, "longest hold-up of the event loop, ms").toBeLessThanOrEqual(maxLagMs * crowd());
       },
     };
   }

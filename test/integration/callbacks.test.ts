@@ -1,6 +1,6 @@
 /** Functions of the user's that throw or reject hurt nobody: they are reported, and the work goes on. */
 import { createToolport, type Logger, type StdioServerEntry } from "toolport";
-import { createTestServer } from "toolport/testing";
+import { createTestServer, type TestTool } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { waitFor } from "../support/wait-for.js";
 
@@ -65,6 +65,26 @@ describe.each(failing)("a function that %s", (_how, fail) => {
     expect(result.text).toBe("done");
     await waitFor(() => warnings.filter((message) => message.includes("the user's own")).length === 3);
     expect(lines.some((line) => line.includes("the user's own"))).toBe(true);
+  });
+
+  test("as onLog or toolSpecificationMapper is reported, and the call succeeds", async () => {
+    const { logger, lines } = collect();
+    const chat: TestTool = {
+      async handler(_args, { server: own }) {
+        await own.sendLoggingMessage({ level: "info", data: "called" });
+        return "hello";
+      },
+    };
+    await using server = createTestServer({
+      era: "legacy",
+      capabilities: { logging: {} },
+      tools: { hello: chat },
+    });
+    const options = { onLog: fail, toolSpecificationMapper: fail, logger };
+    await using toolport = createToolport({ mcpServers: { it: server.memory() }, ...options });
+    expect((await toolport.callTool("it__hello")).text).toBe("hello");
+    await waitFor(() => lines.some((line) => line.includes("the user's own")));
+    expect(lines.some((line) => line.includes("toolSpecificationMapper threw for it/hello"))).toBe(true);
   });
 
   test("as a logger is ignored", async () => {

@@ -228,7 +228,7 @@ describe("a catalog given back at start", () => {
     const catalog = JSON.parse(JSON.stringify(first.exportCatalog()).replace("before", "after!"));
     await using cold = createToolport({ mcpServers: { s: server.memory() }, store, pins: "block", catalog });
     expect(await cold.tools()).toMatchObject([{ name: "s__same" }]);
-    await expect(cold.callTool("s__one")).rejects.toMatchObject({ code: "TOOL_WITHHELD" });
+    await expect(cold.callTool("s__one")).rejects.toMatchObject({ code: "TOOL_CHANGED" });
     // The server itself still has the definition that was pinned.
     await cold.callTool("s__same");
     expect(await cold.tools()).toHaveLength(2);

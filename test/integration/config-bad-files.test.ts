@@ -257,6 +257,11 @@ describe("with onProblem: report, a bad server", () => {
     const loaded = await load("toolport.json", mixed, { onProblem: "report" });
     expect(inspect(loaded, { depth: 10 })).not.toContain("CANARY");
     expect(loaded.mcpServers["remote"]).toMatchObject({ headers: { Authorization: "Bearer CANARY" } });
+    const url = "https://x.example/mcp?api_key=CANARY";
+    const keyed = await load("toolport.json", servers(`"a": { "url": "${url}", "enabled": false }`));
+    expect(inspect(keyed, { depth: 10 })).not.toContain("CANARY");
+    expect(inspect(keyed, { depth: 10 })).toContain("https://x.example/mcp?[redacted]");
+    expect(keyed.mcpServers["a"]).toEqual({ url, enabled: false });
   });
 });
 

@@ -196,7 +196,7 @@ test("the SDK's own client is served as well, without a tool's name", async () =
       return { action: "accept" };
     },
   });
-  const result = await opened.session.client.callTool({ name: "name" });
+  const result = await (await opened.session.client()).callTool({ name: "name" });
   expect(JSON.parse(textOf(result))).toEqual({ who: { action: "accept", content: { name: "Ada" } } });
   expect(seen).toEqual([{ server: "test" }]);
 });

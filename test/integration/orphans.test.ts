@@ -1,20 +1,10 @@
 /** Whatever ends a host that uses Toolport, no process of its servers is left: kill -9 included. */
-import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { createToolport, type ServerEntry } from "toolport";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { LEAN_SERVER, pidFolder } from "../fixtures/stdio-peer.js";
 import { isAlive, processTree } from "../support/processes.js";
+import { startHost } from "../support/start-host.js";
 import { waitFor } from "../support/wait-for.js";
-
-const HOST = fileURLToPath(new URL("../fixtures/hosts/toolport-host.mjs", import.meta.url));
-const BUILT = fileURLToPath(new URL("../../dist/index.js", import.meta.url));
-
-beforeAll(() => {
-  if (!existsSync(BUILT)) throw new Error("These tests use the built package: run `npm run build` first");
-});
 
 /** A place where servers note their process ids; whatever a failed test leaves alive is ended with it. */
 function openScratch() {
@@ -38,33 +28,17 @@ function stubborn(pidFile: string, ...flags: string[]): Record<string, ServerEnt
 }
 
 /** Starts a host and waits until its servers have answered. */
-async function startHost(way: string) {
+async function startStubborn(way: string) {
   const scratch = openScratch();
-  const child = spawn(process.execPath, [HOST, way, JSON.stringify(stubborn(scratch.file))], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
-    child.once("exit", (code, signal) => resolve({ code, signal }));
-  });
-  const said: string[] = [];
-  await new Promise<void>((resolve, reject) => {
-    createInterface({ input: child.stdout }).on("line", (line) => {
-      said.push(line);
-      if (line.startsWith("ready ")) resolve();
-    });
-    exited.then(({ code }) => reject(new Error(`The host ended early with ${code}`)));
-  });
+  const host = await startHost("toolport-host.mjs", [way, JSON.stringify(stubborn(scratch.file))]);
   const servers = scratch.pids();
-  // Shells and guardians too, where the host still lives.
-  const family = [...new Set([...processTree(child.pid as number).map(({ pid }) => pid), ...servers])];
   return {
-    child,
-    exited,
-    said,
+    ...host,
     servers,
-    family,
+    // Shells and guardians too, where the host still lives.
+    family: [...new Set([...host.family(), ...servers])],
     [Symbol.dispose]() {
-      child.kill("SIGKILL");
+      host.kill("SIGKILL");
       scratch[Symbol.dispose]();
     },
   };
@@ -77,9 +51,9 @@ async function expectNoneLeft(family: readonly number[], timeoutMs: number): Pro
 
 describe.skipIf(process.platform === "win32").concurrent("the end of the host", () => {
   test.each(["wait", "call"])("by kill -9 (%s): no process after 3 s", async (way) => {
-    using host = await startHost(way);
+    using host = await startStubborn(way);
     expect(host.servers).toHaveLength(4);
-    host.child.kill("SIGKILL");
+    host.kill("SIGKILL");
     await host.exited;
     await expectNoneLeft(host.family, 3_000);
   });
@@ -90,8 +64,8 @@ describe.skipIf(process.platform === "win32").concurrent("the end of the host", 
     ["SIGHUP", "wait", { code: null, signal: "SIGHUP" }],
     ["SIGTERM", "handle", { code: 4, signal: null }],
   ] as const)("by %s (%s): no process after 3 s, and the exit is its own", async (signal, way, expected) => {
-    using host = await startHost(way);
-    host.child.kill(signal);
+    using host = await startStubborn(way);
+    host.kill(signal);
     expect(await host.exited).toEqual(expected);
     await expectNoneLeft(host.family, 3_000);
   });
@@ -101,17 +75,17 @@ describe.skipIf(process.platform === "win32").concurrent("the end of the host", 
     ["throw", 1],
     ["reject", 1],
   ])("by its own %s: no process after 3 s, and the exit code is %d", async (way, code) => {
-    using host = await startHost(way);
+    using host = await startStubborn(way);
     expect(await host.exited).toEqual({ code, signal: null });
     expect(host.servers).toHaveLength(4);
     await expectNoneLeft(host.family, 3_000);
   });
 
   test("by close(): it ends by itself, with nothing left", async () => {
-    using host = await startHost("close");
+    using host = await startStubborn("close");
     expect(await host.exited).toEqual({ code: 0, signal: null });
     await expectNoneLeft(host.family, 0);
-    expect(JSON.parse(host.said[1]!.slice("closed ".length)).ms).toBeLessThan(5_000);
+    expect((host.heard("closed") as { ms: number }).ms).toBeLessThan(5_000);
   });
 });
 

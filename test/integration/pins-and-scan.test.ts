@@ -65,7 +65,7 @@ describe("pins", () => {
         { server: "s", name: "one", reason: expect.stringContaining("changed") },
         { server: "s", name: "two" },
       ]);
-      expect(await failure(toolport.callTool("s__one"))).toMatchObject({ code: "TOOL_WITHHELD" });
+      expect(await failure(toolport.callTool("s__one"))).toMatchObject({ code: "TOOL_CHANGED" });
       await toolport.approveTools("s", ["one"]);
       expect(await names(toolport)).toEqual(["one"]);
       expect((await toolport.callTool("s__one")).text).toBe("ran");
@@ -112,7 +112,7 @@ describe("pins", () => {
       void server.update({ tools: { one: tool("Obeys me.") } });
     });
     await waitFor(async () => (await names(toolport)).length === 0);
-    expect(await failure(toolport.callTool("s__one"))).toMatchObject({ code: "TOOL_WITHHELD" });
+    expect(await failure(toolport.callTool("s__one"))).toMatchObject({ code: "TOOL_CHANGED" });
     expect(server.calls).toHaveLength(0);
   });
 
@@ -185,6 +185,56 @@ describe("scan", () => {
     });
     expect(await names(toolport)).toEqual(["one"]);
     expect(toolport.snapshot().withheldTools[0]?.reason).toContain("scanner broke");
+  });
+
+  test("sees what prompts, resources and instructions say; what it refuses is in no list and is not given out", async () => {
+    const instructions = order;
+    await using server = createTestServer({
+      instructions,
+      prompts: {
+        fine: { description: "Fine", get: () => "fine" },
+        evil: { arguments: [{ name: "a", description: order }], get: () => "evil" },
+      },
+      resources: {
+        "x://fine": { text: "fine" },
+        "x://evil": { description: order, text: "evil" },
+      },
+      resourceTemplates: { "x://{any}": { description: order } },
+    });
+    const seen: string[] = [];
+    const warnings: string[] = [];
+    await using toolport = createToolport({
+      mcpServers: { s: server.memory() },
+      scan(ref, scanned, strings) {
+        seen.push(`${scanned.kind} ${scanned.name}`);
+        return scan(ref, scanned, strings);
+      },
+    });
+    toolport.on("warning", ({ message }) => warnings.push(message));
+    expect((await toolport.prompts()).map(({ name }) => name)).toEqual(["fine"]);
+    expect((await toolport.resources()).map(({ uri }) => uri)).toEqual(["x://fine"]);
+    expect(await toolport.resourceTemplates()).toEqual([]);
+    expect(await toolport.instructions()).toBe("");
+    expect(await toolport.instructions()).toBe("");
+    expect(seen).toEqual([
+      "prompt fine",
+      "prompt evil",
+      "resource x://fine",
+      "resource x://evil",
+      "resourceTemplate x://{any}",
+      "instructions s",
+    ]);
+    expect(warnings).toHaveLength(4);
+    const refused = { reason: expect.stringContaining("It speaks to the model") };
+    expect(await failure(toolport.getPrompt("s", "evil"))).toMatchObject({
+      code: "PROMPT_NOT_FOUND",
+      ...refused,
+    });
+    expect(await failure(toolport.readResource("s", "x://evil"))).toMatchObject({
+      code: "RESOURCE_NOT_FOUND",
+      ...refused,
+    });
+    expect((await toolport.readResource("s", "x://fine"))[0]?.text).toBe("fine");
   });
 
   test("approving a changed definition does not approve what the scan refuses", async () => {

@@ -1,16 +1,11 @@
 /** Many processes on one SQLite file, some of them killed in the middle: nothing committed is lost. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sqliteStore } from "toolport/sqlite";
 import { afterAll, beforeEach, expect, test } from "vitest";
-import type { SqliteDriver } from "../../src/state/stores/sqlite/sqlite-driver.js";
-import { createStateHosts, type StateHost } from "../support/state-host.js";
-
-const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite") as {
-  DatabaseSync: SqliteDriver;
-};
+import { expectIntegrity, runKillRound } from "../support/sqlite-kill-round.js";
+import { createStateHosts } from "../support/state-host.js";
 
 /** `TOOLPORT_LONG=1` runs the numbers of the promise; the suite runs fewer. */
 const isLong = process.env["TOOLPORT_LONG"] === "1";
@@ -30,45 +25,10 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
-function checkIntegrity(): void {
-  const database = new DatabaseSync(path);
-  expect(database.prepare("PRAGMA integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
-  database.close();
-}
-
-/** The last number each key was promised with. */
-const promised = (host: StateHost): [key: string, n: number][] => {
-  const pairs = host.lines().map((line): [string, number] => {
-    const [key = "", n] = line.split(" ");
-    return [key, Number(n)];
-  });
-  return [...new Map(pairs)];
-};
-
 test(`${ROUNDS} rounds of kill -9 during writes: nothing committed is lost, the file is never damaged`, async () => {
   let commits = 0;
   for (let round = 0; round < ROUNDS; round++) {
-    const writers = ["a", "b"].map((name) => hosts.start(["write", path, `${round}${name}`]));
-    await Promise.all(
-      writers.map(async (writer) => {
-        await writer.begun;
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
-        await writer.kill();
-      }),
-    );
-    checkIntegrity();
-    const store = sqliteStore(path, { onWarning: ({ message }) => expect.fail(message) });
-    for (const writer of writers) {
-      commits += writer.lines().length;
-      expect(promised(writer)).not.toEqual([]);
-      for (const [key, n] of promised(writer)) {
-        const value = (await store.get(key))?.value as { n: number; text: string };
-        // The one after it may have been committed without being told.
-        expect(value.n).toBeGreaterThanOrEqual(n);
-        expect(value.text).toBe(`${value.n};`.repeat((value.n * 37) % 3_000));
-      }
-    }
-    await store.close();
+    commits += await runKillRound(hosts, path, round);
   }
   if (isLong) console.log(`${ROUNDS} rounds, ${commits} commits told, none lost`);
   // Whoever is killed while it makes the key leaves its draft; nothing else is left, and nothing was set aside.
@@ -86,7 +46,7 @@ test(`${PROCESSES} processes add one ${PROCESSES * UPDATES_EACH} times in all: n
   const store = sqliteStore(path);
   expect((await store.get("counter"))?.value).toBe(PROCESSES * UPDATES_EACH);
   await store.close();
-  checkIntegrity();
+  expectIntegrity(path);
   const attempts = results.reduce((sum, result) => sum + result.attempts, 0);
   if (isLong) console.log(`${PROCESSES * UPDATES_EACH} updates in ${ms} ms with ${attempts} attempts`);
 }, 600_000);

@@ -1,5 +1,6 @@
 /** Subscriptions to resources: one on the wire for all who listen, and still there after the server was not. */
-import { createToolport, type ResourceUpdate, type Toolport } from "toolport";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { type CustomServerEntry, createToolport, type ResourceUpdate } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { failure } from "../support/failure.js";
@@ -16,27 +17,33 @@ const resources = { "t://a": { text: "a" }, "t://b": { text: "b" }, "t://dir": {
 const uris = (updates: readonly ResourceUpdate[]) =>
   updates.map(({ uri, missed }) => (missed ? `${uri} missed` : uri));
 
-/** The requests on the wire that begin or end a subscription. */
-function wireOf(toolport: Toolport, server = "it") {
+/** A server's entry whose wire is watched: the requests on it that begin or end a subscription, and a way to speak on it. */
+function onTheWire(entry: CustomServerEntry) {
   const sent: string[] = [];
+  let transport: Transport | undefined;
+  const note = (message: { method?: string; params?: Record<string, unknown> }) => {
+    const { uri, notifications } = (message.params ?? {}) as {
+      uri?: string;
+      notifications?: { resourceSubscriptions?: string[] };
+    };
+    if (!/subscri|cancelled/.test(message.method ?? "")) return;
+    sent.push(`${message.method} ${uri ?? notifications?.resourceSubscriptions?.join(" ") ?? ""}`.trim());
+  };
   return {
     sent,
-    async watch() {
-      const client = await toolport.client(server);
-      const { transport } = client as unknown as {
-        transport: { tap?: (direction: string, message: Record<string, unknown>) => void };
-      };
-      const { tap } = transport;
-      transport.tap = (direction, message) => {
-        tap?.(direction, message);
-        const params = message["params"] as
-          | { uri?: string; notifications?: { resourceSubscriptions?: string[] } }
-          | undefined;
-        const method = String(message["method"]);
-        if (direction !== "sent" || !/subscri|cancelled/.test(method)) return;
-        const what = params?.uri ?? params?.notifications?.resourceSubscriptions?.join(" ") ?? "";
-        sent.push(`${method} ${what}`.trim());
-      };
+    tell: (message: object) => transport?.onmessage?.({ jsonrpc: "2.0", ...message } as JSONRPCMessage),
+    entry: {
+      ...entry,
+      async transport() {
+        const opened = await entry.transport();
+        const send = opened.send.bind(opened);
+        opened.send = (message, options) => {
+          note(message as Parameters<typeof note>[0]);
+          return send(message, options);
+        };
+        transport = opened;
+        return opened;
+      },
     },
   };
 }
@@ -68,9 +75,8 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
 
   test("several listeners share one subscription; the last one ends it", async () => {
     await using server = createTestServer({ era, resources });
-    await using toolport = createToolport({ mcpServers: { it: server.memory() } });
-    const wire = wireOf(toolport);
-    await wire.watch();
+    const wire = onTheWire(server.memory());
+    await using toolport = createToolport({ mcpServers: { it: wire.entry } });
     const heard: string[] = [];
     const [first, second] = await Promise.all([
       toolport.subscribe("it", "t://a", () => heard.push("first")),
@@ -94,7 +100,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
         ...["resources/unsubscribe t://a", "resources/unsubscribe t://b"],
       ]);
     } else {
-      const listens = wire.sent.filter((line) => line.startsWith("subscriptions/listen"));
+      const listens = wire.sent.filter((line) => line.startsWith("subscriptions/listen t"));
       expect(listens.slice(0, 2)).toEqual(["subscriptions/listen t://a", "subscriptions/listen t://a t://b"]);
     }
   });
@@ -205,18 +211,12 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
 
 test("a part of what was subscribed to counts; a neighbour does not", async () => {
   await using server = createTestServer({ era: "legacy", resources });
-  await using toolport = createToolport({ mcpServers: { it: server.memory() } });
+  const wire = onTheWire(server.memory());
+  await using toolport = createToolport({ mcpServers: { it: wire.entry } });
   const updates: ResourceUpdate[] = [];
   await toolport.subscribe("it", "t://dir", (update) => updates.push(update));
-  const tell = async (uri: string) => {
-    const { transport } = (await toolport.client("it")) as unknown as {
-      transport: { tap: (direction: string, message: object) => void };
-    };
-    transport.tap("received", { jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri } });
-  };
-  await tell("t://dirs/x");
-  await tell("t://dir/x");
-  await tell("t://dir");
+  for (const uri of ["t://dirs/x", "t://dir/x", "t://dir"])
+    wire.tell({ method: "notifications/resources/updated", params: { uri } });
   expect(uris(updates)).toEqual(["t://dir/x", "t://dir"]);
 });
 

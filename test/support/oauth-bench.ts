@@ -34,6 +34,8 @@ export interface OAuthBench extends AsyncDisposable {
   /** The protected MCP endpoint. */
   readonly url: string;
   readonly issuer: string;
+  /** The authorization servers that the protected server names. */
+  namedIssuers: readonly string[];
   readonly resource: OAuthResource;
   readonly tokenRequests: TokenRequest[];
   /** Requests to the authorization server, as `METHOD /path?query`. */
@@ -85,11 +87,12 @@ export async function startOAuthBench(options: OAuthBenchOptions = {}): Promise<
     requestLines.push(`${request.method} ${request.url}`);
     void serve?.(request, response);
   });
+  listener.keepAliveTimeout = 0;
   const listening = await listenOnLoopback(listener);
   const issuer = `http://${listening.address}`;
 
   const resource = await startOAuthResource({
-    issuers: () => [issuer],
+    issuers: () => bench.namedIssuers,
     needs: READ,
     scope: options.scope ?? READ,
     widerScopes: { erase: ADMIN },
@@ -112,6 +115,7 @@ export async function startOAuthBench(options: OAuthBenchOptions = {}): Promise<
   const bench: OAuthBench = {
     url: resource.url,
     issuer,
+    namedIssuers: [issuer],
     resource,
     tokenRequests,
     requestLines,
@@ -231,7 +235,7 @@ function configuration(getResourceServerInfo: ResourceServerInfo): Configuration
     },
     findAccount: (_ctx, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
     ttl: {
-      AccessToken: 3_600,
+      AccessToken: (_ctx, token) => token.resourceServer?.accessTokenTTL ?? 3_600,
       ClientCredentials: 3_600,
       Grant: 86_400,
       Session: 86_400,

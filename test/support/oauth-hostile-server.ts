@@ -1,5 +1,5 @@
 /** A server that asks for authorization and lies about where to get it, and a canary that nobody may reach. */
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer as createSocketServer, type Server as SocketServer } from "node:net";
 
@@ -22,8 +22,8 @@ export interface HostileServer extends AsyncDisposable {
   readonly origin: string;
   readonly url: string;
   lies: Lies;
-  /** `METHOD path` of every request, with its body. */
-  readonly seen: { readonly line: string; readonly body: string }[];
+  /** `METHOD path` of every request, with its header fields and its body. */
+  readonly seen: { readonly line: string; readonly headers: IncomingHttpHeaders; readonly body: string }[];
 }
 
 const RESOURCE = "/.well-known/oauth-protected-resource";
@@ -36,7 +36,7 @@ export async function startHostileServer(host = "127.0.0.3"): Promise<HostileSer
     let body = "";
     for await (const chunk of request.setEncoding("utf8")) body += chunk;
     const path = new URL(request.url ?? "/", origin).pathname;
-    seen.push({ line: `${request.method} ${path}`, body });
+    seen.push({ line: `${request.method} ${path}`, headers: request.headers, body });
     const { redirect, answer } = hostile.lies;
     if (redirect?.path === path) response.writeHead(redirect.status, { location: redirect.to }).end();
     else if (answer?.path === path) answer.with(response);

@@ -36,6 +36,8 @@ export interface OAuthResource {
   /** The protected endpoint; also the identifier of the resource. */
   readonly url: string;
   readonly seen: SeenAtResource[];
+  /** Where it sends requests for the endpoint, by 307. */
+  redirect: string | undefined;
   /** Tool calls that were run, by user. */
   readonly calls: Map<string, number>;
   close(): Promise<void>;
@@ -73,6 +75,8 @@ export async function startOAuthResource(options: ResourceOptions): Promise<OAut
   async function answer(request: Request, rpc: Rpc | undefined): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === METADATA || pathname === `${METADATA}/mcp`) return Response.json(metadata(url, options));
+    if (resource.redirect !== undefined)
+      return new Response(null, { status: 307, headers: { location: resource.redirect } });
     if (pathname !== "/mcp") return new Response("Not found", { status: 404 });
     const authorization = request.headers.get("authorization");
     if (authorization === null) return challenge(401, { scope: options.scope });
@@ -99,19 +103,23 @@ export async function startOAuthResource(options: ResourceOptions): Promise<OAut
   const listener = createServer((incoming, response) => {
     serve(incoming, response).catch(() => response.destroy());
   });
+  // A client that closes idle connections by itself is never a moment too late, however busy the machine is.
+  listener.keepAliveTimeout = 0;
   const listening = await listenOnLoopback(listener);
   const origin = `http://${listening.address}`;
   const url = `${origin}/mcp`;
-  return {
+  const resource: OAuthResource = {
     origin,
     url,
     seen,
+    redirect: undefined,
     calls,
     async close() {
       await handler.close();
       await listening.close();
     },
   };
+  return resource;
 }
 
 const METADATA = "/.well-known/oauth-protected-resource";

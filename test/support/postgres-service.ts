@@ -32,8 +32,12 @@ export interface PostgresService extends LocalService {
   run(sql: string): Promise<pg.QueryResult>;
 }
 
-/** Starts a PostgreSQL with one superuser, `toolport`. */
-export async function startPostgres(): Promise<PostgresService> {
+/** Starts a PostgreSQL with one superuser, `toolport`; or a hot standby of another, which follows it until it is promoted. */
+export async function startPostgres({
+  standbyOf,
+}: {
+  standbyOf?: PostgresService;
+} = {}): Promise<PostgresService> {
   if (program === undefined) throw new Error("postgres was not found, and TOOLPORT_REQUIRE_SERVICES is set");
   const user = otherThanRoot(["postgres", "nobody"]);
   const url = (port: number) => `postgres://toolport:${PASSWORD}@127.0.0.1:${port}/postgres`;
@@ -54,9 +58,14 @@ export async function startPostgres(): Promise<PostgresService> {
       ].flatMap((setting) => ["-c", setting]),
     ],
     async prepare(folder) {
+      const data = join(folder, "data");
+      const bin = join(program, "..");
+      if (standbyOf !== undefined) {
+        const copy = ["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--dbname", standbyOf.url];
+        return runToEnd(join(bin, "pg_basebackup"), ["-D", data, ...copy], user);
+      }
       const passwordFile = join(folder, "password");
       writeFileSync(passwordFile, PASSWORD);
-      const initdb = join(program, "..", "initdb");
       const options = [
         "-A",
         "scram-sha-256",
@@ -67,7 +76,7 @@ export async function startPostgres(): Promise<PostgresService> {
         "--pwfile",
         passwordFile,
       ];
-      await runToEnd(initdb, ["-D", join(folder, "data"), "-U", "toolport", ...options], user);
+      await runToEnd(join(bin, "initdb"), ["-D", data, "-U", "toolport", ...options], user);
     },
     async isReady(port) {
       const client = new pg.Client(url(port));

@@ -1,7 +1,7 @@
 /** package.json and the built files agree: every door opens, has its types, and nothing stale lies in dist. */
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import { filesBelow, root } from "./source-files.js";
@@ -48,10 +48,16 @@ describe("package.json", () => {
 
 describe("dist", () => {
   it("holds nothing whose source is gone", () => {
-    const stale = filesBelow(join(root, "dist"), ".js").filter(
-      (file) => !existsSync(join(root, "src", file.replace(/\.js$/, ".ts"))),
+    const dist = join(root, "dist");
+    const scripts = filesBelow(dist, ".js");
+    const isChunk = (file: string) => file.startsWith("chunks/");
+    const sources = [...filesBelow(dist, ".d.ts"), ...scripts.filter((file) => !isChunk(file))];
+    const stale = sources.filter(
+      (file) => !existsSync(join(root, "src", file.replace(/(\.d\.ts|\.js)$/, ".ts"))),
     );
     expect(stale).toEqual([]);
+    const text = scripts.map((file) => readFileSync(join(dist, file), "utf8")).join("\n");
+    expect(scripts.filter((file) => isChunk(file) && !text.includes(basename(file)))).toEqual([]);
   });
 
   // In a process of its own, because the test runner would send `toolport` to the sources.

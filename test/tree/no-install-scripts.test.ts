@@ -1,4 +1,4 @@
-/** Nothing that users install with Toolport may run a script while it is installed. */
+/** Nothing may run a script while it is installed: neither what users install with Toolport nor what only this repository uses. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -13,6 +13,9 @@ interface LockedPackage {
 const lock: { packages: Record<string, LockedPackage> } = JSON.parse(
   readFileSync(join(root, "package-lock.json"), "utf8"),
 );
+const manifest: { scripts: Record<string, string>; allowScripts: Record<string, boolean> } = JSON.parse(
+  readFileSync(join(root, "package.json"), "utf8"),
+);
 const production = Object.entries(lock.packages).filter(([path, locked]) => path !== "" && !locked.dev);
 
 it("no package of the production tree has an install script", () => {
@@ -21,8 +24,16 @@ it("no package of the production tree has an install script", () => {
   expect(scripted.map(([path, locked]) => `${path}@${locked.version}`)).toEqual([]);
 });
 
+it("a development package that has one is named, and npm does not run it", () => {
+  const scripted = Object.entries(lock.packages).filter(
+    ([, locked]) => locked.dev && locked.hasInstallScript,
+  );
+  const names = scripted.map(([path]) => path.split("node_modules/").at(-1) as string);
+  expect(names.filter((name) => manifest.allowScripts[name] !== false)).toEqual([]);
+});
+
 it("Toolport itself has none", () => {
-  const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const { scripts } = manifest;
   for (const name of ["preinstall", "install", "postinstall", "prepare"])
     expect(scripts).not.toHaveProperty(name);
 });

@@ -235,7 +235,8 @@ export class MultiServerMCPClient implements AsyncDisposable {
       const failure = asClientError(error, name, `Failed to connect to server "${name}"`);
       if (config.onConnectionError === "throw") throw failure;
       if (typeof config.onConnectionError === "function") {
-        config.onConnectionError({ serverName: name, error: failure });
+        // What it throws is the caller's, and so is what it rejects with.
+        await config.onConnectionError({ serverName: name, error: failure });
       }
     }
     return reports.filter(({ error }) => error === undefined).map(({ name }) => name);

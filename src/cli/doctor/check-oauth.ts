@@ -62,11 +62,11 @@ async function checkChain(config: HttpConfig | SseConfig, answer: Response | und
 /** Metadata that can be read is not yet metadata that one can log in with. */
 function judge({ issuer, metadata }: AuthorizationInfo, server: string, hasClient: boolean): Finding {
   const base = { check: "oauth", server };
-  const methods = metadata?.code_challenge_methods_supported;
-  if (methods !== undefined && !methods.includes("S256")) {
+  // A login is refused where it is not listed: an authorization server that takes it says so.
+  if (metadata !== undefined && metadata.code_challenge_methods_supported?.includes("S256") !== true) {
     return {
       ...{ ...base, status: "fail", exitCode: EXIT.authorization },
-      message: `${issuer} does not take PKCE with S256, which MCP requires`,
+      message: `${issuer} does not say that it takes PKCE with S256, which MCP requires`,
       next: "Ask the server's operator",
     };
   }

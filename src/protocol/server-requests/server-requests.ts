@@ -1,5 +1,8 @@
 /** What servers may ask of the client, served by the options of the port; nothing is advertised that nothing serves. */
 import type { Client, ClientCapabilities } from "@modelcontextprotocol/client";
+import { isLogLevel } from "../../config/log-levels.js";
+import { callSafely } from "../../util/call-safely.js";
+import type { Lane } from "../lane.js";
 import { answerElicitation, elicitationCapability } from "./elicitation.js";
 import {
   type Answers,
@@ -25,8 +28,8 @@ export interface ServerRequestParts extends ServerRequestOptions {
 export interface ServerRequests {
   /** What to tell servers about this client. */
   readonly capabilities: ClientCapabilities;
-  /** Serves the requests and log messages that a client receives. To be called before the client connects. */
-  attach(client: Client, server: string): AttachedRequests;
+  /** Serves the requests and log messages of one connection. To be called before the handshake. */
+  attach(lane: Lane, server: string): AttachedRequests;
   /** Tells the servers that want to know that the roots have changed. Modern servers ask whenever they need them. */
   rootsChanged(): Promise<void>;
 }
@@ -34,15 +37,17 @@ export interface ServerRequests {
 /** The requests of one connection. */
 export interface AttachedRequests {
   readonly desk: RequestDesk;
-  /** The handshake is done: from now on, until the connection is gone, its server is told about changes. */
-  opened(closed: Promise<unknown>): void;
+  /** Registers what is served with the SDK's client, which takes the requests off the wire. */
+  serve(client: Client): void;
+  /** The handshake is done in the legacy era: from now on, until the connection is gone, its server is told about changes. */
+  opened(): void;
 }
 
 export function createServerRequests(options: ServerRequestParts): ServerRequests {
   const { onElicitation, onSampling, roots, onLog, report, principal } = options;
   assertRoots(roots);
   const capabilities = capabilitiesOf(options);
-  const open = new Set<Client>();
+  const open = new Set<Lane>();
   const answers: Answers = {
     "elicitation/create": (params, origin) =>
       answerElicitation(params, origin, { option: onElicitation, report }),
@@ -52,25 +57,27 @@ export function createServerRequests(options: ServerRequestParts): ServerRequest
 
   return {
     capabilities,
-    attach(client, server) {
+    attach(lane, server) {
       const desk = new RequestDesk({ server, principal, answers, report });
-      for (const method of METHODS) {
-        if (capabilities[CAPABILITY[method]] !== undefined) serve(client, method, desk);
-      }
-      if (onLog !== undefined) listen(client, { server, onLog, report });
+      if (onLog !== undefined) listen(lane, { server, onLog, report });
       return {
         desk,
-        opened(closed) {
-          open.add(client);
-          closed.then(() => open.delete(client));
+        serve(client) {
+          for (const method of METHODS) {
+            if (capabilities[CAPABILITY[method]] !== undefined) serve(client, method, desk);
+          }
+        },
+        opened() {
+          open.add(lane);
+          lane.closed.then(() => open.delete(lane));
         },
       };
     },
     async rootsChanged() {
       if (capabilities.roots === undefined) return;
-      const legacy = [...open].filter((client) => client.getProtocolEra() !== "modern");
       // A server that is just going away need not know.
-      await Promise.all(legacy.map((client) => client.sendRootsListChanged().catch(report)));
+      const tell = (lane: Lane) => lane.notify("notifications/roots/list_changed").catch(report);
+      await Promise.all([...open].map(tell));
     },
   };
 }
@@ -114,14 +121,12 @@ function serve(client: Client, method: RequestMethod, desk: RequestDesk): void {
 }
 
 function listen(
-  client: Client,
+  lane: Lane,
   { server, onLog, report }: { server: string; onLog: ServerLogListener; report: (error: unknown) => void },
 ): void {
-  client.setNotificationHandler("notifications/message", ({ params: { level, logger, data } }) => {
-    try {
-      onLog({ server, level, ...(logger !== undefined && { logger }), data });
-    } catch (error) {
-      report(error);
-    }
+  lane.hearers.add((method, { level, logger, data }) => {
+    if (method !== "notifications/message" || !isLogLevel(level)) return;
+    const message = { server, level, ...(typeof logger === "string" && { logger }), data };
+    callSafely(() => onLog(message), report);
   });
 }

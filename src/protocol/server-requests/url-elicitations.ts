@@ -4,10 +4,9 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
  */
-import type { Client } from "@modelcontextprotocol/client";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { withDeadline } from "../../util/with-deadline.js";
-import type { LaneRequestOptions } from "../lane.js";
+import type { Lane, LaneRequestOptions } from "../lane.js";
 import type { RequestDesk } from "./request-desk.js";
 
 const URL_ELICITATION_REQUIRED = -32042;
@@ -21,8 +20,11 @@ export interface ElicitingRequest {
 }
 
 export interface UrlElicitations {
-  /** Sends the request, and again after the user has agreed to open what the server wants opened. */
-  around(send: () => Promise<unknown>, request: ElicitingRequest): Promise<unknown>;
+  /**
+   * The request failed: if only because the user has to open something first, the user is asked, and it is sent again.
+   * Any other error is thrown as it is.
+   */
+  after(error: unknown, send: () => Promise<unknown>, request: ElicitingRequest): Promise<unknown>;
 }
 
 interface Page {
@@ -30,23 +32,20 @@ interface Page {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** Must be made before the client connects. */
-export function createUrlElicitations(client: Client, desk: RequestDesk): UrlElicitations {
+/** Must be made before the handshake. */
+export function createUrlElicitations(lane: Lane, desk: RequestDesk): UrlElicitations {
   /** Told when the user has finished with a page. */
   const waiting = new Map<string, Set<() => void>>();
-  client.setNotificationHandler("notifications/elicitation/complete", ({ params: { elicitationId } }) => {
-    for (const done of waiting.get(elicitationId) ?? []) done();
+  lane.hearers.add((method, { elicitationId }) => {
+    if (method !== "notifications/elicitation/complete") return;
+    for (const done of waiting.get(elicitationId as string) ?? []) done();
   });
 
   return {
-    async around(send, request) {
-      try {
-        return await send();
-      } catch (error) {
-        const pages = readPages(error);
-        if (pages === undefined) throw error;
-        return await visit(pages, error as ToolCallError, send, request);
-      }
+    async after(error, send, request) {
+      const pages = readPages(error);
+      if (pages === undefined) throw error;
+      return await visit(pages, error as ToolCallError, send, request);
     },
   };
 

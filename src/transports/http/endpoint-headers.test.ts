@@ -55,3 +55,10 @@ it("redacts values and the token within an authorization", () => {
     "got [redacted: authorization token] and [redacted: x-key], want application/json",
   );
 });
+
+it("redacts the query of the URL, whole or in parts", () => {
+  const redact = redactHeaders({}, new URL("http://127.0.0.1/messages?session=abc%2Fdef&n=1"));
+  expect(redact("no /messages?session=abc%2Fdef&n=1 and no abc/def here, 1")).toBe(
+    "no /messages?[redacted: query] and no [redacted: session of the query] here, 1",
+  );
+});

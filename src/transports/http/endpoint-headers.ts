@@ -2,7 +2,7 @@
 import type { HeaderSource } from "../../config/server-config.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
-import { redactValues } from "../stdio/redact-values.js";
+import { redactValues } from "../../util/redact-values.js";
 import type { Redact } from "./answer-error.js";
 
 /** Fields that belong to the transport; a value of the user's would contradict the message it goes with. */
@@ -23,19 +23,24 @@ const OWNED: ReadonlySet<string> = new Set([
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Adds the configured fields to those the SDK made; what an auth provider put there (`authorization`) wins. */
+/** Adds the configured fields to those of the transport's own; what an auth provider put there (`authorization`) wins. */
 export async function withUserHeaders(
   own: Readonly<Record<string, string>>,
   source: HeaderSource,
 ): Promise<Record<string, string>> {
-  const merged: Record<string, string> = { ...own };
   const given = typeof source === "function" ? await ask(source) : source.reveal();
+  return { ...allowedFields(given), ...own };
+}
+
+/** The fields a user may set, by their names in lower case. */
+export function allowedFields(given: Readonly<Record<string, string>>): Record<string, string> {
+  const fields: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {
     if (!NAME.test(name) || typeof value !== "string" || !VALUE.test(value)) throw invalid(name);
     const key = name.toLowerCase();
-    if (!OWNED.has(key) && own[key] === undefined) merged[key] = value;
+    if (!OWNED.has(key)) fields[key] = value;
   }
-  return merged;
+  return fields;
 }
 
 async function ask(
@@ -64,13 +69,18 @@ function invalid(name: string): ConfigError {
   });
 }
 
-/** Takes the values of these fields, and the token within an `authorization`, out of a text. */
-export function redactHeaders(headers: Readonly<Record<string, string>>): Redact {
+/**
+ * Takes the values of these fields, and the token within an `authorization`, out of a text; and those of the query of the
+ * URL they went to, which often hold a key or a session.
+ */
+export function redactHeaders(headers: Readonly<Record<string, string>>, url?: URL): Redact {
   return (text) => {
     const secrets: Record<string, string> = {};
     for (const [name, value] of Object.entries(headers)) {
       if (name === "mcp-session-id" || name === "dpop" || !OWNED.has(name)) secrets[name] = value;
     }
+    for (const [name, value] of url?.searchParams ?? []) secrets[`${name} of the query`] = value;
+    if (url !== undefined) secrets["query"] = url.search.slice(1);
     const { authorization } = headers;
     const token = authorization?.slice(authorization.indexOf(" ") + 1);
     if (token !== undefined) secrets["authorization token"] = token;

@@ -14,14 +14,14 @@ export interface OversizedEvent {
 export interface EventFramesOptions {
   /** Largest event, in bytes. */
   readonly maxBytes: number;
-  /** Gets whole events, as pieces of the chunks that came in. */
-  readonly onBytes: (bytes: Uint8Array) => void;
+  /** Gets one whole event, with its empty line; not copied if it came in one piece. */
+  onEvent(bytes: Uint8Array): void;
   /** The event under way has become larger than `maxBytes`. Return "stop" to hear no more. */
-  readonly onOversized: () => "stop" | "skip";
+  onOversized(): "stop" | "skip";
   /** An event that was skipped is over. */
-  readonly onSkipped?: (event: OversizedEvent) => void;
+  onSkipped?(event: OversizedEvent): void;
   /** An event that is being skipped does not end. */
-  readonly onEndless?: () => void;
+  onEndless?(): void;
 }
 
 /** How much of an event is skipped before the stream itself counts as broken. */
@@ -62,10 +62,9 @@ export class EventFrames {
     if (start < chunk.byteLength) this.#piece(start === 0 ? chunk : chunk.subarray(start), false);
   }
 
-  /** The stream is over: an event without its empty line goes out as it is, for the parser to judge. */
+  /** The stream is over: an event without its empty line is none. */
   end(): void {
-    if (this.#mode === "pass") this.#release();
-    else if (this.#mode === "skip") this.#options.onSkipped?.({ head: this.#head, tail: this.#tail });
+    if (this.#mode === "skip") this.#options.onSkipped?.({ head: this.#head, tail: this.#tail });
     this.#mode = "stopped";
   }
 
@@ -109,9 +108,9 @@ export class EventFrames {
       if (this.#mode === "stopped") return;
     }
     if (this.#mode === "pass") {
-      if (this.#held.byteLength > 0 || !last) this.#held.push(bytes);
-      else this.#options.onBytes(bytes);
-      if (last) this.#release();
+      const inOnePiece = last && this.#held.byteLength === 0;
+      if (!inOnePiece) this.#held.push(bytes);
+      if (last) this.#options.onEvent(inOnePiece ? bytes : this.#held.takeBlock(this.#size));
     } else {
       this.#sample(bytes);
       if (last) this.#skipped();
@@ -121,10 +120,6 @@ export class EventFrames {
       }
     }
     if (last) this.#size = 0;
-  }
-
-  #release(): void {
-    for (const bytes of this.#held.takePieces()) this.#options.onBytes(bytes);
   }
 
   #skipped(): void {

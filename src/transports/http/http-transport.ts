@@ -1,8 +1,8 @@
-/** Streamable HTTP: the SDK's transport over our network client, with limits, typed failures and streams that come back. */
+/** Streamable HTTP: one POST a message, answers by JSON or by events, with limits, typed failures and streams that come back. */
 import type {
   JSONRPCMessage,
   MessageExtraInfo,
-  StreamableHTTPClientTransport,
+  RequestId,
   TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import type { HttpConfig } from "../../config/server-config.js";
@@ -10,15 +10,17 @@ import { ConnectionError } from "../../errors/connection-error.js";
 import type { ToolportError } from "../../errors/toolport-error.js";
 import { withDeadline } from "../../util/with-deadline.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
-import { createEndpointFetch, REQUEST_KEY_HEADER } from "./endpoint-fetch.js";
-import { EndpointStreams } from "./endpoint-stream.js";
-import { createGuardedFetch } from "./guarded-fetch.js";
-import { ReconnectTimers } from "./reconnect-timers.js";
-import { type OpenRequest, RequestLedger } from "./request-ledger.js";
-import { shareAuthorization } from "./shared-authorization.js";
+import type { AuthorizedSend } from "./authorized-send.js";
+import { Endpoint } from "./endpoint.js";
+import type { EndpointContext } from "./endpoint-context.js";
+import { EndpointStreams } from "./endpoint-streams.js";
+import { MessageFields, ownVersion } from "./message-fields.js";
+import { postNotice } from "./post-notice.js";
+import { postRequest } from "./post-request.js";
+import { readRefusal } from "./read-refusal.js";
+import { ABANDONED, isResumable, RequestLedger } from "./request-ledger.js";
 import { openWith } from "./wire.js";
 
-const PROTOCOL_VERSION_META = "io.modelcontextprotocol/protocolVersion";
 const END_SESSION_MS = 1_000;
 
 /** A transport for one Streamable HTTP server. Nothing is sent before the first message. */
@@ -26,8 +28,30 @@ export async function createHttpTransport(
   config: HttpConfig,
   context: TransportContext,
 ): Promise<ServerTransport> {
-  const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
-  return new HttpTransport(config, context, StreamableHTTPClientTransport);
+  const url = new URL(config.url);
+  const authorize = context.authorize?.(config.name) ?? (await authorizeByEntry(config, url, context));
+  return new HttpTransport({ config, context, url, authorize });
+}
+
+/** By the provider of the server's entry, which few have. */
+async function authorizeByEntry(
+  { authProvider: provider }: HttpConfig,
+  serverUrl: URL,
+  { http }: TransportContext,
+): Promise<AuthorizedSend | undefined> {
+  if (provider === undefined) return undefined;
+  const [{ createGuardedFetch }, { authorizeByProvider }] = await Promise.all([
+    import("./guarded-fetch.js"),
+    import("./provider-authorization.js"),
+  ]);
+  return authorizeByProvider({ provider, serverUrl, fetch: createGuardedFetch(http, { serverUrl }) });
+}
+
+interface Parts {
+  readonly config: HttpConfig;
+  readonly context: TransportContext;
+  readonly url: URL;
+  readonly authorize: AuthorizedSend | undefined;
 }
 
 class HttpTransport implements ServerTransport {
@@ -41,86 +65,62 @@ class HttpTransport implements ServerTransport {
   onstreamcut?: ServerTransport["onstreamcut"];
   onsessionlost?: ServerTransport["onsessionlost"];
 
-  readonly #inner: StreamableHTTPClientTransport;
-  readonly #ledger: RequestLedger;
-  readonly #timers: ReconnectTimers;
+  readonly #context: EndpointContext;
+  readonly #streams: EndpointStreams;
   #closing: Promise<void> | undefined;
+  /** The server was told that it may ask something of us. */
+  #mayAsk = true;
 
-  constructor(config: HttpConfig, context: TransportContext, Inner: typeof StreamableHTTPClientTransport) {
-    const url = new URL(config.url);
-    this.#ledger = new RequestLedger((id, error) => this.onstreamcut?.(id, error));
-    const guarded = createGuardedFetch(context.http, { serverUrl: url });
-    const endpoint = {
-      url,
-      headers: config.headers,
-      maxMessageBytes: context.maxMessageBytes,
-      open: openWith(context.http),
-      guarded,
-      withAuthorization:
-        context.authorize?.(config.name) ??
-        shareAuthorization({ provider: config.authProvider, serverUrl: url, fetch: guarded }),
-      ledger: this.#ledger,
-      onDiscard: (discarded: Parameters<NonNullable<ServerTransport["ondiscard"]>>[0]) =>
-        this.ondiscard?.(discarded),
-      onSessionLost: (error: ConnectionError) => this.onsessionlost?.(error),
+  constructor({ config: { headers }, context: { http, maxMessageBytes }, url, authorize }: Parts) {
+    this.#context = {
+      endpoint: new Endpoint({ url, headers, open: openWith(http), authorize }),
+      fields: new MessageFields(headers),
+      ledger: new RequestLedger((id, error) => this.onstreamcut?.(id, error)),
+      maxMessageBytes,
+      onMessage: (message) => this.#receive(message),
+      onError: (error) => this.#report(error),
+      onDiscard: (discarded) => this.ondiscard?.(discarded),
+      onSessionLost: (error) => this.onsessionlost?.(error),
     };
-    const streams = new EndpointStreams(endpoint);
-    this.#timers = new ReconnectTimers({ ledger: this.#ledger, idleEnds: () => streams.idleEnds });
-    this.#inner = new Inner(url, {
-      fetch: createEndpointFetch(endpoint, streams),
-      ...(config.authProvider === undefined ? {} : { authProvider: config.authProvider }),
-      reconnectionScheduler: this.#timers.schedule,
-      // Our scheduler decides when enough is enough.
-      reconnectionOptions: {
-        initialReconnectionDelay: 1_000,
-        reconnectionDelayGrowFactor: 1.6,
-        maxReconnectionDelay: 60_000,
-        maxRetries: Number.POSITIVE_INFINITY,
-      },
-    });
-    this.#inner.onmessage = (message: JSONRPCMessage) => this.#receive(message);
-    this.#inner.onerror = (error) => {
-      if (this.#closing === undefined) this.onerror?.(error);
-    };
-    this.#inner.onclose = () => this.onclose?.();
+    this.#streams = new EndpointStreams(this.#context);
   }
 
   get sessionId(): string | undefined {
-    return this.#inner.sessionId;
+    return this.#context.fields.sessionId;
   }
 
-  start(): Promise<void> {
-    return this.#inner.start();
-  }
+  async start(): Promise<void> {}
 
   setProtocolVersion(version: string): void {
-    this.#inner.setProtocolVersion(version);
+    this.#context.fields.protocolVersion = version;
   }
 
-  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if (this.#closing !== undefined) throw closed("unsent");
-    try {
-      if ("method" in message && "id" in message) await this.#request(message, options);
-      else {
-        if ("method" in message && message.method === "notifications/cancelled")
-          this.#cancelled(message.params);
-        await this.#inner.send(message, sendOptions(options));
-      }
-    } catch (error) {
-      // close() ends what is in flight by an abort of the SDK's own, which would mean nothing to the caller.
-      if (this.#closing !== undefined && options?.requestSignal?.aborted !== true)
-        throw closed("unknown", error);
-      throw error;
-    }
+  send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (this.#closing !== undefined) return Promise.reject(closed("unsent"));
+    if ("method" in message && "id" in message) return this.#request(message, options);
+    return this.#notice(message, options);
+  }
+
+  abandon(id: RequestId): void {
+    this.#context.ledger.abandon(id);
   }
 
   async endSession(): Promise<void> {
-    if (this.#inner.sessionId === undefined || this.#closing !== undefined) return;
-    const ended = this.#inner.terminateSession();
+    const { endpoint, fields } = this.#context;
+    if (fields.sessionId === undefined || this.#closing !== undefined) return;
+    const line = endpoint.begin();
+    const end = async () => {
+      const answer = await endpoint.send({ method: "DELETE", fields: fields.forEnd(), line });
+      await readRefusal(answer);
+      fields.sessionId = undefined;
+    };
+    // Whatever the server says to it, nothing follows from it.
+    const ended = end()
+      .catch(() => {})
+      .finally(() => endpoint.over(line));
     await withDeadline(ended, { timeoutMs: END_SESSION_MS, onTimeout: () => closed("unknown") }).catch(
       () => {},
     );
-    ended.catch(() => {});
   }
 
   close(): Promise<void> {
@@ -129,79 +129,74 @@ class HttpTransport implements ServerTransport {
   }
 
   async #shut(): Promise<void> {
-    // Set before anything of the SDK's runs: what it reports from here on is the sound of closing.
+    // `#closing` is set before anything ends: what is reported from here on is the sound of closing.
     await undefined;
-    this.#timers.clear();
-    this.#ledger.clear();
-    await this.#inner.close();
+    const { endpoint, ledger } = this.#context;
+    this.#streams.close();
+    ledger.clear();
+    endpoint.close(closed("unknown"));
+    this.onclose?.();
   }
 
   async #request(
-    message: JSONRPCMessage & { id: string | number },
-    options?: TransportSendOptions,
+    message: JSONRPCMessage & { id: RequestId; method: string },
+    options: TransportSendOptions | undefined,
   ): Promise<void> {
-    const own = this.#ledger.add(message.id, isModern(message));
-    const signal = options?.requestSignal;
-    const onAbort = () => this.#ledger.forget(own.id);
-    signal?.addEventListener("abort", onAbort);
-    own.release = () => signal?.removeEventListener("abort", onAbort);
-    try {
-      await this.#inner.send(message, this.#requestOptions(own, options));
-    } catch (error) {
-      this.#ledger.settle(own.id);
-      throw error;
-    }
-  }
-
-  #requestOptions(own: OpenRequest, options: TransportSendOptions | undefined) {
+    const context = this.#context;
+    const { endpoint, ledger } = context;
+    if (message.method === "initialize") this.#mayAsk = promisesAnything(message);
+    const modern = ownVersion(message) !== undefined;
+    const own = ledger.add({ id: message.id, modern, options, line: endpoint.begin() });
     if (options?.resumptionToken !== undefined) {
       own.token = options.resumptionToken;
       own.streamEnded = true;
+      if (isResumable(own)) void this.#streams.resume(own);
+      else ledger.cut(own);
+      return;
     }
-    const ownNames = Object.entries(options?.headers ?? {});
-    own.authorization = ownNames.find(([name]) => name.toLowerCase() === "authorization")?.[1];
-    return {
-      ...sendOptions(options),
-      headers: { ...options?.headers, [REQUEST_KEY_HEADER]: own.key },
-      onresumptiontoken: (token: string) => {
-        own.token = token;
-        options?.onresumptiontoken?.(token);
-      },
-      onRequestStreamEnd: () => {
-        options?.onRequestStreamEnd?.();
-        this.#ledger.cut(own);
-      },
-    };
+    try {
+      await postRequest({ context, streams: this.#streams, own, message });
+    } catch (error) {
+      ledger.settle(own);
+      if (error !== ABANDONED) throw error;
+    }
+  }
+
+  async #notice(message: JSONRPCMessage, options: TransportSendOptions | undefined): Promise<void> {
+    const method = "method" in message ? message.method : undefined;
+    if (method === "notifications/cancelled") this.#cancelled(message);
+    await postNotice(this.#context, message, options?.headers);
+    if (method !== "notifications/initialized" || this.#closing !== undefined) return;
+    const listening = this.#streams.listen();
+    // Whoever may ask nothing loses nothing by asking too early; everyone else is worth a moment.
+    if (this.#mayAsk) await listening;
+  }
+
+  /** The request is freed as well, or it would hold its place in the pool until the server answers it. */
+  #cancelled(message: JSONRPCMessage): void {
+    const { requestId } = (message as { params?: { requestId?: unknown } }).params ?? {};
+    if (typeof requestId === "string" || typeof requestId === "number") this.abandon(requestId);
   }
 
   #receive(message: JSONRPCMessage): void {
-    if (!("method" in message) && message.id !== undefined) this.#ledger.settle(message.id);
-    this.onmessage?.(message);
+    if (!("method" in message) && message.id !== undefined) this.#context.ledger.answered(message.id);
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.#report(error as Error);
+    }
   }
 
-  #cancelled(params: unknown): void {
-    const { requestId } = (params ?? {}) as { requestId?: unknown };
-    if (typeof requestId === "string" || typeof requestId === "number") this.#ledger.forget(requestId);
+  #report(error: Error): void {
+    if (this.#closing === undefined) this.onerror?.(error);
   }
 }
 
-function isModern(message: JSONRPCMessage): boolean {
-  const { params } = message as { params?: { _meta?: Record<string, unknown> } };
-  return typeof params?._meta?.[PROTOCOL_VERSION_META] === "string";
+function closed(outcome: "unsent" | "unknown"): ConnectionError {
+  return new ConnectionError({ code: "CLOSED", what: "The connection is closed", retryable: true, outcome });
 }
 
-/** Without members that are there but undefined: the SDK's type does not take them. */
-function sendOptions(options: TransportSendOptions | undefined) {
-  const given = Object.entries(options ?? {}).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as Parameters<StreamableHTTPClientTransport["send"]>[1] & {};
-}
-
-function closed(outcome: "unsent" | "unknown", cause?: unknown): ConnectionError {
-  return new ConnectionError({
-    code: "CLOSED",
-    what: "The connection is closed",
-    retryable: true,
-    outcome,
-    cause,
-  });
+function promisesAnything(message: JSONRPCMessage): boolean {
+  const { params } = message as { params?: { capabilities?: object } };
+  return Object.keys(params?.capabilities ?? {}).length > 0;
 }

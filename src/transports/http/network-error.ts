@@ -1,5 +1,6 @@
 /** Failures of the network as `ConnectionError`s that say whether the request can have reached the server. */
 import { ConnectionError } from "../../errors/connection-error.js";
+import { isPermanentFailure } from "../../errors/from-system-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 
 const ADVICE: Readonly<Record<string, string>> = {
@@ -11,9 +12,12 @@ const ADVICE: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: "Check that the server's address can be reached from here",
   CERT_HAS_EXPIRED: "The server's certificate has to be renewed",
   ERR_TLS_CERT_ALTNAME_INVALID: "The server's certificate is for another host name",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "Trust its issuer with NODE_EXTRA_CA_CERTS",
-  SELF_SIGNED_CERT_IN_CHAIN: "Trust its issuer with NODE_EXTRA_CA_CERTS",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "Trust its issuer with NODE_EXTRA_CA_CERTS",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "Check the server's certificate, or trust its issuer with NODE_EXTRA_CA_CERTS",
+  SELF_SIGNED_CERT_IN_CHAIN: "Check the server's certificate, or trust its issuer with NODE_EXTRA_CA_CERTS",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    "Check the server's certificate, or trust its issuer with NODE_EXTRA_CA_CERTS",
+  EMFILE: "Raise the limit of open files (ulimit -n), or connect fewer servers at once",
+  ENFILE: "This machine has too many files open: end something else first",
   EPROTO: "Check that the server speaks TLS on this port, or use an http: address",
 };
 
@@ -60,7 +64,8 @@ export function toNetworkError(error: unknown, { host, sent }: NetworkFailure): 
     what: unsent ? `${host} cannot be reached${reason}` : `The connection to ${host} broke${reason}`,
     next: errno === undefined ? undefined : ADVICE[errno],
     errno,
-    retryable: true,
+    // A certificate does not get better by trying again.
+    retryable: errno === undefined || !isPermanentFailure(errno),
     outcome: unsent ? "unsent" : "unknown",
     cause: error,
   });

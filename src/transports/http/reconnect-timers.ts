@@ -1,53 +1,35 @@
-/** When the SDK may open a broken stream again. */
+/** When a broken stream is opened again. */
 import { backoffMs } from "../../util/backoff.js";
-import type { RequestLedger } from "./request-ledger.js";
 
+/** Where the server does not say. */
+const DEFAULT_DELAY_MS = 1_000;
 /** Servers set the wait by `retry:`; this keeps it sane. */
 const MIN_DELAY_MS = 100;
 const MAX_DELAY_MS = 60_000;
-/** Failures of the SDK's own in a row (refused authorization, an event id that is no header value). */
-const MAX_ATTEMPTS = 20;
-
-export interface ReconnectTimersOptions {
-  readonly ledger: RequestLedger;
-  /** Listening streams in a row that ended without an event. */
-  readonly idleEnds: () => number;
-}
+/** Failures in a row that are not the network's: refused credentials. */
+export const MAX_ATTEMPTS = 20;
 
 export class ReconnectTimers {
-  readonly #options: ReconnectTimersOptions;
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
+  /** The wait that the server asked for last. */
+  retryMs = DEFAULT_DELAY_MS;
 
-  constructor(options: ReconnectTimersOptions) {
-    this.#options = options;
-  }
-
-  /** The SDK's `reconnectionScheduler`: called when it has read a stream to its end and wants to resume it. */
-  readonly schedule = (reconnect: () => void, delayMs: number, attempt: number): void => {
-    const { ledger } = this.#options;
-    ledger.cutHopeless();
-    if (attempt >= MAX_ATTEMPTS) return;
+  /** @param attempt how many in a row came to nothing; the wait grows with it */
+  schedule(reconnect: () => void, attempt = 0): void {
+    const asked = Math.min(Math.max(this.retryMs, MIN_DELAY_MS), MAX_DELAY_MS);
     const timer = setTimeout(
       () => {
         this.#timers.delete(timer);
         reconnect();
       },
-      this.#delay(delayMs, attempt),
+      Math.max(asked, backoffMs(attempt)),
     );
     if (typeof timer === "object") timer.unref?.();
     this.#timers.add(timer);
-  };
+  }
 
-  /** The SDK remembers only the last of its timers; here all of them end. */
   clear(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
-  }
-
-  #delay(delayMs: number, attempt: number): number {
-    const asked = Math.min(Math.max(delayMs, MIN_DELAY_MS), MAX_DELAY_MS);
-    // Nobody waits for an answer, and the server keeps closing a stream it has nothing to say on: ask less and less.
-    const idle = this.#options.ledger.waiting().length > 0 ? 0 : this.#options.idleEnds();
-    return Math.max(asked, backoffMs(Math.max(attempt, idle)));
   }
 }

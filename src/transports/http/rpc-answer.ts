@@ -1,5 +1,5 @@
 /** JSON bodies as JSON-RPC answers to one request. */
-import type { RequestId } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 
 /** Batches went out of the protocol in 2025-06-18; nobody needs a long one. */
 const MAX_BATCH = 1_000;
@@ -36,11 +36,19 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Makes sure that a JSON body answers request `id`: the SDK would drop any other answer silently, and the request would
+ * Makes sure that a JSON body answers request `id`: any other answer would be dropped silently, and the request would
  * wait for its time limit. An error without an id (the server could not read ours) gets it. Returns undefined if there
  * is no answer in it.
  */
-export function answerTo(id: RequestId, body: unknown): unknown {
+export function answerTo(
+  id: RequestId,
+  body: unknown,
+): JSONRPCMessage | readonly JSONRPCMessage[] | undefined {
+  const found = findAnswer(id, body);
+  return found as JSONRPCMessage | readonly JSONRPCMessage[] | undefined;
+}
+
+function findAnswer(id: RequestId, body: unknown): unknown {
   if (Array.isArray(body)) {
     const fits = body.length <= MAX_BATCH && body.every(isMessage);
     return fits && body.some((message) => message.id === id && !("method" in message)) ? body : undefined;

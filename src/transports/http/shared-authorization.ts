@@ -6,8 +6,9 @@ import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/cl
 import { AuthError } from "../../errors/auth-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { AuthorizedSend } from "./authorized-send.js";
+import { checkedProvider } from "./checked-provider.js";
 
-type Provider = AuthProvider | OAuthClientProvider;
+export type Provider = AuthProvider | OAuthClientProvider;
 
 export interface AuthorizationParts {
   readonly provider: Provider | undefined;
@@ -19,13 +20,21 @@ export interface AuthorizationParts {
 /** What is under way, by provider and server: a provider may be given to several connections. */
 const underWay = new WeakMap<Provider, Map<string, Promise<void>>>();
 
-const isOAuth = (provider: Provider): provider is OAuthClientProvider =>
+export const isOAuth = (provider: Provider): provider is OAuthClientProvider =>
   "tokens" in provider && typeof provider.tokens === "function";
 
 /** Without a provider, or with one whose proofs are bound to a single request, the SDK's own way is left as it is. */
 export function shareAuthorization(parts: AuthorizationParts): AuthorizedSend {
   const { provider } = parts;
   if (provider === undefined || !canShare(provider)) return (_, send) => send({});
+  return renewAuthorization({ ...parts, provider });
+}
+
+/** Sends again with a better token for as long as there is one. */
+export function renewAuthorization(
+  parts: AuthorizationParts & { readonly provider: Provider },
+): AuthorizedSend {
+  const { provider } = parts;
   return async ({ authorization }, send) => {
     let response = await send({});
     let used = authorization?.replace(/^Bearer /i, "");
@@ -51,7 +60,7 @@ function canShare(provider: Provider): boolean {
   return isOAuth(provider) ? provider.dpop === undefined : provider.onUnauthorized !== undefined;
 }
 
-async function tokenOf(provider: Provider): Promise<string | undefined> {
+export async function tokenOf(provider: Provider): Promise<string | undefined> {
   return isOAuth(provider) ? (await provider.tokens())?.access_token : provider.token();
 }
 
@@ -83,7 +92,7 @@ async function authorize(
     "@modelcontextprotocol/client"
   );
   const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response);
-  const result = await auth(provider, {
+  const result = await auth(checkedProvider(provider, serverUrl), {
     serverUrl,
     fetchFn: fetch,
     ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),

@@ -4,12 +4,12 @@ import { AuthError } from "../../errors/auth-error.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { badResponse, sessionLost, statusError } from "./answer-error.js";
 import type { AuthorizedSend } from "./authorized-send.js";
-import { collectBody } from "./collect-body.js";
-import { REFUSAL_LIMITS } from "./endpoint-context.js";
 import { redactHeaders, withUserHeaders } from "./endpoint-headers.js";
-import { type Discard, sharedEvents } from "./event-body.js";
+import { eventBody } from "./event-body.js";
 import { lightResponse } from "./light-response.js";
-import { mediaType } from "./media-type.js";
+import { isEventStream } from "./media-type.js";
+import { discardBody, readRefusal } from "./read-refusal.js";
+import type { Discard } from "./shared-events.js";
 import { createEndpointReader } from "./sse-endpoint.js";
 import type { WireAnswer, WireClient, WireRequest } from "./wire.js";
 import { toHeaderRecord, toResponse } from "./wire-response.js";
@@ -57,11 +57,16 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
           headers: { ...headers, ...fields },
           body: (init?.body ?? undefined) as string | undefined,
           signal: init?.signal,
+          standing: listens,
         };
         return listens ? listen(context, request, onEndpoint) : deliver(context, request);
       };
       const { authorization } = headers;
-      return await context.withAuthorization({ method, url, signal: init?.signal, authorization }, send);
+      const response = await context.withAuthorization(
+        { method, url, signal: init?.signal, authorization },
+        send,
+      );
+      return passable(context, response);
     } catch (error) {
       if (listens) context.onFailure(error);
       throw error;
@@ -75,33 +80,31 @@ async function listen(
   onEndpoint: (data: string) => void,
 ): Promise<Response> {
   const answer = await context.open(request);
-  if (answer.status === 200 && mediaType(answer.headers.get("content-type")) === "text/event-stream") {
-    const stream = () =>
-      sharedEvents(answer.body, {
-        maxBytes: context.maxMessageBytes,
-        onDiscard: context.onDiscard,
-        onBytes: createEndpointReader(onEndpoint),
-        onEnd: context.onStreamEnd,
-      });
-    return lightResponse(answer, request.url, { stream });
+  if (answer.status === 200 && isEventStream(answer)) {
+    const stream = eventBody(answer.body, {
+      maxBytes: context.maxMessageBytes,
+      onDiscard: context.onDiscard,
+      onBytes: createEndpointReader(onEndpoint),
+      onEnd: context.onStreamEnd,
+    });
+    return lightResponse(answer, request.url, stream);
   }
   const bytes = await readRefusal(answer);
-  const redact = redactHeaders(request.headers);
+  const redact = redactHeaders(request.headers, request.url);
   if (answer.status < 300) throw badResponse({ answer, why: "is no event stream", bytes, redact });
-  return refusal(context, { answer, bytes, request });
+  return refusal({ answer, bytes, request });
 }
 
 async function deliver(context: SseFetchContext, request: WireRequest): Promise<Response> {
   const answer = await context.open(request);
   const { status } = answer;
   if (status >= 200 && status < 300) {
-    if (mediaType(answer.headers.get("content-type")) === "text/event-stream") answer.body.cancel();
-    else readRefusal(answer).catch(() => {});
+    discardBody(answer);
     return lightResponse({ ...answer, status: 202 }, request.url);
   }
   const bytes = await readRefusal(answer);
   if (SESSION_STATUSES.has(status)) throw sessionLost(status, status === 404 ? "unsent" : "unknown");
-  return refusal(context, { answer, bytes, request });
+  return refusal({ answer, bytes, request });
 }
 
 interface Refusal {
@@ -110,17 +113,18 @@ interface Refusal {
   readonly request: WireRequest;
 }
 
-/** The SDK gets what it can act on: redirects, and 401 where it has a provider. */
-function refusal({ hasAuthProvider }: SseFetchContext, { answer, bytes, request }: Refusal): Response {
+/** Redirects are for the SDK, refusals for whoever has the credentials; the rest is told here. */
+function refusal({ answer, bytes, request }: Refusal): Response {
   const { status } = answer;
-  if (status < 400 || (status === 401 && hasAuthProvider)) return toResponse(answer, bytes);
-  if (status === 401 || status === 403) throw unauthorized(status);
-  throw statusError(answer, bytes, redactHeaders(request.headers));
+  if (status < 400 || status === 401 || status === 403) return toResponse(answer, bytes);
+  throw statusError(answer, bytes, redactHeaders(request.headers, request.url));
 }
 
-async function readRefusal(answer: WireAnswer): Promise<Uint8Array> {
-  const collected = await collectBody(answer.body, REFUSAL_LIMITS).catch(() => undefined);
-  return collected?.bytes ?? new Uint8Array(0);
+/** A refusal that nothing could be done about; the SDK asks its provider once more where it has one. */
+function passable({ hasAuthProvider }: SseFetchContext, response: Response): Response {
+  const { status } = response;
+  if ((status === 401 && !hasAuthProvider) || status === 403) throw unauthorized(status);
+  return response;
 }
 
 function unauthorized(status: 401 | 403): AuthError {

@@ -9,8 +9,9 @@ import type { SseConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
+import { checkedProvider } from "./checked-provider.js";
 import { createGuardedFetch } from "./guarded-fetch.js";
-import { shareAuthorization } from "./shared-authorization.js";
+import { isOAuth, type Provider, shareAuthorization } from "./shared-authorization.js";
 import { createSseFetch } from "./sse-fetch.js";
 import { openWith } from "./wire.js";
 
@@ -46,19 +47,20 @@ class SseTransport implements ServerTransport {
 
   constructor(config: SseConfig, context: TransportContext, sdk: Sdk) {
     const url = new URL(config.url);
+    const { authProvider: provider } = config;
     const guarded = createGuardedFetch(context.http, { serverUrl: url });
     this.#SseError = sdk.SseError;
     this.#inner = new sdk.SSEClientTransport(url, {
       fetch: createSseFetch({
         url,
         headers: config.headers,
-        hasAuthProvider: config.authProvider !== undefined,
+        hasAuthProvider: provider !== undefined,
         maxMessageBytes: context.maxMessageBytes,
         open: openWith(context.http),
         guarded,
         withAuthorization:
           context.authorize?.(config.name) ??
-          shareAuthorization({ provider: config.authProvider, serverUrl: url, fetch: guarded }),
+          shareAuthorization({ provider, serverUrl: url, fetch: guarded }),
         onDiscard: (discarded) => this.ondiscard?.(discarded),
         onStreamEnd: (cause) => {
           this.#failure ??= streamEnded(cause);
@@ -67,7 +69,7 @@ class SseTransport implements ServerTransport {
           if (ToolportError.isInstance(error)) this.#failure ??= error;
         },
       }),
-      ...(config.authProvider === undefined ? {} : { authProvider: config.authProvider }),
+      ...(provider === undefined ? {} : { authProvider: checked(provider, url) }),
     });
     this.#inner.onmessage = (message: JSONRPCMessage) => this.onmessage?.(message);
     this.#inner.onerror = (error) => this.#onInnerError(error);
@@ -149,6 +151,9 @@ class SseTransport implements ServerTransport {
 }
 
 /** An `Error` of no class of its own: the SDK's way to say that a message or an endpoint was not accepted. */
+const checked = (provider: Provider, url: URL) =>
+  isOAuth(provider) ? checkedProvider(provider, url) : provider;
+
 const isPlain = (error: unknown): boolean =>
   error instanceof Error && Object.getPrototypeOf(error) === Error.prototype;
 

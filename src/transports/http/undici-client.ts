@@ -1,8 +1,7 @@
 /** The network on Node: one undici pool for all servers of a port. */
-import type { LookupFunction } from "node:net";
-import type { Agent, Client, Dispatcher } from "undici";
-import { checkedLookup } from "./checked-lookup.js";
-import { decompress } from "./decompress.js";
+import type { LookupFunction, Socket } from "node:net";
+import type { Agent, buildConnector, Client, Dispatcher } from "undici";
+import { loadUndici } from "./load-undici.js";
 import { toNetworkError } from "./network-error.js";
 import { UndiciExchange } from "./undici-exchange.js";
 import type { WireAnswer, WireClient, WireRequest } from "./wire.js";
@@ -29,6 +28,8 @@ class UndiciClient implements WireClient {
   readonly #options: HttpClientOptions;
   #agent: Promise<Agent> | undefined;
   #ready: Agent | undefined;
+  /** Has only streams that stay: their sockets keep no host alive. */
+  #standing: Promise<Agent> | undefined;
   readonly #singles = new Set<Client>();
   #closed = false;
   #usedAt = 0;
@@ -40,31 +41,51 @@ class UndiciClient implements WireClient {
   readonly fetch: typeof globalThis.fetch = async (input, init) =>
     toResponse(await this.open(await toWireRequest(input, init)));
 
-  async open(request: WireRequest): Promise<WireAnswer> {
-    if (this.#closed) throw toNetworkError(closed(), { host: request.url.host, sent: false });
-    if (request.checkAddress !== undefined) return this.#openChecked(request, request.checkAddress);
-    if (performance.now() - this.#usedAt > IDLE_MS) await noticeClosedSockets();
-    return this.#exchange(this.#ready ?? (await this.#pool()), request);
+  open(request: WireRequest): Promise<WireAnswer> {
+    const agent = this.#ready;
+    const isUsual = agent !== undefined && request.checkAddress === undefined && !request.standing;
+    if (!isUsual || performance.now() - this.#usedAt > IDLE_MS) return this.#openLater(request);
+    return this.#exchange(agent, request);
   }
 
   async close(): Promise<void> {
-    if (this.#closed && this.#agent === undefined) return;
     this.#closed = true;
-    const agent = this.#agent;
+    const agents = [this.#agent, this.#standing];
     this.#agent = undefined;
     this.#ready = undefined;
+    this.#standing = undefined;
     await Promise.all([...this.#singles].map((client) => client.destroy()));
-    await (await agent)?.destroy();
+    for (const agent of agents) await (await agent)?.destroy();
   }
 
-  /** undici is loaded with the first request: a port without HTTP servers never pays for it. */
+  async #openLater(request: WireRequest): Promise<WireAnswer> {
+    this.#throwIfClosed(request);
+    if (request.checkAddress !== undefined) return this.#openChecked(request, request.checkAddress);
+    if (this.#usedAt !== 0) await noticeClosedSockets();
+    const agent = request.standing ? await this.#standingPool() : (this.#ready ?? (await this.#pool()));
+    this.#throwIfClosed(request);
+    return this.#exchange(agent, request);
+  }
+
+  #throwIfClosed({ url }: WireRequest): void {
+    if (this.#closed) throw toNetworkError(closed(), { host: url.host, sent: false });
+  }
+
   #pool(): Promise<Agent> {
-    this.#agent ??= import("undici").then(({ Agent }) => {
+    this.#agent ??= loadUndici().then(({ Agent }) => {
       const agent = new Agent({ ...this.#limits(), connect: this.#connect(this.#options.lookup) });
       if (!this.#closed) this.#ready = agent;
       return agent;
     });
     return this.#agent;
+  }
+
+  #standingPool(): Promise<Agent> {
+    this.#standing ??= loadUndici().then(({ Agent, buildConnector }) => {
+      const connect = letGo(buildConnector(this.#connect(this.#options.lookup)));
+      return new Agent({ ...this.#limits(), connect });
+    });
+    return this.#standing;
   }
 
   #limits() {
@@ -95,7 +116,8 @@ class UndiciClient implements WireClient {
     request: WireRequest,
     check: NonNullable<WireRequest["checkAddress"]>,
   ): Promise<WireAnswer> {
-    const { Client } = await import("undici");
+    const [{ Client }, { checkedLookup }] = await Promise.all([loadUndici(), import("./checked-lookup.js")]);
+    this.#throwIfClosed(request);
     const lookup = checkedLookup(check, this.#options.lookup);
     const client = new Client(request.url.origin, { ...this.#limits(), connect: this.#connect(lookup) });
     this.#singles.add(client);
@@ -106,22 +128,59 @@ class UndiciClient implements WireClient {
     return this.#exchange(client, request, discard);
   }
 
-  async #exchange(dispatcher: Dispatcher, request: WireRequest, onDone?: () => void): Promise<WireAnswer> {
-    const { url, method, body } = request;
-    const exchange = new UndiciExchange(request, onDone);
+  #exchange(dispatcher: Dispatcher, request: WireRequest, onDone?: () => void): Promise<WireAnswer> {
+    const { url, method, body = null } = request;
+    const { host, origin, path } = partsOf(url);
+    // A stream that stays has sockets of its own, and says nothing about those of the others.
+    const onAnswer = request.standing ? undefined : this.#onAnswer;
+    const exchange = new UndiciExchange(request, { host, onAnswer, onDone });
     if (!exchange.done) {
-      const headers = { "accept-encoding": "identity", ...request.headers };
-      const path = url.pathname + url.search;
-      dispatcher.dispatch({ origin: url.origin, path, method, headers, body: body ?? null }, exchange);
+      const { headers: given } = request;
+      const headers = given["accept-encoding"] ? given : { "accept-encoding": "identity", ...given };
+      dispatcher.dispatch({ origin, path, method, headers, body }, exchange);
     }
-    const answer = await exchange.answer;
-    this.#usedAt = performance.now();
-    return decompress(answer);
+    return exchange.answer;
   }
+
+  readonly #onAnswer = (): void => {
+    this.#usedAt = performance.now();
+  };
+}
+
+interface UrlParts {
+  readonly host: string;
+  readonly origin: string;
+  readonly path: string;
+}
+
+/** Taking a URL apart costs more than anything else we do for a request, and nearly all go to the same few. */
+const known = new WeakMap<URL, UrlParts>();
+
+function partsOf(url: URL): UrlParts {
+  let parts = known.get(url);
+  if (parts === undefined) {
+    parts = { host: url.host, origin: url.origin, path: url.pathname + url.search };
+    known.set(url, parts);
+  }
+  return parts;
+}
+
+/** Sockets that do not keep the host alive, whatever undici says to them later. */
+function letGo(connect: buildConnector.connector): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (...result) => {
+      // After a failure there is none, whatever the type says.
+      const socket = result[1] as Socket | null | undefined;
+      if (socket) {
+        socket.unref();
+        socket.ref = () => socket;
+      }
+      callback(...result);
+    });
 }
 
 /** Longer than the gap between two calls that follow each other. */
-const IDLE_MS = 1;
+const IDLE_MS = 0.2;
 
 /**
  * A server that went away while we were idle has closed its sockets, but we only know after a look at them. Without it

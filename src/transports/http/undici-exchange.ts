@@ -1,6 +1,7 @@
 /** One request on an undici dispatcher: its answer, its body, its abort. */
 import type { Dispatcher } from "undici";
 import { onSharedAbort } from "../../util/shared-abort.js";
+import type { Endable } from "./lifeline.js";
 import { toNetworkError } from "./network-error.js";
 import type { AnswerBody, AnswerHeaders, BodySink, WireAnswer, WireRequest } from "./wire.js";
 
@@ -34,14 +35,19 @@ class LightHeaders implements AnswerHeaders {
   }
 }
 
+export interface ExchangeHooks {
+  /** Host and port, for errors. */
+  readonly host: string;
+  readonly onAnswer: (() => void) | undefined;
+  readonly onDone?: (() => void) | undefined;
+}
+
 /** Takes undici's callbacks for one request. The promise in `answer` settles with the headers. */
-export class UndiciExchange implements Dispatcher.DispatchHandler, AnswerBody {
+export class UndiciExchange implements Dispatcher.DispatchHandler, AnswerBody, Endable {
   readonly answer: Promise<WireAnswer>;
-  #resolve!: (answer: WireAnswer) => void;
+  #resolve!: (answer: WireAnswer | Promise<WireAnswer>) => void;
   #reject!: (error: unknown) => void;
-  readonly #signal: AbortSignal | undefined;
-  readonly #host: string;
-  readonly #onDone: (() => void) | undefined;
+  readonly #hooks: ExchangeHooks;
   #stopWaiting: (() => void) | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #phase: "queued" | "sent" | "answered" | "done" = "queued";
@@ -51,16 +57,15 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AnswerBody {
   /** How the body ended before anybody took it. */
   #ending: { error?: unknown } | undefined;
 
-  constructor(request: WireRequest, onDone?: () => void) {
+  constructor({ signal, line }: WireRequest, hooks: ExchangeHooks) {
     this.answer = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#host = request.url.host;
-    this.#onDone = onDone;
-    this.#signal = request.signal ?? undefined;
-    if (this.#signal?.aborted) this.#onAbort();
-    else if (this.#signal !== undefined) this.#stopWaiting = onSharedAbort(this.#signal, this.#onAbort);
+    this.#hooks = hooks;
+    line?.attach(this);
+    if (signal?.aborted) this.abort(signal.reason);
+    else if (signal) this.#stopWaiting = onSharedAbort(signal, () => this.abort(signal.reason));
   }
 
   /** Over before it was dispatched. */
@@ -80,7 +85,9 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AnswerBody {
   onResponseStart(_: unknown, status: number, headers: RawHeaders, statusText?: string): void {
     if (status < 200 || this.#phase !== "sent") return;
     this.#phase = "answered";
-    this.#resolve({ status, statusText: statusText ?? "", headers: new LightHeaders(headers), body: this });
+    this.#hooks.onAnswer?.();
+    const answer = { status, statusText: statusText ?? "", headers: new LightHeaders(headers), body: this };
+    this.#resolve(headers["content-encoding"] === undefined ? answer : unpacked(answer));
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
@@ -99,7 +106,9 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AnswerBody {
   }
 
   onResponseError(_: unknown, error: unknown): void {
-    this.#finish({ error: toNetworkError(error, { host: this.#host, sent: this.#phase !== "queued" }) });
+    this.#finish({
+      error: toNetworkError(error, { host: this.#hooks.host, sent: this.#phase !== "queued" }),
+    });
   }
 
   pipe(sink: BodySink): void {
@@ -129,11 +138,12 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AnswerBody {
     this.#controller?.abort(ABANDONED);
   }
 
-  readonly #onAbort = (): void => {
-    // The caller's reason goes through untouched.
-    this.#finish({ error: this.#signal?.reason });
+  /** The reason goes through untouched. */
+  abort(reason: unknown): void {
+    if (this.#phase === "done") return;
+    this.#finish({ error: reason });
     this.#controller?.abort(ABANDONED);
-  };
+  }
 
   #finish(ending: { error?: unknown }): void {
     if (this.#phase === "done") return;
@@ -148,7 +158,7 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AnswerBody {
     this.#phase = "done";
     // The same signal is given to every request of a connection: nothing may pile up on it.
     this.#stopWaiting?.();
-    this.#onDone?.();
+    this.#hooks.onDone?.();
   }
 
   #tell(ending: { error?: unknown }): void {
@@ -157,6 +167,12 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AnswerBody {
     if ("error" in ending) sink?.fail(ending.error);
     else sink?.end();
   }
+}
+
+/** We ask for plain bodies, so that hardly anybody ever needs this. */
+async function unpacked(answer: WireAnswer): Promise<WireAnswer> {
+  const { decompress } = await import("./decompress.js");
+  return decompress(answer);
 }
 
 /** undici wants a reason for every abort; nobody ever sees this one, so it is built once. */

@@ -2,6 +2,7 @@
 
 import { onSharedAbort } from "../../util/shared-abort.js";
 import type { HttpClient } from "../server-transport.js";
+import type { Lifeline } from "./lifeline.js";
 
 /** Says no to an address a host name resolved to, by returning the error to fail with. */
 export type AddressCheck = (address: string) => Error | undefined;
@@ -13,6 +14,10 @@ export interface WireRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | undefined;
   readonly signal?: AbortSignal | null | undefined;
+  /** Ends it as a signal does. */
+  readonly line?: Lifeline | undefined;
+  /** A stream for whatever the server may have to say, which keeps no host process alive. @default false */
+  readonly standing?: boolean | undefined;
   /** Asked about every address before a connection is opened, where the runtime lets us resolve names ourselves. */
   readonly checkAddress?: AddressCheck | undefined;
 }
@@ -64,8 +69,10 @@ export function openWith(client: HttpClient): WireClient["open"] {
 export async function openByFetch(fetch: typeof globalThis.fetch, request: WireRequest): Promise<WireAnswer> {
   // A signal of its own: `fetch` may keep listening on it until it is collected as garbage.
   const own = new AbortController();
-  const { signal } = request;
+  const { signal, line } = request;
   if (signal?.aborted) throw signal.reason;
+  line?.throwIfAborted();
+  line?.attach(own);
   const release = signal ? onSharedAbort(signal, () => own.abort(signal.reason)) : () => {};
   try {
     const response = await fetch(request.url, {

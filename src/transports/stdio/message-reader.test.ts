@@ -56,6 +56,23 @@ describe("MessageReader", () => {
     expect(warnings[0]?.what).toContain("batch");
   });
 
+  it("says at once whose answers were in a batch", () => {
+    const answers = [
+      { jsonrpc: "2.0", id: "tp-1", result: {} },
+      { id: 2, error: {} },
+      { id: "tp-1" },
+      7,
+      null,
+    ];
+    const { messages, discarded, warnings } = read(`${JSON.stringify([ping, ...answers])}\n`);
+    expect(messages).toEqual([]);
+    expect(warnings).toHaveLength(1);
+    expect(discarded).toMatchObject([
+      { id: "tp-1", error: { code: "BAD_RESPONSE", server: "lean" } },
+      { id: 2, error: { code: "BAD_RESPONSE" } },
+    ]);
+  });
+
   it("finds a message behind a progress display or a byte order mark", () => {
     expect(read(`10%\r50%\r${line}\n`).messages).toEqual([ping]);
     expect(read(`\uFEFF${line}\n`).messages).toEqual([ping]);

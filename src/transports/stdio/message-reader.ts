@@ -1,6 +1,7 @@
 /** A server's standard output to JSON-RPC messages: what is not one is skipped, counted and reported once. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
+import { answeredIn } from "../batch.js";
 import type { ServerTransport } from "../server-transport.js";
 import { peekMessage } from "./find-message-id.js";
 import type { LineDecoder } from "./line-decoder.js";
@@ -72,17 +73,19 @@ export class MessageReader {
       return;
     }
     this.#skippedLines += 1;
-    if (Array.isArray(value)) this.#warnOfBatch();
+    if (Array.isArray(value)) this.#refuseBatch(value);
     else this.#warnOfLine(text);
   }
 
-  #warnOfBatch(): void {
-    if (this.#warnedOfBatch) return;
-    this.#warnedOfBatch = true;
-    this.#warn(
+  /** Whoever waits for an answer in it would wait for nothing. */
+  #refuseBatch(batch: readonly unknown[]): void {
+    const error = this.#badResponse(
       "The server sent a JSON-RPC batch; batches are ignored",
       "Let the server send one message a line",
     );
+    for (const id of answeredIn(batch)) this.#options.onDiscard({ id, error });
+    if (!this.#warnedOfBatch) this.#options.onWarning(error);
+    this.#warnedOfBatch = true;
   }
 
   #warnOfLine(text: string): void {
@@ -90,16 +93,15 @@ export class MessageReader {
     this.#warnedOfLine = true;
     const plain = this.#options.redact(toPlainText(text.slice(0, 4 * EXCERPT_CHARS))).replace(/\s+/g, " ");
     const excerpt = plain.length > EXCERPT_CHARS ? `${plain.slice(0, EXCERPT_CHARS)}…` : plain;
-    this.#warn(
+    const error = this.#badResponse(
       `The server wrote a line to its standard output that is not a JSON-RPC message ("${excerpt}"); it and others like it are skipped`,
       "Let the server write its log to stderr",
     );
+    this.#options.onWarning(error);
   }
 
-  #warn(what: string, next: string): void {
-    this.#options.onWarning(
-      new ConnectionError({ code: "BAD_RESPONSE", what, next, server: this.#options.server }),
-    );
+  #badResponse(what: string, next: string): ConnectionError {
+    return new ConnectionError({ code: "BAD_RESPONSE", what, next, server: this.#options.server });
   }
 
   #discard({ head, tail, bytes }: OversizeLine): void {

@@ -2,12 +2,12 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import type { Outcome } from "../../errors/toolport-error.js";
+import { redactValues } from "../../util/redact-values.js";
 import type { ServerTransport } from "../server-transport.js";
 import { explainSpawnError } from "./explain-spawn-error.js";
 import { createLineDecoder } from "./line-decoder.js";
 import { MessageReader } from "./message-reader.js";
 import { Outbox } from "./outbox.js";
-import { redactValues } from "./redact-values.js";
 import {
   type ExitStatus,
   type LaunchOptions,

@@ -1,6 +1,7 @@
 /** The life of one server process: started in a group of its own, ended with everything it started. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
+import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { hostGuardian } from "./guardian.js";
 import { ProcessTree } from "./process-tree.js";
@@ -45,6 +46,15 @@ function watchInput(stdin: Writable): void {
   if (process.platform === "linux") handle?.readStart?.();
 }
 
+/**
+ * A server that nobody asks anything of keeps no host alive: a program whose work is done ends, and its servers with it.
+ * Whoever waits for an answer or for an end has a timer that does.
+ */
+function letHostEnd(child: ChildProcess): void {
+  child.unref();
+  for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as Socket | null)?.unref?.();
+}
+
 /** A started process. */
 export class ServerProcess {
   readonly pid: number;
@@ -66,6 +76,7 @@ export class ServerProcess {
     // A broken pipe is told by its stream's end or the process's exit; without a listener it would end the host.
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream?.on("error", () => {});
     watchInput(child.stdin!);
+    letHostEnd(child);
     this.exited = new Promise((resolve) => {
       child.once("exit", (exitCode, signal) => {
         this.#status = { exitCode, signal };

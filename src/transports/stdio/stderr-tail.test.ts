@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { redactValues } from "./redact-values.js";
+import { redactValues } from "../../util/redact-values.js";
 import { StderrTail } from "./stderr-tail.js";
 import { TailBuffer } from "./tail-buffer.js";
 import { toPlainText } from "./to-plain-text.js";

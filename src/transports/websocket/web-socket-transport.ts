@@ -64,6 +64,7 @@ class GlobalWebSocketTransport implements ServerTransport {
   onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void;
   onerror?: (error: Error) => void;
   onclose?: () => void;
+  ondiscard?: ServerTransport["ondiscard"];
   closeError: ToolportError | undefined;
 
   readonly #config: WebSocketConfig;
@@ -173,12 +174,14 @@ class GlobalWebSocketTransport implements ServerTransport {
     const message = parseFrame(
       typeof data === "string" ? data : new TextDecoder().decode(data as ArrayBuffer),
     );
-    if (message !== undefined) {
-      this.onmessage?.(message);
-    } else if (!this.#warned) {
-      this.#warned = true;
-      this.onerror?.(failure.skippedFrame(this.#config.name));
+    if (message !== undefined && !(message instanceof Set)) {
+      this.onmessage?.(message as JSONRPCMessage);
+      return;
     }
+    const error = failure.skippedFrame(this.#config.name);
+    for (const id of message ?? []) this.ondiscard?.({ id, error });
+    if (!this.#warned) this.onerror?.(error);
+    this.#warned = true;
   }
 
   #lose(error: ToolportError): void {

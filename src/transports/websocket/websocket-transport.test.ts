@@ -55,6 +55,17 @@ describe("createWebSocketTransport", () => {
     }
   });
 
+  it("says at once whose answers were in a batch", async () => {
+    const peer = await serve((socket) => socket.on("message", () => socket.send(`[${PONG}]`)));
+    const { transport } = await make(peer.url);
+    const discarded = new Promise((resolve) => {
+      transport.ondiscard = resolve;
+    });
+    await transport.start();
+    await transport.send(PING);
+    expect(await discarded).toMatchObject({ id: JSON.parse(PONG).id, error: { code: "BAD_RESPONSE" } });
+  });
+
   it("reads text and binary frames and skips the others with one warning", async () => {
     const peer = await serve((socket) => {
       socket.send("log line");

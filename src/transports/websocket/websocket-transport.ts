@@ -30,6 +30,12 @@ const TIMINGS: WebSocketTimings = {
 
 const SUBPROTOCOL = "mcp";
 
+/** Over our limit, and over what a number can hold. */
+const TOO_LARGE: ReadonlySet<string> = new Set([
+  "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH",
+  "WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH",
+]);
+
 /**
  * Servers that were seen to select no subprotocol. RFC 6455 allows that, `ws` does not: it ends such a connection. They
  * are asked again without an offer, and a reconnect with the same configuration does not offer one in the first place.
@@ -67,6 +73,7 @@ class WebSocketTransport implements ServerTransport {
   onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void;
   onerror?: (error: Error) => void;
   onclose?: () => void;
+  ondiscard?: ServerTransport["ondiscard"];
   closeError: ToolportError | undefined;
 
   readonly #config: WebSocketConfig;
@@ -96,6 +103,8 @@ class WebSocketTransport implements ServerTransport {
         onTimeout: () => failure.handshakeTimeout(server, handshakeTimeoutMs),
       });
       if (this.closeError) throw this.closeError;
+      // An idle connection keeps no host alive; whoever waits for an answer has a timer that does.
+      line.wire.unref();
       this.#pingLater(line);
     } catch (error) {
       this.#state = "closed";
@@ -164,6 +173,8 @@ class WebSocketTransport implements ServerTransport {
         followRedirects: false,
         maxPayload: maxMessageBytes,
         perMessageDeflate: false,
+        // Explicit, so that no variable of the environment can turn certificate checks off.
+        rejectUnauthorized: true,
         // A frame with broken UTF-8 costs itself, not the connection.
         skipUTF8Validation: true,
       });
@@ -204,17 +215,19 @@ class WebSocketTransport implements ServerTransport {
     if (this.#state === "closed") return;
     // Text and binary frames alike: some servers send their JSON in binary ones.
     const message = parseFrame((data as Buffer).toString("utf8"));
-    if (message !== undefined) {
-      this.onmessage?.(message);
-    } else if (!this.#warned) {
-      this.#warned = true;
-      this.onerror?.(failure.skippedFrame(this.#config.name));
+    if (message !== undefined && !(message instanceof Set)) {
+      this.onmessage?.(message as JSONRPCMessage);
+      return;
     }
+    const error = failure.skippedFrame(this.#config.name);
+    for (const id of message ?? []) this.ondiscard?.({ id, error });
+    if (!this.#warned) this.onerror?.(error);
+    this.#warned = true;
   }
 
   #fail(error: Error & { code?: string }): void {
     const server = this.#config.name;
-    if (error.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH") {
+    if (error.code !== undefined && TOO_LARGE.has(error.code)) {
       this.#lose(failure.frameTooLarge(server, this.#surroundings.maxMessageBytes));
     } else if (error.code?.startsWith("WS_ERR_")) {
       this.#lose(failure.brokenFrame(server, error));

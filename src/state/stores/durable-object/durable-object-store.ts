@@ -82,7 +82,7 @@ function createDurableObjectBackend(storage: DurableObjectSqlStorage): StoreBack
       return isDeleted;
     },
     list: (prefix) => run((sql) => records.listKeys(sql, prefix)),
-    acquireLease: (name, ttlMs) => run((sql) => records.acquireLease(sql, name, ttlMs)),
+    acquireLease: (name, ttlMs) => run((sql) => records.acquireLease(sql, { name, ttlMs })),
     renewLease: (name, fence, ttlMs) =>
       run((sql) => records.setLeaseEnd(sql, { name, fence, expiresAt: Date.now() + ttlMs })),
     async releaseLease(name, fence) {

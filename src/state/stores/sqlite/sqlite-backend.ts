@@ -11,9 +11,10 @@ import {
 } from "../../sql-records.js";
 import type { StoreBackend } from "../../store-backend.js";
 import type { StoreWarning } from "../store-warning.js";
+import { leaseHolder } from "./lease-holder.js";
 import { type OpenDatabase, openDatabase } from "./open-database.js";
 import { loadSqliteDriver } from "./sqlite-driver.js";
-import { isBusy, isDamaged, toStateError } from "./sqlite-error.js";
+import { isBusy, isDamaged, isReadOnly, toStateError } from "./sqlite-error.js";
 
 /** How often other processes' writes are looked for while somebody watches. */
 const POLL_MS = 250;
@@ -50,7 +51,7 @@ export function createSqliteBackend({ path, busyTimeoutMs, onWarning }: SqliteBa
         return step(await database());
       } catch (error) {
         // The next call opens the file anew, and sets it aside if it is damaged indeed.
-        if (isDamaged(error)) drop();
+        if (isDamaged(error) || isReadOnly(error)) drop();
         if (!isBusy(error) || performance.now() >= deadline) throw toStateError(error, path);
       }
       await sleep(1 + Math.random() * Math.min(2 ** attempt, LONGEST_WAIT_MS));
@@ -69,7 +70,7 @@ export function createSqliteBackend({ path, busyTimeoutMs, onWarning }: SqliteBa
       write((sql) => putRecord(sql, { key, text, ...conditions }), durable),
     delete: (key, { ifVersion }) => write((sql) => deleteRecord(sql, key, ifVersion)),
     list: (prefix) => run(({ sql }) => listKeys(sql, prefix)),
-    acquireLease: (name, ttlMs) => write((sql) => acquireLease(sql, name, ttlMs)),
+    acquireLease: (name, ttlMs) => write((sql) => acquireLease(sql, { name, ttlMs, holder: leaseHolder() })),
     renewLease: (name, fence, ttlMs) =>
       write((sql) => setLeaseEnd(sql, { name, fence, expiresAt: Date.now() + ttlMs })),
     async releaseLease(name, fence) {

@@ -11,6 +11,7 @@ export interface SqliteDatabase {
 
 export interface SqliteStatement {
   all(...bindings: unknown[]): unknown[];
+  get(...bindings: unknown[]): unknown;
 }
 
 /** Opens a database file. */

@@ -3,6 +3,7 @@ import { StateError, type StateErrorCode } from "../../../errors/state-error.js"
 
 const BUSY = [5, 6, 15]; // BUSY, LOCKED, PROTOCOL
 const DAMAGED = [11, 26]; // CORRUPT, NOTADB
+const READ_ONLY = 8;
 const FULL = 13;
 /** Write errors that are no lack of space by name, but by cause: a quota or a limit of the file's size. */
 const LIMITED = [778, 4874]; // IOERR_WRITE, IOERR_SHMSIZE
@@ -24,6 +25,9 @@ export const isBusy = (error: unknown): boolean =>
 
 /** The file is no database, or no longer. */
 export const isDamaged = (error: unknown): boolean => DAMAGED.includes(primaryCode(error) ?? -1);
+
+/** Nothing can be written. A connection that was opened like that stays so, also when the file can be written again. */
+export const isReadOnly = (error: unknown): boolean => primaryCode(error) === READ_ONLY;
 
 const isFull = (error: unknown): boolean =>
   primaryCode(error) === FULL ||

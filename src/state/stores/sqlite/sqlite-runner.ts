@@ -2,6 +2,8 @@
 import type { SqlRunner } from "../../sql-runner.js";
 import type { SqliteDatabase, SqliteStatement } from "./sqlite-driver.js";
 
+const hasCode = (error: unknown): boolean => (error as { errcode?: unknown }).errcode !== undefined;
+
 export function createSqliteRunner(database: SqliteDatabase): SqlRunner {
   const statements = new Map<string, SqliteStatement>();
   const prepare = (sql: string): SqliteStatement => {
@@ -19,7 +21,17 @@ export function createSqliteRunner(database: SqliteDatabase): SqlRunner {
     }
   };
   return {
-    all: (sql, ...bindings) => prepare(sql).all(...bindings) as Record<string, unknown>[],
+    all(sql, ...bindings) {
+      const statement = prepare(sql);
+      try {
+        return statement.all(...bindings) as Record<string, unknown>[];
+      } catch (error) {
+        // @photostructure/sqlite tells why only with `get`. What failed has changed nothing, and fails again; if it does not
+        // after all, it is a read, or a step of a transaction that is rolled back now.
+        if (!hasCode(error)) statement.get(...bindings);
+        throw error;
+      }
+    },
     transaction(steps) {
       database.exec("BEGIN IMMEDIATE");
       try {

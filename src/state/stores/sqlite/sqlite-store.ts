@@ -6,6 +6,7 @@ import { createSealer } from "../../sealing.js";
 import type { StoreKeys } from "../configured-keys.js";
 import type { StoreWarning } from "../store-warning.js";
 import { loadLocalKeys } from "./local-keys.js";
+import { inspectPrivateFile } from "./private-file.js";
 import { createSqliteBackend } from "./sqlite-backend.js";
 
 /** Options of {@link sqliteStore}. */
@@ -39,6 +40,10 @@ export function sqliteStore(path: string | URL, options: SqliteStoreOptions = {}
   const { key, busyTimeoutMs = 5_000, onWarning } = options;
   const file = resolve(path instanceof URL ? fileURLToPath(path) : path);
   const backend = createSqliteBackend({ path: file, busyTimeoutMs, onWarning });
-  const sealer = createSealer(() => loadLocalKeys({ key, keyFile: `${file}.key`, onWarning }));
+  const sealer = createSealer(async () => {
+    // No key is left beside a file that is refused.
+    inspectPrivateFile(file, onWarning);
+    return loadLocalKeys({ key, keyFile: `${file}.key`, onWarning });
+  });
   return createStore(backend, { sealer });
 }

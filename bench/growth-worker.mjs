@@ -1,0 +1,122 @@
+/** One point of the growth report: `node --expose-gc growth-worker.mjs <series> <size>` prints its figures as JSON. */
+import { createToolport } from "../dist/index.js";
+import { BenchServers } from "./bench-servers.mjs";
+import { startMeter } from "./process-figures.mjs";
+
+const [, , series, sizeText] = process.argv;
+const size = Number(sizeText);
+const QUERIES = ["echo text", "tool 42", "find the record of a customer", "number"];
+const CALLS = 2000;
+
+const heapNow = () => {
+  globalThis.gc();
+  return process.memoryUsage().heapUsed;
+};
+
+function openPort(servers) {
+  const entries = servers.map(({ name, ...entry }) => [name, entry]);
+  return createToolport({ mcpServers: Object.fromEntries(entries) });
+}
+
+/** What every first use loads is loaded, so that it is not laid at the door of the first size. */
+async function warmUp(transport) {
+  const port = openPort(await new BenchServers({ transport }).list());
+  await port.connect();
+  for (let i = 0; i < 500; i += 1) await port.callTool("s0__echo", { text: "warm" });
+  await port.searchTools("echo");
+  await port.close();
+}
+
+async function cpuOf(run) {
+  const read = startMeter();
+  await run();
+  return read().cpuMs;
+}
+
+async function callCost(port, name, calls = CALLS) {
+  const call = async (count) => {
+    for (let i = 0; i < count; i += 1) await port.callTool(name, { text: "hello", n: 1 });
+  };
+  await call(200);
+  return ((await cpuOf(() => call(calls))) / calls) * 1000;
+}
+
+async function searchCost(port) {
+  await port.searchTools(QUERIES[0]);
+  const rounds = 20;
+  const ms = await cpuOf(async () => {
+    for (let i = 0; i < rounds; i += 1) for (const query of QUERIES) await port.searchTools(query);
+  });
+  return (ms / rounds / QUERIES.length) * 1000;
+}
+
+/** A catalog of this shape: what it costs to have, to list, to search and to call through. */
+async function catalog({ servers, tools, page = 0, per }) {
+  await warmUp("http-json");
+  const list = await new BenchServers({ transport: "http-json", tools, page }).list(servers);
+  const before = heapNow();
+  const port = openPort(list);
+  const connectMs = await cpuOf(() => port.connect());
+  let count = 0;
+  const listMs = await cpuOf(async () => {
+    count = (await port.tools()).length;
+  });
+  if (count !== servers * tools) throw new Error(`${count} tools instead of ${servers * tools}`);
+  const heap = heapNow() - before;
+  const figures = {
+    connectMs: connectMs / servers,
+    connectUs: (connectMs * 1000) / count,
+    listUs: (listMs * 1000) / count,
+    searchUs: await searchCost(port),
+    callUs: await callCost(port, "s0__echo"),
+    heapKb: heap / 1024 / per,
+  };
+  await port.close();
+  return figures;
+}
+
+async function users() {
+  await warmUp("http-json");
+  const list = await new BenchServers({ transport: "http-json" }).list();
+  const before = heapNow();
+  const port = openPort(list);
+  const doors = Array.from({ length: size }, (_, i) => port.as(`user-${i}`));
+  const connectMs = await cpuOf(() => Promise.all(doors.map((door) => door.connect())));
+  const heap = heapNow() - before;
+  const callUs = await callCost(doors.at(-1), "s0__echo");
+  await port.close();
+  return { connectMs: connectMs / size, callUs, heapKb: heap / 1024 / size };
+}
+
+async function inFlight() {
+  await warmUp("stdio");
+  const port = openPort(await new BenchServers({ transport: "stdio" }).list());
+  await port.connect();
+  const total = Math.max(10_000, size);
+  const run = async (count) => {
+    let left = count;
+    const lane = async () => {
+      while (left-- > 0) await port.callTool("s0__echo", { text: "hello", n: 1 });
+    };
+    await Promise.all(Array.from({ length: size }, lane));
+  };
+  await run(total);
+  const before = heapNow();
+  let peak = 0;
+  const ms = await cpuOf(async () => {
+    const running = run(total);
+    peak = process.memoryUsage().heapUsed;
+    await running;
+  });
+  await port.close();
+  return { callUs: (ms / total) * 1000, heapKb: Math.max(0, peak - before) / 1024 / size };
+}
+
+const measures = {
+  servers: () => catalog({ servers: size, tools: 100, per: size }),
+  tools: () => catalog({ servers: 1, tools: size, page: 5000, per: size }),
+  users,
+  calls: inFlight,
+};
+console.log(JSON.stringify(await measures[series]()));
+process.exit(0);

@@ -1,0 +1,137 @@
+/** Faults of servers that ask for authorization and lie about it. */
+import { describe, seconds } from "./stage.mjs";
+
+const CLIENT = { client_id: "known-client", client_secret: "known-secret" };
+const WATCH_MS = 12_000;
+/** Token requests for a call, and for a connect that may ask twice and more. */
+const A_FEW = 8;
+
+const openProtected = (stage, server, desk) => stage.openProtected(stage.lib, server.url, desk);
+
+/** A contender that has two ways to authorize is probed with both; the first that fails is told. */
+const everyWay = (probe) => async (stage) => {
+  const { openProtected: usual, openWithProvider: other } = stage.contender;
+  const result = await probe({ ...stage, openProtected: usual });
+  if (other === undefined || !result.survived) return result;
+  const again = await probe({ ...stage, openProtected: other });
+  return again.survived ? result : { ...again, fact: `with an authProvider: ${again.fact}` };
+};
+
+/** Without credentials an honest server leads to its login page. */
+async function controlLogin(stage) {
+  const honest = await stage.oauth();
+  await stage.control(async () => {
+    const desk = { redirects: [] };
+    await openProtected(stage, honest, desk).catch(() => {});
+    const [first = "none"] = desk.redirects;
+    if (!first.startsWith(`${honest.origin}/authorize`)) throw new Error(`login page: ${first}`);
+  });
+}
+
+/** What becomes of a server that lies: where the user was sent, and with which error it ended. */
+async function meetLiar(stage, lies) {
+  const liar = await stage.oauth();
+  await liar.tell(lies);
+  const desk = { redirects: [] };
+  const end = await stage.settled(openProtected(stage, liar, desk));
+  return { ...desk, error: end.error, isLate: end.isLate };
+}
+
+async function fileLoginPage(stage) {
+  await controlLogin(stage);
+  const handed = [];
+  let last;
+  for (const page of ["file:///etc/passwd", "ms-msdt:/id"]) {
+    last = await meetLiar(stage, { metadata: { authorization_endpoint: page } });
+    if (last.redirects.length > 0) handed.push(page.split(":")[0]);
+  }
+  const fact = handed.length > 0 ? `handed to the opener: ${handed.join(", ")}` : describe(last.error);
+  return { survived: handed.length === 0, fact };
+}
+
+async function metadataElsewhere(stage) {
+  await controlLogin(stage);
+  const canary = await stage.http("--host=127.0.0.2");
+  await canary.tell({ canary: true });
+  const place = `${canary.origin}/metadata`;
+  const fetched = [];
+  for (const [way, lies] of Object.entries({
+    named: { resourceMetadata: place },
+    redirected: { metadataRedirect: place },
+  })) {
+    const before = (await canary.look()).canary.length;
+    await meetLiar(stage, lies);
+    if ((await canary.look()).canary.length > before) fetched.push(way);
+  }
+  const fact = fetched.length > 0 ? `fetched (${fetched.join(", ")})` : "not fetched";
+  return { survived: fetched.length === 0, fact };
+}
+
+async function withoutPkce(stage) {
+  await controlLogin(stage);
+  const { redirects, error } = await meetLiar(stage, {
+    metadata: { code_challenge_methods_supported: null },
+  });
+  const refused = redirects.length === 0;
+  return { survived: refused, fact: refused ? `refused: ${describe(error)}` : "goes on to the login page" };
+}
+
+/** Tokens of an earlier login at an honest server, and a call that works with them. */
+async function openLoggedIn(stage, { isStamped }) {
+  const server = await stage.oauth();
+  const { issued } = await server.tell({ issue: true });
+  const stamp = {
+    issuer: server.origin,
+    authorization_server: server.origin,
+    token_endpoint: `${server.origin}/token`,
+  };
+  const stamped = (record) => (isStamped ? { ...record, ...stamp } : record);
+  const desk = { redirects: [], issued: stamped(issued), client: stamped(CLIENT) };
+  let handle;
+  await stage.control(async () => {
+    handle = await openProtected(stage, server, desk);
+    await handle.call("it", "echo", { text: "x" });
+  });
+  return { server, desk, handle };
+}
+
+async function otherAuthorizationServer(stage) {
+  const { server, handle } = await openLoggedIn(stage, { isStamped: false });
+  const evil = await stage.oauth();
+  await server.tell({ expire: true, authorizationServers: [evil.origin] });
+  const { error } = await stage.settled(handle.call("it", "echo", { text: "x" }));
+  const { tokenBodies } = await evil.look();
+  const leaked = tokenBodies.some((body) => /refresh-|known-secret|Basic /.test(body));
+  const fact = leaked ? "refresh token sent there" : `nothing sent, ${describe(error ?? "no error")}`;
+  return { survived: !leaked, fact };
+}
+
+async function everyTokenRefused(stage) {
+  const { server, desk, handle } = await openLoggedIn(stage, { isStamped: true });
+  const count = async () => (await server.look()).tokenBodies.length;
+  const before = await count();
+  await server.tell({ refuseAll: true });
+  const started = performance.now();
+  const call = await stage.settled(handle.call("it", "echo", { text: "x" }), WATCH_MS);
+  const ofCall = (await count()) - before;
+  // And once from the start, which some libraries do another way.
+  const rest = Math.max(1_000, WATCH_MS - (performance.now() - started));
+  const { issued } = await server.tell({ issue: true });
+  const again = { ...desk, redirects: [], issued: { ...desk.issued, ...issued } };
+  const connect = await stage.settled(openProtected(stage, server, again), rest);
+  const posts = (await count()) - before;
+  const end =
+    call.isLate || connect.isLate ? `pending > ${seconds(WATCH_MS)}` : describe(call.error ?? connect.error);
+  return {
+    survived: posts <= A_FEW && !call.isLate && !connect.isLate,
+    fact: `${posts} token requests for a call (${ofCall}) and a connect, ${end}`,
+  };
+}
+
+export const probes = {
+  fileLoginPage: everyWay(fileLoginPage),
+  metadataElsewhere: everyWay(metadataElsewhere),
+  withoutPkce: everyWay(withoutPkce),
+  otherAuthorizationServer: everyWay(otherAuthorizationServer),
+  everyTokenRefused: everyWay(everyTokenRefused),
+};

@@ -1,0 +1,50 @@
+/** The results as Markdown: a table, who was measured, and how to read it. */
+import os from "node:os";
+
+const MARK = { true: "✔", false: "✘" };
+
+function cell(result) {
+  if (result === undefined) return "–";
+  if (result.isSkipped) return "n/a";
+  if (result.error !== undefined) return `not probed: ${toCell(result.error)}`;
+  const unhandled = result.unhandled > 0 ? `; ${result.unhandled} unhandled rejection(s)` : "";
+  return `${MARK[result.survived]} ${toCell(result.fact)}${unhandled}`;
+}
+
+const toCell = (text) => text.replaceAll("|", "\\|").replaceAll("<", "&lt;");
+const row = (cells) => `| ${cells.join(" | ")} |`;
+
+/** `contenders` are `{ name, title, configuration }`, `results[fault][contender]` what came of each probe. */
+export function toReport({ faults, contenders, results, capMs }) {
+  const lines = [
+    row(["probe", "catalogue", "fault, and what is wanted", ...contenders.map(({ title }) => title)]),
+    row(["---", "---", "---", ...contenders.map(() => "---")]),
+    ...faults.map(({ id, rows, title }) =>
+      row([id, rows, toCell(title), ...contenders.map(({ name }) => cell(results[id]?.[name]))]),
+    ),
+    row(["", "", "**survived**", ...contenders.map(({ name }) => tally(faults, results, name))]),
+  ];
+  const [cpu] = os.cpus();
+  return [
+    lines.join("\n"),
+    `Node ${process.versions.node}, ${process.platform}, ${os.cpus().length} × ${cpu?.model ?? "unknown CPU"}, ` +
+      `${new Date().toISOString().slice(0, 10)}. Made by \`npm run compare:faults -- --write\`, one run of each probe.`,
+    "**How to read it.** ✔ survived, ✘ did not, n/a: a library with one client for one server has nothing to do here. " +
+      "Behind the mark stands what was measured. Every probe runs in a fresh process, and first without the fault: only " +
+      "a library that connects, lists and calls there is probed. The fault servers are the same for all, and run in " +
+      "processes of their own, so that memory (the rise to the peak of RSS) and event loop are the library's. " +
+      `Whatever takes longer than ${capMs / 1000} s is cut and shown as "> ${capMs / 1000} s", which may hide that it ends ` +
+      "later, for instance at a default limit of 60 s. The ids are those of the catalogue of faults and of the duties of a client.",
+    "**Configuration.** Each library as its documentation recommends for this, not only by its defaults:",
+    contenders.map(({ title, configuration }) => `- ${title}: ${configuration}.`).join("\n"),
+    "The peers keep OAuth credentials in a provider object of the caller's, here a store in memory that gives back every " +
+      "field it was given; in 7.10e it holds tokens of an earlier login that do not say who issued them, as stores written " +
+      "before that was asked for do. Toolport is probed with that object, and with its own login and record. All addresses are of the loopback " +
+      "network; a library that relaxes its rules there may be stricter elsewhere (7.10).",
+  ].join("\n\n");
+}
+
+function tally(faults, results, name) {
+  const own = faults.map(({ id }) => results[id]?.[name]).filter((result) => result?.survived !== undefined);
+  return `**${own.filter(({ survived }) => survived).length} of ${own.length}**`;
+}

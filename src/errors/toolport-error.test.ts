@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+import { ConnectionError } from "./connection-error.js";
+import { toToolportError } from "./to-toolport-error.js";
+
+test("one of ours from a connect has not sent anything either, and stays what it is", () => {
+  const ended = new ConnectionError({ code: "SPAWN_FAILED", what: "It exited", exitCode: 1, server: "a" });
+  const converted = toToolportError(ended, { server: "a", phase: "connect" });
+  expect(converted).toBeInstanceOf(ConnectionError);
+  expect(converted).toMatchObject({ code: "SPAWN_FAILED", exitCode: 1, server: "a", outcome: "unsent" });
+  expect(ended.outcome).toBe("unknown");
+});

@@ -1,0 +1,102 @@
+/** The streams of one connection: what answers a request, what comes of a broken one, and what the server may always write to. */
+import type { ConnectionError } from "../../errors/connection-error.js";
+import { badResponse, sessionLost, statusError } from "./answer-error.js";
+import { AnswerStream } from "./answer-stream.js";
+import type { EndpointRequest } from "./endpoint.js";
+import type { EndpointContext } from "./endpoint-context.js";
+import { redactHeaders } from "./endpoint-headers.js";
+import { ListeningStream } from "./listening-stream.js";
+import { isEventStream } from "./media-type.js";
+import { readRefusal } from "./read-refusal.js";
+import { ReconnectTimers } from "./reconnect-timers.js";
+import { isResumable, type OpenRequest, streamCut } from "./request-ledger.js";
+import type { AnswerBody, WireAnswer } from "./wire.js";
+
+const OPENING_MS = 500;
+
+export class EndpointStreams {
+  readonly #context: EndpointContext;
+  readonly #timers = new ReconnectTimers();
+  readonly #listening: ListeningStream;
+
+  constructor(context: EndpointContext) {
+    this.#context = context;
+    this.#listening = new ListeningStream(context, this.#timers);
+  }
+
+  /**
+   * Opens the stream for whatever the server may have to say. Never rejects. It is waited for, because what a server asks
+   * before it is open is lost; but not for long, because some servers answer only when they have something to say.
+   */
+  listen(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, OPENING_MS);
+      const settle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.#listening.open().then(settle, settle);
+    });
+  }
+
+  /** Reads what answers a request. */
+  read(own: OpenRequest, body: AnswerBody): void {
+    new AnswerStream({ context: this.#context, own, body, onRetry: this.#onRetry, onEnd: this.#onEnd });
+  }
+
+  /** Asks for the rest of an answer. Never rejects. */
+  async resume(own: OpenRequest): Promise<void> {
+    const { endpoint, fields, ledger } = this.#context;
+    const request: EndpointRequest = {
+      method: "GET",
+      fields: fields.forStream(own.token),
+      line: own.line,
+      standing: true,
+    };
+    try {
+      const answer = await endpoint.send(request);
+      if (isEventStream(answer)) {
+        own.streamEnded = false;
+        return this.read(own, answer.body);
+      }
+      ledger.cut(own, await this.#refused(answer, request));
+    } catch (error) {
+      ledger.cut(own, streamCut(error));
+    }
+    endpoint.over(own.line);
+    ledger.ended(own);
+  }
+
+  close(): void {
+    this.#timers.clear();
+  }
+
+  readonly #onRetry = (delayMs: number): void => {
+    this.#timers.retryMs = delayMs;
+  };
+
+  readonly #onEnd = (own: OpenRequest): void => {
+    const { endpoint, ledger } = this.#context;
+    if (own.line.aborted) return;
+    if (own.settled) return own.options?.onRequestStreamEnd?.();
+    // One try: whoever waits for the rest of an answer has to know at once that it will not come.
+    if (!isResumable(own)) return ledger.cut(own);
+    this.#timers.schedule(() => {
+      if (own.settled) return;
+      own.line = endpoint.begin();
+      void this.resume(own);
+    });
+  };
+
+  async #refused(answer: WireAnswer, request: EndpointRequest): Promise<ConnectionError> {
+    const bytes = await readRefusal(answer);
+    if (this.#listening.meansLost(request, answer, bytes)) {
+      const error = sessionLost(answer.status, "unknown");
+      this.#context.onSessionLost(error);
+      return error;
+    }
+    const redact = redactHeaders(request.sent ?? {});
+    if (answer.status >= 400) return streamCut(statusError(answer, bytes, redact));
+    return streamCut(badResponse({ answer, why: "is no event stream", bytes, redact }));
+  }
+}

@@ -1,0 +1,124 @@
+/** The MCP endpoint of one connection: requests go out with the user's fields and with credentials, within its origin. */
+import type { HeaderSource } from "../../config/server-config.js";
+import { sessionLost } from "./answer-error.js";
+import type { AuthorizedSend } from "./authorized-send.js";
+import { withUserHeaders } from "./endpoint-headers.js";
+import { Lifeline } from "./lifeline.js";
+import { lightResponse } from "./light-response.js";
+import { bodyOf, readRefusal } from "./read-refusal.js";
+import { MAX_REDIRECTS, redirectTarget } from "./redirect.js";
+import type { WireAnswer, WireClient } from "./wire.js";
+import { toResponse } from "./wire-response.js";
+
+export interface EndpointOptions {
+  readonly url: URL;
+  /** Fields that are asked for anew with every request; others are in the request already. */
+  readonly headers: HeaderSource;
+  readonly open: WireClient["open"];
+  /** Without: nobody has credentials, or they stand in the headers. */
+  readonly authorize: AuthorizedSend | undefined;
+}
+
+export interface EndpointRequest {
+  readonly method: "POST" | "GET" | "DELETE";
+  readonly fields: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  readonly line: Lifeline;
+  /** A stream for whatever the server may have to say. */
+  readonly standing?: boolean | undefined;
+  /** Credentials of this request's own: there is nobody to ask for others. */
+  readonly authorization?: string | undefined;
+  /** What went out in the end, for those who have to hide it. */
+  sent?: Readonly<Record<string, string>>;
+}
+
+export class Endpoint {
+  readonly #options: EndpointOptions;
+  readonly #lines = new Set<Lifeline>();
+  #closed: { readonly reason: unknown } | undefined;
+
+  constructor(options: EndpointOptions) {
+    this.#options = options;
+  }
+
+  /** An exchange begins; whoever begins it says when it is over. */
+  begin(): Lifeline {
+    const line = new Lifeline();
+    if (this.#closed === undefined) this.#lines.add(line);
+    else line.abort(this.#closed.reason);
+    return line;
+  }
+
+  over(line: Lifeline): void {
+    this.#lines.delete(line);
+  }
+
+  /** Ends everything that is under way, and everything that begins later. */
+  close(reason: unknown): void {
+    this.#closed = { reason };
+    for (const line of this.#lines) line.abort(reason);
+    this.#lines.clear();
+  }
+
+  /** Resolves with the answer's head; its body waits to be read. */
+  async send(request: EndpointRequest): Promise<WireAnswer> {
+    const { headers: source } = this.#options;
+    const { method, fields, line } = request;
+    const headers = typeof source === "function" ? await withUserHeaders(fields, source) : fields;
+    let { url } = this.#options;
+    for (let followed = 0; ; followed++) {
+      line.throwIfAborted();
+      const answer = await this.#hop(url, request, headers);
+      if (answer.status < 300 || answer.status >= 400 || followed === MAX_REDIRECTS) return answer;
+      const target = redirectTarget(answer, url, method);
+      if (target === undefined) return answer;
+      await readRefusal(answer);
+      url = target;
+    }
+  }
+
+  #hop(url: URL, request: EndpointRequest, headers: Readonly<Record<string, string>>): Promise<WireAnswer> {
+    const { authorization } = request;
+    if (authorization !== undefined) return this.#open(url, request, { ...headers, authorization });
+    const { authorize } = this.#options;
+    return authorize === undefined
+      ? this.#open(url, request, headers)
+      : this.#authorized(url, request, { headers, authorize });
+  }
+
+  #open(url: URL, request: EndpointRequest, headers: Readonly<Record<string, string>>): Promise<WireAnswer> {
+    const { method, body, line, standing } = request;
+    request.sent = headers;
+    return this.#options.open({ url, method, headers, body, line, standing });
+  }
+
+  async #authorized(
+    url: URL,
+    request: EndpointRequest,
+    { headers, authorize }: { headers: Readonly<Record<string, string>>; authorize: AuthorizedSend },
+  ): Promise<WireAnswer> {
+    const { method, line } = request;
+    let last: WireAnswer | undefined;
+    const question = { method, url, signal: line.signal, authorization: headers["authorization"] };
+    await authorize(question, async (fields) => {
+      line.throwIfAborted();
+      last = await this.#open(url, request, { ...headers, ...fields });
+      if (last.status !== 401 && last.status !== 403) return lightResponse(last, url);
+      if (method === "POST" && isUnchallenged(last, headers)) throw sessionLost(last.status, "unsent");
+      const bytes = await readRefusal(last);
+      last = { ...last, body: bodyOf(bytes) };
+      return toResponse(last, bytes);
+    });
+    return last!;
+  }
+}
+
+/**
+ * A demand for authorization names a challenge; without one it is how some servers say that they forgot the session. If
+ * a token was meant after all, the new handshake is refused too, and then there is no session to blame.
+ */
+export function isUnchallenged(answer: WireAnswer, sent: Readonly<Record<string, string>>): boolean {
+  return (
+    answer.status === 401 && sent["mcp-session-id"] !== undefined && !answer.headers.has("www-authenticate")
+  );
+}

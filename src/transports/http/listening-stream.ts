@@ -1,0 +1,124 @@
+/** The stream that the server may always write to: kept open where there is one. */
+import { backoffMs } from "../../util/backoff.js";
+import { pause } from "../../util/sleep.js";
+import { sessionLost } from "./answer-error.js";
+import type { EndpointRequest } from "./endpoint.js";
+import type { EndpointContext } from "./endpoint-context.js";
+import type { Lifeline } from "./lifeline.js";
+import { isEventStream } from "./media-type.js";
+import { parseEvent } from "./parse-event.js";
+import { readMessage } from "./read-message.js";
+import { readRefusal } from "./read-refusal.js";
+import { MAX_ATTEMPTS, type ReconnectTimers } from "./reconnect-timers.js";
+import { RefusedMessage } from "./refused-message.js";
+import { parseRetryAfter } from "./retry-after.js";
+import { asRpcError, parseJson } from "./rpc-answer.js";
+import { readSharedEvents } from "./shared-events.js";
+import type { WireAnswer } from "./wire.js";
+
+const decoder = new TextDecoder();
+
+export class ListeningStream {
+  readonly #context: EndpointContext;
+  readonly #timers: ReconnectTimers;
+  /** There was one: the server has such streams. */
+  #listened = false;
+  /** Streams in a row that ended without a single event. */
+  #idleEnds = 0;
+  #token: string | undefined;
+
+  constructor(context: EndpointContext, timers: ReconnectTimers) {
+    this.#context = context;
+    this.#timers = timers;
+  }
+
+  /** Tries until there is a stream, or the server says that it has none. Never rejects; ends with the connection. */
+  async open(attempt = 0): Promise<void> {
+    const { endpoint, onError } = this.#context;
+    const line = endpoint.begin();
+    try {
+      const answer = await this.#try(line);
+      if (answer !== undefined) return this.#read(answer, line);
+      endpoint.over(line);
+    } catch (error) {
+      endpoint.over(line);
+      if (line.aborted) return;
+      onError(error as Error);
+      // Credentials that are refused now may be good later; a server that never let us listen is left alone.
+      if (this.#listened && attempt < MAX_ATTEMPTS) this.#later(attempt + 1);
+    }
+  }
+
+  /** A server without GET may say 404 as well; it is about the session if GET has worked before or MCP says so. */
+  meansLost({ sent }: EndpointRequest, { status }: WireAnswer, bytes: Uint8Array): boolean {
+    if (sent?.["mcp-session-id"] === undefined) return false;
+    if (status !== 404 && status !== 400 && status !== 410) return false;
+    return this.#listened || (status !== 400 && asRpcError(parseJson(decoder.decode(bytes))) !== undefined);
+  }
+
+  /** The stream; undefined if there is none to be had. */
+  async #try(line: Lifeline): Promise<WireAnswer | undefined> {
+    const { endpoint, fields, onSessionLost } = this.#context;
+    for (let attempt = 2; ; attempt++) {
+      const request: EndpointRequest = {
+        method: "GET",
+        fields: fields.forStream(this.#token),
+        line,
+        standing: true,
+      };
+      let waitMs = backoffMs(attempt);
+      const answer = await endpoint.send(request).catch((error: unknown) => {
+        line.throwIfAborted();
+        if (isOutage(error)) return undefined;
+        throw error;
+      });
+      if (answer !== undefined) {
+        if (isEventStream(answer)) return answer;
+        const { status, statusText } = answer;
+        const bytes = await readRefusal(answer);
+        if (status === 401 || status === 403 || (status >= 300 && status < 400))
+          throw new RefusedMessage({ status, statusText, text: "" });
+        if (status !== 429 && (status < 500 || status === 501)) {
+          if (this.meansLost(request, answer, bytes)) onSessionLost(sessionLost(status, "unsent"));
+          return undefined;
+        }
+        waitMs = Math.max(waitMs, parseRetryAfter(answer.headers.get("retry-after")) ?? 0);
+      }
+      await pause(waitMs, line.signal);
+    }
+  }
+
+  #read(answer: WireAnswer, line: Lifeline): void {
+    const { endpoint, maxMessageBytes, onDiscard } = this.#context;
+    this.#listened = true;
+    this.#idleEnds++;
+    readSharedEvents(answer.body, {
+      maxBytes: maxMessageBytes,
+      onDiscard,
+      onEvent: (bytes) => this.#onEvent(bytes),
+      onEnd: () => {
+        endpoint.over(line);
+        if (!line.aborted) this.#later(0);
+      },
+    });
+  }
+
+  #onEvent(bytes: Uint8Array): boolean {
+    const event = parseEvent(bytes);
+    this.#idleEnds = 0;
+    if (event.retryMs !== undefined) this.#timers.retryMs = event.retryMs;
+    if (event.id) this.#token = event.id;
+    const message = readMessage(event, this.#context);
+    if (message !== undefined) this.#context.onMessage(message);
+    return true;
+  }
+
+  #later(attempt: number): void {
+    // Nobody waits for an answer, and the server keeps closing a stream it has nothing to say on: ask less and less.
+    const idle = this.#context.ledger.isWaiting ? 0 : this.#idleEnds;
+    this.#timers.schedule(() => void this.open(attempt), Math.max(attempt, idle));
+  }
+}
+
+/** The network's or the server's trouble, which passes. */
+const isOutage = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === "UNREACHABLE";

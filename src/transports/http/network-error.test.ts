@@ -1,0 +1,21 @@
+/** What a failure of the network says about trying again. */
+import { expect, it } from "vitest";
+import { toNetworkError } from "./network-error.js";
+
+const failure = (code: string) => Object.assign(new Error("x"), { code });
+
+it.each([
+  ["ECONNREFUSED", true],
+  ["ENOTFOUND", true],
+  ["CERT_HAS_EXPIRED", false],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", false],
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", false],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", false],
+  ["ERR_SSL_WRONG_VERSION_NUMBER", false],
+])("%s can be cured by another try: %s", (errno, retryable) => {
+  const error = toNetworkError(new TypeError("fetch failed", { cause: failure(errno) }), {
+    host: "127.0.0.1:1",
+    sent: false,
+  });
+  expect(error).toMatchObject({ code: "UNREACHABLE", errno, retryable, outcome: "unsent" });
+});

@@ -1,0 +1,30 @@
+/** What wants no answer, by POST: a notification, or an answer of ours. */
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import type { EndpointRequest } from "./endpoint.js";
+import type { EndpointContext } from "./endpoint-context.js";
+import { ownAuthorization } from "./message-fields.js";
+import { discardBody } from "./read-refusal.js";
+import { explainRefusal } from "./refusal.js";
+
+/** Resolves when the server has taken it. */
+export async function postNotice(
+  { endpoint, fields }: EndpointContext,
+  message: JSONRPCMessage,
+  headers: Readonly<Record<string, string>> | undefined,
+): Promise<void> {
+  const line = endpoint.begin();
+  try {
+    const request: EndpointRequest = {
+      method: "POST",
+      fields: fields.forMessage(message, headers),
+      body: JSON.stringify(message),
+      line,
+      authorization: ownAuthorization(headers),
+    };
+    const answer = await endpoint.send(request);
+    if (answer.status < 200 || answer.status >= 300) await explainRefusal(answer, request, undefined);
+    discardBody(answer);
+  } finally {
+    endpoint.over(line);
+  }
+}

@@ -1,0 +1,105 @@
+/** A request of JSON-RPC by POST: its answer is handed on, or the error says why there is none. */
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import { ConnectionError } from "../../errors/connection-error.js";
+import { badResponse, tooLarge } from "./answer-error.js";
+import { collectBody } from "./collect-body.js";
+import type { EndpointRequest } from "./endpoint.js";
+import type { EndpointContext } from "./endpoint-context.js";
+import { redactHeaders } from "./endpoint-headers.js";
+import type { EndpointStreams } from "./endpoint-streams.js";
+import { decodeText, mediaType } from "./media-type.js";
+import { ownAuthorization } from "./message-fields.js";
+import { discardBody, readRefusal } from "./read-refusal.js";
+import { explainRefusal } from "./refusal.js";
+import { type OpenRequest, streamCut } from "./request-ledger.js";
+import { answerTo, parseJson } from "./rpc-answer.js";
+import type { WireAnswer } from "./wire.js";
+
+/** The request that is answered for as long as the connection lasts. */
+const LISTEN_METHOD = "subscriptions/listen";
+
+export interface RequestPost {
+  readonly context: EndpointContext;
+  readonly streams: EndpointStreams;
+  readonly own: OpenRequest;
+  readonly message: JSONRPCMessage & { readonly method: string };
+}
+
+/** Resolves when the answer has been handed on, or comes by a stream. */
+export async function postRequest({ context, streams, own, message }: RequestPost): Promise<void> {
+  const { endpoint, fields } = context;
+  const { line } = own;
+  const given = own.options?.headers;
+  let streaming = false;
+  try {
+    const request: EndpointRequest = {
+      method: "POST",
+      fields: fields.forMessage(message, given),
+      body: JSON.stringify(message),
+      line,
+      standing: message.method === LISTEN_METHOD,
+      authorization: ownAuthorization(given),
+    };
+    const answer = await endpoint.send(request);
+    const { status } = answer;
+    if (status < 200 || status >= 300) return context.onMessage(await explainRefusal(answer, request, own));
+    if (message.method === "initialize") fields.sessionId = answer.headers.get("mcp-session-id") || undefined;
+    // The answer comes by another stream.
+    if (status === 202) return discardBody(answer);
+    const type = status === 204 ? "" : mediaType(answer.headers.get("content-type"));
+    if (type === "text/event-stream") {
+      streaming = true;
+      return streams.read(own, answer.body);
+    }
+    await (type === "application/json"
+      ? readJson(context, { answer, own, request })
+      : noAnswer(answer, request));
+  } finally {
+    if (!streaming) {
+      endpoint.over(line);
+      context.ledger.ended(own);
+    }
+  }
+}
+
+async function noAnswer(answer: WireAnswer, request: EndpointRequest): Promise<never> {
+  const bytes = await readRefusal(answer);
+  const redact = redactHeaders(request.sent ?? {});
+  throw badResponse({ answer, why: "is neither JSON nor an event stream", bytes, redact });
+}
+
+interface JsonAnswer {
+  readonly answer: WireAnswer;
+  readonly own: OpenRequest;
+  readonly request: EndpointRequest;
+}
+
+async function readJson(context: EndpointContext, { answer, own, request }: JsonAnswer): Promise<void> {
+  const maxBytes = context.maxMessageBytes;
+  const { bytes, cut } = await collectBody(answer.body, { maxBytes }).catch((error: unknown) => {
+    request.line.throwIfAborted();
+    throw error instanceof ConnectionError && error.code !== "UNREACHABLE" ? error : streamCut(error);
+  });
+  if (cut) {
+    const error = tooLarge(maxBytes);
+    context.ledger.cut(own, error);
+    throw error;
+  }
+  const text = decodeText(bytes, answer.headers.get("content-type"));
+  const body = text === undefined ? undefined : parseJson(text);
+  const message = body === undefined ? undefined : answerTo(own.id, body);
+  if (message === undefined) {
+    const why =
+      text === undefined
+        ? "is in an unknown character set"
+        : bytes.byteLength === 0
+          ? "is empty"
+          : body === undefined
+            ? "is not valid JSON"
+            : "does not answer the request";
+    const redact = redactHeaders(request.sent ?? {});
+    throw badResponse({ answer, why, bytes: text === undefined ? undefined : bytes, redact });
+  }
+  if ("jsonrpc" in message) context.onMessage(message);
+  else for (const one of message) context.onMessage(one);
+}

@@ -1,0 +1,67 @@
+/** What a status other than success means for the message it answers. */
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import { badResponse, sessionLost, statusError } from "./answer-error.js";
+import { type EndpointRequest, isUnchallenged } from "./endpoint.js";
+import { redactHeaders } from "./endpoint-headers.js";
+import { decodeText } from "./media-type.js";
+import { readRefusal } from "./read-refusal.js";
+import { RefusedMessage } from "./refused-message.js";
+import type { OpenRequest } from "./request-ledger.js";
+import { asRpcError, parseJson, type RpcErrorMessage } from "./rpc-answer.js";
+import type { WireAnswer } from "./wire.js";
+import { toResponse } from "./wire-response.js";
+
+/** JSON-RPC codes that servers use for "no such session" (and for much else). */
+const SESSION_CODES: ReadonlySet<number> = new Set([-32_000, -32_001, -32_600]);
+
+/**
+ * The error answer that the body holds, for the request; otherwise it throws.
+ *
+ * @param own the request it was; undefined for notifications and for answers of ours
+ */
+export async function explainRefusal(
+  answer: WireAnswer,
+  request: EndpointRequest,
+  own: OpenRequest | undefined,
+): Promise<JSONRPCMessage> {
+  const { status, statusText } = answer;
+  const sent = request.sent ?? {};
+  const redact = redactHeaders(sent);
+  const bytes = await readRefusal(answer);
+  request.line.throwIfAborted();
+  if (status === 429 || status >= 500) throw statusError(answer, bytes, redact);
+  if (status < 300) throw badResponse({ answer, why: "is no HTTP answer", redact });
+  const inSession = sent["mcp-session-id"] !== undefined;
+  if ((inSession && status === 404) || isUnchallenged(answer, sent)) throw sessionLost(status, "unsent");
+  const gone = inSession && (status === 400 || status === 410);
+  const error = asRpcError(parseJson(decodeText(bytes, answer.headers.get("content-type")) ?? ""));
+  if (own !== undefined && error !== undefined && answersBy(error, { status, gone, own }))
+    return { ...error, id: own.id } as JSONRPCMessage;
+  if (gone) throw sessionLost(status, "unknown");
+  if (status === 403) await throwIfScopeIsMissing(answer, bytes);
+  // Some servers repeat in the body what they were sent.
+  throw new RefusedMessage({ status, statusText, text: redact(new TextDecoder().decode(bytes)) });
+}
+
+interface Situation {
+  readonly status: number;
+  readonly gone: boolean;
+  readonly own: OpenRequest;
+}
+
+/** Whether it is about the request itself, not about the session or the transport. */
+function answersBy({ id, error }: RpcErrorMessage, { status, gone, own }: Situation): boolean {
+  if (gone) return !SESSION_CODES.has(error.code);
+  // Servers before 2026-07-28 refuse what they do not know in their own words, and name no request.
+  return own.modern && (status === 404 || (status === 400 && id === own.id));
+}
+
+/** Nobody could get the scope that the server asks for; the SDK's error says which it is. */
+async function throwIfScopeIsMissing(answer: WireAnswer, bytes: Uint8Array): Promise<void> {
+  if (!answer.headers.has("www-authenticate")) return;
+  const { extractWWWAuthenticateParams, InsufficientScopeError } = await import(
+    "@modelcontextprotocol/client"
+  );
+  const { error, scope, ...more } = extractWWWAuthenticateParams(toResponse(answer, bytes));
+  if (error === "insufficient_scope") throw new InsufficientScopeError({ requiredScope: scope, ...more });
+}

@@ -1,0 +1,10 @@
+/** Whether a value has more levels than code that walks through it can be trusted with. */
+
+/** Stops at the limit, so that it cannot overflow the stack itself. */
+export function isNestedDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  for (const key in value)
+    if (isNestedDeeper((value as Record<string, unknown>)[key], levels - 1)) return true;
+  return false;
+}

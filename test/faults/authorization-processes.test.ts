@@ -1,0 +1,144 @@
+/** Faults of a token that many processes share: one asks for the next, the others use it, and one may die at it. */
+import { afterAll, beforeAll, expect } from "vitest";
+import type { OAuthBench, TokenPhase } from "../support/oauth-bench.js";
+import { logIn } from "../support/oauth-browser.js";
+import { CALLBACK_URL } from "../support/oauth-callback-url.js";
+import { ownerOfPort } from "../support/oauth-socket-owner.js";
+import { makeSqlitePlace } from "../support/oauth-stores.js";
+import {
+  type OAuthWorker,
+  prepareWorkers,
+  type WorkerCall,
+  type WorkerSource,
+} from "../support/oauth-workers.js";
+import { crowd } from "./at-most.js";
+import { AS_WRITTEN, bound, faultCase } from "./fault-case.js";
+import type { FaultRoom } from "./fault-room.js";
+import { openBench, warmUpOAuth } from "./oauth-stage.js";
+
+const CYCLES = bound(4, 20);
+const CALLS = 5;
+/** Less than a lease lasts: nobody waits for the end of one that a dead process holds. */
+const TAKEOVER_MS = 2_000;
+
+let source: WorkerSource;
+beforeAll(async () => {
+  await warmUpOAuth();
+  source = await prepareWorkers();
+}, 60_000);
+afterAll(() => source?.[Symbol.dispose]());
+
+/** Processes over one SQLite file, with a user logged in. */
+async function startWorkers(room: FaultRoom, bench: OAuthBench, count: number): Promise<OAuthWorker[]> {
+  const place = makeSqlitePlace();
+  room.atEnd(() => place[Symbol.dispose]());
+  const options = { mcpServers: { it: { url: bench.url } }, callbackUrl: CALLBACK_URL };
+  const { kind, at, key } = place;
+  const start = async () => {
+    const worker = await source.start({ store: { kind, at, key }, options });
+    room.atEnd(() => worker.kill());
+    return worker;
+  };
+  const workers = await Promise.all(Array.from({ length: count }, start));
+  const { authUrl } = (await workers[0]!.connect())["it"] ?? {};
+  expect(await workers[0]!.callback(await logIn(authUrl as string))).toMatchObject({ status: 200 });
+  await callAll(workers);
+  // The neighbour lives here, beside them; it need not see how busy the machine is while they start.
+  room.open({});
+  return workers;
+}
+
+/** All call at once; a process that dies answers nothing. */
+async function callAll(workers: readonly OAuthWorker[], times = CALLS): Promise<WorkerCall[]> {
+  const settled = await Promise.allSettled(workers.map((worker) => worker.call("it__whoami", { times })));
+  return settled.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+}
+
+faultCase(
+  "A02",
+  `${CYCLES} expiries over SQLite`,
+  async (room) => {
+    const bench = await openBench(room);
+    const workers = await startWorkers(room, bench, 8);
+    for (let cycle = 1; cycle <= CYCLES; cycle++) {
+      bench.expireAccessTokens();
+      expect(await callAll(workers)).toEqual(Array.from({ length: 8 * CALLS }, () => ({ text: "ada" })));
+      expect(bench.countTokens("refresh_token")).toBe(cycle);
+    }
+    expect(bench.revokedFamilies).toEqual([]);
+    expect(bench.countTokens("authorization_code")).toBe(1);
+  },
+  { timeoutMs: AS_WRITTEN ? 600_000 : 90_000 },
+);
+
+interface Death {
+  requests: number;
+  victim: OAuthWorker | undefined;
+  at: number;
+}
+
+/** Counts token requests, and kills whoever sends the first one when it gets this far. */
+function killFirst(bench: OAuthBench, workers: readonly OAuthWorker[], phase: TokenPhase): Death {
+  const death: Death = { requests: 0, victim: undefined, at: 0 };
+  const pids = workers.map(({ pid }) => pid);
+  bench.onTokenRequest = async (now, remotePort) => {
+    if (now === "arrived") death.requests += 1;
+    if (now !== phase || death.victim !== undefined) return undefined;
+    const pid = ownerOfPort(remotePort, pids);
+    death.victim = workers.find((worker) => worker.pid === pid);
+    await death.victim?.kill();
+    death.at = performance.now();
+    return "drop";
+  };
+  return death;
+}
+
+/** Everybody's answers after the death of one, and how long after it the last one came. */
+async function callUnderFire(
+  bench: OAuthBench,
+  workers: readonly OAuthWorker[],
+  phase: TokenPhase,
+): Promise<{ death: Death; answers: WorkerCall[]; tookMs: number }> {
+  const death = killFirst(bench, workers, phase);
+  bench.expireAccessTokens();
+  const answers = await callAll(workers);
+  expect(death.victim).toBeDefined();
+  expect(answers).toHaveLength((workers.length - 1) * CALLS);
+  return { death, answers, tookMs: performance.now() - death.at };
+}
+
+faultCase(
+  "A04",
+  "winner killed after the authorization server rotated, before it saved",
+  async (room) => {
+    const bench = await openBench(room);
+    const workers = await startWorkers(room, bench, 3);
+    const { death, answers, tookMs } = await callUnderFire(bench, workers, "answered");
+    expect(new Set(answers.map(({ error }) => error?.code))).toEqual(new Set(["AUTH_REQUIRED"]));
+    expect(tookMs).toBeLessThanOrEqual(TAKEOVER_MS * crowd());
+    expect(death.requests).toBe(2);
+    // Nobody tries the dead token again, and a login mends it all.
+    const left = workers.filter((worker) => worker !== death.victim);
+    await callAll(left);
+    expect(death.requests).toBe(2);
+    const authUrl = answers.at(-1)?.error?.authUrl as string;
+    expect(await left[0]!.callback(await logIn(authUrl))).toMatchObject({ status: 200 });
+    expect(new Set((await callAll(left)).map(({ text }) => text))).toEqual(new Set(["ada"]));
+  },
+  { timeoutMs: 60_000 },
+);
+
+faultCase(
+  "A04",
+  "winner killed before the authorization server saw its request",
+  async (room) => {
+    const bench = await openBench(room);
+    const workers = await startWorkers(room, bench, 3);
+    const { death, answers, tookMs } = await callUnderFire(bench, workers, "arrived");
+    expect(new Set(answers.map(({ text }) => text))).toEqual(new Set(["ada"]));
+    expect(tookMs).toBeLessThanOrEqual(TAKEOVER_MS * crowd());
+    expect(death.requests).toBe(2);
+    expect(bench.revokedFamilies).toEqual([]);
+  },
+  { timeoutMs: 60_000 },
+);

@@ -1,0 +1,56 @@
+/** Faults of users: two of them in one process, each with tokens, connections and lists that are nobody else's. */
+import type { Toolport } from "toolport";
+import { beforeAll, expect } from "vitest";
+import { CALLBACK_URL } from "../support/oauth-callback-url.js";
+import { bound, faultCase } from "./fault-case.js";
+import { finishLogin, openBench, warmUpOAuth } from "./oauth-stage.js";
+
+beforeAll(warmUpOAuth, 60_000);
+
+const USERS = ["ada", "grace"] as const;
+const CALLS = bound(1_000, 10_000);
+
+/** Calls of both users in turn, sixteen at a time; how many were answered for the other one. */
+async function interleave(toolport: Toolport, calls: number): Promise<number> {
+  let made = 0;
+  let crossed = 0;
+  const work = async () => {
+    while (made < calls) {
+      const user = USERS[made++ % USERS.length] as string;
+      const { text } = await toolport.as(user).callTool("it__whoami");
+      if (text !== user) crossed += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, work));
+  return crossed;
+}
+
+faultCase(
+  "A15",
+  `${CALLS} calls in turn, tokens expiring in between`,
+  async (room) => {
+    const bench = await openBench(room);
+    const toolport = room.open({ it: { url: bench.url } }, { callbackUrl: CALLBACK_URL });
+    for (const user of USERS) await finishLogin(toolport.as(user), "it", user);
+    for (let quarter = 0; quarter < 4; quarter++) {
+      expect(await interleave(toolport, CALLS / 4)).toBe(0);
+      bench.expireAccessTokens();
+    }
+    expect(Object.fromEntries(bench.resource.calls)).toEqual({ ada: CALLS / 2, grace: CALLS / 2 });
+    // One refresh for each user and each expiry that a call met.
+    expect(bench.countTokens("refresh_token")).toBe(2 * 3);
+    expect(bench.revokedFamilies).toEqual([]);
+  },
+  { timeoutMs: bound(60_000, 600_000) },
+);
+
+faultCase("A15", "a user who is not logged in gets nothing of the one who is", async (room) => {
+  const bench = await openBench(room);
+  const toolport = room.open({ it: { url: bench.url } }, { callbackUrl: CALLBACK_URL });
+  await finishLogin(toolport.as("ada"));
+  expect((await toolport.as("ada").callTool("it__whoami")).text).toBe("ada");
+  for (const port of [toolport, toolport.as("grace"), toolport.as("Ada"), toolport.as("ada/")]) {
+    await room.fails(port.callTool("it__whoami"), { code: "AUTH_REQUIRED", server: "it", withinMs: 3_000 });
+  }
+  expect(Object.fromEntries(bench.resource.calls)).toEqual({ ada: 1 });
+});

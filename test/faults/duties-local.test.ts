@@ -1,0 +1,262 @@
+/** Duties of a client on the user's own machine: no shell, consent to the exact command, a console for its owner only. */
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { startConsole } from "toolport/console";
+import { authorizeInBrowser, describeCommand } from "toolport/node";
+import { afterAll, beforeAll, expect } from "vitest";
+import { buildPage } from "../console/build-page.js";
+import { nastyCommands } from "../fixtures/nasty-commands.js";
+import { LEAN_SERVER } from "../fixtures/stdio-peer.js";
+import { type CommandLineBench, createCommandLineBench } from "../support/command-line.js";
+import { sendRaw } from "../support/raw-request.js";
+import { hasTerminal, openTerminal } from "../support/terminal.js";
+import { waitFor } from "../support/wait-for.js";
+import { filesBelow, root } from "../tree/source-files.js";
+import { faultCase } from "./fault-case.js";
+import type { FaultRoom } from "./fault-room.js";
+
+let program: CommandLineBench;
+let page: Awaited<ReturnType<typeof buildPage>>;
+beforeAll(async () => {
+  [program, page] = await Promise.all([createCommandLineBench(), buildPage()]);
+}, 60_000);
+afterAll(async () => {
+  program?.[Symbol.dispose]();
+  await page?.remove();
+});
+
+// S2
+
+/** All that may be taken from `node:child_process`: none of it asks a shell by itself. */
+const SHELL_FREE = ["spawn", "execFile", "type ChildProcess"];
+const SHELL = /\bshell:\s*(?:true|["'`])|["'`](?:\/bin\/)?(?:sh|bash|cmd|cmd\.exe|powershell)["'`],\s*\[/;
+
+faultCase("S2", "no line of the source hands anything to a shell", async () => {
+  const sources = filesBelow(join(root, "src"), ".ts").filter((file) => !file.endsWith(".test.ts"));
+  expect(sources.length).toBeGreaterThan(300);
+  const starters = sources.filter((file) => readSource(file).includes("child_process"));
+  expect(starters.length).toBeGreaterThan(3);
+  const found = starters.flatMap((file) => {
+    const text = readSource(file);
+    const imports = [...text.matchAll(/import \{([^}]*)\} from "node:child_process"/g)];
+    const names = imports.flatMap(([, list = ""]) => list.split(",").map((name) => name.trim()));
+    // Taken in any other way, it would not be seen here.
+    const isOdd = names.length === 0 || text.split("child_process").length - 1 !== imports.length;
+    const risky = names.filter((name) => name !== "" && !SHELL_FREE.includes(name));
+    return isOdd || risky.length > 0 || SHELL.test(text) ? [`${file}: ${names.join()}`] : [];
+  });
+  expect(found).toEqual([]);
+});
+
+const readSource = (file: string): string => readFileSync(join(root, "src", file), "utf8");
+
+faultCase(
+  "S2",
+  'a URL with "$(touch x)" is refused; one that is spelled well is one argument; no file is left',
+  async (room) => {
+    const bin = join(room.folder, "bin");
+    mkdirSync(bin);
+    writeFileSync(join(bin, "xdg-open"), `#!/bin/sh\nprintf '%s\\n' "$#" "$@" > "${room.folder}/seen"\n`);
+    chmodSync(join(bin, "xdg-open"), 0o755);
+    const path = process.env["PATH"];
+    process.env["PATH"] = `${bin}${delimiter}${path}`;
+    room.atEnd(() => {
+      process.env["PATH"] = path;
+    });
+    const hostile = `https://auth.example.com/a?state=s&q="$(touch ${room.folder}/x)"`;
+    await room.fails(authorizeInBrowser({ authUrl: hostile }), { code: "AUTH_FAILED", withinMs: 3_000 });
+    expect(readdirSync(room.folder)).toEqual(["bin"]);
+    // What a URL may hold, and a shell would read as two commands.
+    const url = `https://auth.example.com/a?state=s&touch+${room.folder}/y&q=%22$(touch%20${room.folder}/z)%22!*`;
+    const encoded = url.replace("$(", "%24%28").replace(")", "%29");
+    const ending = new AbortController();
+    const login = authorizeInBrowser({ authUrl: encoded, signal: ending.signal }).catch(
+      (why: unknown) => why,
+    );
+    const seen = await waitFor(() => readFileSync(join(room.folder, "seen"), "utf8"));
+    expect(seen).toBe(`1\n${encoded}\n`);
+    ending.abort("seen");
+    expect(await login).toBe("seen");
+    expect(readdirSync(room.folder).sort()).toEqual(["bin", "seen"]);
+  },
+  { skip: process.platform !== "linux" && "the opener of this system cannot be watched" },
+);
+
+faultCase("S2", "arguments of a server are read by no shell either", async (room) => {
+  const mark = join(room.folder, "x");
+  const args = [
+    LEAN_SERVER,
+    `--note=$(touch ${mark})`,
+    `;touch ${mark}`,
+    `\`touch ${mark}\``,
+    `|touch ${mark}`,
+  ];
+  const toolport = room.open({ it: { command: process.execPath, args } });
+  expect((await toolport.callTool("it__echo", { text: "hi" })).text).toBe("hi");
+  expect(existsSync(mark)).toBe(false);
+});
+
+// S26
+
+for (const [name, entry] of Object.entries(nastyCommands)) {
+  faultCase("S26", `${name}: the whole command, marked as dangerous`, async (room) => {
+    room.secret("CANARY");
+    const { text, startsProcess, risks } = describeCommand(entry);
+    room.note(text);
+    expect(startsProcess).toBe(true);
+    expect(risks.some(({ level }) => level === "danger")).toBe(true);
+    // What each of them must say, word by word, is in the snapshot beside the source.
+    expect(text).toMatch(/^runs {6}\S/);
+    expect(text).toContain("DANGER");
+    const words = "command" in entry ? [entry.command, ...(entry.args ?? [])] : [];
+    for (const word of words.join(" ").match(/[\w./-]{4,}/g) ?? []) expect(text).toContain(word);
+    expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  });
+}
+
+faultCase("S26", "without a terminal: told whole, and nothing is started", async (room) => {
+  const { mark, command, last } = configureShell(room);
+  const { stderr } = await program.run(["list"]);
+  expect(stderr).toContain(`runs      ${command}`);
+  expect(stderr).toContain(last);
+  expect(stderr).toContain("DANGER    is a shell that runs a text as commands");
+  const { code, error } = await program.run(["call", "it.echo", "text=hi", "--json"]);
+  expect([code, error().code]).toEqual([2, "NOT_TRUSTED"]);
+  expect(existsSync(mark)).toBe(false);
+});
+
+faultCase(
+  "S26",
+  "at a terminal: asked after the whole command; no, a bare return and Ctrl-C start nothing, yes does",
+  async (room) => {
+    const { mark, last } = configureShell(room);
+    const ask = async (answer: string): Promise<void> => {
+      const terminal = openTerminal([process.execPath, program.main, "list", "--no-state"], {
+        cwd: program.project,
+        env: program.env,
+      });
+      room.atEnd(terminal.kill);
+      await terminal.waitForText('Allow "it"? [y/N]');
+      const shown = terminal.shown.replaceAll(/[\r\n]/g, "");
+      expect(shown.indexOf(last)).toBeGreaterThan(0);
+      expect(shown.indexOf(last)).toBeLessThan(shown.indexOf("Allow"));
+      terminal.type(answer);
+      await terminal.ended;
+    };
+    for (const no of ["n\r", "\r", "\u0003"]) {
+      await ask(no);
+      expect(existsSync(mark)).toBe(false);
+    }
+    await ask("y\r");
+    expect(existsSync(mark)).toBe(true);
+  },
+  { skip: !hasTerminal && "this machine cannot lend a terminal", timeoutMs: 60_000 },
+);
+
+/** A project whose server would leave a mark; harmless if it were started after all. */
+function configureShell(room: FaultRoom) {
+  const mark = join(room.folder, "mark");
+  const many = Array.from({ length: 300 }, (_, index) => `--argument-number-${index}`);
+  const script = `touch ${mark}; exec ${process.execPath} ${LEAN_SERVER}`;
+  program.configure({ it: { command: "sh", args: ["-c", script, ...many] } });
+  return { mark, command: `sh -c '${script}' --argument-number-0`, last: many.at(-1) as string };
+}
+
+// S32
+
+async function openConsole(room: FaultRoom) {
+  const mark = join(room.folder, "mark");
+  const toolport = room.open({ program: { command: "touch", args: [mark] } });
+  const running = room.keep(await startConsole({ toolport, pageFolder: page.folder }));
+  const { port, hash } = new URL(running.url);
+  const token = room.secret(hash.slice(3));
+  const post = (action: string, headers: Record<string, string> = {}, body: object = {}) =>
+    sendRaw(running.url, `/api/${action}`, {
+      ...{ method: "POST", body: JSON.stringify(body) },
+      headers: { "content-type": "application/json", ...headers },
+    });
+  return { ...running, port, token, mark, post };
+}
+
+faultCase("S32", "policy: everything from itself or nowhere", async (room) => {
+  const { url, port, token, post } = await openConsole(room);
+  const host = `127.0.0.1:${port}`;
+  for (const path of ["/", "/app.js", "/nothing"]) {
+    const { headers, text } = await sendRaw(url, path, { headers: { host } });
+    // Stricter than `default-src 'self'`: what is not named is not allowed at all.
+    expect(headers["content-security-policy"]).toContain("default-src 'none'; script-src 'self'");
+    expect(headers["content-security-policy"]).toMatch(/connect-src 'self'; frame-ancestors 'none'/);
+    expect(headers["access-control-allow-origin"]).toBeUndefined();
+    expect(text).not.toContain(token);
+  }
+  expect((await post("state", { host, authorization: `Bearer ${token}` })).status).toBe(200);
+});
+
+const strangers: Record<string, Record<string, string>> = {
+  "DNS rebinding": { host: "evil.example" },
+  "a name that leads here": { host: "localhost:PORT" },
+  "CSRF from another site": { origin: "https://evil.example" },
+  "CSRF from a file": { origin: "null" },
+  "CSRF without Origin": { "sec-fetch-site": "cross-site" },
+};
+for (const [kind, forged] of Object.entries(strangers)) {
+  faultCase("S32", `${kind}: 403, with the right token too`, async (room) => {
+    const { url, port, token, post } = await openConsole(room);
+    const own = { host: `127.0.0.1:${port}`, authorization: `Bearer ${token}` };
+    const headers = { ...own, ...forged };
+    if (forged["host"]) headers.host = forged["host"].replace("PORT", port);
+    for (const action of ["state", "connect", "callTool", "events"])
+      expect(await post(action, headers, { server: "program" })).toMatchObject({ status: 403, text: "" });
+    expect(await sendRaw(url, "/", { headers })).toMatchObject({ status: 403, text: "" });
+  });
+}
+
+faultCase("S32", "no token, a wrong one, one in the URL: refused", async (room) => {
+  const { url, port, token } = await openConsole(room);
+  const host = `127.0.0.1:${port}`;
+  const tries: Record<string, string>[] = [
+    {},
+    { authorization: `Bearer ${"A".repeat(43)}` },
+    { cookie: `t=${token}` },
+  ];
+  for (const headers of tries)
+    expect(
+      await sendRaw(url, `/api/state?t=${token}`, {
+        method: "POST",
+        headers: { host, ...headers },
+        body: "{}",
+      }),
+    ).toMatchObject({ status: 401, text: "" });
+});
+
+faultCase("S32", "bound to 127.0.0.1, and to nothing else", async (room) => {
+  const { url, port } = await openConsole(room);
+  expect((await sendRaw(url, "/", { headers: { host: `127.0.0.1:${port}` } })).status).toBe(200);
+  for (const address of ["127.0.0.2", "[::1]"])
+    await expect(sendRaw(`http://${address}:${port}`, "/")).rejects.toMatchObject({
+      code: expect.stringMatching(/ECONNREFUSED|EADDRNOTAVAIL|ENETUNREACH/),
+    });
+  const toolport = room.open({});
+  const elsewhere = startConsole({ toolport, host: "0.0.0.0" as never, pageFolder: page.folder });
+  await room.fails(elsewhere, { code: "INVALID_CONFIG", withinMs: 3_000 });
+});
+
+faultCase(
+  "S32",
+  "with everything right: still no program without consent to its command",
+  async (room) => {
+    const { port, token, post, mark } = await openConsole(room);
+    const headers = { host: `127.0.0.1:${port}`, authorization: `Bearer ${token}` };
+    const { status, text } = await post("connect", headers, { server: "program" });
+    expect(status).toBe(200);
+    expect(JSON.parse(text)).toMatchObject({
+      error: {
+        code: "CONSENT_NEEDED",
+        commands: [{ server: "program", command: expect.stringContaining(mark) }],
+      },
+    });
+    expect(existsSync(mark)).toBe(false);
+  },
+  // A neighbour would have the port itself start everything that was never asked for.
+  { neighbour: false },
+);

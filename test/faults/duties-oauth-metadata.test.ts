@@ -1,0 +1,219 @@
+/** Duties towards what servers say about their authorization: S1, S3, S5, S7, S10. */
+import diagnostics from "node:diagnostics_channel";
+import { beforeAll, expect } from "vitest";
+import type { LoginAttempt } from "../support/oauth-hostile-addresses.js";
+import { ADDRESS_FIELDS, addressFields } from "../support/oauth-hostile-addresses.js";
+import { type HostileServer, type Lies, startCanary } from "../support/oauth-hostile-server.js";
+import { faultCase } from "./fault-case.js";
+import type { FaultRoom } from "./fault-room.js";
+import { attempt, disposeAtEnd, linesOf, openHostile, warmUpOAuth } from "./oauth-stage.js";
+
+beforeAll(warmUpOAuth, 60_000);
+
+const OAUTH = "/.well-known/oauth-authorization-server";
+const OPENID = "/.well-known/openid-configuration";
+
+/** Refused, without a page for the user and without a word of ours to the authorization server. */
+function expectRefused({ report }: LoginAttempt, hostile: HostileServer, code: string | RegExp): void {
+  expect(report.state).toBe("failed");
+  expect(report.authUrl).toBeUndefined();
+  expect(report.error?.name).toBe("AuthError");
+  expect(report.error?.code).toMatch(code);
+  expect(linesOf(hostile).filter((line) => line.startsWith("POST") && line !== "POST /mcp")).toEqual([]);
+}
+
+const SCHEMES = [
+  "javascript:alert(1)",
+  "data:text/html,x",
+  "file:///etc/passwd",
+  "vbscript:x",
+  "ms-msdt:/id",
+  "vscode://file/x",
+  "blob:https://example.com/x",
+  "about:blank",
+  "ftp://example.com/authorize",
+  "ws://example.com/authorize",
+  "intent://example.com/#Intent;end",
+  "http://example.com/authorize",
+];
+
+faultCase("S1", `${SCHEMES.length} schemes are refused`, async (room) => {
+  room.open({});
+  const hostile = await openHostile(room);
+  for (const page of SCHEMES) {
+    const tried = await attempt(room, hostile, { metadata: { authorization_endpoint: page } });
+    expectRefused(tried, hostile, "AUTH_FAILED");
+  }
+});
+
+faultCase("S1", "https: anywhere and http: on this machine are taken", async (room) => {
+  room.open({});
+  const hostile = await openHostile(room);
+  for (const page of ["https://example.com/authorize", `${hostile.origin}/authorize`]) {
+    const { report } = await attempt(room, hostile, { metadata: { authorization_endpoint: page } });
+    expect(report.authUrl).toMatch(new RegExp(`^${page}\\?`));
+  }
+});
+
+const ISSUERS: Readonly<Record<string, (origin: string) => unknown>> = {
+  "an honest server's": () => "https://honest.example",
+  "a slash more": (origin) => `${origin}/`,
+  "another case": (origin) => origin.toUpperCase(),
+  "a path more": (origin) => `${origin}/tenant`,
+};
+
+faultCase("S3", Object.keys(ISSUERS).join(", "), async (room) => {
+  room.open({});
+  const hostile = await openHostile(room);
+  for (const make of Object.values(ISSUERS)) {
+    const tried = await attempt(room, hostile, { metadata: { issuer: make(hostile.origin) } });
+    expectRefused(tried, hostile, "ISSUER_MISMATCH");
+    // The document was the last thing that was asked for.
+    expect(linesOf(hostile).at(-1)).toBe(`GET ${OAUTH}`);
+  }
+});
+
+const METHODS: Readonly<Record<string, unknown>> = {
+  absent: undefined,
+  empty: [],
+  "only plain": ["plain"],
+  "in other letters": ["s256"],
+};
+
+faultCase("S5", `methods ${Object.keys(METHODS).join(", ")}, in OAuth metadata`, async (room) => {
+  room.open({});
+  const hostile = await openHostile(room);
+  for (const methods of Object.values(METHODS)) {
+    const lies: Lies = { metadata: { code_challenge_methods_supported: methods } };
+    expectRefused(await attempt(room, hostile, lies), hostile, "AUTH_FAILED");
+  }
+});
+
+/** Describes itself in the way of OpenID only. */
+const openId = (origin: string, more: object = {}): Lies => ({
+  answer: {
+    path: OPENID,
+    with: (response) =>
+      response.writeHead(200, { "content-type": "application/json" }).end(
+        JSON.stringify({
+          issuer: origin,
+          authorization_endpoint: `${origin}/authorize`,
+          token_endpoint: `${origin}/token`,
+          registration_endpoint: `${origin}/register`,
+          jwks_uri: `${origin}/jwks`,
+          response_types_supported: ["code"],
+          subject_types_supported: ["public"],
+          id_token_signing_alg_values_supported: ["RS256"],
+          ...more,
+        }),
+      ),
+  },
+  redirect: { path: OAUTH, status: 404, to: "" },
+});
+
+faultCase("S5", "methods absent, in OpenID metadata", async (room) => {
+  room.open({});
+  const hostile = await openHostile(room);
+  expectRefused(await attempt(room, hostile, openId(hostile.origin)), hostile, "AUTH_FAILED");
+  expect(linesOf(hostile)).toContain(`GET ${OPENID}`);
+});
+
+faultCase("S5", "S256 in OpenID metadata is used", async (room) => {
+  room.open({});
+  const hostile = await openHostile(room);
+  const lies = openId(hostile.origin, { code_challenge_methods_supported: ["plain", "S256"] });
+  const { searchParams } = new URL((await attempt(room, hostile, lies)).report.authUrl as string);
+  expect(searchParams.get("code_challenge_method")).toBe("S256");
+  expect(searchParams.get("code_challenge")).toHaveLength(43);
+});
+
+const RESOURCES: Readonly<Record<string, (origin: string) => unknown>> = {
+  "another host": () => "https://other.example/mcp",
+  "another port": (origin) => `${origin}1/mcp`,
+  "another path": (origin) => `${origin}/other`,
+  "a path that only begins alike": (origin) => `${origin}/mc`,
+  "a longer path": (origin) => `${origin}/mcp/tenant`,
+  "not a URL": () => "mcp",
+};
+
+faultCase("S7", Object.keys(RESOURCES).join(", "), async (room) => {
+  room.open({});
+  const hostile = await openHostile(room);
+  for (const make of Object.values(RESOURCES)) {
+    const tried = await attempt(room, hostile, { resource: { resource: make(hostile.origin) } });
+    expectRefused(tried, hostile, "AUTH_FAILED");
+  }
+  expect(linesOf(hostile)).not.toContain(`GET ${OAUTH}`);
+});
+
+/** Hosts of networks that are nobody's business, each in a form of its own. */
+const FORBIDDEN = [
+  "10.0.0.1",
+  "172.16.0.1",
+  "172.31.255.254",
+  "192.168.1.1",
+  "127.0.0.2",
+  "127.1",
+  "2130706434",
+  "0x7f000002",
+  "0177.0.0.2",
+  "0.0.0.0",
+  "169.254.169.254",
+  "2852039166",
+  "0xa9fea9fe",
+  "100.64.0.1",
+  "[::ffff:a9fe:a9fe]",
+  "[::ffff:10.0.0.1]",
+  "[::]",
+  "[fc00::1]",
+  "[fd12:3456::1]",
+  "[fe80::1]",
+  "[64:ff9b::a9fe:a9fe]",
+  "localhost.localdomain",
+  "printer.local",
+  "metadata.google.internal",
+];
+
+/** Every place this process tries to connect to, apart from those. */
+function watchConnections(room: FaultRoom, known: readonly string[]): string[] {
+  const places: string[] = [];
+  const onConnect = (message: unknown) => {
+    const { connectParams } = message as { connectParams: { host: string } };
+    if (!known.includes(connectParams.host)) places.push(connectParams.host);
+  };
+  diagnostics.subscribe("undici:client:beforeConnect", onConnect);
+  room.atEnd(() => diagnostics.unsubscribe("undici:client:beforeConnect", onConnect));
+  return places;
+}
+
+for (const field of addressFields) {
+  faultCase("S10", `${FORBIDDEN.length} forms in ${field}`, async (room) => {
+    room.open({});
+    const hostile = await openHostile(room, "127.0.0.3");
+    const places = watchConnections(room, [new URL(hostile.origin).host]);
+    for (const host of FORBIDDEN) {
+      const { report, finished } = await attempt(room, hostile, ADDRESS_FIELDS[field](`https://${host}`));
+      const error = report.authUrl === undefined ? report.error : finished;
+      if (field !== "resource_metadata" || report.authUrl === undefined)
+        expect(error, host).toMatchObject({ code: expect.stringMatching(/^(ADDRESS_REFUSED|AUTH_FAILED)$/) });
+    }
+    expect(places).toEqual([]);
+  });
+}
+
+faultCase("S10", "every hop of a redirect is looked at again", async (room) => {
+  room.open({});
+  const hostile = await openHostile(room);
+  const canary = disposeAtEnd(room, await startCanary());
+  // Within one origin it may be followed; what comes after the hop is judged like the first address.
+  const lies: Lies = {
+    redirect: { path: OAUTH, status: 302, to: "/hop" },
+    answer: {
+      path: "/hop",
+      with: (response) => response.writeHead(302, { location: `http://127.0.0.2:${canary.port}/` }).end(),
+    },
+  };
+  const tried = await attempt(room, hostile, lies);
+  expectRefused(tried, hostile, /^(AUTH_FAILED|ADDRESS_REFUSED)$/);
+  expect(canary.hits).toBe(0);
+});

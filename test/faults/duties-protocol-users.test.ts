@@ -1,0 +1,169 @@
+/** Duties of a client towards those who use it: pages they are asked to open, calls made once, tools told apart. */
+import { createToolport, type UrlElicitation } from "toolport";
+import { createTestServer } from "toolport/testing";
+import { expect } from "vitest";
+import { startFaultServer } from "../fixtures/servers/fault-http.js";
+import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
+import { atMost } from "./at-most.js";
+import { openCanary } from "./canary.js";
+import { faultCase } from "./fault-case.js";
+import type { FaultRoom } from "./fault-room.js";
+
+/** Asks the user to open a page, by a tool; what it was told comes back as text. */
+const pages = (url: string) =>
+  createTestServer({
+    era: "legacy",
+    tools: {
+      page: {
+        async handler(_args, { server }) {
+          const params = { mode: "url", message: "Pay", elicitationId: "e1", url } as const;
+          return JSON.stringify(await server.elicitInput(params));
+        },
+      },
+    },
+  });
+
+async function openPage(room: FaultRoom, url: string, action: "accept" | "decline") {
+  const server = room.keep(pages(url));
+  const shown: UrlElicitation[] = [];
+  const toolport = room.open(
+    { it: server.memory() },
+    {
+      onElicitation: {
+        url(request) {
+          shown.push(request);
+          return { action };
+        },
+      },
+    },
+  );
+  const { text } = await toolport.callTool("it__page");
+  return { shown, told: JSON.parse(text) as { action: string } };
+}
+
+faultCase("S28", "a page is shown whole and never fetched, agreed to or not", async (room) => {
+  const canary = await openCanary(room);
+  const url = `http://${canary.host}/pay?invoice=42&return=https%3A%2F%2Fother.example#top`;
+  for (const action of ["accept", "decline"] as const) {
+    const { shown, told } = await openPage(room, url, action);
+    expect(told).toEqual({ action });
+    expect(shown).toMatchObject([{ url, host: canary.host, isPunycode: false, message: "Pay" }]);
+  }
+  expect(canary.visits()).toBe(0);
+});
+
+faultCase("S28", "a host that imitates another is told apart", async (room) => {
+  const { shown } = await openPage(room, "https://www.pаypal.example/login", "decline");
+  expect(shown).toMatchObject([{ isPunycode: true, host: expect.stringMatching(/^www\.xn--/) }]);
+  expect(shown[0]?.url).toMatch(/^[\x20-\x7e]+$/);
+});
+
+/** As a modern server asks: nobody in between looks at what it sends. */
+async function askByResult(room: FaultRoom, url: string) {
+  let told: unknown;
+  const params = { mode: "url", message: "Pay", elicitationId: "e1", url };
+  const server = await startJsonRpcServer({
+    "tools/list": () => ({ tools: [{ name: "page", inputSchema: { type: "object" } }] }),
+    "tools/call": ({ params: { inputResponses } }) => {
+      if (inputResponses === undefined)
+        return {
+          resultType: "input_required",
+          inputRequests: { it: { method: "elicitation/create", params } },
+        };
+      told = inputResponses;
+      return { content: [] };
+    },
+  });
+  room.atEnd(() => server[Symbol.asyncDispose]());
+  let asked = 0;
+  const toolport = room.open(
+    { it: server.entry },
+    {
+      onElicitation: {
+        url() {
+          asked += 1;
+          return { action: "accept" };
+        },
+      },
+    },
+  );
+  await toolport.callTool("it__page");
+  return { asked, told };
+}
+
+for (const url of [
+  "javascript:alert(1)",
+  "file:///etc/passwd",
+  "data:text/html,x",
+  "https://bank.example@evil.example/",
+  "vscode://extension/run",
+  "not a url",
+]) {
+  faultCase("S28", `nobody is asked to open ${url}`, async (room) => {
+    expect(await askByResult(room, url)).toEqual({ asked: 0, told: { it: { action: "decline" } } });
+    expect(
+      room.logged.some((line) => line.startsWith("warn") && line.includes("declined without asking")),
+    ).toBe(true);
+  });
+}
+
+faultCase("S28", "who cannot show pages does not say that they can", async (room) => {
+  const server = room.keep(pages("https://pay.example/"));
+  const toolport = room.open({ it: server.memory() }, { onElicitation: () => ({ action: "decline" }) });
+  expect((await toolport.callTool("it__page")).isError).toBe(true);
+});
+
+const HINTED = [
+  { name: "reads", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } },
+  {
+    name: "again",
+    inputSchema: { type: "object" },
+    annotations: { idempotentHint: true, destructiveHint: false },
+  },
+];
+
+for (const { name } of HINTED) {
+  faultCase(
+    "S29",
+    `${name}: called once, whatever its hints say, unless the server is trusted`,
+    async (room) => {
+      const server = room.keep(
+        await startFaultServer({
+          tools: HINTED,
+          before: ({ message }, response) => {
+            if (message?.method !== "tools/call") return false;
+            setImmediate(() => response.socket?.resetAndDestroy());
+            return true;
+          },
+        }),
+      );
+      const toolport = room.open({ it: server.entry, trusted: { ...server.entry, trustAnnotations: true } });
+      await toolport.connect();
+      const calls = () => server.seen.filter(({ message }) => message?.method === "tools/call").length;
+      const lost = { code: ["STREAM_CUT", "UNREACHABLE", "CLOSED"], withinMs: atMost(5_000) };
+      await room.fails(toolport.callTool(`it__${name}`), { ...lost, server: "it" });
+      expect(calls()).toBe(1);
+      await room.fails(toolport.callTool(`trusted__${name}`), { ...lost, server: "trusted" });
+      expect(calls()).toBeGreaterThan(2);
+    },
+  );
+}
+
+faultCase(
+  "S30",
+  "two servers of one name with one tool: two names, and each leads to its own",
+  async (room) => {
+    const [one, two] = ["one", "two"].map((text) =>
+      room.keep(createTestServer({ name: "the same", tools: { search: { handler: () => text } } })),
+    );
+    const mcpServers = { one: one!.memory(), two: two!.memory() };
+    for (const prefix of [true, false]) {
+      await using toolport = createToolport({ mcpServers, prefix });
+      const tools = await toolport.tools();
+      expect(new Set(tools.map(({ name }) => name)).size).toBe(2);
+      for (const { name, server } of tools) expect((await toolport.callTool(name)).text).toBe(server);
+      expect(JSON.stringify(tools)).not.toContain("the same");
+    }
+  },
+  { neighbour: false },
+);

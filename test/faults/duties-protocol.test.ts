@@ -1,0 +1,236 @@
+/** Duties of a client towards schemas, results and caches. */
+import type { Toolport } from "toolport";
+import { expect } from "vitest";
+import {
+  type JsonRpcMethods,
+  type JsonRpcRequest,
+  startJsonRpcServer,
+} from "../fixtures/servers/http-json-rpc.js";
+import { atMost } from "./at-most.js";
+import { openCanary } from "./canary.js";
+import { faultCase } from "./fault-case.js";
+import type { FaultRoom } from "./fault-room.js";
+import { expectOthersWell, openSchemaStage } from "./schema-stage.js";
+
+faultCase(
+  "S15",
+  "http, https and file are not fetched; what leads nowhere is no permission",
+  async (room) => {
+    const canary = await openCanary(room);
+    const refs = [`http://${canary.host}/s`, `https://${canary.host}/s`, "file:///etc/hostname"];
+    const stage = await openSchemaStage(room, [
+      ...refs.map(($ref, at) => ({
+        name: `far_${at}`,
+        inputSchema: { type: "object", properties: { x: { $ref } } },
+      })),
+      { name: "nowhere", inputSchema: { type: "object", properties: { x: { $ref: "#/$defs/none" } } } },
+    ]);
+    for (const at of refs.keys())
+      await room.fails(stage.toolport.callTool(`it__far_${at}`, { x: 1 }), {
+        code: "TOOL_WITHHELD",
+        server: "it",
+        withinMs: atMost(250),
+      });
+    await room.fails(stage.toolport.callTool("it__nowhere", { x: 1 }), {
+      code: ["INVALID_ARGUMENTS", "TOOL_WITHHELD"],
+      server: "it",
+      withinMs: atMost(250),
+    });
+    expect(stage.server.asked).not.toContain("tools/call");
+    await expectOthersWell(stage);
+    expect(canary.visits()).toBe(0);
+  },
+);
+
+const SLOW = "^(a+)+$";
+const BAIT = `${"a".repeat(28)}!`;
+
+faultCase(
+  "S16",
+  "10,000 levels, 10,000 choices and a pattern that takes for ever, in one list",
+  async (room) => {
+    const deep = `${'{"type":"object","properties":{"a":'.repeat(10_000)}{}${"}}".repeat(10_000)}`;
+    const choices = Array.from({ length: 10_000 }, (_, at) => `choice ${at}`);
+    const stage = await openSchemaStage(room, [
+      `{"name":"deep","inputSchema":${deep}}`,
+      { name: "long", inputSchema: { type: "object", properties: { x: { enum: choices } } } },
+      { name: "slow", inputSchema: { type: "object", properties: { x: { type: "string", pattern: SLOW } } } },
+    ]);
+    const { toolport } = stage;
+    await toolport.callTool("it__first", { text: "warm" });
+    const refused = { server: "it", withinMs: atMost(1_000) };
+    await room.fails(toolport.callTool("it__deep"), { code: "TOOL_WITHHELD", ...refused });
+    expect((await toolport.callTool("it__long", { x: "choice 9999" })).isError).toBe(false);
+    await room.fails(toolport.callTool("it__long", { x: "other" }), {
+      code: "INVALID_ARGUMENTS",
+      ...refused,
+    });
+    await room.fails(toolport.callTool("it__slow", { x: BAIT }), { code: "INVALID_ARGUMENTS", ...refused });
+    await expectOthersWell(stage);
+  },
+  { maxLagMs: 750 },
+);
+
+/** A modern server over HTTP whose only tool answers so. */
+async function openTool(
+  room: FaultRoom,
+  answer: JsonRpcMethods[string],
+): Promise<{ toolport: Toolport; calls: JsonRpcRequest[] }> {
+  const calls: JsonRpcRequest[] = [];
+  const server = await startJsonRpcServer({
+    "tools/list": () => ({ tools: [{ name: "ask", inputSchema: { type: "object" } }] }),
+    "tools/call": (request) => {
+      calls.push(request);
+      return answer(request);
+    },
+  });
+  room.atEnd(() => server[Symbol.asyncDispose]());
+  const toolport = room.open({ it: server.entry }, { onElicitation: () => ({ action: "decline" }) });
+  await toolport.connect();
+  return { toolport, calls };
+}
+
+const content = [{ type: "text", text: "done" }];
+const form = {
+  method: "elicitation/create",
+  params: { mode: "form", message: "Who?", requestedSchema: { type: "object", properties: {} } },
+};
+
+for (const resultType of ["partial", "", 7, null]) {
+  faultCase("S19", `a resultType that nobody knows (${JSON.stringify(resultType)})`, async (room) => {
+    const { toolport, calls } = await openTool(room, () => ({ resultType, content }));
+    await room.fails(toolport.callTool("it__ask"), {
+      code: "PROTOCOL",
+      server: "it",
+      tool: "ask",
+      withinMs: atMost(1_000),
+    });
+    expect(calls).toHaveLength(1);
+  });
+}
+
+faultCase("S19", "none means complete", async (room) => {
+  const { toolport } = await openTool(room, () => ({ content }));
+  expect((await toolport.callTool("it__ask")).text).toBe("done");
+});
+
+/** Nothing that looks like JSON in it may be read and written again. */
+const STATES = ['{"n":1e3,  "x":null, "é":"\\u00e9 ü 💡"}', "{ not json", "", " \n\t ", "\u0000\u2028"];
+
+for (const state of STATES) {
+  faultCase("S19", `requestState comes back byte for byte: ${JSON.stringify(state)}`, async (room) => {
+    const { toolport, calls } = await openTool(room, ({ params }) =>
+      "requestState" in params
+        ? { content }
+        : { resultType: "input_required", inputRequests: { who: form }, requestState: state },
+    );
+    expect((await toolport.callTool("it__ask", { a: 1 })).text).toBe("done");
+    const [first, second] = calls;
+    expect(second?.params["requestState"]).toBe(state);
+    expect(second?.params["inputResponses"]).toEqual({ who: { action: "decline" } });
+    expect(second?.params["arguments"]).toEqual({ a: 1 });
+    expect(second?.id).not.toBe(first?.id);
+  });
+}
+
+faultCase("S19", "where there was no requestState none is sent", async (room) => {
+  const { toolport, calls } = await openTool(room, ({ params }) =>
+    "inputResponses" in params ? { content } : { resultType: "input_required", inputRequests: { who: form } },
+  );
+  expect((await toolport.callTool("it__ask")).text).toBe("done");
+  expect(calls[1]?.params).not.toHaveProperty("requestState");
+});
+
+const READS = 10_000;
+
+faultCase(
+  "S20",
+  "two users read 10,000 times what may be kept: none sees what is the other's",
+  async (room) => {
+    let asked = 0;
+    const server = await startJsonRpcServer({
+      "resources/list": () => ({ resources: [] }),
+      "resources/read": ({ params, headers }) => {
+        asked += 1;
+        const text = `${headers["x-user"]} ${params["uri"]}`;
+        return {
+          resultType: "complete",
+          ttlMs: 60_000,
+          scope: "private",
+          contents: [{ uri: params["uri"], text }],
+        };
+      },
+    });
+    room.atEnd(() => server[Symbol.asyncDispose]());
+    const toolport = room.open({ it: server.entry });
+    const users = ["ada", "grace"].map((user) => ({
+      user,
+      port: toolport.as(user, { headers: { "x-user": user } }),
+    }));
+    let made = 0;
+    let crossed = 0;
+    const worker = async () => {
+      while (made < READS) {
+        const at = made++;
+        const { user, port } = users[at % 2]!;
+        const uri = `x://${Math.floor(at / 2) % 50}`;
+        const [read] = await port.readResource("it", uri);
+        if (read?.text !== `${user} ${uri}`) crossed += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, worker));
+    expect(crossed).toBe(0);
+    // Each user's own is kept: a hundred answers serve them all, but for those asked for at the same time.
+    expect(asked).toBeLessThan(1_000);
+  },
+  { timeoutMs: 60_000 },
+);
+
+faultCase("S20", "a negative or missing time is none; another address is another answer", async (room) => {
+  const asked: string[] = [];
+  const ttl: Record<string, unknown> = {
+    "x://negative": -1,
+    "x://none": undefined,
+    "x://text": "60000",
+    "x://kept": 60_000,
+  };
+  const server = await startJsonRpcServer({
+    "resources/list": () => ({ resources: [] }),
+    "resources/read": ({ params }) => {
+      const uri = String(params["uri"]);
+      asked.push(uri);
+      return { resultType: "complete", ttlMs: ttl[uri], contents: [{ uri, text: uri }] };
+    },
+  });
+  room.atEnd(() => server[Symbol.asyncDispose]());
+  const toolport = room.open({ it: server.entry });
+  for (let round = 0; round < 3; round += 1)
+    for (const uri of Object.keys(ttl)) expect((await toolport.readResource("it", uri))[0]?.text).toBe(uri);
+  for (const uri of Object.keys(ttl))
+    expect(
+      asked.filter((each) => each === uri),
+      uri,
+    ).toHaveLength(uri === "x://kept" ? 1 : 3);
+});
+
+faultCase("S20", "what took answers of the user's is not kept", async (room) => {
+  let rounds = 0;
+  const server = await startJsonRpcServer({
+    "resources/list": () => ({ resources: [] }),
+    "resources/read": ({ params }) => {
+      if (!("inputResponses" in params)) {
+        rounds += 1;
+        return { resultType: "input_required", inputRequests: { who: form } };
+      }
+      return {
+        resultType: "complete",
+        ttlMs: 60_000,
+        contents: [{ uri: "x://it", text: `round ${rounds}` }],
+      };
+    },
+  });
+  room.atEnd(() => server[Symbol.asyncDispose]());
+  const toolport = room.open({ it: server.entry }, { onElicitation: () => ({ action: "decline" }) });
+  expect((await toolport.readResource("it", "x://it"))[0]?.text).toBe("round 1");
+  expect((await toolport.readResource("it", "x://it"))[0]?.text).toBe("round 2");
+});

@@ -1,0 +1,93 @@
+/** A session id is a secret, and says nothing about who somebody is. */
+import { expect } from "vitest";
+import { startFaultServer } from "../fixtures/servers/fault-http.js";
+import { openEvents, type Script, sendJson, startScriptedServer } from "../fixtures/servers/http-scripted.js";
+import { waitFor } from "../support/wait-for.js";
+import { faultCase } from "./fault-case.js";
+
+const LOUD = { logEvents: true, logRequests: true, logResponses: true } as const;
+
+/** Repeats what it was sent, as servers do that want to be helpful. */
+const ECHOES: Record<string, Script> = {
+  "404 that repeats it": ({ headers }, response) =>
+    response.writeHead(404).end(`No session ${headers["mcp-session-id"]}`),
+  "400 that repeats it": ({ headers }, response) =>
+    response.writeHead(400).end(`Bad session ${headers["mcp-session-id"]}`),
+  "500 that repeats it": ({ headers }, response) =>
+    response.writeHead(500).end(`Crashed in ${headers["mcp-session-id"]}`),
+  "an error that repeats it": ({ headers, message }, response) => {
+    const error = { code: -32_602, message: "Bad", data: { sessionId: headers["mcp-session-id"] } };
+    return sendJson(response, { jsonrpc: "2.0", id: message?.id, error }, { status: 400 });
+  },
+  "a page that repeats it": ({ headers }, response) =>
+    response.writeHead(200, { "content-type": "text/html" }).end(`<b>${headers["mcp-session-id"]}</b>`),
+};
+
+for (const [how, bad] of Object.entries(ECHOES)) {
+  faultCase("S27", `in no log and no error: ${how}`, async (room) => {
+    const unknownSession: Script = (_request, response) => response.writeHead(404).end();
+    const server = room.keep(await startFaultServer({ unknownSession, bad }));
+    const toolport = room.open({ it: { ...server.entry, ...LOUD } });
+    toolport.on("state", (change) => room.note(change));
+    toolport.on("notification", (notification) => room.note(notification));
+    room.note(await toolport.connect());
+    expect((await toolport.callTool("it__fine")).text).toBe("fine");
+    // The session is shown to nobody but the server; what the server itself says in an error's `data` is its own affair.
+    await toolport
+      .callTool("it__bad", {}, { timeoutMs: 1_500 })
+      .catch((error: Error & { data?: unknown }) => {
+        room.note(how === "an error that repeats it" ? error.message : error);
+      });
+    expect(server.sessionIds.length).toBeGreaterThan(0);
+    for (const id of server.sessionIds) room.secret(id);
+    expect(room.logged.length).toBeGreaterThan(0);
+  });
+}
+
+faultCase("S27", "in no log and no error: the message address of HTTP+SSE", async (room) => {
+  const session = room.secret();
+  const server = room.keep(
+    await startScriptedServer(({ method, path }, response) => {
+      if (method === "POST") return response.writeHead(500).end(`Crashed at ${path}`);
+      openEvents(response);
+      return response.write(`event: endpoint\ndata: /messages?session=${session}\n\n`);
+    }),
+  );
+  const toolport = room.open({ it: { transport: "sse", url: `${server.url}/sse`, ...LOUD } });
+  room.note(await toolport.connect());
+  await room.fails(toolport.callTool("it__fine"), { code: "HTTP_STATUS", server: "it", withinMs: 5_000 });
+  expect(server.seen.some(({ path }) => path.includes(session))).toBe(true);
+});
+
+faultCase("S27", "every user has a session of their own, and each request its own token", async (room) => {
+  const unknownSession: Script = (_request, response) => response.writeHead(404).end();
+  const server = room.keep(await startFaultServer({ unknownSession }));
+  const toolport = room.open({ it: { ...server.entry, ...LOUD } });
+  const users = ["ada", "bob", "cyd"].map((name) =>
+    toolport.as(name, { headers: { authorization: `Bearer ${room.secret()}` } }),
+  );
+  for (let round = 0; round < 3; round += 1)
+    await Promise.all(users.map((user) => user.callTool("it__fine")));
+  const tokensOf = new Map<string, Set<unknown>>();
+  for (const { headers } of server.seen) {
+    const session = headers["mcp-session-id"];
+    if (session === undefined) continue;
+    const tokens = tokensOf.get(String(session)) ?? new Set();
+    tokensOf.set(String(session), tokens.add(headers.authorization));
+  }
+  const owners = [...tokensOf.values()].map((tokens) => [...tokens].join());
+  // The port itself may have one too, without a token.
+  expect(owners.filter((owner) => owner !== "")).toHaveLength(users.length);
+  expect(new Set(owners).size).toBe(owners.length);
+});
+
+faultCase("S27", "the session is ended on close", async (room) => {
+  const unknownSession: Script = (_request, response) => response.writeHead(404).end();
+  const server = room.keep(await startFaultServer({ unknownSession }));
+  const toolport = room.open({ it: server.entry });
+  await toolport.callTool("it__fine");
+  await toolport.disconnect("it");
+  await waitFor(() => server.seen.some(({ method }) => method === "DELETE"), { label: "the DELETE" });
+  const [ended] = server.seen.filter(({ method }) => method === "DELETE");
+  expect(ended?.headers["mcp-session-id"]).toBe(server.sessionIds[0]);
+});

@@ -1,0 +1,67 @@
+/** A stdio server made to break, in a room: its entry, what it noted, and the promise that nothing of it is left. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { StdioServerEntry } from "toolport";
+import { isAlive } from "../support/processes.js";
+import { waitFor } from "../support/wait-for.js";
+import type { FaultRoom } from "./fault-room.js";
+
+const SERVER = fileURLToPath(new URL("../fixtures/servers/fault-stdio.mjs", import.meta.url));
+
+export interface FaultProcess {
+  readonly entry: StdioServerEntry;
+  /** What it noted, in order: `start`, `call <tool>`, notifications, `eof`, signals. */
+  notes(): { pid: number; at: number; what: string }[];
+  /** The same, without the rest. */
+  said(): string[];
+  /** Its processes so far, children included, in the order of their start. */
+  pids(): number[];
+}
+
+let count = 0;
+
+/** The server with these flags. At the end of the room none of its processes may live. */
+export function faultProcess(room: FaultRoom, ...flags: string[]): FaultProcess {
+  count += 1;
+  const journal = join(room.folder, `journal-${count}`);
+  const notes = () => {
+    try {
+      const lines = readFileSync(journal, "utf8").split("\n").filter(Boolean);
+      return lines.map((line) => JSON.parse(line) as { pid: number; at: number; what: string });
+    } catch {
+      return [];
+    }
+  };
+  const pids = () =>
+    notes()
+      .filter(({ what }) => what === "start" || what === "child")
+      .map(({ pid }) => pid);
+  noneLeft(room, pids);
+  return {
+    entry: { command: process.execPath, args: [SERVER, `--journal=${journal}`, ...flags] },
+    notes,
+    said: () => notes().map(({ what }) => what),
+    pids,
+  };
+}
+
+/** How long the guardian of a host that is gone may take. */
+const GUARDIAN_MS = 3_000;
+
+/** Fails the room if one of these lives on after everything is closed, and ends it. */
+export function noneLeft(room: FaultRoom, pids: () => readonly number[]): void {
+  room.atEnd(async () => {
+    const left = () => pids().filter(isAlive);
+    await waitFor(() => left().length === 0, { timeoutMs: GUARDIAN_MS }).catch(() => {
+      const stubborn = left();
+      for (const pid of stubborn) process.kill(pid, "SIGKILL");
+      throw new Error(`Still alive after the end: ${stubborn.join(", ")}`);
+    });
+  });
+}
+
+/** The entry behind a shell that waits for it, as wrappers such as `npx` do. */
+export function behindShell({ command, args = [], ...rest }: StdioServerEntry): StdioServerEntry {
+  return { ...rest, command: "sh", args: ["-c", '"$0" "$@"; true', command, ...args] };
+}

@@ -1,0 +1,40 @@
+/** The stdio server that speaks, but not as the protocol has it, and what a person is told about it. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { StdioServerEntry, Toolport } from "toolport";
+import type { FaultRoom } from "./fault-room.js";
+
+export const FAULT_PROTOCOL_SERVER = fileURLToPath(
+  new URL("../fixtures/servers/fault-protocol.mjs", import.meta.url),
+);
+
+export const speaksOddly = (...flags: string[]): StdioServerEntry => ({
+  command: process.execPath,
+  args: [FAULT_PROTOCOL_SERVER, ...flags],
+});
+
+/** Connects the server `it`, and fails as that fails. */
+export async function connecting(toolport: Toolport): Promise<void> {
+  const { error } = await toolport.connectServer("it");
+  if (error !== undefined) throw error;
+}
+
+/** Told of the server `it`. */
+export const warningsOf = ({ logged }: FaultRoom): string[] =>
+  logged.filter((line) => line.startsWith("warn [it]"));
+
+/** A file in the room that a server writes to, and its lines so far. */
+export function journalIn({ folder }: FaultRoom): { readonly path: string; lines(): string[] } {
+  const path = join(folder, "journal");
+  return {
+    path,
+    lines() {
+      try {
+        return readFileSync(path, "utf8").split("\n").filter(Boolean);
+      } catch {
+        return [];
+      }
+    },
+  };
+}

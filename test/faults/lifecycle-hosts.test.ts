@@ -1,0 +1,172 @@
+/** Ends that nobody announced: blocks left, workers and cluster members gone, ports forgotten without close(). */
+import { Worker } from "node:worker_threads";
+import { createToolport, type ServerEntry } from "toolport";
+import { createTestServer } from "toolport/testing";
+import { expect } from "vitest";
+import { isAlive, waitForExit } from "../support/processes.js";
+import { type Host, hostPath, startHost } from "../support/start-host.js";
+import { waitFor } from "../support/wait-for.js";
+import { atMost } from "./at-most.js";
+import { faultCase } from "./fault-case.js";
+import { faultProcess } from "./fault-process.js";
+import type { FaultRoom } from "./fault-room.js";
+
+const FIVE_SECONDS = 5_000;
+const elsewhere = { neighbour: false } as const;
+
+for (const how of ["runs to its end", "throws"]) {
+  faultCase("Y06", `await using, a block that ${how}`, async (room) => {
+    const server = faultProcess(room);
+    const block = async () => {
+      await using toolport = createToolport({ mcpServers: { it: server.entry } });
+      await toolport.callTool("it__echo", { text: "up" });
+      if (how === "throws") throw new Error("in the block");
+    };
+    await block().catch(({ message }: Error) => expect(message).toBe("in the block"));
+    expect(server.pids()).toHaveLength(1);
+    expect(server.pids().filter(isAlive)).toEqual([]);
+    room.open({});
+  });
+}
+
+/** Starts a host and sees to it that it ends with the room. */
+async function open(room: FaultRoom, way: string, entries: Record<string, ServerEntry>): Promise<Host> {
+  const host = await startHost("toolport-host.mjs", [way, JSON.stringify(entries)]);
+  room.atEnd(() => host.kill("SIGKILL"));
+  return host;
+}
+
+const endsWithin = (host: Host, ms: number) =>
+  waitFor(() => !isAlive(host.pid), { timeoutMs: ms, label: "the host to end by itself" });
+
+faultCase(
+  "Y06",
+  "forgotten without close(): the host ends by itself, and its processes with it",
+  async (room) => {
+    const servers = [faultProcess(room), faultProcess(room, "--stubborn", "--group-child")];
+    const host = await open(room, "forget", { good: servers[0]!.entry, stubborn: servers[1]!.entry });
+    await endsWithin(host, FIVE_SECONDS);
+    expect(await host.exited).toEqual({ code: 0, signal: null });
+    for (const pid of servers.flatMap((server) => server.pids())) await waitForExit(pid, FIVE_SECONDS);
+  },
+  elsewhere,
+);
+
+for (const [era, ways] of [
+  ["legacy", ["http", "sse", "webSocket", "stdio"]],
+  ["modern", ["http", "webSocket", "stdio"]],
+] as const) {
+  faultCase(
+    "Y06",
+    `forgotten without close(): ${ways.join(", ")} of the ${era} era, with the streams that stay open`,
+    async (room) => {
+      const tools = { pid: { handler: () => String(process.pid) } };
+      const entries: Record<string, ServerEntry> = {};
+      for (const way of ways) {
+        const server = room.keep(createTestServer({ era, tools }));
+        entries[way] = (await server[way]()).entry;
+      }
+      const host = await open(room, "forget", entries);
+      await endsWithin(host, FIVE_SECONDS);
+      expect(await host.exited).toEqual({ code: 0, signal: null });
+    },
+    elsewhere,
+  );
+}
+
+faultCase(
+  "Y06",
+  "forgotten in the middle of a call: the host waits for the answer, then ends",
+  async (room) => {
+    const server = faultProcess(room);
+    const host = await open(room, "last-call", { it: server.entry });
+    await host.exited;
+    expect(host.heard("answered")).toBe("done");
+    for (const pid of server.pids()) await waitForExit(pid, FIVE_SECONDS);
+  },
+  elsewhere,
+);
+
+faultCase(
+  "Y06",
+  "forgotten with a subscription: the host stays, somebody waits for news",
+  async (room) => {
+    const resources = { "t://a": { text: "a" } };
+    const server = room.keep(createTestServer({ era: "legacy", resources }));
+    const { entry } = await server.stdio();
+    const host = await open(room, "subscribe", { it: entry });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(isAlive(host.pid)).toBe(true);
+    await server.resourceUpdated("t://a");
+    // It ends its subscription with the first news, and then there is nothing left to wait for.
+    await endsWithin(host, FIVE_SECONDS);
+    expect(host.heard("updated")).toBe("t://a");
+  },
+  elsewhere,
+);
+
+faultCase(
+  "Y06",
+  "forgotten in a process that goes on: no call is lost to the collector",
+  async (room) => {
+    const server = faultProcess(room);
+    const forget = () => room.open({ it: server.entry }).callTool("it__slow", { ms: 300 });
+    const call = forget();
+    await waitFor(() => server.said().includes("call slow"));
+    globalThis.gc?.();
+    expect((await call).text).toBe("done");
+  },
+  elsewhere,
+);
+
+for (const [way, what] of [
+  ["wait", "ended by terminate()"],
+  ["exit", "that calls process.exit()"],
+  ["forget", "that runs off its end"],
+] as const) {
+  faultCase(
+    "Y06",
+    `a worker thread ${what}`,
+    async (room) => {
+      const server = faultProcess(room, "--stubborn", "--group-child");
+      const entries = JSON.stringify({ it: server.entry });
+      const worker = new Worker(hostPath("toolport-host.mjs"), { argv: [way, entries], stdout: true });
+      room.atEnd(() => worker.terminate());
+      const over = new Promise((resolve) => worker.once("exit", resolve));
+      if (way === "wait") {
+        await new Promise((resolve) => worker.stdout.once("data", resolve));
+        await worker.terminate();
+      }
+      await over;
+      expect(server.pids()).toHaveLength(2);
+      for (const pid of server.pids()) await waitForExit(pid, FIVE_SECONDS);
+    },
+    elsewhere,
+  );
+}
+
+interface Members {
+  readonly primary: number;
+  readonly killed: number;
+  readonly kept: number;
+}
+
+faultCase(
+  "Y06",
+  "cluster: a killed worker takes its own servers along and no others",
+  async (room) => {
+    const server = faultProcess(room, "--stubborn");
+    const host = await startHost("cluster-host.mjs", [JSON.stringify(server.entry)]);
+    room.atEnd(() => host.kill("SIGKILL"));
+    const members = host.report as Members;
+    host.tell("kill");
+    await waitForExit(members.killed, FIVE_SECONDS);
+    expect([members.primary, members.kept].filter(isAlive)).toHaveLength(2);
+    host.tell("end");
+    await room.within(atMost(FIVE_SECONDS), host.exited);
+    expect(await host.exited).toEqual({ code: 0, signal: null });
+    expect(host.heard("ended")).toBe("still here");
+    for (const pid of server.pids()) await waitForExit(pid, FIVE_SECONDS);
+  },
+  elsewhere,
+);

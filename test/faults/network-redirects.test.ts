@@ -1,0 +1,163 @@
+/** Servers that send the client elsewhere: to another origin, in circles, to a foreign message endpoint. */
+import type { ServerEntry } from "toolport";
+import { expect } from "vitest";
+import { startFaultServer } from "../fixtures/servers/fault-http.js";
+import { startSocketServer } from "../fixtures/servers/fault-socket.js";
+import { openEvents, type Script, startScriptedServer } from "../fixtures/servers/http-scripted.js";
+import { faultCase } from "./fault-case.js";
+import type { FaultRoom } from "./fault-room.js";
+
+/** The catalogue says 1 s; a busy machine gets three times that. */
+const AT_ONCE_MS = 3_000;
+const MAX_HOPS = 5;
+
+const to =
+  (location: string, status = 307): Script =>
+  (_request, response) =>
+    response.writeHead(status, { location }).end();
+
+/** Another host, where nothing may arrive. */
+async function elsewhere(room: FaultRoom) {
+  const target = room.keep(await startSocketServer((socket) => socket.end(), "127.0.0.2"));
+  const expectUntouched = () =>
+    expect({ connections: target.connections, bytes: target.bytes }).toEqual({ connections: 0, bytes: 0 });
+  return { url: `http://127.0.0.2:${target.port}/mcp`, host: `127.0.0.2:${target.port}`, expectUntouched };
+}
+
+for (const status of [301, 302, 303, 307, 308]) {
+  faultCase("N09", `${status} to another host, for a call`, async (room) => {
+    const target = await elsewhere(room);
+    const server = room.keep(await startFaultServer({ bad: to(target.url, status) }));
+    const headers = { "x-key": room.secret(), authorization: `Bearer ${room.secret()}` };
+    const toolport = room.open({ it: { ...server.entry, headers } });
+    await toolport.connect();
+    const error = await room.fails(toolport.callTool("it__bad", { text: room.secret() }), {
+      code: ["ADDRESS_REFUSED", "HTTP_STATUS", "BAD_RESPONSE"],
+      server: "it",
+      withinMs: AT_ONCE_MS,
+    });
+    expect(error.retryable).toBe(false);
+    expect(server.asked("bad")).toBe(1);
+    expect((await toolport.callTool("it__fine")).text).toBe("fine");
+    target.expectUntouched();
+  });
+}
+
+for (const era of ["legacy", "modern"] as const) {
+  faultCase("N09", `307 to another host, for the handshake, ${era}`, async (room) => {
+    const target = await elsewhere(room);
+    const server = room.keep(await startFaultServer({ era }));
+    server.script = to(target.url);
+    const it = { ...server.entry, headers: { "x-key": room.secret() } };
+    const toolport = room.open({ it });
+    await room.fails(toolport.callTool("it__fine"), {
+      code: ["ADDRESS_REFUSED", "HTTP_STATUS", "BAD_RESPONSE", "UNREACHABLE"],
+      server: "it",
+      withinMs: AT_ONCE_MS,
+    });
+    target.expectUntouched();
+  });
+}
+
+faultCase("N09", "307 to another host, for the listening stream", async (room) => {
+  const target = await elsewhere(room);
+  const server = room.keep(
+    await startFaultServer({ unknownSession: (_r, response) => response.end(), listen: to(target.url) }),
+  );
+  const toolport = room.open({ it: { ...server.entry, headers: { "x-key": room.secret() } } });
+  expect((await toolport.callTool("it__fine")).text).toBe("fine");
+  target.expectUntouched();
+});
+
+faultCase("N09", "the same host, another port", async (room) => {
+  const target = room.keep(await startSocketServer((socket) => socket.end()));
+  const server = room.keep(await startFaultServer({ bad: to(`http://127.0.0.1:${target.port}/mcp`, 308) }));
+  const toolport = room.open({ it: { ...server.entry, headers: { "x-key": room.secret() } } });
+  await room.fails(toolport.callTool("it__bad"), {
+    code: ["ADDRESS_REFUSED", "HTTP_STATUS", "BAD_RESPONSE"],
+    server: "it",
+    withinMs: AT_ONCE_MS,
+  });
+  expect(target.bytes).toBe(0);
+});
+
+faultCase("N09", `30 hops within the origin: ${MAX_HOPS} at most`, async (room) => {
+  let hops = 0;
+  const server = room.keep(
+    await startFaultServer({
+      before: ({ message, path }, response) => {
+        const isOurs = path.startsWith("/hop") || message?.params?.["name"] === "bad";
+        if (!isOurs) return false;
+        hops += 1;
+        if (hops <= 30) response.writeHead(307, { location: `/hop-${hops}` }).end();
+        return hops <= 30;
+      },
+    }),
+  );
+  const toolport = room.open({ it: server.entry });
+  await toolport.connect();
+  const error = await room.fails(toolport.callTool("it__bad"), {
+    code: ["ADDRESS_REFUSED", "HTTP_STATUS", "BAD_RESPONSE"],
+    server: "it",
+    withinMs: AT_ONCE_MS,
+  });
+  expect(error.retryable).toBe(false);
+  // The request itself, and the hops.
+  expect(hops).toBeLessThanOrEqual(1 + MAX_HOPS);
+  expect((await toolport.callTool("it__fine")).text).toBe("fine");
+});
+
+faultCase("N09", "a hop within the origin is followed, headers and body and all", async (room) => {
+  const server = room.keep(await startFaultServer({ bad: to("/moved") }));
+  const { script } = server;
+  server.script = (request, response) => {
+    if (request.path !== "/moved") return script(request, response);
+    expect(request.headers["x-key"]).toBe("value");
+    const moved = { ...request, message: { ...request.message, params: { name: "fine" } } };
+    return script(moved, response);
+  };
+  const toolport = room.open({ it: { ...server.entry, headers: { "x-key": "value" } } });
+  expect((await toolport.callTool("it__bad")).text).toBe("fine");
+});
+
+faultCase("N09", "legacy SSE: the endpoint event names another origin", async (room) => {
+  const target = await elsewhere(room);
+  const server = room.keep(
+    await startScriptedServer((_request, response) => {
+      openEvents(response);
+      response.write(`event: endpoint\ndata: ${target.url}\n\n`);
+    }),
+  );
+  const headers = { "x-key": room.secret() };
+  const it: ServerEntry = { transport: "sse", url: `${server.url}/sse`, headers };
+  const toolport = room.open({ it });
+  const error = await room.fails(toolport.callTool("it__fine"), {
+    code: "ADDRESS_REFUSED",
+    server: "it",
+    withinMs: AT_ONCE_MS,
+  });
+  expect(error.message).toContain(target.host);
+  target.expectUntouched();
+});
+
+for (const [what, entry] of [
+  ["legacy SSE", (port: number) => ({ transport: "sse" as const, url: `http://127.0.0.1:${port}/sse` })],
+  ["WebSocket", (port: number) => ({ transport: "websocket" as const, url: `ws://127.0.0.1:${port}/ws` })],
+] as const) {
+  faultCase("N09", `${what}: 307 to another host`, async (room) => {
+    const target = await elsewhere(room);
+    // Written by hand: an HTTP server would not answer an upgrade.
+    const answer = `HTTP/1.1 307 Temporary Redirect\r\nlocation: ${target.url}\r\ncontent-length: 0\r\n\r\n`;
+    const server = room.keep(
+      await startSocketServer((socket) => socket.once("data", () => socket.end(answer))),
+    );
+    const headers = { "x-key": room.secret() };
+    const toolport = room.open({ it: { ...entry(server.port), headers } });
+    await room.fails(toolport.callTool("it__fine"), {
+      code: ["ADDRESS_REFUSED", "HTTP_STATUS", "BAD_RESPONSE", "UNREACHABLE"],
+      server: "it",
+      withinMs: AT_ONCE_MS,
+    });
+    target.expectUntouched();
+  });
+}

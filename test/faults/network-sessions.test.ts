@@ -1,0 +1,139 @@
+/** Servers that forget a session, in all the ways in which they say so. */
+import type { ConnectionError } from "toolport";
+import { expect } from "vitest";
+import { startFaultServer } from "../fixtures/servers/fault-http.js";
+import { type Script, sendJson } from "../fixtures/servers/http-scripted.js";
+import { faultCase } from "./fault-case.js";
+import type { FaultRoom } from "./fault-room.js";
+
+const BOUND_MS = 2_000;
+const CALLS = 20;
+
+const plain =
+  (status: number): Script =>
+  (_request, response) =>
+    response.writeHead(status, { "content-type": "text/plain" }).end("Unauthorized: Session not found");
+
+const rpc =
+  (code: number, status = 200): Script =>
+  ({ message }, response) => {
+    const error = { code, message: "Session not found" };
+    return sendJson(response, { jsonrpc: "2.0", id: message?.id ?? null, error }, { status });
+  };
+
+/** The server turned the request away: it cannot have run. */
+const TURNED_AWAY: Record<string, Script> = {
+  "404": plain(404),
+  "404 with a JSON-RPC error": rpc(-32_001, 404),
+  "401 without a challenge": plain(401),
+};
+
+/** Nobody can say whether it ran. */
+const UNCLEAR: Record<string, Script> = {
+  "400": plain(400),
+  "400 with -32000": rpc(-32_000, 400),
+  "410": plain(410),
+  "-32001": rpc(-32_001),
+  "-32600": rpc(-32_600),
+};
+
+async function begin(room: FaultRoom, unknownSession: Script) {
+  const server = room.keep(await startFaultServer({ unknownSession }));
+  const toolport = room.open({ it: server.entry });
+  await toolport.connect();
+  expect(server.asked("initialize")).toBe(1);
+  return { server, toolport };
+}
+
+for (const [how, refusal] of Object.entries(TURNED_AWAY)) {
+  faultCase("N01", `${how}: one handshake for ${CALLS} calls, and all of them run once`, async (room) => {
+    const { server, toolport } = await begin(room, refusal);
+    server.forget();
+    const calls = Array.from({ length: CALLS }, () => toolport.callTool("it__fine"));
+    const results = await room.within(BOUND_MS, Promise.all(calls));
+    expect(results.map(({ text }) => text)).toEqual(Array(CALLS).fill("fine"));
+    expect(server.asked("fine")).toBe(CALLS);
+    expect(server.asked("initialize")).toBe(2);
+  });
+}
+
+for (const [how, refusal] of Object.entries(UNCLEAR)) {
+  faultCase("N01", `${how}: calls fail retryable, one handshake, the next call works`, async (room) => {
+    const { server, toolport } = await begin(room, refusal);
+    server.forget();
+    const failures = await Promise.all(
+      Array.from({ length: CALLS }, () =>
+        room.fails<ConnectionError>(toolport.callTool("it__fine"), {
+          code: ["SESSION_LOST", "PROTOCOL"],
+          server: "it",
+          withinMs: BOUND_MS,
+        }),
+      ),
+    );
+    for (const { retryable, outcome } of failures)
+      expect({ retryable, outcome }).toEqual({ retryable: true, outcome: "unknown" });
+    expect((await room.within(BOUND_MS, toolport.callTool("it__fine"))).text).toBe("fine");
+    expect(server.asked("fine")).toBe(1);
+    expect(server.asked("initialize")).toBe(2);
+  });
+
+  faultCase("N01", `${how}: reads and what may run twice are sent again`, async (room) => {
+    const { server, toolport } = await begin(room, refusal);
+    server.forget();
+    const again = toolport.callTool("it__fine", {}, { idempotent: true });
+    const [, { text }] = await room.within(BOUND_MS, Promise.all([toolport.refresh("it"), again]));
+    expect(text).toBe("fine");
+    expect(server.asked("initialize")).toBe(2);
+  });
+}
+
+for (const how of ["404", "401 without a challenge", "400", "-32600"]) {
+  faultCase("N01", `${how} for every session: no loop`, async (room) => {
+    const { server, toolport } = await begin(room, { ...TURNED_AWAY, ...UNCLEAR }[how]!);
+    const { script } = server;
+    server.script = (request, response) => {
+      server.forget();
+      return script(request, response);
+    };
+    const before = server.seen.length;
+    await room.fails(toolport.callTool("it__fine", {}, { timeoutMs: 800, idempotent: true }), {
+      code: ["SESSION_LOST", "PROTOCOL", "TIMEOUT"],
+      server: "it",
+      withinMs: BOUND_MS,
+    });
+    // Each attempt is a handshake of a few messages, and the waits between them grow.
+    expect(server.asked("initialize")).toBeLessThanOrEqual(4);
+    expect(server.seen.length - before).toBeLessThanOrEqual(20);
+  });
+}
+
+faultCase("N01", "401 without a challenge that is about the token", async (room) => {
+  const server = room.keep(await startFaultServer({ unknownSession: plain(404) }));
+  const token = room.secret();
+  const toolport = room.open({ it: { ...server.entry, headers: { authorization: `Bearer ${token}` } } });
+  await toolport.connect();
+  server.script = plain(401);
+  await room.fails(toolport.callTool("it__fine"), { code: "AUTH_REQUIRED", server: "it", withinMs: 3_000 });
+  expect(toolport.snapshot().servers["it"]?.state).toBe("authenticating");
+});
+
+faultCase("N01", "the listening stream says so first", async (room) => {
+  let streams = 0;
+  const server = room.keep(
+    await startFaultServer({
+      unknownSession: plain(404),
+      listen: (_request, response) => {
+        streams += 1;
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.flushHeaders();
+        // The server goes down: its stream ends, and with it what it knew.
+        if (streams === 1) setTimeout(() => response.end("retry: 100\n\n"), 50);
+      },
+    }),
+  );
+  const toolport = room.open({ it: server.entry });
+  await toolport.connect();
+  server.forget();
+  expect((await room.within(BOUND_MS, toolport.callTool("it__fine"))).text).toBe("fine");
+  expect(server.asked("initialize")).toBe(2);
+});

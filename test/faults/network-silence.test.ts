@@ -1,0 +1,178 @@
+/** Servers that accept and say nothing, or next to nothing, and how long that may last. */
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { ServerEntry } from "toolport";
+import { createTestServer } from "toolport/testing";
+import { expect } from "vitest";
+import { startFaultServer } from "../fixtures/servers/fault-http.js";
+import { startSocketServer } from "../fixtures/servers/fault-socket.js";
+import { openEvents, type Script } from "../fixtures/servers/http-scripted.js";
+import { waitFor } from "../support/wait-for.js";
+import { bound, faultCase } from "./fault-case.js";
+
+const CONNECT_MS = bound(600, 10_000);
+const IDLE_MS = bound(600, 60_000);
+const CAP_MS = bound(1_500, 300_000);
+/** From the limit to the rejection, on a busy machine. */
+const SLACK_MS = 1_500;
+
+const ENTRIES: Record<string, (port: number) => ServerEntry> = {
+  http: (port) => ({ url: `http://127.0.0.1:${port}/mcp` }),
+  https: (port) => ({ url: `https://127.0.0.1:${port}/mcp` }),
+  sse: (port) => ({ transport: "sse", url: `http://127.0.0.1:${port}/sse` }),
+  websocket: (port) => ({ transport: "websocket", url: `ws://127.0.0.1:${port}/ws` }),
+};
+
+const FAILURES = ["TIMEOUT", "CONNECT_TIMEOUT", "UNREACHABLE"];
+
+/** One byte a second (ten in the short run, so that there are some). */
+function drip(write: (piece: string) => unknown, text: string): () => void {
+  let at = 0;
+  const timer = setInterval(() => write(text[at++] ?? "x"), bound(100, 1_000));
+  return () => clearInterval(timer);
+}
+
+function dripInto(response: ServerResponse, text: string): void {
+  response.on(
+    "close",
+    drip((piece) => response.write(piece), text),
+  );
+}
+
+for (const [kind, entry] of Object.entries(ENTRIES)) {
+  faultCase("N04", `${kind}: accepts and is silent`, async (room) => {
+    const server = room.keep(await startSocketServer());
+    const toolport = room.open({ it: entry(server.port) }, { connectTimeoutMs: CONNECT_MS });
+    await room.fails(toolport.callTool("it__fine"), {
+      code: FAILURES,
+      server: "it",
+      withinMs: CONNECT_MS + SLACK_MS,
+    });
+    // A TLS handshake under way is given up by the pool, after ten seconds or when it is closed.
+    if (kind !== "https")
+      await waitFor(() => server.sockets.size === 0, { label: "the sockets to be let go" });
+  });
+
+  faultCase("N04", `${kind}: headers at a byte a time`, async (room) => {
+    const slowly = (socket: Socket) =>
+      socket.on(
+        "close",
+        drip((piece) => socket.write(piece), "HTTP/1.1 200 OK\r\nx: "),
+      );
+    const server = room.keep(await startSocketServer(slowly));
+    const toolport = room.open({ it: entry(server.port) }, { connectTimeoutMs: CONNECT_MS });
+    await room.fails(toolport.callTool("it__fine"), {
+      // The first byte already shows that this is no TLS.
+      code: kind === "https" ? ["UNREACHABLE"] : FAILURES,
+      server: "it",
+      withinMs: CONNECT_MS + SLACK_MS,
+    });
+    await waitFor(() => server.sockets.size === 0, { label: "the sockets to be let go" });
+  });
+}
+
+faultCase("N04", "sse: event stream without an endpoint", async (room) => {
+  const server = room.keep(await startFaultServer());
+  server.script = (_request, response) => openEvents(response);
+  const it: ServerEntry = { transport: "sse", url: `${server.url}/sse` };
+  const toolport = room.open({ it }, { connectTimeoutMs: CONNECT_MS });
+  await room.fails(toolport.callTool("it__fine"), {
+    code: FAILURES,
+    server: "it",
+    withinMs: CONNECT_MS + SLACK_MS,
+  });
+  await waitFor(() => server.sockets.size === 0, { label: "the sockets to be let go" });
+});
+
+const SILENT: Record<string, Script> = {
+  "no headers": () => {},
+  "headers of JSON, then silence": (_request, response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    response.flushHeaders();
+  },
+  "headers of events, then silence": (_request, response) => openEvents(response),
+  "JSON at a byte a time": (_request, response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    dripInto(response, '{"jsonrpc":"2.0","id":"');
+  },
+  "an event at a byte a time": (_request, response) => {
+    openEvents(response);
+    dripInto(response, "data: x");
+  },
+};
+
+for (const [how, bad] of Object.entries(SILENT)) {
+  // What comes of a body does not depend on the era, what is told to the server does.
+  for (const era of how.includes("byte") ? (["legacy"] as const) : (["legacy", "modern"] as const)) {
+    faultCase("N04", `${how}: ends at the limit of silence, ${era}`, async (room) => {
+      const server = room.keep(await startFaultServer({ era, bad }));
+      const toolport = room.open({ it: server.entry }, { timeoutMs: IDLE_MS });
+      await toolport.connect();
+      const began = performance.now();
+      const error = await room.fails(toolport.callTool("it__bad"), {
+        code: "TIMEOUT",
+        server: "it",
+        tool: "bad",
+        withinMs: IDLE_MS + SLACK_MS,
+      });
+      // Timers may fire a moment early.
+      expect(performance.now() - began).toBeGreaterThanOrEqual(IDLE_MS - 5);
+      expect(error).toMatchObject({ retryable: true, outcome: "unknown" });
+      expect(server.asked("bad")).toBe(1);
+      expect((await toolport.callTool("it__fine")).text).toBe("fine");
+      await waitFor(() => server.sockets.size <= 1, { label: "the socket of the silent call to go" });
+    });
+  }
+}
+
+faultCase("N04", "progress for ever: ends at the hard cap", async (room) => {
+  const bad: Script = ({ message }, response) => {
+    openEvents(response);
+    const { progressToken } = (message?.params?.["_meta"] ?? {}) as { progressToken?: unknown };
+    let progress = 0;
+    const timer = setInterval(() => {
+      progress += 1;
+      const params = { progressToken, progress };
+      response.write(
+        `data: ${JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params })}\n\n`,
+      );
+    }, IDLE_MS / 6);
+    response.on("close", () => clearInterval(timer));
+  };
+  const server = room.keep(await startFaultServer({ bad }));
+  const toolport = room.open({ it: server.entry }, { timeoutMs: IDLE_MS, maxTimeoutMs: CAP_MS });
+  await toolport.connect();
+  const began = performance.now();
+  await room.fails(toolport.callTool("it__bad"), {
+    code: "TIMEOUT",
+    server: "it",
+    withinMs: CAP_MS + SLACK_MS,
+  });
+  expect(performance.now() - began).toBeGreaterThanOrEqual(CAP_MS - 5);
+});
+
+faultCase("N04", "a refusal whose body never ends is a refusal all the same", async (room) => {
+  const bad: Script = (_request, response) => {
+    response.writeHead(500, { "content-type": "text/plain" });
+    dripInto(response, "no");
+  };
+  const server = room.keep(await startFaultServer({ bad }));
+  const toolport = room.open({ it: server.entry });
+  await toolport.connect();
+  await room.fails(toolport.callTool("it__bad"), { code: "HTTP_STATUS", server: "it", withinMs: 10_000 });
+});
+
+for (const kind of ["sse", "webSocket"] as const) {
+  faultCase("N04", `${kind}: a call without an answer`, async (room) => {
+    const hang = { handler: () => new Promise<string>(() => {}) };
+    const server = room.keep(createTestServer({ tools: { hang, fine: { handler: () => "fine" } } }));
+    const toolport = room.open({ it: (await server[kind]()).entry }, { timeoutMs: IDLE_MS });
+    await toolport.connect();
+    await room.fails(toolport.callTool("it__hang"), {
+      code: "TIMEOUT",
+      server: "it",
+      withinMs: IDLE_MS + SLACK_MS,
+    });
+    expect((await toolport.callTool("it__fine")).text).toBe("fine");
+  });
+}

@@ -1,0 +1,110 @@
+/** The stage of the authorization faults: protected servers, logins and attempts, set up in a room and gone with it. */
+import { createToolport, type Toolport, type ToolportOptions } from "toolport";
+import { expect } from "vitest";
+import { type OAuthBench, type OAuthBenchOptions, startOAuthBench } from "../support/oauth-bench.js";
+import { logIn } from "../support/oauth-browser.js";
+import { CALLBACK_URL } from "../support/oauth-callback-url.js";
+import { type LoginAttempt, tryToLogIn } from "../support/oauth-hostile-addresses.js";
+import { type HostileServer, type Lies, startHostileServer } from "../support/oauth-hostile-server.js";
+import type { FaultRoom } from "./fault-room.js";
+
+let warm: Promise<void> | undefined;
+
+/** Loads once what only logins load, so that the first case is not blamed for it. For `beforeAll`. */
+export function warmUpOAuth(): Promise<void> {
+  warm ??= (async () => {
+    await using bench = await startOAuthBench();
+    await using toolport = createToolport({
+      mcpServers: { a: { url: bench.url } },
+      callbackUrl: CALLBACK_URL,
+    });
+    await finishLogin(toolport, "a");
+    await toolport.callTool("a__whoami");
+  })();
+  return warm;
+}
+
+/** A real authorization server in front of a real MCP server. Nothing that it issues may be seen at the end. */
+export async function openBench(room: FaultRoom, options?: OAuthBenchOptions): Promise<OAuthBench> {
+  const bench = await startOAuthBench(options);
+  room.atEnd(async () => {
+    for (const secret of bench.secrets.keys()) room.secret(secret);
+    await bench[Symbol.asyncDispose]();
+  });
+  return bench;
+}
+
+/** An authorization server that lies, at an address where logins go through unless another is given. */
+export async function openHostile(room: FaultRoom, host = "127.0.0.1"): Promise<HostileServer> {
+  const hostile = await startHostileServer(host);
+  room.atEnd(() => hostile[Symbol.asyncDispose]());
+  return hostile;
+}
+
+/** Closes it with the room. */
+export function disposeAtEnd<T extends AsyncDisposable>(room: FaultRoom, thing: T): T {
+  room.atEnd(() => thing[Symbol.asyncDispose]());
+  return thing;
+}
+
+/** A port for this server, called `it`, where nobody is logged in yet. */
+export const openPort = (
+  room: FaultRoom,
+  { url }: { url: string },
+  options: Omit<ToolportOptions, "mcpServers"> & { oauth?: object } = {},
+): Toolport => {
+  const { oauth, ...more } = options;
+  return room.open({ it: { url, ...(oauth && { oauth }) } }, { callbackUrl: CALLBACK_URL, ...more });
+};
+
+/** Asks for the login page. */
+export async function askForLogin(toolport: Pick<Toolport, "connect">, server = "it"): Promise<string> {
+  const { state, authUrl, error } = (await toolport.connect()).servers[server] ?? {};
+  expect(state, error?.stack).toBe("authenticating");
+  return authUrl as string;
+}
+
+/** Logs a user in. */
+export async function finishLogin(
+  toolport: Pick<Toolport, "connect" | "finishAuth">,
+  server = "it",
+  user = "ada",
+): Promise<void> {
+  const back = await logIn(await askForLogin(toolport, server), user);
+  await toolport.finishAuth(server, back.searchParams);
+}
+
+/** A port whose user is logged in. */
+export async function openLoggedIn(
+  room: FaultRoom,
+  bench: OAuthBench,
+  options?: Parameters<typeof openPort>[2],
+): Promise<Toolport> {
+  const toolport = openPort(room, bench, options);
+  await finishLogin(toolport);
+  expect(await whoami(toolport)).toBe("ada");
+  return toolport;
+}
+
+export const whoami = async (toolport: Pick<Toolport, "callTool">): Promise<string> =>
+  (await toolport.callTool("it__whoami")).text;
+
+/** So many calls at once, with what each answered. */
+export const callTimes = (toolport: Pick<Toolport, "callTool">, times: number): Promise<string[]> =>
+  Promise.all(Array.from({ length: times }, () => whoami(toolport)));
+
+/** A login at a lying server: how it went is looked through for secrets too. */
+export async function attempt(
+  room: FaultRoom,
+  hostile: HostileServer,
+  lies: Lies,
+  oauth?: Parameters<typeof tryToLogIn>[2],
+): Promise<LoginAttempt & { readonly ms: number }> {
+  const began = performance.now();
+  const result = await tryToLogIn(hostile, lies, oauth);
+  room.note(result);
+  return { ...result, ms: performance.now() - began };
+}
+
+/** Paths that a lying server was asked for, as `METHOD path`. */
+export const linesOf = ({ seen }: HostileServer): string[] => seen.map(({ line }) => line);

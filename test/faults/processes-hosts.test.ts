@@ -1,0 +1,163 @@
+/** Faults of the host: killed, ended, out of descriptors. No server outlives it. */
+import { spawnSync } from "node:child_process";
+import type { ConnectionError, StdioServerEntry } from "toolport";
+import { expect } from "vitest";
+import { startMcpServer } from "../fixtures/servers/http-mcp.js";
+import { isAlive } from "../support/processes.js";
+import { type Host, startHost } from "../support/start-host.js";
+import { waitFor } from "../support/wait-for.js";
+import { atMost } from "./at-most.js";
+import { faultCase } from "./fault-case.js";
+import { behindShell, type FaultProcess, faultProcess } from "./fault-process.js";
+import type { FaultRoom } from "./fault-room.js";
+
+/** These have no port in this process, so no neighbour either: the host has them all. */
+const elsewhere = { neighbour: false } as const;
+const posix = process.platform === "win32" ? "no process groups on Windows" : undefined;
+
+/** Two servers that ignore everything, each with a child, one of them behind a shell. */
+function stubborn(room: FaultRoom): { servers: FaultProcess; entries: string } {
+  const servers = faultProcess(room, "--stubborn", "--group-child");
+  return { servers, entries: JSON.stringify({ plain: servers.entry, shell: behindShell(servers.entry) }) };
+}
+
+async function startStubborn(room: FaultRoom, way: string): Promise<{ host: Host; family: number[] }> {
+  const { servers, entries } = stubborn(room);
+  const host = await startHost("toolport-host.mjs", [way, entries]);
+  room.atEnd(() => host.kill("SIGKILL"));
+  await waitFor(() => servers.pids().length === 4);
+  return { host, family: [...new Set([...host.family(), ...servers.pids()])] };
+}
+
+/** The bound is as written: the servers get a second after SIGTERM, and signals need no processor time. */
+async function expectNoneLeft(family: readonly number[]): Promise<void> {
+  const left = () => family.filter(isAlive);
+  await waitFor(() => left().length === 0, {
+    timeoutMs: 3_000,
+    label: () => `${left()} of ${family} to be gone`,
+  });
+}
+
+for (const [way, what] of [
+  ["wait", "with ready servers"],
+  ["call", "in the middle of calls"],
+] as const) {
+  faultCase(
+    "P07",
+    `kill -9 ${what}`,
+    async (room) => {
+      const { host, family } = await startStubborn(room, way);
+      host.kill("SIGKILL");
+      await host.exited;
+      await expectNoneLeft(family);
+    },
+    { ...elsewhere, skip: posix },
+  );
+}
+
+faultCase(
+  "P07",
+  "kill -9 while it connects",
+  async (room) => {
+    const silent = faultProcess(room, "--stubborn", "--silent");
+    const host = await startHost("toolport-host.mjs", [
+      "connecting",
+      JSON.stringify({ silent: silent.entry }),
+    ]);
+    room.atEnd(() => host.kill("SIGKILL"));
+    await waitFor(() => silent.pids().length === 1);
+    const family = host.family();
+    host.kill("SIGKILL");
+    await host.exited;
+    await expectNoneLeft(family);
+  },
+  { ...elsewhere, skip: posix },
+);
+
+const endings: [what: string, way: string, signal: NodeJS.Signals | undefined, exit: object][] = [
+  ["SIGTERM", "wait", "SIGTERM", { code: null, signal: "SIGTERM" }],
+  ["SIGINT", "wait", "SIGINT", { code: null, signal: "SIGINT" }],
+  ["SIGHUP", "wait", "SIGHUP", { code: null, signal: "SIGHUP" }],
+  ["SIGTERM that the host handles itself", "handle", "SIGTERM", { code: 4, signal: null }],
+  ["process.exit(5)", "exit", undefined, { code: 5, signal: null }],
+  ["an uncaught exception", "throw", undefined, { code: 1, signal: null }],
+  ["an unhandled rejection", "reject", undefined, { code: 1, signal: null }],
+];
+
+for (const [what, way, signal, exit] of endings) {
+  faultCase(
+    "P08",
+    what,
+    async (room) => {
+      const { host, family } = await startStubborn(room, way);
+      if (signal !== undefined) host.kill(signal);
+      expect(await host.exited).toEqual(exit);
+      await expectNoneLeft(family);
+    },
+    { ...elsewhere, skip: posix },
+  );
+}
+
+interface FewReport {
+  readonly before: string;
+  readonly after: string;
+  readonly ms: number;
+  readonly ready: number;
+  readonly errors: readonly (ConnectionError & { server: string })[];
+}
+
+/** As many descriptors as the catalogue says; Node itself has about twenty. */
+const LIMIT = 40;
+const noPrlimit = spawnSync("prlimit", ["--version"]).status === 0 ? undefined : "no prlimit here";
+
+async function connectFifty(room: FaultRoom, many: object): Promise<{ host: Host; report: FewReport }> {
+  const first: StdioServerEntry = faultProcess(room).entry;
+  const args = [LIMIT, first, many].map((value) => JSON.stringify(value));
+  const host = await startHost("few-descriptors-host.mjs", args);
+  room.atEnd(() => host.kill("SIGKILL"));
+  const report = host.report as FewReport;
+  expect(report).toMatchObject({ before: "before", after: "after" });
+  expect(report.errors.length).toBeGreaterThan(0);
+  expect(report.ready + report.errors.length).toBe(50);
+  for (const { name, server, retryable, message } of report.errors) {
+    expect(name).toBe("ConnectionError");
+    expect(server).toMatch(/^s\d+$/);
+    expect(retryable).toBe(true);
+    expect(message).toContain("(ulimit -n)");
+  }
+  // The bound is for each; on the way to it fifty processes may have been started.
+  expect(report.ms).toBeLessThan(atMost(2_000));
+  return { host, report };
+}
+
+async function expectCleanEnd(host: Host): Promise<void> {
+  const family = host.family();
+  host.tell("close");
+  expect(await host.exited).toEqual({ code: 0, signal: null });
+  expect(host.heard("closed")).toEqual({ rejections: [] });
+  expect(family.filter(isAlive)).toEqual([]);
+}
+
+faultCase(
+  "P14",
+  "fifty processes",
+  async (room) => {
+    const { host, report } = await connectFifty(room, faultProcess(room, "--stubborn").entry);
+    for (const error of report.errors) expect(error).toMatchObject({ code: "SPAWN_FAILED", errno: "EMFILE" });
+    expect(report.ready).toBeGreaterThan(0);
+    await expectCleanEnd(host);
+  },
+  { ...elsewhere, skip: noPrlimit },
+);
+
+faultCase(
+  "P14",
+  "fifty HTTP servers",
+  async (room) => {
+    const web = room.keep(await startMcpServer());
+    const { host, report } = await connectFifty(room, { url: web.url });
+    for (const error of report.errors) expect(error).toMatchObject({ code: "UNREACHABLE", errno: "EMFILE" });
+    await expectCleanEnd(host);
+  },
+  { ...elsewhere, skip: noPrlimit },
+);

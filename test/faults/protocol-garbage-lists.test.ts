@@ -1,0 +1,136 @@
+/** Lists without an end, lists that do not come, pings without an answer. */
+import { createTestServer } from "toolport/testing";
+import { expect } from "vitest";
+import { type JsonRpcMethods, startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
+import { atMost } from "./at-most.js";
+import { bound, faultCase } from "./fault-case.js";
+import { connecting, journalIn, speaksOddly, warningsOf } from "./fault-protocol.js";
+import type { FaultRoom } from "./fault-room.js";
+
+/** By what its server sends for a cursor: how many pages are asked for, and why the list is not whole. */
+const CURSORS = {
+  same: { pages: 2, cut: "same cursor twice" },
+  many: { pages: 64, cut: "more than 64 pages" },
+  object: { pages: 1, cut: "not text" },
+  empty: { pages: 2, cut: "same cursor twice" },
+};
+
+for (const [kind, { pages, cut }] of Object.entries(CURSORS)) {
+  faultCase("R07", `${kind}, over stdio`, async (room) => {
+    const journal = journalIn(room);
+    const toolport = room.open({ it: speaksOddly(`--list=${kind}`, `--journal=${journal.path}`) });
+    const report = await room.within(atMost(5_000), toolport.connect());
+    expect(report.servers["it"]).toMatchObject({ state: "ready", toolCount: pages });
+    expect(toolport.snapshot().servers["it"]?.cut).toContain(cut);
+    expect(warningsOf(room)).toEqual([expect.stringContaining("not whole")]);
+    expect(journal.lines().filter((method) => method === "tools/list")).toHaveLength(pages);
+  });
+}
+
+/** Gives all four lists for ever. */
+function endless(): JsonRpcMethods {
+  let count = 0;
+  const page = (key: string, id: string) => () => {
+    count += 1;
+    return {
+      resultType: "complete",
+      [key]: [{ [id]: `x://${count}`, name: `n${count}`, inputSchema: { type: "object" } }],
+      nextCursor: `c${count}`,
+    };
+  };
+  return {
+    "tools/list": page("tools", "name"),
+    "prompts/list": page("prompts", "name"),
+    "resources/list": page("resources", "uri"),
+    "resources/templates/list": page("resourceTemplates", "uriTemplate"),
+  };
+}
+
+faultCase("R07", "100,000 pages of tools, prompts, resources and templates, over HTTP", async (room) => {
+  const server = await startJsonRpcServer(endless());
+  room.atEnd(() => server[Symbol.asyncDispose]());
+  const toolport = room.open({ it: server.entry });
+  await room.within(atMost(5_000), toolport.connect());
+  for (const method of Object.keys(endless()))
+    expect(server.asked.filter((asked) => asked === method).length, method).toBe(64);
+  expect(warningsOf(room)).toHaveLength(4);
+});
+
+const LIST_MS = 15_000;
+
+faultCase(
+  "R10",
+  "the list hangs, over stdio and HTTP; the other servers' tools are there",
+  async (room) => {
+    const server = await startJsonRpcServer({ "tools/list": () => new Promise(() => {}) });
+    room.atEnd(() => server[Symbol.asyncDispose]());
+    const healthy = createTestServer({ tools: { fine: { handler: () => "fine" } } });
+    room.keep(healthy);
+    const toolport = room.open({
+      it: speaksOddly("--list=hang"),
+      web: server.entry,
+      healthy: healthy.memory(),
+    });
+    const began = performance.now();
+    // Those that are ready can be used while the others hang.
+    expect((await room.within(atMost(1_000), toolport.callTool("healthy__fine"))).text).toBe("fine");
+    const report = await toolport.connect();
+    const tookMs = performance.now() - began;
+    expect(tookMs).toBeGreaterThan(LIST_MS - 1_000);
+    expect(tookMs).toBeLessThan(LIST_MS + 3_000);
+    for (const name of ["it", "web"])
+      expect(report.servers[name]).toMatchObject({
+        state: "failed",
+        error: { code: "TIMEOUT", phase: "tools/list", server: name, retryable: true },
+      });
+    const tools = await toolport.tools();
+    expect(tools.some(({ server: owner }) => owner === "healthy")).toBe(true);
+    expect(tools.some(({ server: owner }) => owner === "neighbour")).toBe(true);
+  },
+  { timeoutMs: 60_000 },
+);
+
+async function pingHangs(room: FaultRoom, name: string, ping: () => Promise<unknown>): Promise<void> {
+  await room.fails(ping(), { code: "TIMEOUT", server: name, withinMs: bound(1_000, 15_000) + 1_000 });
+}
+
+faultCase("R10", "ping hangs, in both eras; calls go on", async (room) => {
+  let calls = 0;
+  const server = await startJsonRpcServer({
+    "server/discover": () => {
+      calls += 1;
+      if (calls > 1) return new Promise(() => {});
+      return {
+        resultType: "complete",
+        supportedVersions: ["2026-07-28"],
+        capabilities: { tools: {} },
+        _meta: { "io.modelcontextprotocol/serverInfo": { name: "web", version: "1" } },
+      };
+    },
+    "tools/list": () => ({ tools: [{ name: "fine", inputSchema: { type: "object" } }] }),
+    "tools/call": () => ({ content: [{ type: "text", text: "fine" }] }),
+  });
+  room.atEnd(() => server[Symbol.asyncDispose]());
+  const toolport = room.open({ it: speaksOddly("--ping=hang"), web: server.entry });
+  await toolport.connect();
+  const timeoutMs = bound(1_000, 15_000);
+  await Promise.all(
+    ["it", "web"].map((name) => pingHangs(room, name, () => toolport.ping(name, { timeoutMs }))),
+  );
+  expect((await toolport.callTool("it__echo", { text: "well" })).text).toBe("well");
+  expect((await toolport.callTool("web__fine")).text).toBe("fine");
+});
+
+faultCase("R10", "the list is an error: DISCOVERY_FAILED, and the cause is told", async (room) => {
+  const toolport = room.open({ it: speaksOddly("--list=error") });
+  const { servers } = await toolport.connect();
+  expect(servers["it"]).toMatchObject({
+    state: "failed",
+    error: { code: "DISCOVERY_FAILED", server: "it", cause: { code: "PROTOCOL", rpcCode: -32603 } },
+  });
+  await room.fails(connecting(toolport), {
+    code: "DISCOVERY_FAILED",
+    server: "it",
+    withinMs: 3_000,
+  });
+});

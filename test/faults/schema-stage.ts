@@ -1,0 +1,115 @@
+/** A server that lists good tools and whatever a test makes up, as JSON text if it has to be; its calls echo, or answer as told. */
+import type { Toolport } from "toolport";
+import { toAiSdkTools } from "toolport/ai-sdk";
+import { toAnthropicTools } from "toolport/anthropic";
+import { toGeminiTools } from "toolport/gemini";
+import { toLangChainTools } from "toolport/langchain";
+import { toOpenAITools } from "toolport/openai";
+import { expect } from "vitest";
+import { type JsonRpcServer, startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
+import type { FaultRoom } from "./fault-room.js";
+
+const GOOD = ["first", "second", "third"];
+const good = GOOD.map((name) => ({
+  name,
+  inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+}));
+
+export interface SchemaStage {
+  readonly toolport: Toolport;
+  readonly server: JsonRpcServer;
+  /** Reads the list again and says how long that took, the server's own part included. */
+  relistMs(): Promise<number>;
+  /** Why these tools are withheld, by name. */
+  withheld(): Record<string, string>;
+}
+
+export interface StageOptions {
+  /** The result of any call of a tool that is not a good one. @default an echo of its arguments */
+  readonly answer?: (name: string) => unknown;
+}
+
+/** `tools`: one definition each, as data or as JSON text. */
+export async function openSchemaStage(
+  room: FaultRoom,
+  tools: readonly (string | Record<string, unknown>)[],
+  { answer }: StageOptions = {},
+): Promise<SchemaStage> {
+  const [first, ...others] = good.map((tool) => JSON.stringify(tool));
+  const made = tools.map((tool) => (typeof tool === "string" ? tool : JSON.stringify(tool)));
+  const list = `{"resultType":"complete","tools":[${[first, ...made, ...others].join(",")}]}`;
+  const server = await startJsonRpcServer({
+    "tools/list": () => list,
+    "tools/call": ({ params }) => {
+      const name = String(params["name"]);
+      const text = JSON.stringify(params["arguments"]);
+      return (!GOOD.includes(name) && answer?.(name)) || { content: [{ type: "text", text }] };
+    },
+  });
+  room.atEnd(() => server[Symbol.asyncDispose]());
+  const toolport = room.open({ it: server.entry });
+  await toolport.connect();
+  return {
+    toolport,
+    server,
+    async relistMs() {
+      const began = performance.now();
+      await toolport.refresh("it");
+      return performance.now() - began;
+    },
+    withheld: () =>
+      Object.fromEntries(toolport.snapshot().withheldTools.map(({ name, reason }) => [name, reason])),
+  };
+}
+
+/** The good tools are listed and can be called, whatever stands beside them. */
+export async function expectOthersWell({ toolport }: SchemaStage): Promise<void> {
+  const names = (await toolport.tools({ servers: ["it"] })).map(({ sourceName }) => sourceName);
+  expect(names).toEqual(expect.arrayContaining(GOOD));
+  for (const name of GOOD)
+    expect((await toolport.callTool(`it__${name}`, { text: "hi" })).text).toBe('{"text":"hi"}');
+}
+
+/** Every door makes its own form of every tool, as JSON; says how long the slowest took. */
+export async function throughAllDoors(toolport: Toolport): Promise<Record<string, number>> {
+  const tools = await toolport.tools({ servers: ["it"] });
+  const selection = { servers: ["it"] };
+  const doors: Record<string, () => Promise<{ names: string[]; json: string }>> = {
+    openai: async () => listed(await toOpenAITools(toolport, selection), (tool) => tool.function.name),
+    "openai strict": async () =>
+      listed(await toOpenAITools(toolport, { ...selection, strict: true }), (tool) => tool.function.name),
+    anthropic: async () => listed(await toAnthropicTools(toolport, selection), (tool) => tool.name),
+    gemini: async () => {
+      const [made] = await toGeminiTools(toolport, selection);
+      return listed(made?.functionDeclarations ?? [], (tool) => tool.name);
+    },
+    "gemini openapi": async () => {
+      const [made] = await toGeminiTools(toolport, { ...selection, schema: "openapi" });
+      return listed(made?.functionDeclarations ?? [], (tool) => tool.name);
+    },
+    "ai-sdk": async () => {
+      const made = await toAiSdkTools(toolport, selection);
+      return { names: Object.keys(made), json: JSON.stringify(made) };
+    },
+    langchain: async () => listed(await toLangChainTools(toolport, selection), (tool) => tool.name),
+  };
+  const tookMs: Record<string, number> = {};
+  for (const [door, make] of Object.entries(doors)) {
+    const began = performance.now();
+    const { names, json } = await make();
+    tookMs[door] = performance.now() - began;
+    // One door after the other is many times the work of one: others get their turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(names, door).toEqual(tools.map(({ name }) => name));
+    expect(json.length, door).toBeLessThan(5_000_000);
+  }
+  return tookMs;
+}
+
+const listed = <Tool>(tools: readonly Tool[], nameOf: (tool: Tool) => string) => ({
+  names: tools.map(nameOf),
+  // Classes of frameworks hold more than what is sent: only what a request would carry is looked at.
+  json: JSON.stringify(
+    tools.map((tool) => ("schema" in (tool as object) ? (tool as { schema: unknown }).schema : tool)),
+  ),
+});

@@ -1,0 +1,244 @@
+/** Schemas that take for ever to check, lead elsewhere, are none, or promise what the answer does not keep. */
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { ToolCallError } from "toolport";
+import { expect } from "vitest";
+import { atMost } from "./at-most.js";
+import { openCanary } from "./canary.js";
+import { faultCase } from "./fault-case.js";
+import { expectOthersWell, openSchemaStage, throughAllDoors } from "./schema-stage.js";
+
+/** The catalogue says 250; a busy machine gets three times that. */
+const LAG_MS = 750;
+
+/** With 29 characters a plain engine takes minutes. */
+const SLOW = {
+  type: "object",
+  properties: { text: { type: "string", pattern: "^(a+)+$" } },
+  required: ["text"],
+};
+const BAIT = `${"a".repeat(28)}!`;
+const SLOW_TOOLS = [
+  { name: "input", inputSchema: SLOW },
+  { name: "output", inputSchema: { type: "object" }, outputSchema: SLOW },
+];
+const answerBait = () => ({ content: [], structuredContent: { text: BAIT } });
+
+for (const [tool, code] of [
+  ["input", "INVALID_ARGUMENTS"],
+  ["output", "INVALID_OUTPUT"],
+] as const) {
+  faultCase(
+    "X05",
+    `in the ${tool}`,
+    async (room) => {
+      const stage = await openSchemaStage(room, SLOW_TOOLS, { answer: answerBait });
+      // The first check loads the validator.
+      await stage.toolport.callTool("it__first", { text: "warm" });
+      const error = await room.fails<ToolCallError>(stage.toolport.callTool(`it__${tool}`, { text: BAIT }), {
+        code,
+        server: "it",
+        tool,
+        withinMs: atMost(1_000),
+      });
+      expect(error.issues?.[0]?.message).toContain("pattern too slow");
+      expect(stage.server.asked.filter((method) => method === "tools/call")).toHaveLength(
+        tool === "input" ? 1 : 2,
+      );
+      await expectOthersWell(stage);
+    },
+    { maxLagMs: LAG_MS },
+  );
+}
+
+faultCase(
+  "X05",
+  "in twenty calls at once: the loop is held once, not twenty times",
+  async (room) => {
+    const stage = await openSchemaStage(room, SLOW_TOOLS, { answer: answerBait });
+    await stage.toolport.callTool("it__first", { text: "warm" });
+    const calls = Array.from({ length: 20 }, () =>
+      room.fails(stage.toolport.callTool("it__input", { text: BAIT }), {
+        code: "INVALID_ARGUMENTS",
+        server: "it",
+        withinMs: atMost(1_000),
+      }),
+    );
+    await Promise.all(calls);
+    await expectOthersWell(stage);
+  },
+  { maxLagMs: LAG_MS },
+);
+
+faultCase(
+  "X06",
+  "$ref to http, https, file and more: nothing is fetched, each tool is withheld",
+  async (room) => {
+    const canary = await openCanary(room);
+    const file = join(room.folder, "schema.json");
+    writeFileSync(file, '{"type":"string"}');
+    const places = {
+      http: `http://${canary.host}/s.json`,
+      https: `https://${canary.host}/s.json`,
+      scheme_relative: `//${canary.host}/s.json`,
+      file: pathToFileURL(file).href,
+      relative: "other.json#/$defs/x",
+      urn: "urn:example:schema",
+    };
+    const tools = Object.entries(places).flatMap(([name, $ref]) => [
+      { name, inputSchema: { type: "object", properties: { x: { $ref } } } },
+      { name: `${name}_out`, inputSchema: { type: "object" }, outputSchema: { allOf: [{ $ref }] } },
+    ]);
+    const stage = await openSchemaStage(room, tools);
+    expect(await stage.relistMs()).toBeLessThan(atMost(100));
+    expect(Object.keys(stage.withheld()).sort()).toEqual(tools.map(({ name }) => name).sort());
+    for (const reason of Object.values(stage.withheld())) expect(reason).toContain("another document");
+    await expectOthersWell(stage);
+    await throughAllDoors(stage.toolport);
+    expect(canary.visits()).toBe(0);
+  },
+);
+
+faultCase("X06", "other keywords that name a place: nothing is fetched", async (room) => {
+  const canary = await openCanary(room);
+  const place = `http://${canary.host}/s.json`;
+  const stage = await openSchemaStage(
+    room,
+    ["$dynamicRef", "$recursiveRef", "$schema", "$id", "$vocabulary"].map((keyword, at) => ({
+      name: `place_${at}`,
+      inputSchema: {
+        type: "object",
+        properties: { x: { type: "string" } },
+        ...(keyword === "$vocabulary" ? { $vocabulary: { [place]: true } } : { [keyword]: place }),
+      },
+    })),
+  );
+  const { toolport } = stage;
+  for (const { name } of await toolport.tools({ servers: ["it"] }))
+    await toolport
+      .callTool(name, { text: "a", x: "b" })
+      .catch(({ code }) => expect(code).toBe("INVALID_ARGUMENTS"));
+  await throughAllDoors(toolport);
+  await expectOthersWell(stage);
+  expect(canary.visits()).toBe(0);
+});
+
+faultCase("X06", "one $id in two tools: each is checked by its own schema", async (room) => {
+  const $id = "https://example.com/schemas/arguments";
+  const stage = await openSchemaStage(room, [
+    { name: "text", inputSchema: { $id, type: "object", properties: { x: { type: "string" } } } },
+    { name: "number", inputSchema: { $id, type: "object", properties: { x: { type: "number" } } } },
+  ]);
+  const { toolport } = stage;
+  expect(stage.withheld()).toEqual({});
+  const refused = { code: "INVALID_ARGUMENTS", server: "it", withinMs: atMost(250) };
+  for (let round = 0; round < 3; round += 1) {
+    expect((await toolport.callTool("it__text", { x: "a" })).text).toBe('{"x":"a"}');
+    expect((await toolport.callTool("it__number", { x: 1 })).text).toBe('{"x":1}');
+    await room.fails(toolport.callTool("it__text", { x: 1 }), refused);
+    await room.fails(toolport.callTool("it__number", { x: "a" }), refused);
+  }
+  await expectOthersWell(stage);
+});
+
+const inputSchema = { type: "object" };
+
+/** What is listed in place of a tool, by what stands for its name in `withheldTools`, and why. */
+const NONE: [tool: string | Record<string, unknown>, shown: string, reason: RegExp][] = [
+  [{ name: 42, inputSchema }, "42", /name is not/],
+  [{ inputSchema }, "undefined", /name is not/],
+  [{ name: "", inputSchema }, "", /name is not/],
+  [{ name: null, inputSchema }, "null", /name is not/],
+  [{ name: "n".repeat(10_000), inputSchema }, "n".repeat(200), /longer than 1000/],
+  [{ name: "first", inputSchema }, "first", /Listed twice/],
+  [{ name: "text", inputSchema: "string" }, "text", /not an object/],
+  [{ name: "nothing", inputSchema: null }, "nothing", /not an object/],
+  [{ name: "array", inputSchema: [] }, "array", /not an object/],
+  [{ name: "missing" }, "missing", /not an object/],
+  [{ name: "no_object", inputSchema: { type: "string" } }, "no_object", /does not describe an object/],
+  [{ name: "dialect", inputSchema: { $schema: "https://example.com/mine" } }, "dialect", /dialect/],
+  [{ name: "output", inputSchema, outputSchema: "x" }, "output", /outputSchema/],
+  ["null", "null", /not an object/],
+  ["[]", "[]", /not an object/],
+  ['"tool"', "tool", /not an object/],
+];
+
+faultCase("X08", "names and schemas that are none: each withheld with its reason", async (room) => {
+  const stage = await openSchemaStage(
+    room,
+    NONE.map(([tool]) => tool),
+  );
+  const { withheldTools } = stage.toolport.snapshot();
+  // The second of two tools of one name is the one that is withheld.
+  expect(withheldTools).toHaveLength(NONE.length);
+  for (const [, shown, reason] of NONE)
+    expect(
+      withheldTools.some((tool) => tool.name === shown && reason.test(tool.reason)),
+      `${shown}: ${reason}`,
+    ).toBe(true);
+  await expectOthersWell(stage);
+  await throughAllDoors(stage.toolport);
+});
+
+const ODD_NAMES = [
+  "🔥 fire",
+  "with spaces",
+  "a/b.c:d",
+  "Ünïcode",
+  "天気",
+  "__proto__",
+  "constructor",
+  "n".repeat(900),
+];
+
+faultCase("X08", "odd names: all usable under names that every provider takes", async (room) => {
+  const tools = ODD_NAMES.map((name) => `{"name":${JSON.stringify(name)},"inputSchema":{"type":"object"}}`);
+  const stage = await openSchemaStage(room, tools);
+  const listed = await stage.toolport.tools({ servers: ["it"] });
+  const odd = listed.filter(({ sourceName }) => ODD_NAMES.includes(sourceName));
+  expect(odd.map(({ sourceName }) => sourceName)).toEqual(ODD_NAMES);
+  expect(new Set(listed.map(({ name }) => name)).size).toBe(listed.length);
+  for (const { name } of odd) {
+    expect(name).toMatch(/^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/);
+    expect((await stage.toolport.callTool(name, {})).text).toBe("{}");
+  }
+  await expectOthersWell(stage);
+  await throughAllDoors(stage.toolport);
+});
+
+const outputSchema = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
+const BAD_OUTPUT: Record<string, Record<string, unknown>> = {
+  mismatch: { structuredContent: { n: "five" } },
+  "a field missing": { structuredContent: {} },
+  missing: {},
+  array: { structuredContent: [1] },
+  null: { structuredContent: null },
+  text: { structuredContent: "n" },
+};
+
+for (const [what, answer] of Object.entries(BAD_OUTPUT)) {
+  faultCase("X10", what, async (room) => {
+    const content = [{ type: "text", text: "as it came" }];
+    const stage = await openSchemaStage(room, [{ name: "promise", inputSchema, outputSchema }], {
+      answer: () => ({ content, ...answer }),
+    });
+    const error = await room.fails<ToolCallError>(stage.toolport.callTool("it__promise"), {
+      code: "INVALID_OUTPUT",
+      server: "it",
+      tool: "promise",
+      withinMs: atMost(1_000),
+    });
+    expect(error.result).toMatchObject({ text: "as it came", content, ...answer });
+    expect(stage.server.asked.filter((method) => method === "tools/call")).toHaveLength(1);
+    await expectOthersWell(stage);
+  });
+}
+
+faultCase("X10", "a tool that reports failure promises nothing", async (room) => {
+  const stage = await openSchemaStage(room, [{ name: "promise", inputSchema, outputSchema }], {
+    answer: () => ({ content: [{ type: "text", text: "no" }], isError: true }),
+  });
+  expect(await stage.toolport.callTool("it__promise")).toMatchObject({ isError: true, text: "no" });
+});

@@ -1,0 +1,202 @@
+/** Schemas that never end, are too deep or too large, or do not compile: one tool's trouble, and nobody else's. */
+import { expect } from "vitest";
+import { atMost } from "./at-most.js";
+import { faultCase } from "./fault-case.js";
+import { expectOthersWell, openSchemaStage, throughAllDoors } from "./schema-stage.js";
+
+/** The catalogue says 250; a busy machine gets three times that. */
+const LAG_MS = 750;
+
+/** A schema that contains itself, and arguments that fit and do not fit it. */
+const RECURSIVE: Record<string, { schema: Record<string, unknown>; fits: object; not: object }> = {
+  "$ref: #": {
+    schema: {
+      type: "object",
+      properties: { value: { type: "string" }, next: { $ref: "#" } },
+      additionalProperties: false,
+    },
+    fits: { value: "a", next: { value: "b", next: {} } },
+    not: { next: { next: { value: 5 } } },
+  },
+  "mutual recursion": {
+    schema: {
+      type: "object",
+      properties: { a: { $ref: "#/$defs/a" } },
+      $defs: {
+        a: { type: "object", properties: { b: { $ref: "#/$defs/b" } }, additionalProperties: false },
+        b: { type: "object", properties: { a: { $ref: "#/$defs/a" } }, additionalProperties: false },
+      },
+    },
+    fits: { a: { b: { a: { b: {} } } } },
+    not: { a: { b: { b: {} } } },
+  },
+  "a reference to itself and to nothing else": {
+    schema: { type: "object", properties: { x: { $ref: "#/$defs/x" } }, $defs: { x: { $ref: "#/$defs/x" } } },
+    fits: {},
+    not: { x: 1 },
+  },
+  $dynamicRef: {
+    schema: {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      $dynamicAnchor: "node",
+      type: "object",
+      properties: { value: { type: "string" }, child: { $dynamicRef: "#node" } },
+    },
+    fits: { value: "a", child: { value: "b" } },
+    not: { value: 1 },
+  },
+};
+
+for (const [what, { schema, fits, not }] of Object.entries(RECURSIVE)) {
+  faultCase("X01", what, async (room) => {
+    const stage = await openSchemaStage(room, [{ name: "endless", inputSchema: schema }]);
+    const { toolport } = stage;
+    expect(stage.withheld()).toEqual({});
+    expect(await stage.relistMs()).toBeLessThan(atMost(100));
+    // The first call of a door loads its framework.
+    await throughAllDoors(toolport);
+    for (const [door, ms] of Object.entries(await throughAllDoors(toolport)))
+      expect(ms, door).toBeLessThan(atMost(100));
+    expect(JSON.parse((await toolport.callTool("it__endless", { ...fits })).text)).toEqual(fits);
+    await room.fails(toolport.callTool("it__endless", { ...not }), {
+      code: "INVALID_ARGUMENTS",
+      server: "it",
+      tool: "endless",
+      withinMs: atMost(250),
+    });
+    await expectOthersWell(stage);
+  });
+}
+
+const DEEP = 10_000;
+/** As text: `JSON.stringify` itself gives up on such nesting. */
+const deepSchema = `${'{"type":"object","properties":{"a":'.repeat(DEEP)}{}${"}}".repeat(DEEP)}`;
+
+for (const field of ["inputSchema", "outputSchema"]) {
+  faultCase("X02", `in ${field}`, async (room) => {
+    const object = field === "inputSchema" ? "" : '"inputSchema":{"type":"object"},';
+    const stage = await openSchemaStage(room, [`{"name":"deep",${object}"${field}":${deepSchema}}`]);
+    expect(await stage.relistMs()).toBeLessThan(atMost(200));
+    expect(stage.withheld()).toEqual({ deep: expect.stringContaining("nested deeper than 64 levels") });
+    await room.fails(stage.toolport.callTool("it__deep"), {
+      code: "TOOL_WITHHELD",
+      server: "it",
+      tool: "deep",
+      withinMs: atMost(200),
+    });
+    await expectOthersWell(stage);
+    await throughAllDoors(stage.toolport);
+  });
+}
+
+faultCase("X02", "a default 10,000 deep", async (room) => {
+  const nested = `${'{"a":'.repeat(DEEP)}1${"}".repeat(DEEP)}`;
+  const stage = await openSchemaStage(room, [
+    `{"name":"deep","inputSchema":{"type":"object","properties":{"x":{"default":${nested}}}}}`,
+  ]);
+  expect(await stage.relistMs()).toBeLessThan(atMost(200));
+  expect(stage.withheld()).toEqual({ deep: expect.stringContaining("nested deeper than 64 levels") });
+  await expectOthersWell(stage);
+});
+
+const choices = (count: number) => Array.from({ length: count }, (_, at) => `choice ${at}`);
+const properties = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, { type: "string" }]));
+
+/** Each level holds the one below twice: twenty of them are a million. */
+function doubling(levels: number): Record<string, unknown> {
+  const $defs = Object.fromEntries(
+    Array.from({ length: levels }, (_, at) => {
+      const next = { $ref: `#/$defs/d${at + 1}` };
+      return [`d${at}`, at === levels - 1 ? { type: "string" } : { allOf: [next, next] }];
+    }),
+  );
+  return { type: "object", properties: { x: { $ref: "#/$defs/d0" } }, $defs };
+}
+
+const LARGE: Record<string, { schema: Record<string, unknown>; reason?: string }> = {
+  "100,000 enum values": {
+    schema: { type: "object", properties: { x: { enum: choices(100_000) } } },
+    reason: "enum of 100000 entries",
+  },
+  "10,001 enum values": {
+    schema: { type: "object", properties: { x: { enum: choices(10_001) } } },
+    reason: "enum of 10001 entries",
+  },
+  "5,001 subschemas": {
+    schema: { type: "object", properties: properties(5_001) },
+    reason: "more than 5000 subschemas",
+  },
+  "4 MiB": {
+    schema: { type: "object", description: "d".repeat(4 * 1024 * 1024) },
+    reason: "is larger than 1 MiB",
+  },
+  "10,000 enum values": { schema: { type: "object", properties: { x: { enum: choices(10_000) } } } },
+  "4,900 subschemas": { schema: { type: "object", properties: properties(4_900) } },
+  "allOf to the 20th": { schema: doubling(20) },
+};
+
+for (const [what, { schema, reason }] of Object.entries(LARGE)) {
+  faultCase(
+    "X03",
+    `${what}: ${reason === undefined ? "listed" : "withheld"}`,
+    async (room) => {
+      const stage = await openSchemaStage(room, [{ name: "large", inputSchema: schema }]);
+      const { toolport } = stage;
+      expect(await stage.relistMs()).toBeLessThan(atMost(200));
+      if (reason === undefined) {
+        expect(stage.withheld()).toEqual({});
+        // Compiled at the first call; checked within its time, or refused as too slow to be checked.
+        const began = performance.now();
+        const called = toolport.callTool("it__large", { x: "choice 1" });
+        await called.catch((error: { code: string }) => expect(error.code).toBe("INVALID_ARGUMENTS"));
+        expect(performance.now() - began).toBeLessThan(atMost(350));
+        await throughAllDoors(toolport);
+      } else expect(stage.withheld()).toEqual({ large: expect.stringContaining(reason) });
+      await expectOthersWell(stage);
+    },
+    { maxLagMs: LAG_MS, maxHeapGrowth: 16 * 1024 * 1024 },
+  );
+}
+
+/** What is no regular expression costs its tool (as issue 3 of the project has it), everything that is one stays. */
+const PATTERNS = {
+  withheld: ["([", "\\p{", "(?<name", "a{2,1}", "[z-a]"],
+  listed: ["(?<=a)b", "(?<!a)b", "\\p{Letter}+", "(?<year>\\d{4})", "^[^\\s@]+@[^\\s@]+$"],
+};
+
+faultCase("X04", PATTERNS.withheld.join("  "), async (room) => {
+  const stage = await openSchemaStage(
+    room,
+    PATTERNS.withheld.map((pattern, at) => ({
+      name: `broken_${at}`,
+      inputSchema: { type: "object", properties: { x: { type: "string", pattern } } },
+    })),
+  );
+  expect(await stage.relistMs()).toBeLessThan(atMost(100));
+  expect(Object.keys(stage.withheld())).toHaveLength(PATTERNS.withheld.length);
+  for (const reason of Object.values(stage.withheld())) expect(reason).toContain("not a regular expression");
+  expect(room.logged.filter((line) => line.includes("broken_0"))).toHaveLength(2);
+  await expectOthersWell(stage);
+});
+
+faultCase("X04", PATTERNS.listed.join("  "), async (room) => {
+  const stage = await openSchemaStage(
+    room,
+    PATTERNS.listed.map((pattern, at) => ({
+      name: `odd_${at}`,
+      inputSchema: { type: "object", properties: { x: { type: "string", pattern } } },
+    })),
+  );
+  expect(stage.withheld()).toEqual({});
+  await throughAllDoors(stage.toolport);
+  const fitting = ["ab", "b", "é", "2026", "a@b.example"];
+  for (const [at, x] of fitting.entries())
+    expect((await stage.toolport.callTool(`it__odd_${at}`, { x })).text).toBe(JSON.stringify({ x }));
+  await room.fails(stage.toolport.callTool("it__odd_3", { x: "no year" }), {
+    code: "INVALID_ARGUMENTS",
+    server: "it",
+    withinMs: atMost(250),
+  });
+  await expectOthersWell(stage);
+});

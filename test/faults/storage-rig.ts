@@ -1,0 +1,77 @@
+/** A port whose server needs a login, on a store that is about to be in trouble. */
+import type { Store, Toolport } from "toolport";
+import { expect } from "vitest";
+import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
+import { logIn } from "../support/oauth-browser.js";
+import { CALLBACK_URL } from "../support/oauth-callback-url.js";
+import type { FaultRoom } from "./fault-room.js";
+
+/** The catalogue's one second, on a machine that does other things too. */
+export const ONE_SECOND = 3_000;
+/** The catalogue's five seconds, likewise. */
+export const FIVE_SECONDS = 6_500;
+
+export interface StorageRig {
+  readonly toolport: Toolport;
+  readonly bench: OAuthBench;
+  /** What the port said that a person should know. */
+  readonly warnings: readonly string[];
+  /** A call with a token: the name of its user. */
+  whoami(): Promise<string>;
+  logIn(): Promise<void>;
+}
+
+/** Loads once what only these suites need, so that the first case is not blamed for it. */
+export async function warmUpStorage(): Promise<void> {
+  await using _bench = await startOAuthBench();
+}
+
+/** Opens the port without a login. The store is the room's from now on. */
+export async function openRig(room: FaultRoom, store: Store, shared?: OAuthBench): Promise<StorageRig> {
+  room.keep(store);
+  const bench = shared ?? (await startOAuthBench());
+  if (shared === undefined) room.atEnd(() => bench[Symbol.asyncDispose]());
+  const toolport = room.open({ it: { url: bench.url } }, { store, callbackUrl: CALLBACK_URL });
+  const warnings: string[] = [];
+  toolport.on("warning", ({ message }) => warnings.push(message));
+  room.atEnd(() => {
+    room.note(warnings);
+    for (const secret of bench.secrets.keys()) room.secret(secret);
+  });
+  return {
+    ...{ toolport, bench, warnings },
+    whoami: async () => (await toolport.callTool("it__whoami")).text,
+    async logIn() {
+      const { authUrl } = await toolport.connectServer("it");
+      expect(authUrl).toBeTypeOf("string");
+      await toolport.finishAuth("it", (await logIn(authUrl as string)).searchParams);
+    },
+  };
+}
+
+/** Opens the port and logs in. */
+export async function openLoggedIn(room: FaultRoom, store: Store): Promise<StorageRig> {
+  const rig = await openRig(room, store);
+  await rig.logIn();
+  expect(await rig.whoami()).toBe("ada");
+  return rig;
+}
+
+/** What has to hold when the store is in trouble: good tokens are used, an expired one costs no refresh token. */
+export async function expectTokensToSurvive(
+  room: FaultRoom,
+  { toolport, bench, whoami }: StorageRig,
+  { code, withinMs }: { code: string; withinMs: number },
+): Promise<void> {
+  for (let calls = 0; calls < 10; calls++) expect(await room.within(withinMs, whoami())).toBe("ada");
+  bench.expireAccessTokens();
+  await room.fails(toolport.callTool("it__whoami"), { code, server: "it", withinMs });
+  expect(bench.countTokens("refresh_token")).toBe(0);
+}
+
+/** What has to hold when the trouble is over: one refresh, the login still good. */
+export async function expectRecovery({ bench, whoami }: StorageRig): Promise<void> {
+  expect(await whoami()).toBe("ada");
+  expect(bench.countTokens("refresh_token")).toBe(1);
+  expect(bench.revokedFamilies).toEqual([]);
+}

@@ -1,0 +1,242 @@
+/** Faults of a database server behind a store: away, dying, slow, failing over, refusing; and many processes at one row. */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect } from "vitest";
+import { countTogether, storeSource } from "../support/shared-store.js";
+import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.js";
+import { waitFor } from "../support/wait-for.js";
+import { AS_WRITTEN, faultCase } from "./fault-case.js";
+import type { FaultRoom } from "./fault-room.js";
+import {
+  expectRecovery,
+  expectTokensToSurvive,
+  FIVE_SECONDS,
+  openLoggedIn,
+  openRig,
+  warmUpStorage,
+} from "./storage-rig.js";
+import { type DatabaseKind, type DatabaseService, databaseKinds } from "./storage-servers.js";
+
+const UPDATES = AS_WRITTEN ? 10_000 : 160;
+/** One round trip of five seconds. */
+const SLOW_MS = 2_500;
+const TROUBLE = { code: "UNAVAILABLE", withinMs: FIVE_SECONDS } as const;
+
+const makeKey = (room: FaultRoom) => room.secret(randomBytes(32).toString("base64"));
+
+async function openProxy(room: FaultRoom, service: DatabaseService): Promise<TcpProxy & { url: string }> {
+  const proxy = await startTcpProxy(service.port);
+  room.atEnd(() => proxy[Symbol.asyncDispose]());
+  room.secret(service.password);
+  return Object.assign(proxy, { url: service.url.replace(`:${service.port}`, `:${proxy.port}`) });
+}
+
+const source = storeSource();
+beforeAll(warmUpStorage);
+afterAll(source.remove);
+
+describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
+  const { name, openStore } = kind;
+  const options = { skip: kind.missing, timeoutMs: 60_000 };
+  let service: DatabaseService;
+  beforeAll(async () => {
+    if (kind.missing) return;
+    service = await kind.start();
+    // Loads the driver, and makes what the store needs there.
+    const store = openStore(service.url, randomBytes(32).toString("base64"));
+    await store.put("warm", 1);
+    await store.close();
+  }, 60_000);
+  afterAll(() => service?.[Symbol.asyncDispose]());
+
+  faultCase(
+    "D06",
+    `${name} down at start: told, other servers go on, and later all is well`,
+    async (room) => {
+      const own = await startOwn(room, kind);
+      await own.stop();
+      const store = openStore(own.url, makeKey(room));
+      const rig = await openRig(room, store);
+      await room.fails(store.get("a"), TROUBLE);
+      const { state, error } = await room.within(FIVE_SECONDS, rig.toolport.connectServer("it"));
+      expect({ state, error }).toMatchObject({
+        ...{ state: "failed", error: { name: "StateError", code: "UNAVAILABLE", retryable: true } },
+      });
+      expect(rig.warnings.length).toBeGreaterThan(0);
+      await own.start();
+      await rig.logIn();
+      expect(await rig.whoami()).toBe("ada");
+    },
+    options,
+  );
+
+  faultCase(
+    "D06",
+    `${name} dies mid-run: good tokens are used, an expired one waits`,
+    async (room) => {
+      const own = await startOwn(room, kind);
+      const rig = await openLoggedIn(room, openStore(own.url, makeKey(room)));
+      await own.kill();
+      await expectTokensToSurvive(room, rig, TROUBLE);
+      await own.start();
+      await expectRecovery(rig);
+    },
+    options,
+  );
+
+  faultCase(
+    "D06",
+    `${name} with 5 s latency: good tokens are used, an expired one waits`,
+    async (room) => {
+      const proxy = await openProxy(room, service);
+      const store = openStore(proxy.url, makeKey(room));
+      const rig = await openLoggedIn(room, store);
+      proxy.delayMs = SLOW_MS;
+      const startedAt = performance.now();
+      await Promise.all([
+        room.fails(store.get("a"), TROUBLE),
+        room.fails(store.put("a", 1), TROUBLE),
+        room.fails(store.lease("a", { ttlMs: 1_000 }), TROUBLE),
+        expectTokensToSurvive(room, rig, TROUBLE),
+      ]);
+      expect(performance.now() - startedAt).toBeLessThan(2 * FIVE_SECONDS);
+      proxy.delayMs = 0;
+      await expectRecovery(rig);
+    },
+    options,
+  );
+
+  faultCase(
+    "D06",
+    `${name} fails over during a refresh: one refresh, kept by the new server`,
+    async (room) => {
+      const first = await startOwn(room, kind);
+      const standby = await kind.startStandby(first);
+      room.atEnd(() => standby[Symbol.asyncDispose]());
+      const proxy = await openProxy(room, first);
+      const key = makeKey(room);
+      const one = await openLoggedIn(room, openStore(proxy.url, key));
+      const { bench } = one;
+      const two = await openRig(room, openStore(proxy.url, key), bench);
+      expect(await two.whoami()).toBe("ada");
+      bench.expireAccessTokens();
+      const { arrived, goOn } = holdTokenRequests(bench);
+      const called = one.whoami();
+      await arrived;
+      await kind.catchUp(first, standby);
+      await first.kill();
+      await kind.promote(standby);
+      proxy.target = standby.port;
+      proxy.cut();
+      const alsoCalled = two.whoami();
+      // The lease came along, so the other one does not refresh as well, whatever time it has.
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      goOn();
+      expect(await room.within(FIVE_SECONDS, Promise.all([called, alsoCalled]))).toEqual(["ada", "ada"]);
+      const three = await openRig(room, openStore(standby.url, key), bench);
+      expect(await three.whoami()).toBe("ada");
+      await expectRecovery(three);
+    },
+    { ...options, timeoutMs: 90_000 },
+  );
+
+  faultCase(
+    "D06",
+    `${name} refuses the password: told as that`,
+    async (room) => {
+      const wrong = room.secret();
+      const store = openStore(service.url.replace(service.password, wrong), makeKey(room));
+      const { toolport } = await openRig(room, store);
+      const error = await room.fails(store.put("a", 1), TROUBLE);
+      expect(error.retryable).toBe(false);
+      expect(error.message).toContain("refused the login");
+      await room.fails(toolport.callTool("it__whoami"), { ...TROUBLE, server: "it" });
+    },
+    options,
+  );
+
+  faultCase(
+    "D06",
+    `${name} takes no writes (READONLY): good tokens are used, an expired one waits`,
+    async (room) => {
+      const store = openStore(service.url, makeKey(room));
+      const rig = await openLoggedIn(room, store);
+      await kind.setReadOnly(service, true);
+      try {
+        // Some servers tell their connections a moment later.
+        await waitFor(() => store.put("a", 1).then(() => false, Boolean));
+        const error = await room.fails(store.put("a", 1), TROUBLE);
+        expect(error.message).toContain("takes no writes");
+        await expectTokensToSurvive(room, rig, TROUBLE);
+      } finally {
+        await kind.setReadOnly(service, false);
+      }
+      await waitFor(() => store.put("a", 1));
+      await expectRecovery(rig);
+    },
+    options,
+  );
+
+  faultCase(
+    "D06",
+    `${name} out of reach for whoever holds a lease: it ends by itself, and its late write is refused`,
+    async (room) => {
+      const proxy = await openProxy(room, service);
+      const key = makeKey(room);
+      const cutOff = room.keep(openStore(proxy.url, key));
+      const other = room.keep(openStore(service.url, key));
+      const lease = await cutOff.lease("refresh", { ttlMs: 1_500 });
+      expect(await other.lease("refresh", { ttlMs: 1_500 })).toBeUndefined();
+      proxy.target = 1;
+      proxy.cut();
+      await room.fails(cutOff.put("token", "late", { lease }), TROUBLE);
+      const next = await waitFor(() => other.lease("refresh", { ttlMs: 60_000 }), {
+        timeoutMs: FIVE_SECONDS,
+      });
+      expect(next.fence).toBeGreaterThan(lease?.fence as number);
+      expect(await other.put("token", "new", { lease: next })).toBeGreaterThan(0);
+      proxy.target = service.port;
+      expect(await waitFor(() => lease?.renew().then((held) => !held))).toBe(true);
+      expect(await cutOff.put("token", "late", { lease })).toBeUndefined();
+      expect((await cutOff.get("token"))?.value).toBe("new");
+      await next.release();
+    },
+    options,
+  );
+
+  faultCase(
+    "D05",
+    `${name}, 8 processes, ${UPDATES} updates: none lost`,
+    async () => {
+      const { value } = await countTogether(
+        { kind: kind.kind, url: service.url, total: UPDATES, folder: source.folder },
+        (place) => kind.openShared(service.url, place),
+      );
+      expect(value).toBe(UPDATES);
+    },
+    { ...options, neighbour: false, timeoutMs: AS_WRITTEN ? 600_000 : 60_000 },
+  );
+});
+
+/** A server of the room's own, to be stopped and started. */
+async function startOwn(room: FaultRoom, kind: DatabaseKind): Promise<DatabaseService> {
+  const service = await kind.start();
+  room.atEnd(() => service[Symbol.asyncDispose]());
+  room.secret(service.password);
+  return service;
+}
+
+/** Token requests wait from now on. */
+function holdTokenRequests(bench: Awaited<ReturnType<typeof openRig>>["bench"]) {
+  let goOn = () => {};
+  const released = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const arrived = new Promise<void>((resolve) => {
+    bench.onTokenRequest = async (phase) => {
+      if (phase === "arrived") resolve();
+      await released;
+      return undefined;
+    };
+  });
+  return { arrived, goOn: () => goOn() };
+}

@@ -1,0 +1,78 @@
+/** Whatever a server sends as content, every adapter makes something of it, and nothing throws. */
+import fc from "fast-check";
+import { expect } from "vitest";
+import { toModelOutput } from "../../src/adapters/ai-sdk/content.js";
+import { toFileBlock } from "../../src/adapters/anthropic/content.js";
+import { toMessageData, toResponseData } from "../../src/adapters/gemini/content.js";
+import { toToolOutput } from "../../src/adapters/langchain/content.js";
+import { resolveOutputHandling } from "../../src/adapters/langchain/output-handling.js";
+import { toChatAudio, toChatFile, toResponsesFile } from "../../src/adapters/openai/content.js";
+import { resultParts } from "../../src/adapters/result-parts.js";
+import { partNote } from "../../src/content/part-note.js";
+import { resultSizeStep } from "../../src/execution/result-size.js";
+import type { ToolCall } from "../../src/execution/tool-call.js";
+import { type ContentBlock, type ToolResult, toToolResult } from "../../src/execution/tool-result.js";
+import { almost, contentBlock, oddText, wireValue } from "./arbitraries.js";
+import { fuzzModel } from "./fuzz-model.js";
+
+const answer = almost({
+  content: fc.array(fc.oneof({ weight: 4, arbitrary: contentBlock }, { weight: 1, arbitrary: wireValue }), {
+    maxLength: 4,
+  }),
+  structuredContent: wireValue,
+  isError: fc.boolean(),
+  _meta: almost({ a: oddText }),
+});
+
+const sizes = fc.record({
+  bytes: fc.integer({ min: 1, max: 400 }),
+  mode: fc.constantFrom("truncate" as const, "spill" as const),
+});
+
+const CALL = {} as ToolCall;
+
+/** What is nested without end is refused before anybody walks through it. */
+function read(raw: Record<string, unknown>): ToolResult | undefined {
+  try {
+    return toToolResult(raw, "server");
+  } catch (error) {
+    expect(error).toMatchObject({ code: "PROTOCOL", server: "server" });
+    return undefined;
+  }
+}
+
+async function mapEverywhere(result: ToolResult, reads: readonly ContentBlock[] | undefined): Promise<void> {
+  const parts = resultParts(result);
+  expect(parts.length).toBeGreaterThan(0);
+  for (const part of parts) {
+    expect(partNote(part)).toBeTypeOf("string");
+    for (const map of [toFileBlock, toMessageData, toResponseData, toChatAudio, toChatFile, toResponsesFile])
+      map(part);
+  }
+  for (const version of [5, 6, 7] as const)
+    for (const notes of [true, false]) toModelOutput(result, { version, notes });
+  for (const useStandardContentBlocks of [true, false])
+    for (const target of ["content", "artifact"] as const)
+      await toToolOutput(result, {
+        useStandardContentBlocks,
+        outputHandling: resolveOutputHandling(target),
+        readResource: async () => reads,
+      });
+}
+
+fuzzModel(
+  "content",
+  fc.asyncProperty(
+    answer,
+    fc.option(fc.array(contentBlock, { maxLength: 2 }), { nil: undefined }),
+    sizes,
+    async (raw, reads, size) => {
+      const result = read(raw);
+      if (result === undefined) return;
+      expect(result.text).toBeTypeOf("string");
+      await mapEverywhere(result, reads as ContentBlock[] | undefined);
+      const bounded = await resultSizeStep(size)(async () => result)(CALL);
+      await mapEverywhere(bounded as ToolResult, undefined);
+    },
+  ),
+);

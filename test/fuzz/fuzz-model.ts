@@ -1,0 +1,136 @@
+/** Declares a fuzzer: a property with a share of the time, its runs counted, its failures told so that they can be repeated. */
+import { appendFileSync } from "node:fs";
+import { inspect } from "node:util";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { waitFor } from "../support/wait-for.js";
+
+const SECONDS = Number(process.env["FUZZ_SECONDS"] ?? 600);
+const SEED = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 31);
+const PATH = process.env["FUZZ_PATH"];
+/** Figures of each model go here, one line of JSON each; set by the script. */
+const FIGURES = process.env["FUZZ_FIGURES"];
+
+/** Shares of the whole time, in hundredths. All models together make a hundred. */
+const SHARES = {
+  "wire over memory": 20,
+  "wire over stdio": 12,
+  "wire over HTTP": 12,
+  "line framing": 4,
+  "event framing": 4,
+  "schema of a server": 12,
+  "value against a schema": 8,
+  content: 8,
+  "configuration file": 10,
+  "connection states": 10,
+} as const;
+
+export type ModelName = keyof typeof SHARES;
+
+/** For `fc.commands`: which of the commands were really run is part of what has to be repeated. */
+export const REPLAY_PATH = process.env["FUZZ_REPLAY_PATH"];
+
+/**
+ * One fuzzer. It ends when its time is over or at the first failure. `count` says how much was tried, if a run is more than one.
+ *
+ * @example
+ * ```ts
+ * fuzzModel("content", fc.property(block, (value) => void toContentPart(value)));
+ * ```
+ */
+export function fuzzModel<Values>(
+  name: ModelName,
+  property: fc.IRawProperty<Values>,
+  { count }: { count?: (() => number) | undefined } = {},
+): void {
+  test(name, async () => {
+    const began = performance.now();
+    const result = await fc.check(property, {
+      seed: SEED,
+      ...(PATH === undefined ? { numRuns: Number.MAX_SAFE_INTEGER } : { path: PATH, numRuns: 1 }),
+      interruptAfterTimeLimit: SECONDS * 10 * SHARES[name],
+      markInterruptAsFailure: false,
+      verbose: fc.VerbosityLevel.None,
+    });
+    const seconds = (performance.now() - began) / 1_000;
+    const runs = count?.() ?? result.numRuns;
+    console.log(`${name}: ${runs} runs in ${seconds.toFixed(1)} s, seed ${SEED}`);
+    if (FIGURES !== undefined)
+      appendFileSync(
+        FIGURES,
+        `${JSON.stringify({ name, runs, seconds, seed: SEED, failed: result.failed })}\n`,
+      );
+    expect(result.failed, tell(name, result)).toBe(false);
+  });
+}
+
+/** A scenario takes well under a second; nothing in it may hang. */
+const SCENARIO_MS = 10_000;
+/** Most scenarios at once. */
+const AT_ONCE = 8;
+
+/** For scenarios that mostly wait: several at once in each run, and what nobody catches found. */
+export function fuzzTogether<Scenario>(
+  name: ModelName,
+  scenario: fc.Arbitrary<Scenario>,
+  run: (scenario: Scenario) => Promise<void>,
+): void {
+  let tried = 0;
+  const property = fc.asyncProperty(
+    fc.array(scenario, { minLength: 1, maxLength: AT_ONCE, size: "max" }),
+    async (scenarios) => {
+      tried += scenarios.length;
+      const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+      const before = timers();
+      await catchingAll(async () => {
+        const results = await Promise.allSettled(
+          scenarios.map((each) => within(SCENARIO_MS, "a scenario", run(each))),
+        );
+        for (const result of results) if (result.status === "rejected") throw result.reason;
+      });
+      await waitFor(() => timers() <= before, { label: "timers to go" });
+    },
+  );
+  fuzzModel(name, property, { count: () => tried });
+}
+
+function tell<Values>(name: ModelName, result: fc.RunDetails<Values>): string {
+  if (!result.failed) return "";
+  return [
+    `${name} failed after ${result.numRuns} runs and ${result.numShrinks} steps of shrinking.`,
+    `Again: FUZZ_SEED=${result.seed} FUZZ_PATH=${result.counterexamplePath} npm run fuzz -- -t ${JSON.stringify(name)}`,
+    `(with commands, FUZZ_REPLAY_PATH as the counterexample says)`,
+    `Counterexample: ${fc.stringify(result.counterexample)}`,
+    inspect(result.errorInstance, { depth: 4 }),
+  ].join("\n");
+}
+
+/** An exception that nobody catches would end a program: here it fails the run that it belongs to. */
+async function catchingAll(run: () => Promise<void>): Promise<void> {
+  const uncaught: unknown[] = [];
+  const note = (error: unknown) => void uncaught.push(error);
+  process.on("uncaughtException", note);
+  process.on("unhandledRejection", note);
+  try {
+    await run();
+    // A rejection counts as unhandled only when the promises of its turn are done.
+    await new Promise((resolve) => setImmediate(resolve));
+  } finally {
+    process.off("uncaughtException", note);
+    process.off("unhandledRejection", note);
+  }
+  if (uncaught.length > 0) throw new Error("Nobody caught this", { cause: uncaught[0] });
+}
+
+/** Fails if `promise` takes longer; nothing may hang. */
+export async function within<Value>(ms: number, what: string, promise: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} took more than ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

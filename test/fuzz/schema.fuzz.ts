@@ -1,0 +1,90 @@
+/** No schema of a server's throws, hangs, or is changed; what is made of it is JSON and holds still when it is made again. */
+import fc from "fast-check";
+import { expect } from "vitest";
+import { definitionHash } from "../../src/catalog/definition-hash.js";
+import { createSearchIndex } from "../../src/catalog/search-index.js";
+import { readSourceTool, type SourceTool } from "../../src/catalog/source-tool.js";
+import type { ToolInfo } from "../../src/catalog/tool-info.js";
+import { generateClient } from "../../src/cli/types/generate-client.js";
+import { paramHeaders } from "../../src/protocol/param-headers.js";
+import { applyDefaults } from "../../src/schema/apply-defaults.js";
+import { createSchemaValidator } from "../../src/schema/create-validator.js";
+import { deriveSchema } from "../../src/schema/derive/derive-schema.js";
+import type { SchemaTarget } from "../../src/schema/derive/derived-schema.js";
+import type { JsonSchema } from "../../src/schema/json-schema.js";
+import { fromParameters } from "../../src/schema/parameters/from-parameters.js";
+import { toParameters } from "../../src/schema/parameters/to-parameters.js";
+import { wireValue } from "./arbitraries.js";
+import { fuzzModel } from "./fuzz-model.js";
+import { anySchema, listedTool } from "./schema-arbitraries.js";
+
+const TARGETS: readonly SchemaTarget[] = [
+  "plain",
+  "openai",
+  "openai-strict",
+  "anthropic",
+  "gemini-json",
+  "gemini-openapi",
+];
+/** The bound of the product is 250 ms of a free machine; a busy one is given ten times as much. */
+const MAX_MS = 2_500;
+
+function timed<Value>(what: string, run: () => Value): Value {
+  const began = performance.now();
+  const value = run();
+  expect(performance.now() - began, what).toBeLessThan(MAX_MS);
+  return value;
+}
+
+function deriveAll(schema: JsonSchema): void {
+  for (const target of TARGETS) {
+    const { schema: derived, changes, wrap, unwrap } = timed(target, () => deriveSchema(schema, target));
+    expect(changes.length).toBeLessThanOrEqual(1_000);
+    const text = JSON.stringify(derived);
+    expect(JSON.stringify(deriveSchema(schema, target).schema), `${target} twice`).toBe(text);
+    for (const args of [{}, { a: 1, value: { a: null } }]) unwrap(wrap(args));
+  }
+}
+
+function useTool(tool: SourceTool): void {
+  const info = { ...tool, server: "s" } as unknown as ToolInfo;
+  timed("client", () => generateClient([info]));
+  timed("search", () => createSearchIndex([info]).search("echo query"));
+  timed("headers", () => paramHeaders(tool.paramHeaders, { a: "x\r\ny", b: [1], query: null }));
+  const parameters = timed("parameters", () => toParameters(tool.inputSchema));
+  const again = toParameters(fromParameters(parameters));
+  expect(again.map((parameter) => parameter.name)).toEqual(parameters.map((parameter) => parameter.name));
+  timed("defaults", () => applyDefaults(tool.inputSchema, { a: {}, b: [{}] }));
+}
+
+fuzzModel(
+  "schema of a server",
+  fc.asyncProperty(listedTool, fc.boolean(), async (raw, withHeaders) => {
+    const read = timed("reading", () => readSourceTool(raw, { withHeaders }));
+    if ("withheld" in read) {
+      expect(read.withheld.reason).not.toBe("");
+      return;
+    }
+    const before = await definitionHash(read.tool.raw);
+    deriveAll(read.tool.inputSchema);
+    useTool(read.tool);
+    expect(await definitionHash(read.tool.raw), "the definition is as it came").toBe(before);
+  }),
+);
+
+const validator = createSchemaValidator();
+
+fuzzModel(
+  "value against a schema",
+  fc.asyncProperty(anySchema, wireValue, async (schema, value) => {
+    const began = performance.now();
+    const issues = await validator.validate(schema as JsonSchema, value);
+    expect(performance.now() - began).toBeLessThan(MAX_MS);
+    expect(issues.length).toBeLessThanOrEqual(20);
+    for (const issue of issues) expect(typeof issue.path === "string" && issue.message !== "").toBe(true);
+    const again = await validator.validate(schema as JsonSchema, value);
+    // What is found slow is not tried again for a while: only then may the answer differ.
+    if (!JSON.stringify(again).includes("too slow") && !JSON.stringify(again).includes("too long"))
+      expect(again).toEqual(issues);
+  }),
+);

@@ -1,0 +1,110 @@
+/** What the fuzzers found, as small as it could be made: each of these once ended a program, hung, or was never mended. */
+import { createToolport, type ToolportError } from "toolport";
+import { expect, test } from "vitest";
+import { readSourceTool } from "../../src/catalog/source-tool.js";
+import { toToolResult } from "../../src/execution/tool-result.js";
+import { failure } from "../support/failure.js";
+import { type Answerer, MemoryWorld } from "../support/memory-world.js";
+import { waitFor } from "../support/wait-for.js";
+
+const nested = (depth: number): unknown => JSON.parse(`${"[".repeat(depth)}${"]".repeat(depth)}`);
+
+function open(world: MemoryWorld) {
+  return createToolport({ mcpServers: { it: { transport: world.connect } }, retry: false });
+}
+
+/** Answers `tools/call` with this, everything else as it should be. */
+const answerCalls =
+  (answer: Record<string, unknown>): Answerer =>
+  (request, world) =>
+    request.method === "tools/call" ? { jsonrpc: "2.0", id: request.id, ...answer } : world.honest(request);
+
+test.each<[string, unknown]>([
+  ["empty", {}],
+  ["a text", "no"],
+  ["a list", []],
+  ["without a message", { code: -32000 }],
+  ["with a code that is none", { code: "E1", message: "no" }],
+])("an error that is %s is an error all the same", async (_, error) => {
+  const world = new MemoryWorld({ era: "legacy", answer: answerCalls({ error }) });
+  await using toolport = open(world);
+  const thrown = await failure(toolport.callTool("it__echo"));
+  expect(thrown).toMatchObject({ code: "PROTOCOL", server: "it", tool: "echo" });
+});
+
+test("an error of null beside a result is none: JSON-RPC 1.0 wrote it so", async () => {
+  const result = { content: [{ type: "text", text: "fine" }] };
+  const world = new MemoryWorld({ era: "legacy", answer: answerCalls({ result, error: null }) });
+  await using toolport = open(world);
+  expect((await toolport.callTool("it__echo")).text).toBe("fine");
+});
+
+test.each([{ structuredContent: nested(5_000) }, { content: [{ type: "x", _meta: nested(5_000) }] }])(
+  "an answer without end is refused before anybody writes it as JSON",
+  (raw) => {
+    expect(() => toToolResult(raw, "it")).toThrow(/nested deeper than 500 levels.*\(PROTOCOL\)/);
+  },
+);
+
+test("_meta that is no object is not there", () => {
+  for (const _meta of [null, 1, "x", []])
+    expect(toToolResult({ content: [], _meta }, "it")._meta).toBeUndefined();
+});
+
+test.each([nested(5_000), { name: nested(5_000) }, { name: "a", inputSchema: {}, _meta: nested(5_000) }])(
+  "a tool nested without end costs only itself",
+  (raw) => {
+    expect(readSourceTool(raw, { withHeaders: false })).toMatchObject({
+      withheld: { reason: expect.any(String) },
+    });
+  },
+);
+
+test("a server that has given up the legacy era is found again", async () => {
+  const [before, after] = [new MemoryWorld({ era: "legacy" }), new MemoryWorld({ era: "modern" })];
+  let world = before;
+  await using toolport = createToolport({ mcpServers: { it: { transport: () => world.connect() } } });
+  expect((await toolport.callTool("it__echo", { text: "old" })).text).toBe("old");
+  world = after;
+  before.kill();
+  await waitFor(() => toolport.snapshot().servers["it"]?.era === "modern");
+  expect((await toolport.callTool("it__echo", { text: "new" })).text).toBe("new");
+});
+
+test("a server that declared nothing is asked again at the next start, whatever is remembered", async () => {
+  let isYoung = true;
+  const world = new MemoryWorld({
+    era: "modern",
+    answer(request, self) {
+      const honest = self.honest(request) as { result?: Record<string, unknown> };
+      if (request.method !== "server/discover" || !isYoung) return honest;
+      return { ...honest, result: { ...honest.result, capabilities: {} } };
+    },
+  });
+  await using toolport = open(world);
+  const empty = await failure<ToolportError>(toolport.callTool("it__echo", { text: "x" }));
+  expect(empty.code).toBe("TOOL_NOT_FOUND");
+  isYoung = false;
+  await toolport.disconnect("it");
+  await toolport.connectServer("it");
+  expect((await toolport.callTool("it__echo", { text: "x" })).text).toBe("x");
+});
+
+test("a handshake that the SDK's client does not take holds up nobody who closes", async () => {
+  const world = new MemoryWorld({
+    era: "legacy",
+    answer(request, self) {
+      const honest = self.honest(request) as { result?: Record<string, unknown> };
+      if (request.method !== "initialize") return honest;
+      return { ...honest, result: { ...honest.result, _meta: 0 } };
+    },
+  });
+  const toolport = open(world);
+  await toolport.callTool("it__echo");
+  world.say({ jsonrpc: "2.0", id: 1, method: "roots/list" });
+  // Until it has been heard.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const began = performance.now();
+  await toolport.close();
+  expect(performance.now() - began).toBeLessThan(2_000);
+});

@@ -1,0 +1,53 @@
+/** One round of kill -9: two processes write to a SQLite store and are killed at a random moment; nothing they told is lost. */
+import { DatabaseSync } from "@photostructure/sqlite";
+import { sqliteStore } from "toolport/sqlite";
+import { expect } from "vitest";
+import type { createStateHosts, StateHost } from "./state-host.js";
+
+/** The file is whole, as SQLite sees it. */
+export function expectIntegrity(path: string): void {
+  const database = new DatabaseSync(path);
+  expect(database.prepare("PRAGMA integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
+  database.close();
+}
+
+/** The last number each key was promised with. */
+const promised = (host: StateHost): [key: string, n: number][] => {
+  const pairs = host.lines().map((line): [string, number] => {
+    const [key = "", n] = line.split(" ");
+    return [key, Number(n)];
+  });
+  return [...new Map(pairs)];
+};
+
+/** Returns how many commits were told. */
+export async function runKillRound(
+  hosts: Pick<ReturnType<typeof createStateHosts>, "start">,
+  path: string,
+  round: number,
+): Promise<number> {
+  const writers = ["a", "b"].map((name) => hosts.start(["write", path, `${round}${name}`]));
+  await Promise.all(
+    writers.map(async (writer) => {
+      await writer.begun;
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
+      await writer.kill();
+    }),
+  );
+  expectIntegrity(path);
+  const store = sqliteStore(path, { onWarning: ({ message }) => expect.fail(message) });
+  try {
+    for (const writer of writers) {
+      expect(promised(writer)).not.toEqual([]);
+      for (const [key, n] of promised(writer)) {
+        const value = (await store.get(key))?.value as { n: number; text: string };
+        // The one after it may have been committed without being told.
+        expect(value.n).toBeGreaterThanOrEqual(n);
+        expect(value.text).toBe(`${value.n};`.repeat((value.n * 37) % 3_000));
+      }
+    }
+  } finally {
+    await store.close();
+  }
+  return writers.reduce((sum, writer) => sum + writer.lines().length, 0);
+}
