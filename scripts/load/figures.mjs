@@ -1,7 +1,7 @@
 /** Small arithmetic of measurements: percentiles, memory, processor time. */
 
 /** The value below which `share` of the values lie. */
-export function percentile(values, share) {
+function percentile(values, share) {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

@@ -9,7 +9,7 @@ const MAX_HEAP_GROWTH = MIB;
 const SLACK = { fds: 16, listeners: 0, timers: 2, children: 0 };
 
 /** Least squares: how much `y` grows for one more `x`. */
-export function slope(points) {
+function slope(points) {
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [meanX, meanY] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];
   const above = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);

@@ -19,6 +19,7 @@ export async function runSoak(library, options) {
   const { stdio = 3, http = 5, onSample } = options;
   const shared = new AbortController();
   const servers = await startSoakServers({ stdio, http });
+  await warmUp(library, servers.entries);
   const before = takeStock(shared.signal);
   const began = performance.now();
   const tally = createTally();
@@ -82,6 +83,13 @@ export async function runSoak(library, options) {
   };
 }
 
+/** What is loaded or started once and stays (the guardian of processes, for one) is there before stock is first taken. */
+async function warmUp({ createToolport }, mcpServers) {
+  const toolport = createToolport({ mcpServers });
+  await toolport.connect();
+  await toolport.close();
+}
+
 function createTally() {
   const [faults, errors, problems] = [{}, {}, []];
   const add = (counts) => (name) => {
@@ -100,7 +108,6 @@ async function settle(isSettled) {
 
 async function whatIsLeft(before, signal) {
   const kinds = ["fds", "listeners", "timers", "children"];
-  // Before, the process of the HTTP servers was there with its two pipes.
   const more = () => {
     const now = takeStock(signal);
     return kinds

@@ -16,7 +16,7 @@ const WAVE = 25;
 const RECOVERY_MS = 15_000;
 
 /** Larger than the limit that the soak sets. */
-export const OVERSIZE_BYTES = 96 * 1024;
+const OVERSIZE_BYTES = 96 * 1024;
 export const MAX_MESSAGE_BYTES = 64 * 1024;
 
 export class SoakWorker {

@@ -2,7 +2,7 @@
 import type { ServerRef } from "../config/listed-tool.js";
 import { lookOf, mixesLookAlikes } from "./look-alikes.js";
 import { NameOwners, RESERVED } from "./name-owners.js";
-import { isSafeName, joinName, type NameParts } from "./safe-name.js";
+import { isSafeName, type NameParts } from "./safe-name.js";
 import type { SourceTool } from "./source-tool.js";
 
 export interface NameOptions {
@@ -70,29 +70,46 @@ export function assignNames(tools: readonly NamedTool[], options: NameOptions): 
   const looks = new Map<string, string>();
   const names = new Array<string>(tools.length);
   const issues: NameIssue[] = [];
+  const identities = tools.map(({ server, tool }) => toolIdentity(server.name, tool.sourceName));
+  const prefixesOf = createPrefixes(options);
   for (const index of namingOrder(tools)) {
     const { server, tool } = tools[index]!;
     const { sourceName } = tool;
-    const identity = toolIdentity(server.name, sourceName);
-    const { parts, problem } = nameParts(tools[index]!, options);
-    const wanted = joinName(parts);
-    const { name, holder } = owners.assign(parts, identity);
+    const identity = identities[index]!;
+    const { parts, problem } = nameParts(tools[index]!, prefixesOf(server.name), options.toolNameMapper);
+    const { name, wanted, look, holder } = owners.assign(parts, identity);
     names[index] = name;
 
-    const tell = (kind: NameIssueKind, reason: string): void => {
-      issues.push({ kind, name, server: server.name, sourceName, wanted, reason });
+    const told = (kind: NameIssueKind, reason: string): NameIssue => {
+      return { kind, name, server: server.name, sourceName, wanted, reason };
     };
-    if (problem !== undefined) tell("mapper", problem);
-    if (holder === RESERVED) tell("reserved", `${wanted} is a name of Toolport's own`);
-    else if (holder !== undefined) tell("collision", `The name belongs to ${describe(holder)}`);
-    else if (name !== wanted && !isSafeName(wanted)) tell("invalid", "Providers would refuse the name");
+    if (problem !== undefined) issues.push(told("mapper", problem));
+    if (holder === RESERVED) issues.push(told("reserved", `${wanted} is a name of Toolport's own`));
+    else if (holder !== undefined) issues.push(told("collision", `The name belongs to ${describe(holder)}`));
+    else if (name !== wanted && !isSafeName(wanted))
+      issues.push(told("invalid", "Providers would refuse the name"));
 
-    const double = wanted.length <= MAX_COMPARED ? remember(looks, lookOf(wanted), identity) : undefined;
-    if (double !== undefined && holder === undefined) tell("look-alike", `Looks like ${describe(double)}`);
+    const double =
+      wanted.length <= MAX_COMPARED ? remember(looks, look ?? lookOf(wanted), identity) : undefined;
+    if (double !== undefined && holder === undefined)
+      issues.push(told("look-alike", `Looks like ${describe(double)}`));
     else if (mixesLookAlikes(sourceName.slice(0, MAX_COMPARED)))
-      tell("look-alike", "Mixes Latin letters with others that look like them");
+      issues.push(told("look-alike", "Mixes Latin letters with others that look like them"));
   }
-  return { names, issues, given: givenNames(tools, names, options.previous) };
+  return { names, issues, given: givenNames(identities, names, options.previous) };
+}
+
+/** What stands before the names of a server's tools, put together once a server. */
+function createPrefixes({ prefix, additionalToolNamePrefix }: NameOptions) {
+  const known = new Map<string, readonly string[]>();
+  return (server: string): readonly string[] => {
+    let prefixes = known.get(server);
+    if (prefixes === undefined) {
+      prefixes = [additionalToolNamePrefix, prefix ? server : ""].filter((part) => part !== "");
+      known.set(server, prefixes);
+    }
+    return prefixes;
+  };
 }
 
 /** Servers as they come, the tools of each by name: how a server sorts its list must not matter. */
@@ -109,12 +126,12 @@ function namingOrder(tools: readonly NamedTool[]): number[] {
 /** What the name is made of: a name of the user's making stands alone, a server's own goes behind the prefixes. */
 function nameParts(
   { server, tool }: NamedTool,
-  { prefix, additionalToolNamePrefix, toolNameMapper }: NameOptions,
+  prefixes: readonly string[],
+  toolNameMapper: NameOptions["toolNameMapper"],
 ): { parts: NameParts; problem?: string } {
   const alone = (name: string): { parts: NameParts } => ({ parts: { prefixes: [], tool: name } });
   // A specification mapper may have changed `name`; `sourceName` is always what the server calls it.
   if (tool.name !== tool.sourceName && isName(tool.name)) return alone(tool.name);
-  const prefixes = [additionalToolNamePrefix, prefix ? server.name : ""].filter((part) => part !== "");
   const parts: NameParts = { prefixes, tool: tool.sourceName };
   if (toolNameMapper === undefined) return { parts };
   try {
@@ -132,15 +149,16 @@ const isName = (name: unknown): name is string => typeof name === "string" && na
 
 /** Names of tools that are gone are kept for their return, up to a limit; the longest gone are forgotten first. */
 function givenNames(
-  tools: readonly NamedTool[],
+  identities: readonly string[],
   names: readonly string[],
   previous: ReadonlyMap<string, string> = new Map(),
 ): Map<string, string> {
   const present = new Map<string, string>();
-  for (const [index, { server, tool }] of tools.entries()) {
-    const identity = toolIdentity(server.name, tool.sourceName);
+  for (let index = 0; index < identities.length; index += 1) {
+    const identity = identities[index]!;
     if (!present.has(identity)) present.set(identity, names[index]!);
   }
+  if (previous.size === 0) return present;
   const absent = [...previous].filter(([identity]) => !present.has(identity));
   return new Map([...absent.slice(-MAX_ABSENT), ...present]);
 }

@@ -67,17 +67,18 @@ export function buildSnapshot(sources: readonly CatalogSource[], options: BuildO
   const candidates: Candidate[] = [];
   for (const { config, list, refused } of sources) {
     const server: ServerRef = { name: config.name };
+    const report = (message: string) => onWarning(server.name, message);
     withheld.push(...list.withheld.map((tool) => ({ server: server.name, ...tool })));
     const own = compileFilter(config, "server");
     const listed = list.tools.map((tool) => ({ server, tool }));
-    const passed = filterTools(listed, () => [own, ...filters.filters]);
+    const rules = [own, ...filters.filters];
+    const passed = filterTools(listed, () => rules);
     withheld.push(...passed.withheld);
     excluded.push(...passed.excluded);
     for (const { tool: source } of passed.tools) {
       const reason = refused.get(source.sourceName);
       if (reason !== undefined) withheld.push({ server: server.name, name: source.sourceName, reason });
       else {
-        const report = (message: string) => onWarning(server.name, message);
         candidates.push({
           server,
           source,
@@ -103,13 +104,18 @@ function index(
   const tools: ToolInfo[] = [];
   const byName = new Map<string, CatalogEntry>();
   const bySource = new Map<string, Map<string, CatalogEntry>>();
-  for (const [position, { server, source, tool }] of candidates.entries()) {
+  for (let position = 0; position < candidates.length; position += 1) {
+    const { server, source, tool } = candidates[position]!;
     const info = toInfo(names[position]!, server.name, tool);
     const entry: CatalogEntry = { info, source };
     tools.push(info);
     byName.set(info.name, entry);
-    const ofServer = bySource.get(server.name) ?? new Map<string, CatalogEntry>();
-    bySource.set(server.name, ofServer.set(source.sourceName, entry));
+    let ofServer = bySource.get(server.name);
+    if (ofServer === undefined) {
+      ofServer = new Map();
+      bySource.set(server.name, ofServer);
+    }
+    ofServer.set(source.sourceName, entry);
   }
   return { tools, byName, bySource };
 }

@@ -64,8 +64,16 @@ const ASCII = /^[\x20-\x7e]*$/;
 /** Marks, and what nobody sees. */
 const UNSEEN = /[\p{M}\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}]+/gu;
 
-const foldAscii = (text: string): string =>
-  text.toLowerCase().replace(BETWEEN, "_").replaceAll("0", "o").replaceAll("1", "l");
+/** Of ASCII, without the line itself: most names have no other, and are not to be built anew for it. */
+const BETWEEN_ASCII = /[\s.-]/;
+
+/** Every name of every tool comes through here: what has nothing to fold is handed back as it is. */
+function foldAscii(text: string): string {
+  let folded = text.toLowerCase();
+  if (BETWEEN_ASCII.test(folded)) folded = folded.replace(BETWEEN, "_");
+  if (folded.includes("0")) folded = folded.replaceAll("0", "o");
+  return folded.includes("1") ? folded.replaceAll("1", "l") : folded;
+}
 
 /**
  * What two names have in common if they look alike: case, accents, look-alike letters, invisible characters, the digits
@@ -76,7 +84,7 @@ export function lookOf(name: string): string {
   let look = "";
   for (const character of name.normalize("NFKD").replace(UNSEEN, ""))
     look += LOOKS.get(character) ?? character;
-  return foldAscii(look.normalize("NFKC"));
+  return foldAscii(look.normalize("NFKC").replace(BETWEEN, "_"));
 }
 
 /** Latin letters of ASCII mixed with letters that only look like such. */

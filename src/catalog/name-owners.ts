@@ -1,6 +1,6 @@
 /** Who has which name while names are given out; names that look alike count as one. */
 import { lookOf } from "./look-alikes.js";
-import { candidateNames, isSafeName, type NameParts } from "./safe-name.js";
+import { isSafeName, joinName, markedNames, type NameParts } from "./safe-name.js";
 
 /** Names of Toolport's own tools; no server's tool ever gets one, nor one that looks like it. */
 export const RESERVED_NAMES: readonly string[] = [
@@ -12,6 +12,16 @@ export const RESERVED_NAMES: readonly string[] = [
 
 /** The owner of the reserved names. No tool's identity is a text like this. */
 export const RESERVED = "toolport";
+
+export interface Assigned {
+  readonly name: string;
+  /** The name it would have if providers took anything and nobody else had it. */
+  readonly wanted: string;
+  /** What {@link wanted} looks like, where that had to be known. */
+  readonly look: string | undefined;
+  /** Who has the one it would have got first, if that is somebody else. */
+  readonly holder: string | undefined;
+}
 
 export class NameOwners {
   readonly #owners = new Map<string, string>();
@@ -32,22 +42,26 @@ export class NameOwners {
   }
 
   /** The name for a tool, and who has the one it would have got first, if that is somebody else. */
-  assign(parts: NameParts, identity: string): { name: string; holder?: string | undefined } {
-    const candidates = candidateNames(parts, identity);
-    let name = candidates.next().value;
+  assign(parts: NameParts, identity: string): Assigned {
+    const plain = joinName(parts);
+    // The plain name where providers take it, and where nobody has it.
+    const marked = isSafeName(plain) ? undefined : markedNames(parts, identity);
+    let name = marked === undefined ? plain : marked.next().value;
     let look = lookOf(name);
     const owner = this.#owners.get(look);
     const holder = owner === identity ? undefined : owner;
+    const wanted = { wanted: plain, look: marked === undefined ? look : undefined, holder };
     const kept = this.#kept.get(identity);
     if (kept !== undefined) {
       this.#kept.delete(identity);
-      return { name: kept, holder };
+      return { name: kept, ...wanted };
     }
-    while (this.#owners.has(look)) {
-      name = candidates.next().value;
+    const others = owner === undefined ? undefined : (marked ?? markedNames(parts, identity));
+    while (others !== undefined && this.#owners.has(look)) {
+      name = others.next().value;
       look = lookOf(name);
     }
     this.#owners.set(look, identity);
-    return { name, holder };
+    return { name, ...wanted };
   }
 }

@@ -19,15 +19,17 @@ export interface NameParts {
 export const isSafeName = (name: string): boolean => VALID_NAME.test(name);
 
 /** The name as it would be if providers took anything. */
-export const joinName = ({ prefixes, tool }: NameParts): string => [...prefixes, tool].join(SEPARATOR);
+export function joinName({ prefixes, tool }: NameParts): string {
+  let name = "";
+  for (const prefix of prefixes) name += prefix + SEPARATOR;
+  return name + tool;
+}
 
 /**
- * The names a tool may get, in order of preference: its plain name where providers take it, then ever new ones with a
- * fingerprint. Which ones depends on nothing but the tool, so they are the same every time.
+ * The names a tool may get where it cannot have its plain one: ever new ones with a fingerprint. Which ones depends on
+ * nothing but the tool, so they are the same every time.
  */
-export function* candidateNames(parts: NameParts, identity: string): Generator<string, never> {
-  const plain = joinName(parts);
-  if (isSafeName(plain)) yield plain;
+export function* markedNames(parts: NameParts, identity: string): Generator<string, never> {
   // Nothing beyond the first characters can end up in the name, however long a hostile server makes it.
   const prefixes = parts.prefixes.map((part) => toAsciiName(part.slice(0, 256)) || "server");
   const prefix = prefixes.map((part) => part + SEPARATOR).join("");

@@ -160,12 +160,19 @@ export const suspiciousIn = ({
   findSuspicious({ name, inputSchema, outputSchema });
 
 /** What a tool says to people. */
+/** A text that has nothing to clean, or none at all. */
+const isPlain = (text: unknown): boolean =>
+  text === undefined || (typeof text === "string" && PLAIN_ASCII.test(text));
+
 type ToolTexts = Pick<SourceTool, "title" | "description" | "annotations">;
 
 /** Cleans a tool's description, its title and the title among its hints, and counts what it takes out. */
 export function sanitiseTexts({ title, description, annotations }: ToolTexts): ToolTexts & {
   readonly removedCharacters: number;
 } {
+  // Nearly every tool has plain texts: nothing is made for them.
+  if (isPlain(title) && isPlain(description) && isPlain(annotations?.title))
+    return { title, description, annotations, removedCharacters: 0 };
   let removedCharacters = 0;
   const clean = (text: unknown): string | undefined => {
     if (typeof text !== "string") return undefined;

@@ -41,15 +41,19 @@ export function readSourceTool(raw: unknown, { withHeaders }: { withHeaders: boo
   if (fault !== undefined || typeof headers === "string") {
     return { withheld: { name: shown(name), reason: fault ?? "" } };
   }
+  const texts = sanitiseTexts({
+    title: raw["title"] as string | undefined,
+    description: raw["description"] as string | undefined,
+    annotations: objectOf(raw["annotations"]),
+  });
   return {
     tool: {
       name,
       sourceName: name,
-      ...sanitiseTexts({
-        title: raw["title"] as string | undefined,
-        description: raw["description"] as string | undefined,
-        annotations: objectOf(raw["annotations"]),
-      }),
+      title: texts.title,
+      description: texts.description,
+      annotations: texts.annotations,
+      removedCharacters: texts.removedCharacters,
       inputSchema: raw["inputSchema"] as Record<string, unknown>,
       outputSchema: objectOf(raw["outputSchema"]),
       icons: Array.isArray(raw["icons"]) ? raw["icons"].filter(isObject) : undefined,

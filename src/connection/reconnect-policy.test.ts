@@ -3,7 +3,9 @@ import { describe, expect, test } from "vitest";
 import type { ReconnectConfig } from "../config/server-config.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
+import type { ToolportError } from "../errors/toolport-error.js";
 import {
+  Failures,
   MAX_STARTS,
   reasonToStop,
   reconnectDelayMs,
@@ -55,26 +57,39 @@ describe("the wait", () => {
   });
 });
 
+/** These failures, one after the other. */
+function having(...errors: ToolportError[]): Failures {
+  const failures = new Failures();
+  for (const error of errors) failures.add(error);
+  return failures;
+}
+
 describe("giving up", () => {
+  test("looks at the last two, and keeps no more: a server may come and go for weeks", () => {
+    const [first, second, third] = [lost(), lost(), lost()];
+    const { count, last, before } = having(first, second, third);
+    expect({ count, last, before }).toEqual({ count: 3, last: third, before: second });
+  });
+
   test("never, by itself", () => {
-    expect(reasonToStop([], policy())).toBeUndefined();
-    expect(reasonToStop(Array.from({ length: 500 }, lost), policy())).toBeUndefined();
+    expect(reasonToStop(having(), policy())).toBeUndefined();
+    expect(reasonToStop(having(...Array.from({ length: 500 }, lost)), policy())).toBeUndefined();
   });
 
   test("after as many attempts as the user allows", () => {
-    expect(reasonToStop([lost(), lost()], policy({ maxAttempts: 3 }))).toBeUndefined();
-    expect(reasonToStop([lost(), lost(), lost()], policy({ maxAttempts: 3 }))).toContain("3");
+    expect(reasonToStop(having(lost(), lost()), policy({ maxAttempts: 3 }))).toBeUndefined();
+    expect(reasonToStop(having(lost(), lost(), lost()), policy({ maxAttempts: 3 }))).toContain("3");
   });
 
   test("after the same refusal of authorization twice in a row", () => {
-    expect(reasonToStop([denied()], policy())).toBeUndefined();
-    expect(reasonToStop([denied(), lost(), denied()], policy())).toBeUndefined();
-    expect(reasonToStop([denied("ISSUER_MISMATCH"), denied()], policy())).toBeUndefined();
-    expect(reasonToStop([lost(), denied(), denied()], policy())).toContain("authorization");
+    expect(reasonToStop(having(denied()), policy())).toBeUndefined();
+    expect(reasonToStop(having(denied(), lost(), denied()), policy())).toBeUndefined();
+    expect(reasonToStop(having(denied("ISSUER_MISMATCH"), denied()), policy())).toBeUndefined();
+    expect(reasonToStop(having(lost(), denied(), denied()), policy())).toContain("authorization");
   });
 
   test("at the limit of starts", () => {
-    expect(reasonToStop([restartLimitError("it", lost())], policy())).toContain("too often");
+    expect(reasonToStop(having(restartLimitError("it", lost())), policy())).toContain("too often");
   });
 });
 

@@ -21,18 +21,42 @@ export function reconnectDelayMs(
   return attempt <= 1 ? 0 : delayMs;
 }
 
-/** Why no further attempt is made after these errors in a row (newest last); undefined: go on. */
+/** Failures in a row: their number and the last two. All of them would fill the memory with a server that comes and goes. */
+export class Failures {
+  #count = 0;
+  #last: ToolportError | undefined;
+  #before: ToolportError | undefined;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get last(): ToolportError | undefined {
+    return this.#last;
+  }
+
+  /** The one before the last. */
+  get before(): ToolportError | undefined {
+    return this.#before;
+  }
+
+  add(error: ToolportError): void {
+    this.#count += 1;
+    this.#before = this.#last;
+    this.#last = error;
+  }
+}
+
+/** Why no further attempt is made after these failures; undefined: go on. */
 export function reasonToStop(
-  errors: readonly ToolportError[],
+  { count, last, before }: Failures,
   { maxAttempts }: ReconnectConfig,
 ): string | undefined {
-  const last = errors.at(-1);
   if (last instanceof ConnectionError && last.code === "RESTART_LIMIT") return "it was started too often";
-  const before = errors.at(-2);
   if (last instanceof AuthError && before instanceof AuthError && last.code === before.code) {
     return "authorization was refused twice in the same way";
   }
-  if (maxAttempts !== undefined && errors.length >= maxAttempts) return `${maxAttempts} attempts failed`;
+  if (maxAttempts !== undefined && count >= maxAttempts) return `${maxAttempts} attempts failed`;
   return undefined;
 }
 

@@ -14,6 +14,7 @@ import type { ConnectionParts } from "./connection-parts.js";
 import { type ConnectionState, errorOf, type StateChange, TRANSITIONS } from "./connection-state.js";
 import { type Established, establish } from "./establish.js";
 import {
+  Failures,
   HEALTHY_AFTER_MS,
   reasonToStop,
   reconnectDelayMs,
@@ -40,7 +41,7 @@ export class ServerConnection {
   #waiting: number | undefined;
   #ended = new AbortController();
   /** Failures since the connection was last healthy. */
-  #errors: ToolportError[] = [];
+  #failures = new Failures();
   /** The era found last, silence included: good enough for a restart of the same process. */
   #lastEra: Established["era"];
   /** Ends the wait before the next attempt; set while there is one. */
@@ -91,7 +92,7 @@ export class ServerConnection {
     this.#hurry?.();
     if (this.#opening === undefined) {
       this.#starts.reset();
-      this.#errors = [];
+      this.#failures = new Failures();
       this.#begin((signal) => this.#openOnce(1, signal));
       this.#waiting = 0;
     }
@@ -129,14 +130,14 @@ export class ServerConnection {
   #refuseToWait(): void {
     const isComingBack = this.#opening !== undefined && this.#waiting === undefined;
     if (!isComingBack && this.#state.status !== "failed") return;
-    const error = errorOf(this.#state) ?? this.#errors.at(-1);
+    const error = errorOf(this.#state) ?? this.#failures.last;
     if (
       this.#state.status === "failed" &&
       !isRestartLimit(this.#state.error) &&
       this.config.reconnect.enabled
     ) {
       this.#starts.reset();
-      this.#errors = [];
+      this.#failures = new Failures();
       this.#begin((signal) => this.#openOnce(1, signal));
     }
     throw new ConnectionError({
@@ -154,7 +155,7 @@ export class ServerConnection {
   renew(session: Session, error: ToolportError): void {
     if (this.#state.status !== "ready" || this.#state.session !== session) return;
     this.#retire(session);
-    if (performance.now() - this.#state.since >= HEALTHY_AFTER_MS) this.#errors = [];
+    if (performance.now() - this.#state.since >= HEALTHY_AFTER_MS) this.#failures = new Failures();
     if (error instanceof AuthError) return this.#giveUp(error, "authorization is needed");
     if (!this.config.reconnect.enabled) return this.#giveUp(error, "it was lost and may not be restarted");
     this.#begin((signal) => this.#reconnect(error, signal));
@@ -225,7 +226,7 @@ export class ServerConnection {
           retryable: true,
           outcome: "unsent",
           // While it tries once more, why it was lost is known from the time before.
-          cause: errorOf(this.#state) ?? this.#errors.at(-1),
+          cause: errorOf(this.#state) ?? this.#failures.last,
         }),
     }).finally(leave);
   }
@@ -244,7 +245,7 @@ export class ServerConnection {
   async #reconnect(lost: ToolportError, signal: AbortSignal): Promise<Session> {
     let error = lost;
     for (;;) {
-      const attempt = this.#errors.length + 1;
+      const attempt = this.#failures.count + 1;
       const waitMs = reconnectDelayMs(attempt, this.config.reconnect);
       this.#move(
         { status: "reconnecting", attempt, retryAt: Date.now() + waitMs, error },
@@ -254,13 +255,13 @@ export class ServerConnection {
       try {
         const session = await this.#open(attempt, signal);
         // Counted although it worked: until it has held for a while, the next loss must wait longer than this one.
-        this.#errors.push(error);
+        this.#failures.add(error);
         return session;
       } catch (failure) {
         if (signal.aborted) throw signal.reason;
         error = toToolportError(failure, { server: this.name, phase: "connect" });
-        this.#errors.push(error);
-        const stop = reasonToStop(this.#errors, this.config.reconnect);
+        this.#failures.add(error);
+        const stop = reasonToStop(this.#failures, this.config.reconnect);
         if (stop !== undefined) {
           this.#giveUp(error, stop);
           throw error;
@@ -280,7 +281,7 @@ export class ServerConnection {
 
   async #open(attempt: number, signal: AbortSignal): Promise<Session> {
     if (startsProcess(this.config) && !this.#starts.spend()) {
-      throw restartLimitError(this.name, this.#errors.at(-1) ?? errorOf(this.#state));
+      throw restartLimitError(this.name, this.#failures.last ?? errorOf(this.#state));
     }
     this.#move({ status: "connecting", attempt }, attempt === 1 ? "connecting" : `attempt ${attempt}`);
     const established = await establish({

@@ -47,7 +47,7 @@ export const wireValue: fc.Arbitrary<unknown> = fc.oneof(
 );
 
 /** Deeper than any stack: a parser that reads it is no proof that a walker can. */
-export function nested(depth: number, list: boolean): unknown {
+function nested(depth: number, list: boolean): unknown {
   const [open, close] = list ? ["[", "]"] : ['{"a":', "}"];
   const value: object = JSON.parse(`${open.repeat(depth)}1${close.repeat(depth)}`);
   // fast-check's own printer is one of those that overflow.

@@ -1,5 +1,10 @@
 /** What the fuzzers found, as small as it could be made: each of these once ended a program, hung, or was never mended. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inspect } from "node:util";
 import { createToolport, type ToolportError } from "toolport";
+import { loadConfig } from "toolport/node";
 import { expect, test } from "vitest";
 import { readSourceTool } from "../../src/catalog/source-tool.js";
 import { toToolResult } from "../../src/execution/tool-result.js";
@@ -107,4 +112,18 @@ test("a handshake that the SDK's client does not take holds up nobody who closes
   const began = performance.now();
   await toolport.close();
   expect(performance.now() - began).toBeLessThan(2_000);
+});
+
+test("a field that nobody knows may hold a secret, and is shown by its name only", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "toolport-fuzz-"));
+  try {
+    const file = join(folder, "mcp_config.json");
+    const entry = { serverUrl: "https://example.com/mcp", environment: { K: "canary" } };
+    await writeFile(file, JSON.stringify({ mcpServers: { a: entry } }));
+    const { sources } = await loadConfig(file, { env: {} });
+    expect(sources["a"]?.extra).toEqual({ environment: { K: "canary" } });
+    expect(inspect(sources, { depth: 9 })).not.toContain("canary");
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
