@@ -95,11 +95,18 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
       await port.bringUp(pool.all(), wait);
       return catalog.search(query, limit).map(({ tool }) => tool);
     },
-    callTool: (async (name, args = {}, callOptions: CallToolOptions | TaskCallOptions = {}) => {
-      const opening = port.opened();
-      if (opening !== undefined) await opening;
-      if (callOptions.task) return port.tasks.start(name, args, callOptions);
-      return port.own.call(name, args, callOptions) ?? port.callTool(name, args, callOptions);
+    callTool: ((name, args = {}, callOptions: CallToolOptions | TaskCallOptions = {}) => {
+      const call = (): Promise<unknown> =>
+        callOptions.task
+          ? port.tasks.start(name, args, callOptions)
+          : (port.own.call(name, args, callOptions) ?? port.callTool(name, args, callOptions));
+      try {
+        // Nearly always there is nothing to wait for, and then nothing is made to wait with.
+        const opening = port.opened();
+        return opening === undefined ? call() : opening.then(call);
+      } catch (error) {
+        return Promise.reject(error);
+      }
     }) as Toolport["callTool"],
     async tasks() {
       await port.opened();

@@ -58,7 +58,7 @@ function isWayError(error: ToolportError, session: Session): boolean {
  * Runs `operation`. When the session turns out to be lost, one new one is made (shared by all who wait) and the
  * operation runs again, provided that the server cannot have run it, or that running it twice is allowed.
  */
-export async function runOnSession<Result>(
+export function runOnSession<Result>(
   connection: ServerConnection,
   operation: (session: Session) => Promise<Result>,
   { repeatable, waitMs, patient, signal }: RunOptions,
@@ -67,18 +67,37 @@ export async function runOnSession<Result>(
   const acquire = () =>
     connection.acquire({ signal, patient, timeoutMs: Math.max(0, deadline - performance.now()) });
   const release = connection.use();
-  try {
-    const session = connection.session ?? (await acquire());
-    try {
-      return await operation(session);
-    } catch (error) {
-      // A caller's abort is nobody's fault.
-      if (signal?.aborted) throw error;
-      await heal(error as ToolportError, session);
-      return await operation(await acquire());
-    }
-  } finally {
+  const { session } = connection;
+  // Nearly always there is a session and it works: then nothing more is made than one promise.
+  if (session !== undefined) return run(session);
+  return acquire().then(run, (error: unknown) => {
     release();
+    throw error;
+  });
+
+  function run(on: Session): Promise<Result> {
+    return begin(on).then(
+      (result) => {
+        release();
+        return result;
+      },
+      (error: unknown) => again(error, on).finally(release),
+    );
+  }
+
+  function begin(on: Session): Promise<Result> {
+    try {
+      return operation(on);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  async function again(error: unknown, on: Session): Promise<Result> {
+    // A caller's abort is nobody's fault.
+    if (signal?.aborted) throw error;
+    await heal(error as ToolportError, on);
+    return operation(await acquire());
   }
 
   /** Throws the error, unless the operation may be tried once more on another session. */

@@ -15,9 +15,9 @@ import { debugChannel } from "../telemetry/debug-channel.js";
 import { callSafely } from "../util/call-safely.js";
 import { askForTask, requireResult, taskReceipt, withoutReceipt } from "./tasks/ask-for-task.js";
 import { createTaskProgress, type TaskProgress } from "./tasks/task-progress.js";
-import type { TaskRuns } from "./tasks/task-runs.js";
+import type { StartedTask, TaskRuns } from "./tasks/task-runs.js";
 import type { CallHandler, ToolCall } from "./tool-call.js";
-import { INPUT_META_KEY, toToolResult } from "./tool-result.js";
+import { INPUT_META_KEY, type ToolResult, toToolResult } from "./tool-result.js";
 
 export interface AttemptParts {
   connectionOf: (server: string) => ServerConnection;
@@ -54,7 +54,7 @@ const HEADER_MISMATCH = -32020;
 
 /** Sends `tools/call`, and writes down what became of it. */
 export function createAttempt(parts: AttemptParts): CallHandler {
-  return async (call) => {
+  return (call) => {
     const { server, sourceName } = call.tool;
     const startedAt = performance.now();
     const note = (error?: ReturnType<typeof toToolportError>) => {
@@ -63,18 +63,28 @@ export function createAttempt(parts: AttemptParts): CallHandler {
       if (debug.enabled)
         debug(`[${server}/${sourceName}] ${error?.message ?? "answered"} after ${Math.round(durationMs)} ms`);
     };
-    try {
-      const raw = await request(parts, call);
-      note();
-      const result = withoutReceipt(call, toToolResult(raw, server), raw);
-      // The mark on the raw answer would be lost in any copy; this one stays.
-      return isFromRounds(raw) ? { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } } : result;
-    } catch (cause) {
+    const fail = (cause: unknown): never => {
       // An abort is the caller's own: its reason passes through as it is.
       if (call.options.signal?.aborted) throw cause;
       const error = toToolportError(cause, { server, tool: sourceName });
       note(error);
       throw error;
+    };
+    const receive = (raw: Record<string, unknown>): ToolResult => {
+      let result: ToolResult;
+      try {
+        result = withoutReceipt(call, toToolResult(raw, server), raw);
+      } catch (cause) {
+        return fail(cause);
+      }
+      note();
+      // The mark on the raw answer would be lost in any copy; this one stays.
+      return isFromRounds(raw) ? { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } } : result;
+    };
+    try {
+      return request(parts, call).then(receive, fail);
+    } catch (cause) {
+      return Promise.reject(cause).catch(fail);
     }
   };
 }
@@ -85,7 +95,8 @@ function toolTimeout({ toolTimeoutsMs }: ServerConfig, tool: string): number | u
   return Object.entries(toolTimeoutsMs).find(([pattern]) => compileNames([pattern])(tool))?.[1];
 }
 
-async function request(parts: AttemptParts, call: ToolCall): Promise<Record<string, unknown>> {
+/** Sends the call; if it becomes a task, waits for its end. Nothing is made for a task before there is one. */
+function request(parts: AttemptParts, call: ToolCall): Promise<Record<string, unknown>> {
   const { tool, options } = call;
   const connection = parts.connectionOf(tool.server);
   const timeoutMs =
@@ -93,44 +104,65 @@ async function request(parts: AttemptParts, call: ToolCall): Promise<Record<stri
     toolTimeout(connection.config, tool.sourceName) ??
     connection.config.timeoutMs ??
     parts.timeoutMs;
-  const progress = createTaskProgress((report: Progress) => {
-    callSafely(() => options.onProgress?.(report), parts.report);
-    callSafely(() => connection.config.onProgress?.(report), parts.report);
-    callSafely(() => parts.onProgress?.({ name: tool.server }, report), parts.report);
-  });
-  // Few calls become tasks: a signal for each would cost more than the rest of this step.
+  let progress: TaskProgress | undefined;
   let work: AbortController | undefined;
-  const worked = () => {
-    work ??= new AbortController();
-    return work.signal;
+  const ofTask = (): TaskProgress => {
+    progress ??= createTaskProgress((report) => tellProgress(report, { parts, call, connection }));
+    return progress;
   };
-  try {
-    let started = parts.tasks.of(call);
-    if (started === undefined) {
-      const sending: SendOptions = { connection, timeoutMs, progress, worked };
-      let raw: Record<string, unknown>;
-      try {
-        raw = await sendCall(parts, call, sending);
-      } catch (error) {
-        if (!(error instanceof ToolCallError) || error.rpcCode !== HEADER_MISMATCH) throw error;
-        await parts.refresh(tool.server, call);
-        raw = await sendCall(parts, call, sending);
-      }
-      const state = readCreatedTask(raw);
-      if (state === undefined) return requireResult(call, raw);
-      started = await parts.tasks.begin(call, state, isFromRounds(raw));
+  const sending: SendOptions = {
+    connection,
+    timeoutMs,
+    reported: (report) => ofTask().reported(report),
+    worked() {
+      work ??= new AbortController();
+      return work.signal;
+    },
+  };
+
+  const started = parts.tasks.of(call);
+  if (started !== undefined) return follow(started);
+  return sendCall(parts, call, sending).then(receive, resend);
+
+  async function resend(error: unknown): Promise<Record<string, unknown>> {
+    if (!(error instanceof ToolCallError) || error.rpcCode !== HEADER_MISMATCH) {
+      work?.abort();
+      throw error;
     }
-    if (options.task && call.task === undefined) return taskReceipt(started.record);
-    return await parts.tasks.finish(call, started, { connection, timeoutMs, progress });
-  } finally {
-    work?.abort();
+    await parts.refresh(tool.server, call);
+    return receive(await sendCall(parts, call, sending));
   }
+
+  function receive(raw: Record<string, unknown>): Record<string, unknown> | Promise<Record<string, unknown>> {
+    const state = readCreatedTask(raw);
+    if (state !== undefined) return parts.tasks.begin(call, state, isFromRounds(raw)).then(follow);
+    work?.abort();
+    return requireResult(call, raw);
+  }
+
+  async function follow(task: StartedTask): Promise<Record<string, unknown>> {
+    try {
+      if (options.task && call.task === undefined) return taskReceipt(task.record);
+      return await parts.tasks.finish(call, task, { connection, timeoutMs, progress: ofTask() });
+    } finally {
+      work?.abort();
+    }
+  }
+}
+
+function tellProgress(
+  report: Progress,
+  { parts, call, connection }: { parts: AttemptParts; call: ToolCall; connection: ServerConnection },
+): void {
+  callSafely(() => call.options.onProgress?.(report), parts.report);
+  callSafely(() => connection.config.onProgress?.(report), parts.report);
+  callSafely(() => parts.onProgress?.({ name: call.tool.server }, report), parts.report);
 }
 
 interface SendOptions {
   connection: ServerConnection;
   timeoutMs: number;
-  progress: TaskProgress;
+  reported: (progress: Progress) => void;
   /** Aborted when the work is over, which may be long after the answer. */
   worked: () => AbortSignal;
 }
@@ -141,10 +173,11 @@ function sendCall(
   sending: SendOptions,
 ): Promise<Record<string, unknown>> {
   const { tool, args, options, patient } = call;
-  const { connection, timeoutMs, progress, worked } = sending;
+  const { connection, timeoutMs, reported, worked } = sending;
   const source = parts.sourceOf(tool.server, tool.sourceName)?.source;
-  const declared = paramHeaders(source?.paramHeaders ?? [], args);
-  const headers = options.headers === undefined ? declared : { ...options.headers, ...declared };
+  // Few tools repeat arguments as headers.
+  const declared = source?.paramHeaders.length ? paramHeaders(source.paramHeaders, args) : undefined;
+  const headers = declared === undefined ? options.headers : { ...options.headers, ...declared };
   return runOnSession(
     connection,
     (session) =>
@@ -165,7 +198,7 @@ function sendCall(
             maxTimeoutMs: call.deadline - performance.now(),
             signal: options.signal,
             headers,
-            onProgress: progress.reported,
+            onProgress: reported,
             ...(task !== undefined && { progressUntil: worked() }),
           },
         );

@@ -6,6 +6,7 @@ import { ToolportError } from "../errors/toolport-error.js";
 import { sleep as sleepInCall } from "../util/sleep.js";
 import { TokenBucket } from "../util/token-bucket.js";
 import type { CallInterceptor, ToolCall } from "./tool-call.js";
+import type { ToolResult } from "./tool-result.js";
 
 /** When and how often a failed call is tried again on the same server; `false`: never. */
 export type RetryOptions =
@@ -114,20 +115,20 @@ export function retryStep({
     return now() + waitMs < call.deadline ? { waitMs, cost } : undefined;
   }
 
-  return (next) => async (call) => {
-    const budget = budgetFor(call.tool.server);
-    let refund = PLAIN_SUCCESS_REFUND;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const result = await next(call);
-        budget.give(refund);
-        return result;
-      } catch (error) {
-        const again = plan(error, call, attempt);
-        if (again === undefined || !budget.take(again.cost)) throw error;
-        refund = again.cost;
-        await sleep(again.waitMs, call.options.signal);
-      }
-    }
+  return (next) => {
+    const attempt = (call: ToolCall, count: number, refund: number): Promise<ToolResult> =>
+      next(call).then(
+        (result) => {
+          budgetFor(call.tool.server).give(refund);
+          return result;
+        },
+        async (error: unknown) => {
+          const again = plan(error, call, count);
+          if (again === undefined || !budgetFor(call.tool.server).take(again.cost)) throw error;
+          await sleep(again.waitMs, call.options.signal);
+          return attempt(call, count + 1, again.cost);
+        },
+      );
+    return (call) => attempt(call, 1, PLAIN_SUCCESS_REFUND);
   };
 }

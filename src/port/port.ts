@@ -1,5 +1,6 @@
 /** One port: the connections, the catalog and the pipeline of one principal. */
 import type { Client } from "@modelcontextprotocol/client";
+import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { Catalog } from "../catalog/catalog.js";
 import { toDiscoveryError } from "../catalog/discovery-error.js";
 import type { FilterSet } from "../catalog/filter-set.js";
@@ -233,17 +234,26 @@ export class Port {
     );
   }
 
-  async callTool(
+  callTool(
     name: string,
     args: Readonly<Record<string, unknown>>,
     options: CallToolOptions | TaskCallOptions,
   ): Promise<ToolResult> {
-    const entry = this.catalog.entry(name) ?? (await findTool(this, name, options));
+    const entry = this.catalog.entry(name);
+    if (entry !== undefined) return this.#call(entry, args, options);
+    return findTool(this, name, options).then((found) => this.#call(found, args, options));
+  }
+
+  #call(
+    entry: CatalogEntry,
+    args: Readonly<Record<string, unknown>>,
+    options: CallToolOptions | TaskCallOptions,
+  ): Promise<ToolResult> {
     const startedAt = performance.now();
     // An explicit limit that is longer than the cap raises the cap for this call.
     const limitMs = Math.max(this.parts.settings.maxTimeoutMs, options.timeoutMs ?? 0);
     const attempts: never[] = [];
-    const result = await this.pipeline.call({
+    const calling = this.pipeline.call({
       tool: entry.info,
       args,
       options,
@@ -254,7 +264,11 @@ export class Port {
       patient: true,
       budget: this.parts.validator.createBudget(),
     });
-    return { ...result, attempts: Math.max(1, attempts.length), durationMs: performance.now() - startedAt };
+    return calling.then((result) => ({
+      ...result,
+      attempts: Math.max(1, attempts.length),
+      durationMs: performance.now() - startedAt,
+    }));
   }
 
   async client(server: string, wait: WaitOptions): Promise<Client> {

@@ -16,6 +16,7 @@ import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { ServerTransport } from "../transports/server-transport.js";
 import { ClientSide } from "./client-side.js";
+import { DeadlineClock } from "./deadline-clock.js";
 import { PendingRequest, type RequestLimits } from "./pending-request.js";
 
 const PREFIX = "tp-";
@@ -64,6 +65,7 @@ export class Lane {
   /** Requests that are answered while the work for them goes on. */
   readonly #worked = new Map<string, PendingRequest>();
   readonly #hasPerRequestStream: boolean;
+  readonly #clock = new DeadlineClock();
   #lastId = 0;
   #started: Promise<void> | undefined;
   #closed = false;
@@ -144,6 +146,7 @@ export class Lane {
       server: this.#server,
       method,
       limits: options,
+      clock: this.#clock,
       lastSignAt: this.lastSignAt,
       redact: this.redact,
       onCancel: (why) => this.#cancel(id, why),
@@ -203,7 +206,8 @@ export class Lane {
     own: Record<string, unknown> | undefined,
     wantsProgress: boolean,
   ): Record<string, unknown> | undefined {
-    if (this.envelope === undefined && own === undefined && !wantsProgress) return undefined;
+    if (this.envelope === undefined && own === undefined)
+      return wantsProgress ? { ...this.metaDefaults, progressToken: id } : undefined;
     return { ...this.metaDefaults, ...own, ...this.envelope, ...(wantsProgress && { progressToken: id }) };
   }
 
@@ -284,6 +288,7 @@ export class Lane {
     const error = this.#gone("unknown");
     for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(error);
     this.#worked.clear();
+    this.#clock.close();
     this.clientSide.closed(this.#gone("unsent"));
     this.#settleClosed(this.#closeError);
   }

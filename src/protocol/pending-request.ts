@@ -3,7 +3,7 @@ import type { ProgressReport } from "../config/server-entry.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { redactText } from "../util/redact-text.js";
 import { onSharedAbort } from "../util/shared-abort.js";
-import { timerMs } from "../util/timer-ms.js";
+import type { Clocked, DeadlineClock } from "./deadline-clock.js";
 
 /** What a server reports while it works. */
 export type Progress = ProgressReport;
@@ -24,6 +24,8 @@ interface Init {
   server: string;
   method: string;
   limits: RequestLimits;
+  /** Tells when the time is up. */
+  clock: DeadlineClock;
   /** A sign of life that the request does not see itself: the server waits for us (`performance.now()`). */
   lastSignAt?: (() => number) | undefined;
   /** Takes secrets out of what the server says. */
@@ -49,14 +51,14 @@ function readRpcError(error: unknown): { code: number | undefined; message: stri
   };
 }
 
-export class PendingRequest {
+export class PendingRequest implements Clocked {
   readonly promise: Promise<unknown>;
+  slot = -1;
   readonly #init: Init;
   readonly #startedAt = performance.now();
   #lastSign = this.#startedAt;
   #reports = 0;
   #reportedAt = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
   #stream: AbortController | undefined;
   #resolve!: (value: unknown) => void;
   #reject!: (error: unknown) => void;
@@ -68,7 +70,7 @@ export class PendingRequest {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#arm();
+    init.clock.add(this);
     const { signal } = init.limits;
     if (signal !== undefined) {
       this.#stopListening = onSharedAbort(signal, () => {
@@ -141,24 +143,14 @@ export class PendingRequest {
     });
   }
 
-  /**
-   * One timer per request: progress only moves the mark that the timer looks at when it fires. Even a request without
-   * any time runs out by the timer: whoever made it has to have it in the books before it ends. One without a limit has
-   * a timer too: a connection keeps no host alive, a request does.
-   */
-  #arm(): void {
-    const look = () => (this.#left() > 0 ? this.#arm() : this.#expire());
-    // Timers hold 31 bits; a longer wait simply looks again.
-    this.#timer = setTimeout(look, timerMs(this.#left()));
-  }
-
-  #left(): number {
+  /** Progress only moves the mark that the clock looks at. */
+  leftMs(): number {
     const { timeoutMs, maxTimeoutMs } = this.#init.limits;
     const lastSign = Math.max(this.#lastSign, this.#init.lastSignAt?.() ?? 0);
     return Math.min(lastSign + timeoutMs, this.#startedAt + maxTimeoutMs) - performance.now();
   }
 
-  #expire(): void {
+  expire(): void {
     const { server, method, onCancel, limits } = this.#init;
     const total = performance.now() - this.#startedAt >= limits.maxTimeoutMs;
     onCancel("The request timed out");
@@ -177,7 +169,7 @@ export class PendingRequest {
   }
 
   #finish(): void {
-    clearTimeout(this.#timer);
+    this.#init.clock.delete(this);
     this.#stopListening?.();
   }
 }

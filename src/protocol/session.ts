@@ -105,12 +105,21 @@ export function createSession({
   const gone = new AbortController();
   lane.closed.then((error) => gone.abort(error ?? lost(server)));
 
-  async function request(
+  function request(
     method: string,
     params: Record<string, unknown>,
     options: SessionRequestOptions,
   ): Promise<Record<string, unknown>> {
-    if (era === "legacy" && DURING_CALLS.has(method)) return call(method, params, options);
+    return era === "legacy" && DURING_CALLS.has(method)
+      ? call(method, params, options)
+      : ask(method, params, options);
+  }
+
+  async function ask(
+    method: string,
+    params: Record<string, unknown>,
+    options: SessionRequestOptions,
+  ): Promise<Record<string, unknown>> {
     const startedAt = performance.now();
     const send = () => lane.request(method, params, options);
     const result = await (era === "legacy"
@@ -137,7 +146,7 @@ export function createSession({
   }
 
   /** What a legacy server asks during a call does not say which call it is for, so calls are noted down. */
-  async function call(
+  function call(
     method: string,
     params: Record<string, unknown>,
     options: SessionRequestOptions,
@@ -145,20 +154,19 @@ export function createSession({
     const tool = options.tool ?? String(params["name"]);
     const underWay = desk.beginCall(tool, params["taskId"] as string | undefined);
     const send = () => lane.request(method, params, options);
-    try {
-      let result: unknown;
-      try {
-        result = await send();
-      } catch (error) {
-        result = await urlElicitations.after(error, send, { tool, options });
-      }
+    const finish = (result: unknown) => {
       proven = true;
       desk.endCall(underWay);
       return completeResult(server, method, result);
-    } catch (error) {
-      desk.endCall(underWay, error);
-      throw error;
-    }
+    };
+    return send().then(finish, async (error: unknown) => {
+      try {
+        return finish(await urlElicitations.after(error, send, { tool, options }));
+      } catch (failure) {
+        desk.endCall(underWay, failure);
+        throw failure;
+      }
+    });
   }
 
   return {

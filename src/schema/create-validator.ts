@@ -2,6 +2,7 @@
 
 import { isObject, type JsonSchema } from "./json-schema.js";
 import { toJsonValue } from "./json-value.js";
+import { type Acceptance, compilePlainSchema } from "./plain-schema.js";
 import type { ValidationBudget } from "./validate-compiled.js";
 import { MAX_ISSUES, type ValidationIssue } from "./validation-issue.js";
 
@@ -75,6 +76,7 @@ export function createSchemaValidator(options: SchemaValidatorOptions = {}): Sch
     createBudget,
     prepare,
     validate(schema, value, budget = createBudget()) {
+      if (validator === undefined && shortcutOf(schema)?.(value)) return [];
       const seen = toJsonValue(value);
       if ("problem" in seen) return [{ path: "$", message: seen.problem }];
       // A boolean is a schema too, but none that a tool may have.
@@ -83,6 +85,19 @@ export function createSchemaValidator(options: SchemaValidatorOptions = {}): Sch
       return check(schema, seen.value, budget);
     },
   };
+}
+
+const shortcuts = new WeakMap<JsonSchema, Acceptance | null>();
+
+/** Made once a schema, like everything compiled. */
+function shortcutOf(schema: JsonSchema): Acceptance | null | undefined {
+  if (!isObject(schema)) return undefined;
+  let shortcut = shortcuts.get(schema);
+  if (shortcut === undefined) {
+    shortcut = compilePlainSchema(schema) ?? null;
+    shortcuts.set(schema, shortcut);
+  }
+  return shortcut;
 }
 
 /** What stands behind `validate`: the value is JSON, the schema an object. */

@@ -1,5 +1,6 @@
 /** Where the requests of one connection's server are answered: in turn, for the right tool, as long as somebody waits. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
+import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { withDeadline } from "../../util/with-deadline.js";
 import { RequestGate } from "./request-gate.js";
 import type { RequestOrigin } from "./request-origin.js";
@@ -22,7 +23,7 @@ export interface ServerRequest {
 }
 
 /** A tool call under way. */
-export interface CallUnderWay {
+export interface CallUnderWay extends Slotted {
   readonly tool: string;
   /** The task that the call has become. */
   readonly taskId?: string | undefined;
@@ -53,7 +54,7 @@ const isServerRequest = (answers: Answers, method: string): method is RequestMet
 export class RequestDesk {
   readonly #parts: DeskParts;
   readonly #gates = new Map<RequestMethod, RequestGate>();
-  readonly #calls = new Set<CallUnderWay>();
+  readonly #calls = new SlotList<CallUnderWay>();
   #owed = 0;
   #lastOwedAt = 0;
   #overloadReported = false;
@@ -64,7 +65,7 @@ export class RequestDesk {
 
   /** Notes a call of the legacy era, whose requests do not say what they belong to. */
   beginCall(tool: string, taskId?: string): CallUnderWay {
-    const call: CallUnderWay = { tool, taskId };
+    const call: CallUnderWay = { tool, taskId, requests: undefined, slot: -1 };
     this.#calls.add(call);
     return call;
   }
@@ -129,7 +130,7 @@ export class RequestDesk {
 
   /** The one call under way must be the reason; where there are more, only a task says what it is for. */
   #callOf(request: ServerRequest): CallUnderWay | undefined {
-    const calls = [...this.#calls];
+    const calls = this.#calls.toArray();
     const related = relatedTask(request);
     if (related !== undefined) return calls.find(({ taskId }) => taskId === related.taskId);
     return calls.length === 1 ? calls[0] : undefined;
