@@ -20,10 +20,24 @@ const MAX_DEPTH = 256;
 
 type Schema = Record<string, unknown>;
 
+const NONE: readonly ParamHeader[] = [];
+
+function mentions(value: object, depth: number): boolean {
+  if (depth > MAX_DEPTH) return false;
+  if (KEY in value) return true;
+  for (const key in value) {
+    const child = (value as Schema)[key];
+    if (typeof child === "object" && child !== null && mentions(child, depth + 1)) return true;
+  }
+  return false;
+}
+
 const isObject = (value: unknown): value is Schema => typeof value === "object" && value !== null;
 
 /** The declared headers of a schema, or what is wrong with them (the tool is then to be withheld). */
 export function readParamHeaders(inputSchema: Schema): readonly ParamHeader[] | string {
+  // Hardly any tool has one: whether there is any is asked first, without making anything.
+  if (!mentions(inputSchema, 0)) return NONE;
   const found: ParamHeader[] = [];
   const names = new Set<string>();
 
