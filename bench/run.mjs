@@ -21,6 +21,7 @@ const { values: flags } = parseArgs({
     rows: { type: "string" },
     write: { type: "boolean", default: false },
     again: { type: "boolean", default: false },
+    rounds: { type: "string" },
   },
 });
 
@@ -69,7 +70,11 @@ const chosenRows = choose(rows, flags.rows, (row, name) => row === name);
 // `sdk-v2` is also `sdk-v2-modern`, `toolport` all its doors.
 const isOrBegins = (contender, name) => contender === name || contender.startsWith(`${name}-`);
 const contenders = await fetchPeers(choose(CONTENDERS, flags.only, isOrBegins));
-const plan = PLAN.filter(({ metric }) => metric === "verify" || chosenRows.includes(metric));
+const most = flags.rounds === undefined ? Number.POSITIVE_INFINITY : Number(flags.rounds);
+const plan = PLAN.filter(({ metric }) => metric === "verify" || chosenRows.includes(metric)).map((row) => ({
+  ...row,
+  rounds: Math.min(row.rounds, most),
+}));
 const onDone = (what) => console.error(`${((Date.now() - started) / 1000).toFixed(0)} s  ${what}`);
 
 /** The last run, for whoever wants its report once more. */

@@ -60,7 +60,7 @@ const shown = (value, unit) =>
   value === undefined ? "—" : `${value.toFixed(unit === "×" ? 2 : unit === " B" ? 0 : 1)}${unit}`;
 
 /** The rows that were measured, with their figures. */
-export function judge(results, { peers }) {
+function judge(results, { peers }) {
   return ROWS.flatMap((wanted) => {
     const variant = results[wanted.metric]?.[wanted.variant];
     const mine = variant?.[wanted.ours];
@@ -72,6 +72,34 @@ export function judge(results, { peers }) {
       .sort((a, b) => a.value - b.value);
     return [{ ...wanted, value: of(wanted.ours), rivals, best: rivals[0] }];
   });
+}
+
+/** Some load everything at import, some with the first connection: only the sum can be compared. */
+function start(results, { peers }) {
+  const loads = results.import?.["fresh process"];
+  const connects = results.connect?.["HTTP, 10 tools"];
+  if (loads?.toolport === undefined || connects?.toolport === undefined) return [];
+  const of = (name) =>
+    loads[name] === undefined || connects[name] === undefined
+      ? undefined
+      : median(loads[name].map(({ cpuMs }) => cpuMs)) +
+        median(connects[name].map(({ coldCpuMs }) => coldCpuMs));
+  const rivals = peers
+    .map((name) => ({ name, value: of(name) }))
+    .filter(({ value }) => Number.isFinite(value))
+    .sort((a, b) => a.value - b.value);
+  const [best] = rivals;
+  const mine = of("toolport");
+  return [
+    [
+      "import and cold connect together, CPU",
+      "—",
+      shown(mine, " ms"),
+      best === undefined ? "—" : `${shown(best.value, " ms")} (${best.name})`,
+      "—",
+      yesNo(best === undefined ? undefined : mine < best.value),
+    ],
+  ];
 }
 
 const yesNo = (is) => (is === undefined ? "—" : is ? "yes" : "**no**");
@@ -91,6 +119,7 @@ export function toVerdict(results, { peers }) {
     yesNo(value === undefined ? undefined : value <= target),
     yesNo(best === undefined || value === undefined ? undefined : value < best.value),
   ]);
+  rows.splice(3, 0, ...start(results, { peers }));
   for (const [title, variant] of RECOVERIES) {
     const found = results.recovery?.[variant];
     if (found?.toolport === undefined) continue;

@@ -10,7 +10,7 @@ const SERVERS = fileURLToPath(new URL("../../test/fixtures/servers/", import.met
 const LEAN = join(SERVERS, "stdio-lean.mjs");
 
 /** The lean server with these flags, as a contender gets it. */
-export const leanServer = (name, pidFile, flags) => ({
+const leanServer = (name, pidFile, flags) => ({
   name,
   command: process.execPath,
   args: [LEAN, `--pid-file=${pidFile}`, ...flags],

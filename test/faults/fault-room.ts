@@ -17,7 +17,7 @@ import { type HeapCheck, watchHeap } from "./heap-check.js";
 import { type NeighbourWatch, watchNeighbour } from "./neighbour-watch.js";
 import { warmUp } from "./warm-up.js";
 
-export const NEIGHBOUR = "neighbour";
+const NEIGHBOUR = "neighbour";
 
 export interface RoomOptions {
   /** Longest the event loop may be held up. @default 1000 (a busy machine alone makes hundreds) */
