@@ -17,8 +17,7 @@ export interface NameParts {
 }
 
 /** Whether every provider takes the name as it is. */
-export const isSafeName = (name: string): boolean =>
-  name.length <= MAX_LENGTH && VALID_CHARACTERS.test(name);
+export const isSafeName = (name: string): boolean => name.length <= MAX_LENGTH && VALID_CHARACTERS.test(name);
 
 /** The name as it would be if providers took anything. */
 export function joinName({ prefixes, tool }: NameParts): string {
