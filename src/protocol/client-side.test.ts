@@ -59,8 +59,10 @@ describe("the client's own messages", () => {
     expect(heard).toEqual(["notifications/tools/list_changed"]);
     expect(arrived).toEqual([{ jsonrpc: "2.0", id: 1, result: {} }]);
     await reply({ id: 2, method: "sampling/createMessage" });
+    await reply({ id: 3, method: "elicitation/create" });
+    await reply({ method: "notifications/cancelled", params: { requestId: 3 } });
     await delivered();
-    expect(calls).toBe(1);
+    expect(calls).toBe(2);
     await lane.clientSide.join({}, async () => {
       lane.clientSide.onmessage = (message) => passed.push(message as LaneMessage);
     });

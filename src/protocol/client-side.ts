@@ -118,8 +118,7 @@ export class ClientSide implements Transport {
     if (!("method" in message)) {
       if (message.id !== undefined) this.#asking.delete(message.id);
     } else if (!("id" in message)) {
-      if (message.method === "notifications/cancelled")
-        this.#asked.done(message.params?.["requestId"] as RequestId);
+      if (message.method === "notifications/cancelled") this.#forget(message.params?.["requestId"]);
     } else if (message.method === "ping") return this.#asked.pong(message.id);
     else if (!this.#asked.admit(message.id)) return;
     this.#pass(message, extra);
@@ -142,6 +141,12 @@ export class ClientSide implements Transport {
     this.#asking.clear();
     this.#waiting = [];
     this.onclose?.();
+  }
+
+  /** The server no longer wants to know: a client that is not there yet is not to be asked any more. */
+  #forget(id: unknown): void {
+    this.#asked.done(id as RequestId);
+    this.#waiting = this.#waiting.filter((message) => !("id" in message) || message.id !== id);
   }
 
   /** To the client, or for it to find when it comes. */

@@ -16,8 +16,11 @@ const LISTS = Object.keys(NOTIFICATIONS) as ListName[];
 
 export interface ListWatch {
   on(listener: (list: ListName) => void): () => void;
-  /** Modern era: opens the subscription and opens it again whenever the server drops it. Never throws. */
-  keepListening(subscribable: Subscribable): void;
+  /**
+   * Modern era: opens the subscription and opens it again whenever the server drops it. Never rejects; resolves when the
+   * server has been asked for it, so that lists read after that cannot change unnoticed.
+   */
+  keepListening(subscribable: Subscribable): Promise<void>;
   /**
    * Modern era: the same subscription covers these resources too. Resolves with whether the server grants it; `onGap` is
    * called whenever changes may have been missed.
@@ -81,7 +84,7 @@ export function createListWatch(lane: Lane): ListWatch {
     },
     keepListening(subscribable) {
       server = subscribable;
-      listening.start();
+      return listening.begin();
     },
     async addResource(uri, onGap) {
       resources.set(uri, onGap);

@@ -35,6 +35,8 @@ export class Listening {
   #wake: (() => void) | undefined;
   #changed = false;
   #lastError: unknown;
+  /** Somebody waits until the server has been asked for the subscription. */
+  #onAsked: (() => void) | undefined;
 
   constructor(parts: ListeningParts) {
     this.#parts = parts;
@@ -53,9 +55,23 @@ export class Listening {
       .catch((error: unknown) => this.#refuse(error))
       .finally(() => {
         this.#running = false;
+        this.#onAsked?.();
         // Asked for in the moment in which the loop came to its end.
         if (this.#waiting.length > 0) this.start();
       });
+  }
+
+  /**
+   * As {@link start}; resolves when the server has been asked for it, or cannot be. What is read from then on is not out of
+   * date without our being told.
+   */
+  async begin(): Promise<void> {
+    const asked = new Promise<void>((resolve) => {
+      this.#onAsked = resolve;
+    });
+    this.start();
+    if (this.#running) await asked;
+    this.#onAsked = undefined;
   }
 
   /** Something else is wanted: resolves with what the server grants of it. */
@@ -88,16 +104,20 @@ export class Listening {
       const wanted = filter();
       if (isEmpty(wanted)) return void (await current?.close());
       try {
-        const next = await (await client()).listen(wanted, {
+        const opening = (await client()).listen(wanted, {
           signal: this.#ended.signal,
           timeout: ACKNOWLEDGE_MS,
         });
+        // The SDK's client takes a few steps before it sends anything.
+        setTimeout(() => this.#onAsked?.());
+        const next = await opening;
         // The new one is open before the old one ends, so that nothing falls between the two.
         if (current !== undefined && (await isOver(current))) gap = true;
         await current?.close();
         current = next;
       } catch (error) {
         this.#lastError = error;
+        this.#onAsked?.();
         // What the server itself refuses it will refuse again; whoever asked for it has to take it back.
         if (typeof (error as { code?: unknown }).code === "number") this.#refuse(error);
         if ((error as { code?: unknown } | undefined)?.code === METHOD_NOT_FOUND) return;

@@ -10,6 +10,7 @@ import type { SchemaValidator } from "../schema/create-validator.js";
 import { createTransport } from "../transports/create-transport.js";
 import type { ServerTransport, TransportContext } from "../transports/server-transport.js";
 import { pause } from "../util/sleep.js";
+import { withDeadline } from "../util/with-deadline.js";
 import { type ClientIdentity, createEnvelope, type Era } from "./era.js";
 import type { EraVerdict, RememberedEra } from "./era-memory.js";
 import { type Handshake, handshake, isModernPin } from "./handshake.js";
@@ -202,9 +203,12 @@ async function connect(lane: Lane, transport: ServerTransport, options: OpenOpti
   if (era === "modern") {
     lane.envelope = createEnvelope(protocolVersion, identity);
     if (logLevel !== undefined) lane.metaDefaults = { [LOG_LEVEL_META_KEY]: logLevel };
-    watch.keepListening({ capabilities, client: client.get });
+    await forAWhile(watch.keepListening({ capabilities, client: client.get }), options.signal);
   } else {
     lane.lastSignAt = requests.desk.lastOwedAt;
+    // Whoever may be asked is there before anything can be: a server may wait no longer than a moment for its answer. Without
+    // a client the server gets none, and everything else goes on.
+    if (Object.keys(serverRequests.capabilities).length > 0) await forAWhile(client.get(), options.signal);
     if (logLevel !== undefined) setLogLevel(lane, capabilities, logLevel);
     requests.opened();
   }
@@ -221,6 +225,14 @@ async function connect(lane: Lane, transport: ServerTransport, options: OpenOpti
     endSession: () => transport.endSession?.() ?? Promise.resolve(),
   });
   return { session, verdict: greeted.sure ? verdictOf(greeted, config) : undefined };
+}
+
+/** A handshake that is good enough for us may not be for the SDK's client, and it does not always say so. */
+const CLIENT_MS = 2_000;
+
+async function forAWhile(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  const onTimeout = () => new Error("The SDK's client is not there yet");
+  await withDeadline(work, { timeoutMs: CLIENT_MS, signal, onTimeout }).catch(() => {});
 }
 
 function verdictOf({ era, answer }: Handshake, { kind }: ServerConfig): EraVerdict {
