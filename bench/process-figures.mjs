@@ -8,6 +8,9 @@ export const median = (values) => {
   return sorted.length % 2 === 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 };
 
+/** A figure inside a worker's result, by its path: `concurrent.cpuUs`. */
+export const valueAt = (result, path) => path.split(".").reduce((value, key) => value?.[key], result);
+
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Starts a clock and a CPU meter; the function it returns reads both. */

@@ -1,13 +1,12 @@
 /** The results as Markdown: medians over the rounds, and the median of the ratios to the floor of the same round. */
 import os from "node:os";
-import { median } from "./process-figures.mjs";
+import { median, valueAt } from "./process-figures.mjs";
 import { toPlot, toVerdict } from "./verdict.mjs";
 
 const NOTHING = "—";
 /** A contender this far below the floor points at the harness or the noise, not at a fast library. */
 const SUSPICIOUS_RATIO = 0.85;
 
-const valueAt = (result, path) => path.split(".").reduce((value, key) => value?.[key], result);
 const row = (cells) => `| ${cells.join(" | ")} |`;
 const table = (headings, rows) => [row(headings), row(headings.map(() => "---")), ...rows.map(row), ""];
 

@@ -1,8 +1,9 @@
 /** Toolport and its peers side by side over the same server: `npm run bench`. README.md says what the rows mean. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { root } from "../scripts/fetch-tool.mjs";
+import { writeSection } from "../scripts/write-section.mjs";
 import { isWrong, measure } from "./measure.mjs";
 import { fetchPeer, PEERS } from "./peers.mjs";
 import { PLAN, TABLES } from "./plan.mjs";
@@ -11,8 +12,6 @@ import { toReport } from "./report.mjs";
 const OURS = ["toolport", "toolport-modern", "toolport-langchain", "toolport-ai-sdk"];
 const CONTENDERS = ["floor", "floor-fetch", ...OURS, ...Object.keys(PEERS)];
 const REPORT = join(root, "docs", "performance.md");
-const BEGIN = "<!-- bench: begin -->";
-const END = "<!-- bench: end -->";
 
 const { values: flags } = parseArgs({
   options: {
@@ -53,16 +52,6 @@ function describe(contender) {
   return `toolport ${JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version}, built from this tree`;
 }
 
-/** Puts the report between its marks in the documentation; what else is written there stays. */
-function writeReport(report) {
-  const now = existsSync(REPORT) ? readFileSync(REPORT, "utf8") : `# Performance\n\n${BEGIN}\n${END}\n`;
-  const [before, rest] = now.split(BEGIN);
-  const after = rest?.split(END)[1];
-  if (after === undefined) throw new Error(`docs/performance.md has no "${BEGIN}" and "${END}".`);
-  // Its headings are below that of the page's part.
-  writeFileSync(REPORT, `${before}${BEGIN}\n\n${report.replaceAll(/^## /gm, "### ")}\n${END}${after}`);
-}
-
 const started = Date.now();
 const isQuick = flags.quick;
 const rows = PLAN.map(({ metric }) => metric);
@@ -86,7 +75,8 @@ if (!flags.again) writeFileSync(kept, JSON.stringify(results));
 const packages = Object.fromEntries(contenders.map((contender) => [contender, describe(contender)]));
 const report = toReport(results, { tables: TABLES, packages, peers: Object.keys(PEERS), isQuick });
 console.log(report);
-if (flags.write) writeReport(report);
+// Its headings are below that of the page's part.
+if (flags.write) writeSection("bench", report.replaceAll(/^## /gm, "### "), REPORT);
 
 const wrong = [...OURS, "floor"].filter((name) => contenders.includes(name) && isWrong(results.verify, name));
 if (wrong.length > 0) {

@@ -1,7 +1,5 @@
 /** The rows that count, each with its target: how Toolport stands to it, and to the best of its peers. */
-import { median } from "./process-figures.mjs";
-
-const valueAt = (result, path) => path.split(".").reduce((value, key) => value?.[key], result);
+import { median, valueAt } from "./process-figures.mjs";
 
 /** Median of the figure over the rounds, as a ratio to the floor of the same round where `isRatio`. */
 function figure(rounds, floor, { path, isRatio }) {

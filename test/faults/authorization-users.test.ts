@@ -1,29 +1,13 @@
 /** Faults of users: two of them in one process, each with tokens, connections and lists that are nobody else's. */
-import type { Toolport } from "toolport";
 import { beforeAll, expect } from "vitest";
+import { interleaveUsers, USERS } from "../support/interleave-users.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
 import { bound, faultCase } from "./fault-case.js";
 import { finishLogin, openBench, warmUpOAuth } from "./oauth-stage.js";
 
 beforeAll(warmUpOAuth, 60_000);
 
-const USERS = ["ada", "grace"] as const;
 const CALLS = bound(1_000, 10_000);
-
-/** Calls of both users in turn, sixteen at a time; how many were answered for the other one. */
-async function interleave(toolport: Toolport, calls: number): Promise<number> {
-  let made = 0;
-  let crossed = 0;
-  const work = async () => {
-    while (made < calls) {
-      const user = USERS[made++ % USERS.length] as string;
-      const { text } = await toolport.as(user).callTool("it__whoami");
-      if (text !== user) crossed += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: 16 }, work));
-  return crossed;
-}
 
 faultCase(
   "A15",
@@ -33,7 +17,7 @@ faultCase(
     const toolport = room.open({ it: { url: bench.url } }, { callbackUrl: CALLBACK_URL });
     for (const user of USERS) await finishLogin(toolport.as(user), "it", user);
     for (let quarter = 0; quarter < 4; quarter++) {
-      expect(await interleave(toolport, CALLS / 4)).toBe(0);
+      expect(await interleaveUsers(toolport, "it__whoami", CALLS / 4)).toBe(0);
       bench.expireAccessTokens();
     }
     expect(Object.fromEntries(bench.resource.calls)).toEqual({ ada: CALLS / 2, grace: CALLS / 2 });

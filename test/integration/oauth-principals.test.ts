@@ -2,13 +2,13 @@
 import { type AuthError, createToolport, type Toolport } from "toolport";
 import { expect, test } from "vitest";
 import { failure } from "../support/failure.js";
+import { interleaveUsers, USERS } from "../support/interleave-users.js";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
 import { makeSqlitePlace, openStore } from "../support/oauth-stores.js";
 
 const CALLS = process.env["TOOLPORT_LONG"] === undefined ? 1_000 : 10_000;
-const USERS = ["ada", "grace"] as const;
 
 const open = (bench: OAuthBench, more: object = {}) =>
   createToolport({ mcpServers: { a: { url: bench.url } }, callbackUrl: CALLBACK_URL, ...more });
@@ -21,27 +21,13 @@ async function logInAs(toolport: Toolport, user: string): Promise<void> {
   expect(response.status).toBe(200);
 }
 
-async function interleave(toolport: Toolport, calls: number): Promise<number> {
-  let made = 0;
-  let crossed = 0;
-  const work = async () => {
-    while (made < calls) {
-      const user = USERS[made++ % USERS.length] as string;
-      const { text } = await toolport.as(user).callTool("a__whoami");
-      if (text !== user) crossed += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: 16 }, work));
-  return crossed;
-}
-
 test(`${CALLS} interleaved calls of two users, tokens expiring in between: none crosses`, async () => {
   await using bench = await startOAuthBench();
   await using toolport = open(bench);
   for (const user of USERS) await logInAs(toolport, user);
-  expect(await interleave(toolport, CALLS / 2)).toBe(0);
+  expect(await interleaveUsers(toolport, "a__whoami", CALLS / 2)).toBe(0);
   bench.expireAccessTokens();
-  expect(await interleave(toolport, CALLS / 2)).toBe(0);
+  expect(await interleaveUsers(toolport, "a__whoami", CALLS / 2)).toBe(0);
   expect(Object.fromEntries(bench.resource.calls)).toEqual({ ada: CALLS / 2, grace: CALLS / 2 });
   expect(bench.countTokens("refresh_token")).toBe(2);
   expect(bench.revokedFamilies).toEqual([]);

@@ -1,0 +1,19 @@
+/** Two users of one port who call in turn, to see whether one ever gets what is the other's. */
+import type { Toolport } from "toolport";
+
+export const USERS = ["ada", "grace"] as const;
+
+/** Calls the tool that says who one is, sixteen calls at a time; how many were answered for the other user. */
+export async function interleaveUsers(toolport: Toolport, tool: string, calls: number): Promise<number> {
+  let made = 0;
+  let crossed = 0;
+  const work = async () => {
+    while (made < calls) {
+      const user = USERS[made++ % USERS.length] as string;
+      const { text } = await toolport.as(user).callTool(tool);
+      if (text !== user) crossed += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, work));
+  return crossed;
+}
