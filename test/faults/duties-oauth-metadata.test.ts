@@ -1,5 +1,6 @@
 /** Duties towards what servers say about their authorization: S1, S3, S5, S7, S10. */
 import diagnostics from "node:diagnostics_channel";
+import type { ClientRequest } from "node:http";
 import { beforeAll, expect } from "vitest";
 import type { LoginAttempt } from "../support/oauth-hostile-addresses.js";
 import { ADDRESS_FIELDS, addressFields } from "../support/oauth-hostile-addresses.js";
@@ -174,30 +175,30 @@ const FORBIDDEN = [
   "metadata.google.internal",
 ];
 
-/** Every place this process tries to connect to, apart from those. */
-function watchConnections(room: FaultRoom, known: readonly string[]): string[] {
-  const places: string[] = [];
-  const onConnect = (message: unknown) => {
-    const { connectParams } = message as { connectParams: { host: string } };
-    if (!known.includes(connectParams.host)) places.push(connectParams.host);
+/** Every host that this process begins a request to, apart from those. */
+function watchRequests(room: FaultRoom, known: readonly string[]): string[] {
+  const hosts: string[] = [];
+  const onRequest = (message: unknown) => {
+    const { request } = message as { request: ClientRequest };
+    if (!known.includes(request.host)) hosts.push(request.host);
   };
-  diagnostics.subscribe("undici:client:beforeConnect", onConnect);
-  room.atEnd(() => diagnostics.unsubscribe("undici:client:beforeConnect", onConnect));
-  return places;
+  diagnostics.subscribe("http.client.request.start", onRequest);
+  room.atEnd(() => diagnostics.unsubscribe("http.client.request.start", onRequest));
+  return hosts;
 }
 
 for (const field of addressFields) {
   faultCase("S10", `${FORBIDDEN.length} forms in ${field}`, async (room) => {
     room.open({});
     const hostile = await openHostile(room, "127.0.0.3");
-    const places = watchConnections(room, [new URL(hostile.origin).host]);
+    const hosts = watchRequests(room, [new URL(hostile.origin).hostname]);
     for (const host of FORBIDDEN) {
       const { report, finished } = await attempt(room, hostile, ADDRESS_FIELDS[field](`https://${host}`));
       const error = report.authUrl === undefined ? report.error : finished;
       if (field !== "resource_metadata" || report.authUrl === undefined)
         expect(error, host).toMatchObject({ code: expect.stringMatching(/^(ADDRESS_REFUSED|AUTH_FAILED)$/) });
     }
-    expect(places).toEqual([]);
+    expect(hosts).toEqual([]);
   });
 }
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SecretRecord } from "../../src/config/secret-record.js";
 import { ConnectionError } from "../../src/errors/connection-error.js";
 import { createGuardedFetch } from "../../src/transports/http/guarded-fetch.js";
-import { createHttpClient } from "../../src/transports/http/undici-client.js";
+import { createHttpClient } from "../../src/transports/http/node-client.js";
 import { createFetchClient } from "../../src/transports/http/web-client.js";
 import {
   result,
@@ -68,7 +68,7 @@ describe("the guarded fetch", () => {
   const refused = { code: "ADDRESS_REFUSED", outcome: "unsent" };
 
   it.each([
-    ["undici", () => setup.http],
+    ["node", () => setup.http],
     ["fetch", () => createFetchClient()],
   ])("refuses private addresses of others over %s", async (_name, client) => {
     const guarded = createGuardedFetch(client(), { serverUrl: "https://mcp.example.com/mcp" });

@@ -28,7 +28,7 @@ describe.each([
   ["auto", "json"],
 ] as const)("era %s, answers %s", (mode, responseMode) => {
   it.each([
-    ["undici", () => createSetup()],
+    ["node", () => createSetup()],
     ["fetch", () => createSetup(createFetchClient())],
   ])("lists, calls and reports progress over %s", async (_name, create) => {
     setup = create();

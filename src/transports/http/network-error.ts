@@ -50,14 +50,6 @@ export function toNetworkError(error: unknown, { host, sent }: NetworkFailure): 
   if (ToolportError.isInstance(error)) return error;
   const errno = errnoOf(error);
   const unsent = sent === undefined ? errno !== undefined && BEFORE_CONNECTION.has(errno) : !sent;
-  if (errno === "UND_ERR_DESTROYED" || errno === "UND_ERR_CLOSED") {
-    return new ConnectionError({
-      code: "CLOSED",
-      what: "The network client was closed",
-      outcome: unsent ? "unsent" : "unknown",
-      cause: error,
-    });
-  }
   const reason = errno === undefined ? "" : ` (${errno})`;
   return new ConnectionError({
     code: "UNREACHABLE",
@@ -68,5 +60,27 @@ export function toNetworkError(error: unknown, { host, sent }: NetworkFailure): 
     retryable: errno === undefined || !isPermanentFailure(errno),
     outcome: unsent ? "unsent" : "unknown",
     cause: error,
+  });
+}
+
+/** For whoever asks a client that was closed, or was waiting for it. */
+export function clientClosed(unsent: boolean, cause?: unknown): ConnectionError {
+  return new ConnectionError({
+    code: "CLOSED",
+    what: "The network client was closed",
+    outcome: unsent ? "unsent" : "unknown",
+    cause,
+  });
+}
+
+/** Nobody said no, and nobody said yes. */
+export function connectTimedOut(host: string, timeoutMs: number): ConnectionError {
+  return new ConnectionError({
+    code: "UNREACHABLE",
+    what: `${host} did not accept a connection in ${timeoutMs} ms`,
+    next: ADVICE["UND_ERR_CONNECT_TIMEOUT"],
+    errno: "ETIMEDOUT",
+    retryable: true,
+    outcome: "unsent",
   });
 }

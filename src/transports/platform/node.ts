@@ -23,8 +23,8 @@ export async function webSocket(
 }
 
 export async function httpClient(fetch?: typeof globalThis.fetch): Promise<HttpClient> {
-  // What Bun gives for undici is a stub of its own, and its fetch is good.
+  // Bun's own fetch is good, and its `node:http` is another one.
   const own = fetch ?? (isBun ? globalThis.fetch : undefined);
   if (own !== undefined) return (await import("../http/web-client.js")).createFetchClient(own);
-  return (await import("../http/undici-client.js")).createHttpClient();
+  return (await import("../http/node-client.js")).createHttpClient();
 }

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { collectBody } from "./collect-body.js";
-import { createHttpClient } from "./undici-client.js";
+import { createHttpClient } from "./node-client.js";
 import { createFetchClient } from "./web-client.js";
 import type { WireClient } from "./wire.js";
 
@@ -13,6 +13,7 @@ beforeEach(async () => {
   server = createServer((request, response) => {
     request.resume();
     if (request.url === "/silent") return;
+    if (request.url === "/slow") return void setTimeout(() => response.end("slow"), 150);
     if (request.url === "/endless") return void response.writeHead(200).write("x");
     response.writeHead(request.url === "/created" ? 201 : 200, { "set-cookie": ["a=1", "b=2"], "x-a": "1" });
     response.end(
@@ -29,7 +30,7 @@ afterEach(async () => {
 });
 
 describe.each<[string, () => WireClient]>([
-  ["undici", () => createHttpClient()],
+  ["node", () => createHttpClient()],
   ["fetch", () => createFetchClient()],
 ])("%s", (name, create) => {
   let client: WireClient;
@@ -101,7 +102,7 @@ describe.each<[string, () => WireClient]>([
     expect(warnings).toEqual([]);
   });
 
-  it.runIf(name === "undici")("ends everything on close(), and stays closed", async () => {
+  it.runIf(name === "node")("ends everything on close(), and stays closed", async () => {
     const pending = client.fetch(`${url}/silent`);
     const failed = expect(pending).rejects.toMatchObject({ code: "CLOSED", outcome: "unknown" });
     await once(server, "request");
@@ -112,4 +113,57 @@ describe.each<[string, () => WireClient]>([
       new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)));
     await expect.poll(connections).toBe(0);
   });
+});
+
+/** Where each request came from, as `remotePort`. */
+const portsOf = () => {
+  const ports: (number | undefined)[] = [];
+  server.on("request", ({ socket }) => ports.push(socket.remotePort));
+  return ports;
+};
+
+it("keeps a socket for the next request, and in use beyond the time it may be idle", async () => {
+  const client = createHttpClient({ keepAliveMs: 50 });
+  const ports = portsOf();
+  server.keepAliveTimeout = 0;
+  await (await client.fetch(url)).text();
+  expect(await (await client.fetch(`${url}/slow`)).text()).toBe("slow");
+  expect(ports[1]).toBe(ports[0]);
+  await client.close();
+});
+
+it("ends an idle socket after its time, and a second before its server would", async () => {
+  server.keepAliveTimeout = 2_000;
+  const client = createHttpClient({ keepAliveMs: 60_000 });
+  const connected = once(server, "connection");
+  await (await client.fetch(url)).text();
+  const [socket] = await connected;
+  const answered = performance.now();
+  await once(socket, "end");
+  expect(performance.now() - answered).toBeLessThan(1_900);
+  await client.close();
+});
+
+it("does not wait for ever for a connection", async () => {
+  const client = createHttpClient({ connectTimeoutMs: 50, lookup: () => {} });
+  await expect(client.fetch("http://nobody.example/x?secret=1")).rejects.toMatchObject({
+    code: "UNREACHABLE",
+    outcome: "unsent",
+    retryable: true,
+    errno: "ETIMEDOUT",
+    message: expect.not.stringContaining("secret"),
+  });
+  await client.close();
+});
+
+it("keeps the socket of an answer that nobody wants to read", async () => {
+  const client = createHttpClient();
+  const ports = portsOf();
+  for (let i = 0; i < 3; i++) {
+    const { body } = await client.open({ url: new URL(url), method: "GET", headers: {} });
+    body.cancel();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(new Set(ports).size).toBe(1);
+  await client.close();
 });

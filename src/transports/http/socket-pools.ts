@@ -1,0 +1,132 @@
+/** The sockets of a network client: a pool for each scheme and purpose, and the way to be rid of them all. */
+import { type AgentOptions, Agent as HttpAgent } from "node:http";
+import type { Agent as HttpsAgent } from "node:https";
+import type { LookupFunction, Socket } from "node:net";
+
+/** `kept`: used again. `standing`: for streams that stay; they keep no host alive. `single`: gone after one answer. */
+export type Purpose = "kept" | "standing" | "single";
+
+export interface PoolOptions {
+  /** How long an idle socket is kept when the server does not say. */
+  readonly keepAliveMs: number;
+  readonly lookup: LookupFunction | undefined;
+}
+
+/** An idle socket is closed this long before its server does it: a request may be on its way. */
+const MARGIN_MS = 1_000;
+const LONGEST_MS = 60_000;
+
+export type Pool = HttpAgent | HttpsAgent;
+
+export class SocketPools {
+  readonly #options: PoolOptions;
+  readonly #pools = new Map<string, Pool | Promise<Pool>>();
+  readonly #singles = new Set<Pool>();
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  /** The usual pool, if it is there already. */
+  ready(isSecure: boolean): Pool | undefined {
+    const pool = this.#pools.get(isSecure ? "kept https" : "kept http");
+    return pool instanceof Promise ? undefined : pool;
+  }
+
+  /** A pool; `lookup` is only for a single one. */
+  async open(isSecure: boolean, purpose: Purpose, lookup = this.#options.lookup): Promise<Pool> {
+    if (purpose === "single") {
+      const pool = await createPool(isSecure, { ...basics(lookup), keepAlive: false });
+      this.#singles.add(pool);
+      return pool;
+    }
+    const key = `${purpose} ${isSecure ? "https" : "http"}`;
+    const known = this.#pools.get(key);
+    if (known !== undefined) return known;
+    const making = createPool(isSecure, { ...basics(lookup), keepAlive: purpose === "kept" });
+    this.#pools.set(key, making);
+    const pool = await making;
+    if (purpose === "kept") keepAsPromised(pool, this.#options.keepAliveMs);
+    else letGo(pool);
+    if (this.#pools.get(key) === making) this.#pools.set(key, pool);
+    return pool;
+  }
+
+  /** A single pool is of no more use. */
+  discard(pool: Pool): void {
+    this.#singles.delete(pool);
+    pool.destroy();
+  }
+
+  /** Ends whatever is under way; resolves when the last socket is closed. */
+  async destroy(): Promise<void> {
+    const pools = [...this.#pools.values(), ...this.#singles];
+    this.#pools.clear();
+    this.#singles.clear();
+    await Promise.all(
+      pools.map(async (made) => {
+        const pool = await made;
+        const sockets = [pool.sockets, pool.freeSockets].flatMap((byHost) => Object.values(byHost).flat());
+        const closed = sockets.map((socket) => socket && closing(socket));
+        pool.destroy();
+        await Promise.all(closed);
+      }),
+    );
+  }
+}
+
+const closing = (socket: Socket): Promise<void> | undefined =>
+  socket.closed ? undefined : new Promise((resolve) => socket.once("close", () => resolve()));
+
+const basics = (lookup: LookupFunction | undefined): AgentOptions & { rejectUnauthorized: true } => ({
+  maxFreeSockets: Number.POSITIVE_INFINITY,
+  // Explicit, so that no variable of the environment can turn certificate checks off.
+  rejectUnauthorized: true,
+  ...(lookup !== undefined && { lookup }),
+});
+
+/** TLS is loaded with the first server that wants it. */
+async function createPool(isSecure: boolean, options: AgentOptions): Promise<Pool> {
+  if (!isSecure) return new HttpAgent(options);
+  const https = await import("node:https");
+  return new https.Agent(options);
+}
+
+/** When an idle socket has to go, as its server said with its last answer. */
+const PROMISED = Symbol("promised");
+interface PromisedSocket extends Socket {
+  [PROMISED]?: { readonly hint: string; readonly ms: number } | undefined;
+}
+
+/** Notes what an answer says about its socket (`keep-alive: timeout=5`). */
+export function notePromise(socket: PromisedSocket, hint: string): void {
+  if (socket[PROMISED]?.hint === hint) return;
+  const seconds = /\btimeout=(\d{1,6})/.exec(hint)?.[1];
+  if (seconds === undefined) return;
+  socket[PROMISED] = { hint, ms: Math.min(Number(seconds) * 1000 - MARGIN_MS, LONGEST_MS) };
+}
+
+function keepAsPromised(pool: Pool, keepAliveMs: number): void {
+  pool.keepSocketAlive = (socket: PromisedSocket) => {
+    const ms = socket[PROMISED]?.ms ?? keepAliveMs;
+    if (ms <= 0) return false;
+    socket.unref();
+    // It stays set while the socket is used: nobody ends a socket in use because of it.
+    if (socket.timeout !== ms) socket.setTimeout(ms);
+    return true;
+  };
+}
+
+/** Sockets that do not keep the host alive, whatever is said to them later. */
+function letGo(pool: Pool): void {
+  const create = pool.createConnection;
+  pool.createConnection = function (this: Pool, ...args: Parameters<typeof create>) {
+    const socket = create.apply(this, args);
+    if (socket) {
+      const { unref } = socket as Socket;
+      unref.call(socket);
+      (socket as Socket).ref = () => socket as Socket;
+    }
+    return socket;
+  } as typeof create;
+}
