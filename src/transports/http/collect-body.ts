@@ -1,5 +1,5 @@
 /** A whole body in memory, up to a limit. */
-import { ChunkList } from "./chunk-list.js";
+import { ChunkList } from "../../util/chunk-list.js";
 import type { AnswerBody } from "./wire.js";
 
 export interface CollectedBody {

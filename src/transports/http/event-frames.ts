@@ -1,5 +1,5 @@
 /** Cuts a server-sent event stream into whole events without decoding it, and never holds more than one of them. */
-import { ChunkList } from "./chunk-list.js";
+import { ChunkList } from "../../util/chunk-list.js";
 
 const LF = 10;
 const CR = 13;
