@@ -41,12 +41,15 @@ const EXACT_NAME_BONUS = 100;
 const DEFAULT_LIMIT = 10;
 const MAX_PARAMETERS = 200;
 
-/** Words of questions that say nothing about tools. */
-const STOP_WORDS = new Set(
-  searchWords(
-    "a an and are as at be by can do for from how i in is it me my of on or please that the this to use want what which with you",
-  ),
-);
+const STOP_TEXT =
+  "a an and are as at be by can do for from how i in is it me my of on or please that the this to use want what which with you";
+let stopWords: ReadonlySet<string> | undefined;
+
+/** Words of questions that say nothing about tools; cut at the first search, because cutting is not cheap the first time. */
+function isStopWord(word: string): boolean {
+  stopWords ??= new Set(searchWords(STOP_TEXT));
+  return stopWords.has(word);
+}
 
 interface Postings {
   readonly tools: number[];
@@ -117,7 +120,7 @@ function addScores(
 
 function queryWords(query: string): string[] {
   const words = [...new Set(searchWords(query))].slice(0, MAX_QUERY_WORDS);
-  const telling = words.filter((word) => !STOP_WORDS.has(word));
+  const telling = words.filter((word) => !isStopWord(word));
   return telling.length > 0 ? telling : words;
 }
 
