@@ -83,7 +83,7 @@ export const PLAN = [
     variants: ["stdio", HTTP].map((transport) => ({
       label: transport,
       params: { transport },
-      quick: { calls: 2000 },
+      quick: { calls: 2000, warmup: 2000 },
     })),
   },
   {

@@ -1,5 +1,6 @@
 /** The results as Markdown: medians over the rounds, and the median of the ratios to the floor of the same round. */
 import os from "node:os";
+import { toDoors } from "./doors.mjs";
 import { median, valueAt } from "./process-figures.mjs";
 import { toPlot, toVerdict } from "./verdict.mjs";
 
@@ -121,6 +122,7 @@ export function toReport(results, { tables, packages, peers, isQuick }) {
     "## Against the targets, and the best peer",
     "",
     ...toVerdict(results, { peers }),
+    ...toDoors(results),
     "## In one picture",
     "",
     ...toPlot(results, { peers }),

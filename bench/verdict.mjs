@@ -2,7 +2,7 @@
 import { median, valueAt } from "./process-figures.mjs";
 
 /** Median of the figure over the rounds, as a ratio to the floor of the same round where `isRatio`. */
-function figure(rounds, floor, { path, isRatio }) {
+export function figure(rounds, floor, { path, isRatio }) {
   return median(
     rounds.map((result, round) => valueAt(result, path) / (isRatio ? valueAt(floor?.[round], path) : 1)),
   );
@@ -23,13 +23,13 @@ const row = (title, metric, variant, path, target, more = {}) => ({
 const ABSOLUTE = { isRatio: false };
 
 /** What is reached for; a smaller figure is a better one. */
-const ROWS = [
+export const ROWS = [
   row("import, CPU ms", "import", "fresh process", "cpuMs", 30, { ...ABSOLUTE, unit: " ms" }),
   row("import, RSS added, MB", "import", "fresh process", "rssMb", 8, { ...ABSOLUTE, unit: " MB" }),
   row("connect, list, convert: 10 tools, HTTP, cold CPU", "connect", "HTTP, 10 tools", "coldCpuMs", 9),
-  row("the same, 1,000 tools, warm CPU", "connect", "HTTP, 1000 tools", "warmCpuMs", 2),
+  row("connect, list, convert: 1,000 tools, HTTP, warm CPU", "connect", "HTTP, 1000 tools", "warmCpuMs", 2),
   row(
-    "the same, all with an output schema",
+    "connect, list, convert: 1,000 tools with output schemas, HTTP, warm CPU",
     "connect",
     "HTTP, 1000 tools, all with an output schema",
     "warmCpuMs",
@@ -37,7 +37,7 @@ const ROWS = [
   ),
   row("20 stdio servers at once, wall", "fleet", "20 × stdio", "coldMs", 1.2),
   row("stdio, 64 in flight, CPU a call", "calls", "stdio", "concurrent.cpuUs", 2.2),
-  row("the same, as LangChain tools", "calls", "stdio", "concurrent.cpuUs", 3, {
+  row("stdio, 64 in flight, as LangChain tools, CPU a call", "calls", "stdio", "concurrent.cpuUs", 3, {
     ours: "toolport-langchain",
     peers: ["langchain"],
   }),
@@ -54,7 +54,7 @@ const RECOVERIES = [
   ["HTTP session forgotten: the call that works", "http-session"],
 ];
 
-const shown = (value, unit) =>
+export const shown = (value, unit) =>
   value === undefined ? "—" : `${value.toFixed(unit === "×" ? 2 : unit === " B" ? 0 : 1)}${unit}`;
 
 /** The rows that were measured, with their figures. */
@@ -72,16 +72,17 @@ function judge(results, { peers }) {
   });
 }
 
-/** Some load everything at import, some with the first connection: only the sum can be compared. */
+/** Some load everything at import, some with the first connection: only the sum can be compared. In ms of CPU. */
+export function startCost(results, name) {
+  const loads = results.import?.["fresh process"]?.[name];
+  const connects = results.connect?.["HTTP, 10 tools"]?.[name];
+  if (loads === undefined || connects === undefined) return undefined;
+  return median(loads.map(({ cpuMs }) => cpuMs)) + median(connects.map(({ coldCpuMs }) => coldCpuMs));
+}
+
 function start(results, { peers }) {
-  const loads = results.import?.["fresh process"];
-  const connects = results.connect?.["HTTP, 10 tools"];
-  if (loads?.toolport === undefined || connects?.toolport === undefined) return [];
-  const of = (name) =>
-    loads[name] === undefined || connects[name] === undefined
-      ? undefined
-      : median(loads[name].map(({ cpuMs }) => cpuMs)) +
-        median(connects[name].map(({ coldCpuMs }) => coldCpuMs));
+  const of = (name) => startCost(results, name);
+  if (of("toolport") === undefined) return [];
   const rivals = peers
     .map((name) => ({ name, value: of(name) }))
     .filter(({ value }) => Number.isFinite(value))
@@ -100,7 +101,7 @@ function start(results, { peers }) {
   ];
 }
 
-const yesNo = (is) => (is === undefined ? "—" : is ? "yes" : "**no**");
+export const yesNo = (is) => (is === undefined ? "—" : is ? "yes" : "**no**");
 
 function firstCall(rounds) {
   const { error, ms, calls } = rounds?.[0] ?? {};

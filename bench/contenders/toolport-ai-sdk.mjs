@@ -5,6 +5,8 @@ export async function load() {
   const [core, door] = await Promise.all([
     import("../../dist/index.js"),
     import("../../dist/adapters/ai-sdk/index.js"),
+    // Its users have it anyway; the door would load it with the first tools.
+    import("ai"),
   ]);
   return { ...core, ...door };
 }
