@@ -1,4 +1,10 @@
-/** A list whose members know their place in it: nothing is hashed to put one in or take it out, and order means nothing. */
+/**
+ * A list whose members know their place in it: nothing is hashed to put one in or take it out, and order means nothing.
+ *
+ * It also stands in for a `Set` or `Map` with much coming and going. These lay themselves out anew for every few dozen
+ * members; each layout keeps the next one alive, so once one has grown old, all that was ever in it stays until the whole
+ * heap is collected.
+ */
 
 /** Somebody who can be in one such list at a time. */
 export interface Slotted {
@@ -29,6 +35,10 @@ export class SlotList<Member extends Slotted> {
       last.slot = slot;
     }
     return true;
+  }
+
+  find(fits: (member: Member) => boolean): Member | undefined {
+    return this.#members.find(fits);
   }
 
   /** As it stands now; whoever goes through it may change the list. */

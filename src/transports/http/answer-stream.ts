@@ -55,7 +55,7 @@ export class AnswerStream implements BodySink, EventFramesOptions {
     if (message === undefined) return;
     // Asked for anew under another id: what is replayed names the old one.
     const replayed = own.options?.resumptionToken !== undefined && !("method" in message);
-    context.onMessage(replayed ? { ...message, id: own.id } : message);
+    context.onMessage(replayed ? { ...message, id: own.id } : message, own);
   }
 
   onOversized(): "stop" {

@@ -3,7 +3,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { ConnectionError } from "../../errors/connection-error.js";
 import type { Endpoint } from "./endpoint.js";
 import type { MessageFields } from "./message-fields.js";
-import type { RequestLedger } from "./request-ledger.js";
+import type { OpenRequest, RequestLedger } from "./request-ledger.js";
 import type { Discard } from "./shared-events.js";
 
 export interface EndpointContext {
@@ -11,8 +11,8 @@ export interface EndpointContext {
   readonly fields: MessageFields;
   readonly ledger: RequestLedger;
   readonly maxMessageBytes: number;
-  /** A message has come. Never throws. */
-  readonly onMessage: (message: JSONRPCMessage) => void;
+  /** A message has come, perhaps in the answer to a request. Never throws. */
+  readonly onMessage: (message: JSONRPCMessage, own?: OpenRequest) => void;
   /** Something went wrong that concerns no request. */
   readonly onError: (error: Error) => void;
   readonly onDiscard: Discard;

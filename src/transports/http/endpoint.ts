@@ -1,5 +1,6 @@
 /** The MCP endpoint of one connection: requests go out with the user's fields and with credentials, within its origin. */
 import type { HeaderSource } from "../../config/server-config.js";
+import { SlotList } from "../../util/slot-list.js";
 import { sessionLost } from "./answer-error.js";
 import type { AuthorizedSend } from "./authorized-send.js";
 import { withUserHeaders } from "./endpoint-headers.js";
@@ -34,7 +35,7 @@ export interface EndpointRequest {
 
 export class Endpoint {
   readonly #options: EndpointOptions;
-  readonly #lines = new Set<Lifeline>();
+  readonly #lines = new SlotList<Lifeline>();
   #closed: { readonly reason: unknown } | undefined;
 
   constructor(options: EndpointOptions) {
@@ -56,8 +57,9 @@ export class Endpoint {
   /** Ends everything that is under way, and everything that begins later. */
   close(reason: unknown): void {
     this.#closed = { reason };
-    for (const line of this.#lines) line.abort(reason);
+    const lines = this.#lines.toArray();
     this.#lines.clear();
+    for (const line of lines) line.abort(reason);
   }
 
   /** Resolves with the answer's head; its body waits to be read. */

@@ -18,7 +18,7 @@ import { MessageFields, ownVersion } from "./message-fields.js";
 import { postNotice } from "./post-notice.js";
 import { postRequest } from "./post-request.js";
 import { readRefusal } from "./read-refusal.js";
-import { ABANDONED, isResumable, RequestLedger } from "./request-ledger.js";
+import { ABANDONED, isResumable, type OpenRequest, RequestLedger } from "./request-ledger.js";
 import { openWith } from "./wire.js";
 
 const END_SESSION_MS = 1_000;
@@ -77,7 +77,7 @@ class HttpTransport implements ServerTransport {
       fields: new MessageFields(headers),
       ledger: new RequestLedger((id, error) => this.onstreamcut?.(id, error)),
       maxMessageBytes,
-      onMessage: (message) => this.#receive(message),
+      onMessage: (message, own) => this.#receive(message, own),
       onError: (error) => this.#report(error),
       onDiscard: (discarded) => this.ondiscard?.(discarded),
       onSessionLost: (error) => this.onsessionlost?.(error),
@@ -178,8 +178,8 @@ class HttpTransport implements ServerTransport {
     if (typeof requestId === "string" || typeof requestId === "number") this.abandon(requestId);
   }
 
-  #receive(message: JSONRPCMessage): void {
-    if (!("method" in message) && message.id !== undefined) this.#context.ledger.answered(message.id);
+  #receive(message: JSONRPCMessage, own: OpenRequest | undefined): void {
+    if (!("method" in message) && message.id !== undefined) this.#context.ledger.answered(message.id, own);
     try {
       this.onmessage?.(message);
     } catch (error) {

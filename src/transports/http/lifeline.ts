@@ -1,12 +1,15 @@
 /** A way to end one exchange from outside, at any time: what an `AbortSignal` does, at the price of an object. */
 
+import type { Slotted } from "../../util/slot-list.js";
+
 /** What a lifeline ends. */
 export interface Endable {
   /** Everybody who waits for it fails with the reason as it is. Does nothing if it is over. */
   abort(reason: unknown): void;
 }
 
-export class Lifeline {
+export class Lifeline implements Slotted {
+  slot = -1;
   #aborted: { readonly reason: unknown } | undefined;
   #exchange: Endable | undefined;
   #controller: AbortController | undefined;

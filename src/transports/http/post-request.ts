@@ -42,7 +42,8 @@ export async function postRequest({ context, streams, own, message }: RequestPos
     };
     const answer = await endpoint.send(request);
     const { status } = answer;
-    if (status < 200 || status >= 300) return context.onMessage(await explainRefusal(answer, request, own));
+    if (status < 200 || status >= 300)
+      return context.onMessage(await explainRefusal(answer, request, own), own);
     if (message.method === "initialize") fields.sessionId = answer.headers.get("mcp-session-id") || undefined;
     // The answer comes by another stream.
     if (status === 202) return discardBody(answer);
@@ -100,6 +101,6 @@ async function readJson(context: EndpointContext, { answer, own, request }: Json
     const redact = redactHeaders(request.sent ?? {});
     throw badResponse({ answer, why, bytes: text === undefined ? undefined : bytes, redact });
   }
-  if ("jsonrpc" in message) context.onMessage(message);
-  else for (const one of message) context.onMessage(one);
+  if ("jsonrpc" in message) context.onMessage(message, own);
+  else for (const one of message) context.onMessage(one, own);
 }

@@ -2,10 +2,11 @@
 import type { RequestId, TransportSendOptions } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
+import { SlotList, type Slotted } from "../../util/slot-list.js";
 import type { Lifeline } from "./lifeline.js";
 
 /** One request on its way. */
-export interface OpenRequest {
+export interface OpenRequest extends Slotted {
   readonly id: RequestId;
   /** Of the stateless era: a broken stream cannot be resumed. */
   readonly modern: boolean;
@@ -31,8 +32,12 @@ const isHeaderSafe = (token: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.tes
 export const isResumable = ({ modern, token }: OpenRequest): boolean =>
   !modern && token !== undefined && isHeaderSafe(token);
 
+/**
+ * No `Map`: of one with much coming and going the garbage collector gets rid only when it looks at the whole heap (see
+ * `SlotList`). Nearly every answer comes to whoever knows its request; the few others are looked for.
+ */
 export class RequestLedger {
-  readonly #open = new Map<RequestId, OpenRequest>();
+  readonly #open = new SlotList<OpenRequest>();
   readonly #onCut: (id: RequestId, error: ConnectionError) => void;
 
   constructor(onCut: (id: RequestId, error: ConnectionError) => void) {
@@ -41,6 +46,7 @@ export class RequestLedger {
 
   add({ id, modern, options, line }: Pick<OpenRequest, "id" | "modern" | "options" | "line">): OpenRequest {
     const own: OpenRequest = {
+      slot: -1,
       id,
       modern,
       options,
@@ -51,7 +57,7 @@ export class RequestLedger {
       cause: undefined,
       release: undefined,
     };
-    this.#open.set(own.id, own);
+    this.#open.add(own);
     const signal = own.options?.requestSignal;
     if (signal !== undefined) {
       const giveUp = () => this.#giveUp(own, signal.reason);
@@ -61,9 +67,9 @@ export class RequestLedger {
     return own;
   }
 
-  /** Answered. */
-  answered(id: RequestId): void {
-    const own = this.#open.get(id);
+  /** Answered; `likely` is the request whose answer it was in. */
+  answered(id: RequestId, likely?: OpenRequest): void {
+    const own = likely?.id === id ? likely : this.#find(id);
     if (own !== undefined) this.settle(own);
   }
 
@@ -71,7 +77,7 @@ export class RequestLedger {
   settle(own: OpenRequest): void {
     if (own.settled) return;
     own.settled = true;
-    if (this.#open.get(own.id) === own) this.#open.delete(own.id);
+    this.#open.delete(own);
     // As long as its stream is open, the caller's signal still ends it.
     if (own.streamEnded) own.release?.();
   }
@@ -84,7 +90,7 @@ export class RequestLedger {
 
   /** The caller no longer wants the answer. */
   abandon(id: RequestId): void {
-    const own = this.#open.get(id);
+    const own = this.#find(id);
     if (own !== undefined) this.#giveUp(own, ABANDONED);
   }
 
@@ -98,12 +104,15 @@ export class RequestLedger {
 
   /** Somebody waits for the rest of an answer. */
   get isWaiting(): boolean {
-    for (const own of this.#open.values()) if (own.streamEnded) return true;
-    return false;
+    return this.#open.find(({ streamEnded }) => streamEnded) !== undefined;
   }
 
   clear(): void {
-    for (const own of [...this.#open.values()]) this.settle(own);
+    for (const own of this.#open.toArray()) this.settle(own);
+  }
+
+  #find(id: RequestId): OpenRequest | undefined {
+    return this.#open.find((own) => own.id === id);
   }
 
   #giveUp(own: OpenRequest, reason: unknown): void {
