@@ -34,7 +34,7 @@ export class ChunkList {
   }
 
   /** Empties the list; at most `maxBytes` of it, in one block. */
-  takeBlock(maxBytes: number): Uint8Array {
+  takeBlock(maxBytes = Number.POSITIVE_INFINITY): Uint8Array {
     const length = Math.min(this.byteLength, maxBytes);
     return join(this.takePieces(), length);
   }
@@ -42,7 +42,7 @@ export class ChunkList {
 
 /** Where there is a way to memory that is not set to zero first, which is half the cost of a large block. */
 const allocate: (length: number) => Uint8Array =
-  typeof Buffer === "undefined" ? (length) => new Uint8Array(length) : Buffer.allocUnsafeSlow;
+  typeof Buffer === "undefined" ? (length) => new Uint8Array(length) : Buffer.allocUnsafe;
 
 function join(pieces: readonly Uint8Array[], length: number): Uint8Array {
   const [first] = pieces;

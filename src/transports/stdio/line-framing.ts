@@ -1,12 +1,11 @@
 /** Cuts a stream of bytes into lines in linear time, with a cap on the memory one line may take. */
+import { ChunkList } from "../../util/chunk-list.js";
 import { TailBuffer } from "./tail-buffer.js";
 
 /** How much of the beginning and of the end of an over-size line is kept. */
 export const OVERSIZE_SAMPLE_BYTES = 4_096;
 
 const NEWLINE = 10;
-/** A line longer than this gives its memory back when it is done. */
-const KEPT_CAPACITY_BYTES = 64 * 1_024;
 
 /** What is left of a line that was over the cap. */
 export interface OversizeLine {
@@ -24,13 +23,12 @@ export interface LineFramingOptions {
 }
 
 /**
- * Incremental framing. A line that lies within one chunk is not copied at all; any other is copied into one buffer that
- * doubles as it grows, so that neither one byte a chunk nor a line of many megabytes costs more than linear time.
+ * Incremental framing. A line that lies within one chunk is not copied at all; any other is put together once, when its end
+ * has come, so that neither one byte a chunk nor a line of many megabytes costs more than linear time.
  */
 export class LineFraming {
   readonly #options: LineFramingOptions;
-  #partial: Buffer = Buffer.alloc(0);
-  #partialBytes = 0;
+  readonly #partial = new ChunkList();
   #oversize: OversizeSample | undefined;
 
   constructor(options: LineFramingOptions) {
@@ -39,7 +37,7 @@ export class LineFraming {
 
   /** Bytes held back for a line that is not complete yet. */
   get bufferedBytes(): number {
-    return this.#partial.length;
+    return this.#partial.byteLength;
   }
 
   push(chunk: Buffer): void {
@@ -55,55 +53,37 @@ export class LineFraming {
 
   /** The stream is over: what came after the last newline counts as a line. */
   end(): void {
-    if (this.#partialBytes > 0 || this.#oversize !== undefined) this.#endLine(Buffer.alloc(0), 0, 0);
+    if (this.#partial.byteLength > 0 || this.#oversize !== undefined) this.#endLine(Buffer.alloc(0), 0, 0);
     this.clear();
   }
 
   clear(): void {
-    this.#partial = Buffer.alloc(0);
-    this.#partialBytes = 0;
+    this.#partial.takePieces();
     this.#oversize = undefined;
   }
 
   #endLine(chunk: Buffer, start: number, end: number): void {
-    const fresh = this.#partialBytes === 0 && this.#oversize === undefined;
+    const fresh = this.#partial.byteLength === 0 && this.#oversize === undefined;
     if (fresh && end - start <= this.#options.maxBytes) {
       this.#options.onLine(chunk, start, end);
       return;
     }
     this.#append(chunk, start, end);
     const oversize = this.#oversize;
-    const bytes = this.#partialBytes;
-    const line = this.#partial;
     this.#oversize = undefined;
-    this.#partialBytes = 0;
-    if (line.length > KEPT_CAPACITY_BYTES) this.#partial = Buffer.alloc(0);
-    if (oversize === undefined) this.#options.onLine(line, 0, bytes);
-    else this.#options.onOversize(oversize.toLine());
+    if (oversize !== undefined) return this.#options.onOversize(oversize.toLine());
+    const line = this.#partial.takeBlock() as Buffer;
+    this.#options.onLine(line, 0, line.length);
   }
 
   #append(chunk: Buffer, start: number, end: number): void {
-    const needed = this.#partialBytes + end - start;
-    if (this.#oversize === undefined && needed > this.#options.maxBytes) {
+    const part = chunk.subarray(start, end);
+    if (this.#oversize === undefined && this.#partial.byteLength + part.length > this.#options.maxBytes) {
       this.#oversize = new OversizeSample();
-      this.#oversize.add(this.#partial.subarray(0, this.#partialBytes));
-      this.#partial = Buffer.alloc(0);
-      this.#partialBytes = 0;
+      for (const piece of this.#partial.takePieces()) this.#oversize.add(piece);
     }
-    if (this.#oversize !== undefined) {
-      this.#oversize.add(chunk.subarray(start, end));
-      return;
-    }
-    if (needed > this.#partial.length) this.#grow(needed);
-    chunk.copy(this.#partial, this.#partialBytes, start, end);
-    this.#partialBytes = needed;
-  }
-
-  #grow(needed: number): void {
-    const doubled = Math.max(needed, this.#partial.length * 2, 4_096);
-    const grown = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(doubled, this.#options.maxBytes)));
-    this.#partial.copy(grown, 0, 0, this.#partialBytes);
-    this.#partial = grown;
+    if (this.#oversize === undefined) this.#partial.push(part);
+    else this.#oversize.add(part);
   }
 }
 
@@ -113,7 +93,7 @@ class OversizeSample {
   readonly #tail = new TailBuffer(OVERSIZE_SAMPLE_BYTES);
   #bytes = 0;
 
-  add(part: Buffer): void {
+  add(part: Uint8Array): void {
     this.#bytes += part.length;
     const missing = OVERSIZE_SAMPLE_BYTES - this.#head.length;
     if (missing > 0) this.#head = Buffer.concat([this.#head, part.subarray(0, missing)]);

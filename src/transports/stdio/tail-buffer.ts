@@ -10,7 +10,7 @@ export class TailBuffer {
     this.#keptBytes = keptBytes;
   }
 
-  add(part: Buffer): void {
+  add(part: Uint8Array): void {
     const kept = this.#keptBytes;
     const fresh = part.length > kept ? part.subarray(part.length - kept) : part;
     // Most processes write little or nothing, so the memory is taken only when needed.
@@ -20,7 +20,7 @@ export class TailBuffer {
       this.#bytes.copyWithin(0, from, this.#used);
       this.#used -= from;
     }
-    fresh.copy(this.#bytes, this.#used);
+    this.#bytes.set(fresh, this.#used);
     this.#used += fresh.length;
   }
 
