@@ -24,8 +24,10 @@ describe("requests of ours", () => {
   test("carry ids of their own, and their answers never reach the client", async () => {
     const asked = lane.request("tools/list", { cursor: "a" }, limits());
     await delivered();
-    expect(arrived).toEqual([{ jsonrpc: "2.0", id: "tp-1", method: "tools/list", params: { cursor: "a" } }]);
-    await reply({ id: "tp-1", result: { tools: [] } });
+    expect(arrived).toEqual([
+      { jsonrpc: "2.0", id: "toolport-1", method: "tools/list", params: { cursor: "a" } },
+    ]);
+    await reply({ id: "toolport-1", result: { tools: [] } });
     expect(await asked).toEqual({ tools: [] });
     expect(passed).toEqual([]);
   });
@@ -36,12 +38,12 @@ describe("requests of ours", () => {
     const onProgress = ({ progress }: { progress: number }) => void seen.push(progress);
     const asked = lane.request("tools/call", {}, limits({ onProgress, progressUntil: worked.signal }));
     await delivered();
-    await reply({ id: "tp-1", result: { task: {} } });
+    await reply({ id: "toolport-1", result: { task: {} } });
     await asked;
-    await reply({ method: "notifications/progress", params: { progressToken: "tp-1", progress: 1 } });
+    await reply({ method: "notifications/progress", params: { progressToken: "toolport-1", progress: 1 } });
     await delivered();
     worked.abort();
-    await reply({ method: "notifications/progress", params: { progressToken: "tp-1", progress: 2 } });
+    await reply({ method: "notifications/progress", params: { progressToken: "toolport-1", progress: 2 } });
     await delivered();
     expect(seen).toEqual([1]);
     expect(passed).toEqual([]);
@@ -50,7 +52,7 @@ describe("requests of ours", () => {
   test("that are refused reject with the code of the refusal", async () => {
     const asked = failure(lane.request("tools/call", {}, limits()));
     await delivered();
-    await reply({ id: "tp-1", error: { code: -32602, message: "Unknown tool", data: { hint: 1 } } });
+    await reply({ id: "toolport-1", error: { code: -32602, message: "Unknown tool", data: { hint: 1 } } });
     expect(await asked).toMatchObject({ code: "PROTOCOL", server: "it", rpcCode: -32602, data: { hint: 1 } });
   });
 
@@ -61,13 +63,13 @@ describe("requests of ours", () => {
     const asked = lane.request("tools/call", { _meta: { mine: "caller", trace: 1 } }, limits({ onProgress }));
     await delivered();
     expect(arrived[0]?.params).toEqual({
-      _meta: { era: "modern", mine: "envelope", trace: 1, progressToken: "tp-1" },
+      _meta: { era: "modern", mine: "envelope", trace: 1, progressToken: "toolport-1" },
     });
     await reply({
       method: "notifications/progress",
-      params: { progressToken: "tp-1", progress: 1, total: 2, message: "half" },
+      params: { progressToken: "toolport-1", progress: 1, total: 2, message: "half" },
     });
-    await reply({ id: "tp-1", result: {} });
+    await reply({ id: "toolport-1", result: {} });
     await asked;
     expect(seen).toEqual([{ progress: 1, total: 2, message: "half" }]);
     expect(passed).toEqual([]);
@@ -87,7 +89,7 @@ describe("requests of ours", () => {
     expect(error).toMatchObject({ code: "TIMEOUT" });
     await delivered();
     expect(arrived.map(({ method }) => method)).toEqual(["ping", "notifications/cancelled"]);
-    await reply({ id: "tp-1", result: {} });
+    await reply({ id: "toolport-1", result: {} });
     // Nothing is left in the books, so the lane can be retired.
     await lane.drain();
     expect(passed).toEqual([]);
@@ -113,10 +115,10 @@ describe("a cancelled request", () => {
     await delivered();
     expect(arrived.at(-1)).toMatchObject({
       method: "notifications/cancelled",
-      params: { requestId: "tp-1", reason: expect.any(String) },
+      params: { requestId: "toolport-1", reason: expect.any(String) },
     });
-    await reply({ method: "notifications/progress", params: { progressToken: "tp-1", progress: 1 } });
-    await reply({ id: "tp-1", result: {} });
+    await reply({ method: "notifications/progress", params: { progressToken: "toolport-1", progress: 1 } });
+    await reply({ id: "toolport-1", result: {} });
     await delivered();
     expect(passed).toEqual([]);
   });
@@ -128,7 +130,7 @@ describe("a cancelled request", () => {
     abort.abort();
     await asked;
     await delivered();
-    expect(arrived.at(-1)?.params).toMatchObject({ requestId: "tp-1", _meta: { version: "modern" } });
+    expect(arrived.at(-1)?.params).toMatchObject({ requestId: "toolport-1", _meta: { version: "modern" } });
   });
 
   test("that is quiet says nothing: a handshake may not be cancelled", async () => {
@@ -166,9 +168,9 @@ describe("an answer that was thrown away", () => {
     const lost = failure(lane.request("tools/call", {}, limits()));
     const fine = lane.request("tools/call", {}, limits());
     await delivered();
-    inner.ondiscard?.({ id: "tp-1", error: tooLarge() });
+    inner.ondiscard?.({ id: "toolport-1", error: tooLarge() });
     expect(await lost).toMatchObject({ code: "MESSAGE_TOO_LARGE", server: "it" });
-    await reply({ id: "tp-2", result: { ok: true } });
+    await reply({ id: "toolport-2", result: { ok: true } });
     expect(await fine).toEqual({ ok: true });
   });
 
@@ -192,12 +194,12 @@ describe("an answer that was thrown away", () => {
 
   test("because its stream was cut fails that request", async () => {
     const asked = failure(lane.request("tools/call", {}, limits()));
-    inner.onstreamcut?.("tp-1", new ConnectionError({ code: "STREAM_CUT", what: "It was cut" }));
+    inner.onstreamcut?.("toolport-1", new ConnectionError({ code: "STREAM_CUT", what: "It was cut" }));
     expect(await asked).toMatchObject({ code: "STREAM_CUT", server: "it" });
   });
 
   test("of nobody's is nobody's business", () => {
-    inner.ondiscard?.({ id: "tp-99", error: tooLarge() });
+    inner.ondiscard?.({ id: "toolport-99", error: tooLarge() });
     inner.ondiscard?.({ id: 99, error: tooLarge() });
     inner.ondiscard?.({ error: tooLarge() });
     expect(passed).toEqual([]);
@@ -217,7 +219,7 @@ describe("the end", () => {
     });
     await delivered();
     expect(drained).toBe(false);
-    await reply({ id: "tp-1", result: {} });
+    await reply({ id: "toolport-1", result: {} });
     await asked;
     await draining;
     expect(arrived).toHaveLength(1);
@@ -257,7 +259,7 @@ test("a tap sees every message, both ways", async () => {
   lane.tap = (direction, message) => seen.push(`${direction} ${(message as LaneMessage).method ?? "answer"}`);
   const asked = lane.request("ping", {}, limits());
   await delivered();
-  await reply({ id: "tp-1", result: {} });
+  await reply({ id: "toolport-1", result: {} });
   await asked;
   await lane.clientSide.send({ jsonrpc: "2.0", method: "notifications/initialized" });
   expect(seen).toEqual(["sent ping", "received answer", "sent notifications/initialized"]);

@@ -1,7 +1,7 @@
 /**
  * Our own request lane beside the SDK's client, over one transport.
  *
- * Requests of ours carry ids that begin with `tp-`; their answers and progress are taken here. What is left goes to the
+ * Requests of ours carry ids that begin with `toolport-`; their answers and progress are taken here. What is left goes to the
  * client's side, which the SDK's `Client` sees as its transport; it keeps its own numeric ids. That spares every call the
  * client's schema passes, lets one malformed tool cost only itself, and lets a lost answer fail at once.
  */
@@ -15,11 +15,13 @@ import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { ServerTransport } from "../transports/server-transport.js";
+import { IdTable } from "../util/id-table.js";
 import { ClientSide } from "./client-side.js";
 import { DeadlineClock } from "./deadline-clock.js";
 import { PendingRequest, type RequestLimits } from "./pending-request.js";
 
-const PREFIX = "tp-";
+/** Long enough that parsers do not take ids for words that come again, and keep each of them for good. */
+const PREFIX = "toolport-";
 
 /** What one request of the lane may be given. */
 export interface LaneRequestOptions extends RequestLimits {
@@ -61,12 +63,11 @@ export class Lane {
 
   readonly #inner: ServerTransport;
   readonly #server: string;
-  readonly #pending = new Map<string, PendingRequest>();
+  readonly #pending = new IdTable<PendingRequest>(PREFIX);
   /** Requests that are answered while the work for them goes on. */
   readonly #worked = new Map<string, PendingRequest>();
   readonly #hasPerRequestStream: boolean;
   readonly #clock = new DeadlineClock();
-  #lastId = 0;
   #started: Promise<void> | undefined;
   #closed = false;
   /** Set when no new request may be made; called when the last one under way is settled. */
@@ -141,8 +142,9 @@ export class Lane {
   request(method: string, params: Record<string, unknown>, options: LaneRequestOptions): Promise<unknown> {
     if (options.signal?.aborted) return Promise.reject(options.signal.reason);
     if (this.#closed || this.#onDrained) return Promise.reject(this.#gone("unsent"));
-    const id = `${PREFIX}${++this.#lastId}`;
+    const id = this.#pending.nextId();
     const pending = new PendingRequest({
+      id,
       server: this.#server,
       method,
       limits: options,
@@ -151,7 +153,7 @@ export class Lane {
       redact: this.redact,
       onCancel: (why) => this.#cancel(id, why),
     });
-    this.#pending.set(id, pending);
+    this.#pending.put(pending);
     if (options.progressUntil !== undefined) this.#keepProgress(id, pending, options.progressUntil);
     this.#transmit(id, { method, params, pending, headers: options.headers });
     return pending.promise;
@@ -236,8 +238,7 @@ export class Lane {
 
   /** Takes a request out of the books. */
   #take(id: string): PendingRequest | undefined {
-    const pending = this.#pending.get(id);
-    this.#pending.delete(id);
+    const pending = this.#pending.take(id);
     if (this.#onDrained && this.#pending.size === 0) this.#onDrained();
     return pending;
   }
@@ -259,7 +260,8 @@ export class Lane {
   }
 
   #failAll(error: ToolportError): void {
-    for (const id of [...this.#pending.keys(), ...this.clientSide.inFlight]) this.#fail(id, error);
+    const ours = this.#pending.toArray().map(({ id }) => id);
+    for (const id of [...ours, ...this.clientSide.inFlight]) this.#fail(id, error);
   }
 
   /** The caller no longer waits: tell the server in the way its era understands. */
@@ -286,7 +288,7 @@ export class Lane {
     this.#closed = true;
     this.#closeError ??= this.#inner.closeError;
     const error = this.#gone("unknown");
-    for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(error);
+    for (const { id } of this.#pending.toArray()) this.#take(id)?.reject(error);
     this.#worked.clear();
     this.#clock.close();
     this.clientSide.closed(this.#gone("unsent"));

@@ -21,6 +21,7 @@ export interface RequestLimits {
 }
 
 interface Init {
+  id: string;
   server: string;
   method: string;
   limits: RequestLimits;
@@ -54,6 +55,7 @@ function readRpcError(error: unknown): { code: number | undefined; message: stri
 export class PendingRequest implements Clocked {
   readonly promise: Promise<unknown>;
   slot = -1;
+  readonly id: string;
   readonly #init: Init;
   readonly #startedAt = performance.now();
   #lastSign = this.#startedAt;
@@ -65,6 +67,7 @@ export class PendingRequest implements Clocked {
   #stopListening: (() => void) | undefined;
 
   constructor(init: Init) {
+    this.id = init.id;
     this.#init = init;
     this.promise = new Promise((resolve, reject) => {
       this.#resolve = resolve;

@@ -67,7 +67,7 @@ describe("a request", () => {
   test("has a span of the client's kind with the attributes of the conventions", async () => {
     const { spans } = register();
     const result = await createTelemetry({ version: "1.2.3" }).attempt(facts, async (_meta, note) => {
-      note({ requestId: "tp-1" });
+      note({ requestId: "toolport-1" });
       return answer;
     });
     expect(result).toBe(answer);
@@ -82,7 +82,7 @@ describe("a request", () => {
       "mcp.method.name": "tools/call",
       "mcp.protocol.version": "2026-07-28",
       "jsonrpc.protocol.version": "2.0",
-      "jsonrpc.request.id": "tp-1",
+      "jsonrpc.request.id": "toolport-1",
       "gen_ai.operation.name": "execute_tool",
       "gen_ai.tool.name": "forecast",
       "network.transport": "tcp",
@@ -96,7 +96,7 @@ describe("a request", () => {
   test("is measured in seconds, without what is different every time", async () => {
     const { measured } = register();
     await createTelemetry().attempt(facts, async (_meta, note) => {
-      note({ requestId: "tp-1" });
+      note({ requestId: "toolport-1" });
       return answer;
     });
     const [duration] = await measured();

@@ -39,9 +39,9 @@ describe("describeMessage", () => {
   test("leaves alone what a reader needs", () => {
     const message = {
       jsonrpc: "2.0",
-      id: "tp-1",
+      id: "toolport-1",
       method: "tools/call",
-      params: { name: "echo", arguments: { text: "hello" }, _meta: { progressToken: "tp-1" } },
+      params: { name: "echo", arguments: { text: "hello" }, _meta: { progressToken: "toolport-1" } },
     };
     expect(JSON.parse(describeMessage(message))).toEqual(message);
     expect(describeMessage({ token: null })).toBe('{"token":null}');

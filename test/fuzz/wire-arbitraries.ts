@@ -54,7 +54,7 @@ const result = almost({
 /** Said by a server of its own accord. */
 export const unasked: fc.Arbitrary<Message> = almost({
   jsonrpc: fc.constantFrom("2.0", "1.0"),
-  id: fc.oneof(fc.integer(), oddText, fc.constantFrom("tp-1", "tp-2", null)),
+  id: fc.oneof(fc.integer(), oddText, fc.constantFrom("toolport-1", "toolport-2", null)),
   method: fc.constantFrom(
     ...[
       "notifications/progress",
@@ -77,9 +77,9 @@ export const unasked: fc.Arbitrary<Message> = almost({
     ],
   ),
   params: almost({
-    progressToken: fc.constantFrom("tp-1", "tp-2", 0),
+    progressToken: fc.constantFrom("toolport-1", "toolport-2", 0),
     progress: fc.integer(),
-    requestId: fc.constantFrom("tp-1", 1, null),
+    requestId: fc.constantFrom("toolport-1", 1, null),
     level: fc.constantFrom("info", "odd"),
     uri: oddText,
     _meta: wireValue,
@@ -107,7 +107,7 @@ export const answerPlan: fc.Arbitrary<AnswerPlan> = fc.oneof(
       named("silence", () => []),
       named("twice", (honest) => (honest === undefined ? [] : [honest, honest])),
       named("to somebody else", (honest) => [
-        { ...honest, id: "tp-77777" },
+        { ...honest, id: "toolport-77777" },
         { ...honest, id: null },
       ]),
       named("number for text", (honest) => [

@@ -9,8 +9,8 @@ describe("findMessageId", () => {
   it.each([
     ["id before the result", { jsonrpc: "2.0", id: 7, result: { text: filler } }, 7],
     ["id behind the result", { result: { text: filler }, jsonrpc: "2.0", id: 7 }, 7],
-    ["a string", { jsonrpc: "2.0", id: "tp-12", result: { text: filler } }, "tp-12"],
-    ["a string behind", { result: { text: filler }, id: "tp-12", jsonrpc: "2.0" }, "tp-12"],
+    ["a string", { jsonrpc: "2.0", id: "toolport-12", result: { text: filler } }, "toolport-12"],
+    ["a string behind", { result: { text: filler }, id: "toolport-12", jsonrpc: "2.0" }, "toolport-12"],
     ["a string with quotation marks", { result: [filler], jsonrpc: "2.0", id: 'a"\\"b' }, 'a"\\"b'],
     [
       "an id within the result is not it",

@@ -58,9 +58,9 @@ describe("MessageReader", () => {
 
   it("says at once whose answers were in a batch", () => {
     const answers = [
-      { jsonrpc: "2.0", id: "tp-1", result: {} },
+      { jsonrpc: "2.0", id: "toolport-1", result: {} },
       { id: 2, error: {} },
-      { id: "tp-1" },
+      { id: "toolport-1" },
       7,
       null,
     ];
@@ -68,7 +68,7 @@ describe("MessageReader", () => {
     expect(messages).toEqual([]);
     expect(warnings).toHaveLength(1);
     expect(discarded).toMatchObject([
-      { id: "tp-1", error: { code: "BAD_RESPONSE", server: "lean" } },
+      { id: "toolport-1", error: { code: "BAD_RESPONSE", server: "lean" } },
       { id: 2, error: { code: "BAD_RESPONSE" } },
     ]);
   });
@@ -79,10 +79,10 @@ describe("MessageReader", () => {
   });
 
   it("discards an over-size answer by its id and reads on", () => {
-    const big = JSON.stringify({ result: { text: "x".repeat(20_000) }, jsonrpc: "2.0", id: "tp-4" });
+    const big = JSON.stringify({ result: { text: "x".repeat(20_000) }, jsonrpc: "2.0", id: "toolport-4" });
     const { messages, discarded } = read(`${big}\n${line}\n`, 10_000);
     expect(messages).toEqual([ping]);
-    expect(discarded).toMatchObject([{ id: "tp-4", error: { code: "MESSAGE_TOO_LARGE", server: "lean" } }]);
+    expect(discarded).toMatchObject([{ id: "toolport-4", error: { code: "MESSAGE_TOO_LARGE", server: "lean" } }]);
   });
 
   it("fails no request for an over-size notification", () => {
