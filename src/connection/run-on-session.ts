@@ -54,6 +54,14 @@ function isWayError(error: ToolportError, session: Session): boolean {
   return error instanceof ConnectionError && ["UNREACHABLE", "CLOSED", "STREAM_CUT"].includes(error.code);
 }
 
+/** One operation, and what is needed to run it again. */
+interface Run<Result> extends RunOptions {
+  readonly connection: ServerConnection;
+  readonly operation: (session: Session) => Promise<Result>;
+  /** When the wait for a server that is coming back must be over (`performance.now()`). */
+  readonly deadline: number;
+}
+
 /**
  * Runs `operation`. When the session turns out to be lost, one new one is made (shared by all who wait) and the
  * operation runs again, provided that the server cannot have run it, or that running it twice is allowed.
@@ -61,51 +69,60 @@ function isWayError(error: ToolportError, session: Session): boolean {
 export function runOnSession<Result>(
   connection: ServerConnection,
   operation: (session: Session) => Promise<Result>,
-  { repeatable, waitMs, patient, signal }: RunOptions,
+  options: RunOptions,
 ): Promise<Result> {
-  const deadline = performance.now() + waitMs;
-  const acquire = () =>
-    connection.acquire({ signal, patient, timeoutMs: Math.max(0, deadline - performance.now()) });
-  const release = connection.use();
   const { session } = connection;
-  // Nearly always there is a session and it works: then nothing more is made than one promise.
-  if (session !== undefined) return run(session);
-  return acquire().then(run, (error: unknown) => {
-    release();
-    throw error;
+  const startedAt = performance.now();
+  const release = connection.use();
+  const run = (): Run<Result> => ({
+    ...options,
+    connection,
+    operation,
+    deadline: startedAt + options.waitMs,
   });
+  // Nearly always there is a session and it works: then nothing more is made than one promise.
+  const first = session === undefined ? runWhenReady(run()) : begin(operation, session);
+  return first.then(
+    (result) => {
+      release();
+      return result;
+    },
+    (error: unknown) => {
+      const ended = session === undefined ? Promise.reject(error) : again(run(), error, session);
+      return ended.finally(release);
+    },
+  );
+}
 
-  function run(on: Session): Promise<Result> {
-    return begin(on).then(
-      (result) => {
-        release();
-        return result;
-      },
-      (error: unknown) => again(error, on).finally(release),
-    );
-  }
+async function runWhenReady<Result>(run: Run<Result>): Promise<Result> {
+  const session = await acquire(run);
+  return begin(run.operation, session).catch((error: unknown) => again(run, error, session));
+}
 
-  function begin(on: Session): Promise<Result> {
-    try {
-      return operation(on);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+function begin<Result>(operation: (session: Session) => Promise<Result>, session: Session): Promise<Result> {
+  try {
+    return operation(session);
+  } catch (error) {
+    return Promise.reject(error);
   }
+}
 
-  async function again(error: unknown, on: Session): Promise<Result> {
-    // A caller's abort is nobody's fault.
-    if (signal?.aborted) throw error;
-    await heal(error as ToolportError, on);
-    return operation(await acquire());
-  }
+function acquire<Result>({ connection, signal, patient, deadline }: Run<Result>): Promise<Session> {
+  return connection.acquire({ signal, patient, timeoutMs: Math.max(0, deadline - performance.now()) });
+}
 
-  /** Throws the error, unless the operation may be tried once more on another session. */
-  async function heal(failure: ToolportError, session: Session): Promise<void> {
-    // The transport knows that it is closing before the session is closed, and only then why: give it a moment.
-    if (isClosing(failure)) await Promise.race([session.closed, pause(CLOSING_MS)]);
-    if (isLost(failure, session)) connection.renew(session, failure);
-    const safe = failure.outcome === "unsent" || repeatable;
-    if (!safe || !isWayError(failure, session)) throw retryableIfLost(failure, session);
-  }
+async function again<Result>(run: Run<Result>, error: unknown, session: Session): Promise<Result> {
+  // A caller's abort is nobody's fault.
+  if (run.signal?.aborted) throw error;
+  await heal(run, error as ToolportError, session);
+  return run.operation(await acquire(run));
+}
+
+/** Throws the error, unless the operation may be tried once more on another session. */
+async function heal<Result>(run: Run<Result>, failure: ToolportError, session: Session): Promise<void> {
+  // The transport knows that it is closing before the session is closed, and only then why: give it a moment.
+  if (isClosing(failure)) await Promise.race([session.closed, pause(CLOSING_MS)]);
+  if (isLost(failure, session)) run.connection.renew(session, failure);
+  const safe = failure.outcome === "unsent" || run.repeatable;
+  if (!safe || !isWayError(failure, session)) throw retryableIfLost(failure, session);
 }

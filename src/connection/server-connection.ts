@@ -78,7 +78,7 @@ export class ServerConnection {
     this.#inUse += 1;
     return () => {
       this.#inUse -= 1;
-      this.#usedAt = performance.now();
+      if (this.#inUse === 0) this.#usedAt = performance.now();
     };
   }
 

@@ -17,7 +17,7 @@ afterEach(() => {
 
 function waiting(name: string, ms: number): Clocked {
   const end = performance.now() + ms;
-  const one = { slot: -1, leftMs: () => end - performance.now(), expire: () => void over.push(name) };
+  const one = { slot: -1, dueAt: () => end, expire: () => void over.push(name) };
   clock.add(one);
   return one;
 }
@@ -54,7 +54,7 @@ test("whoever is done is not asked, and the host is held only for those who wait
 
 test("one who begins anew while another's time is up is kept", () => {
   const end = performance.now() + 10;
-  clock.add({ slot: -1, leftMs: () => end - performance.now(), expire: () => void waiting("next", 10) });
+  clock.add({ slot: -1, dueAt: () => end, expire: () => void waiting("next", 10) });
   vi.advanceTimersByTime(10);
   vi.advanceTimersByTime(10);
   expect(over).toEqual(["next"]);

@@ -10,8 +10,8 @@ import { timerMs } from "../util/timer-ms.js";
 
 /** Somebody whose time can run out. */
 export interface Clocked extends Slotted {
-  /** How long is left (ms). `Infinity`: there is no limit. */
-  leftMs(): number;
+  /** When its time is up (`performance.now()`). `Infinity`: never. */
+  dueAt(): number;
   /** The time is up; it has been taken out of the clock. */
   expire(): void;
 }
@@ -31,7 +31,7 @@ export class DeadlineClock {
   /** Even one without any time left runs out by the timer, not at once. */
   add(one: Clocked): void {
     this.#waiting.add(one);
-    const due = performance.now() + one.leftMs();
+    const due = one.dueAt();
     if (this.#timer === undefined || due < this.#due) this.#arm(due);
     else if (!this.#isHolding) this.#hold(true);
   }
@@ -60,14 +60,15 @@ export class DeadlineClock {
     this.#timer = undefined;
     this.#due = Number.POSITIVE_INFINITY;
     const over: Clocked[] = [];
-    let nextMs = Number.POSITIVE_INFINITY;
+    const now = performance.now();
+    let next = Number.POSITIVE_INFINITY;
     for (const one of this.#waiting.toArray()) {
-      const left = one.leftMs();
-      if (left > 0) nextMs = Math.min(nextMs, left);
+      const due = one.dueAt();
+      if (due > now) next = Math.min(next, due);
       else over.push(one);
     }
     for (const one of over) this.#waiting.delete(one);
-    if (this.#waiting.size > 0) this.#arm(performance.now() + nextMs);
+    if (this.#waiting.size > 0) this.#arm(next);
     else this.#isHolding = false;
     for (const one of over) one.expire();
   };

@@ -18,7 +18,7 @@ import type { ServerTransport } from "../transports/server-transport.js";
 import { IdTable } from "../util/id-table.js";
 import { ClientSide } from "./client-side.js";
 import { DeadlineClock } from "./deadline-clock.js";
-import { PendingRequest, type RequestLimits } from "./pending-request.js";
+import { PendingRequest, type RequestHost, type RequestLimits } from "./pending-request.js";
 
 /** Long enough that parsers do not take ids for words that come again, and keep each of them for good. */
 const PREFIX = "toolport-";
@@ -68,6 +68,9 @@ export class Lane {
   readonly #worked = new Map<string, PendingRequest>();
   readonly #hasPerRequestStream: boolean;
   readonly #clock = new DeadlineClock();
+  readonly #host: RequestHost;
+  /** What is handed over in one go, and fails together if it does. */
+  #handover: { readonly sent: Promise<void>; readonly ids: string[] } | undefined;
   #started: Promise<void> | undefined;
   #closed = false;
   /** Set when no new request may be made; called when the last one under way is settled. */
@@ -80,6 +83,13 @@ export class Lane {
     this.#inner = inner;
     this.#server = server;
     this.#hasPerRequestStream = inner.hasPerRequestStream === true;
+    this.#host = {
+      server,
+      clock: this.#clock,
+      lastSignAt: () => this.lastSignAt?.() ?? 0,
+      redact: (text) => this.redact?.(text) ?? text,
+      cancel: (id, why) => this.#cancel(id, why),
+    };
     this.clientSide = new ClientSide(inner, {
       start: () => this.start(),
       send: (message, options) => this.#send(message, options),
@@ -143,19 +153,13 @@ export class Lane {
     if (options.signal?.aborted) return Promise.reject(options.signal.reason);
     if (this.#closed || this.#onDrained) return Promise.reject(this.#gone("unsent"));
     const id = this.#pending.nextId();
-    const pending = new PendingRequest({
-      id,
-      server: this.#server,
-      method,
-      limits: options,
-      clock: this.#clock,
-      lastSignAt: this.lastSignAt,
-      redact: this.redact,
-      onCancel: (why) => this.#cancel(id, why),
-    });
+    const pending = new PendingRequest({ id, method, limits: options, host: this.#host });
     this.#pending.put(pending);
     if (options.progressUntil !== undefined) this.#keepProgress(id, pending, options.progressUntil);
-    this.#transmit(id, { method, params, pending, headers: options.headers });
+    const meta = this.#meta(id, params["_meta"] as Record<string, unknown> | undefined, options);
+    // `id` stands early in the text, so that the HTTP layer finds it without parsing large arguments.
+    const message = { jsonrpc: "2.0", id, method, params: meta ? { ...params, _meta: meta } : params };
+    this.#handOver(message as JSONRPCMessage, pending, options.headers);
     return pending.promise;
   }
 
@@ -164,34 +168,34 @@ export class Lane {
     until.addEventListener("abort", () => this.#worked.delete(id), { once: true });
   }
 
-  #transmit(
-    id: string,
-    request: {
-      method: string;
-      params: Record<string, unknown>;
-      pending: PendingRequest;
-      headers: Readonly<Record<string, string>> | undefined;
-    },
+  #handOver(
+    message: JSONRPCMessage,
+    pending: PendingRequest,
+    headers: Readonly<Record<string, string>> | undefined,
   ): void {
-    const { method, params, pending, headers } = request;
-    const meta = this.#meta(
-      id,
-      params["_meta"] as Record<string, unknown> | undefined,
-      pending.wantsProgress,
-    );
-    // `id` stands early in the text, so that the HTTP layer finds it without parsing large arguments.
-    const message = {
-      jsonrpc: "2.0",
-      id,
-      method,
-      params: meta ? { ...params, _meta: meta } : params,
-    } as JSONRPCMessage;
-    const options = this.#hasPerRequestStream ? this.#streamOptions(id, pending, headers) : undefined;
-    this.#send(message, options).catch((error: ToolportError) => this.#fail(id, error));
+    const { id } = pending;
+    if (this.#hasPerRequestStream) {
+      const options = this.#streamOptions(pending, headers);
+      this.#send(message, options).catch((error: ToolportError) => this.#fail(id, error));
+      return;
+    }
+    const sent = this.#send(message);
+    // Whatever is written together comes back as one promise: it is enough to look at it once.
+    if (this.#handover?.sent === sent) this.#handover.ids.push(id);
+    else this.#watch(sent, id);
+  }
+
+  #watch(sent: Promise<void>, id: string): void {
+    const handover = { sent, ids: [id] };
+    this.#handover = handover;
+    const done = (error?: ToolportError): void => {
+      if (this.#handover === handover) this.#handover = undefined;
+      if (error !== undefined) for (const each of handover.ids) this.#fail(each, error);
+    };
+    sent.then(() => done(), done);
   }
 
   #streamOptions(
-    id: string,
     pending: PendingRequest,
     headers: Readonly<Record<string, string>> | undefined,
   ): TransportSendOptions | undefined {
@@ -199,18 +203,23 @@ export class Lane {
     return {
       requestSignal: pending.openStream(),
       headers,
-      onRequestStreamEnd: () => this.#fail(id, this.#cutStream()),
+      onRequestStreamEnd: () => this.#fail(pending.id, this.#cutStream()),
     };
   }
 
   #meta(
     id: string,
     own: Record<string, unknown> | undefined,
-    wantsProgress: boolean,
+    { onProgress }: RequestLimits,
   ): Record<string, unknown> | undefined {
-    if (this.envelope === undefined && own === undefined)
-      return wantsProgress ? { ...this.metaDefaults, progressToken: id } : undefined;
-    return { ...this.metaDefaults, ...own, ...this.envelope, ...(wantsProgress && { progressToken: id }) };
+    const { envelope, metaDefaults } = this;
+    if (onProgress === undefined)
+      return envelope === undefined && own === undefined
+        ? undefined
+        : { ...metaDefaults, ...own, ...envelope };
+    if (own !== undefined || metaDefaults !== undefined)
+      return { ...metaDefaults, ...own, ...envelope, progressToken: id };
+    return envelope === undefined ? { progressToken: id } : { ...envelope, progressToken: id };
   }
 
   #send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {

@@ -21,11 +21,16 @@ afterEach(() => {
 function start(limits: Partial<RequestLimits>) {
   const cancels: string[] = [];
   const request = new PendingRequest({
-    server: "it",
+    id: "one",
     method: "tools/call",
     limits: { timeoutMs: 1_000, maxTimeoutMs: 10_000, ...limits },
-    clock,
-    onCancel: (why) => cancels.push(why),
+    host: {
+      server: "it",
+      clock,
+      lastSignAt: () => 0,
+      redact: (text) => text,
+      cancel: (_id, why) => void cancels.push(why),
+    },
   });
   const end: { value?: unknown; error?: unknown } = {};
   const settled = request.promise.then(

@@ -20,19 +20,24 @@ export interface RequestLimits {
   quiet?: boolean | undefined;
 }
 
+/** What all requests of one connection share. */
+export interface RequestHost {
+  readonly server: string;
+  /** Tells when the time is up. */
+  readonly clock: DeadlineClock;
+  /** A sign of life that a request does not see itself: the server waits for us (`performance.now()`). */
+  lastSignAt(): number;
+  /** Takes secrets out of what the server says. */
+  redact(text: string): string;
+  /** Called when the caller gives up: by abort or by time. */
+  cancel(id: string, why: string): void;
+}
+
 interface Init {
   id: string;
-  server: string;
   method: string;
   limits: RequestLimits;
-  /** Tells when the time is up. */
-  clock: DeadlineClock;
-  /** A sign of life that the request does not see itself: the server waits for us (`performance.now()`). */
-  lastSignAt?: (() => number) | undefined;
-  /** Takes secrets out of what the server says. */
-  redact?: ((text: string) => string) | undefined;
-  /** Called when the caller gives up: by abort or by time. */
-  onCancel: (why: string) => void;
+  host: RequestHost;
 }
 
 /** As many reports of progress as come are passed on; of more than that only a hundred a second, whatever is sent. */
@@ -54,9 +59,11 @@ function readRpcError(error: unknown): { code: number | undefined; message: stri
 
 export class PendingRequest implements Clocked {
   readonly promise: Promise<unknown>;
-  slot = -1;
   readonly id: string;
-  readonly #init: Init;
+  slot = -1;
+  readonly #method: string;
+  readonly #limits: RequestLimits;
+  readonly #host: RequestHost;
   readonly #startedAt = performance.now();
   #lastSign = this.#startedAt;
   #reports = 0;
@@ -66,29 +73,28 @@ export class PendingRequest implements Clocked {
   #reject!: (error: unknown) => void;
   #stopListening: (() => void) | undefined;
 
-  constructor(init: Init) {
-    this.id = init.id;
-    this.#init = init;
+  constructor({ id, method, limits, host }: Init) {
+    this.id = id;
+    this.#method = method;
+    this.#limits = limits;
+    this.#host = host;
     this.promise = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    init.clock.add(this);
-    const { signal } = init.limits;
-    if (signal !== undefined) {
-      this.#stopListening = onSharedAbort(signal, () => {
-        init.onCancel("The caller aborted the request");
-        this.reject(signal.reason);
-      });
-    }
+    host.clock.add(this);
+    if (limits.signal !== undefined) this.#listen(limits.signal);
+  }
+
+  #listen(signal: AbortSignal): void {
+    this.#stopListening = onSharedAbort(signal, () => {
+      this.#host.cancel(this.id, "The caller aborted the request");
+      this.reject(signal.reason);
+    });
   }
 
   get quiet(): boolean {
-    return this.#init.limits.quiet === true;
-  }
-
-  get wantsProgress(): boolean {
-    return this.#init.limits.onProgress !== undefined;
+    return this.#limits.quiet === true;
   }
 
   /** A signal for this request's own stream, for transports that have one per request. */
@@ -117,8 +123,8 @@ export class PendingRequest implements Clocked {
     this.reject(
       new ToolCallError({
         code: "PROTOCOL",
-        server: this.#init.server,
-        what: `The server answered ${this.#init.method} with error ${code ?? "of no code"}: ${this.#quote(message)}`,
+        server: this.#host.server,
+        what: `The server answered ${this.#method} with error ${code ?? "of no code"}: ${this.#quote(message)}`,
         retryable: isTransient(code),
         rpcCode: code,
         data,
@@ -128,7 +134,7 @@ export class PendingRequest implements Clocked {
 
   /** It is a foreign text: of any length, and perhaps with what the server was given to keep. */
   #quote(message: string): string {
-    return redactText(this.#init.redact?.(message) ?? message).replace(/[.\s]+$/, "");
+    return redactText(this.#host.redact(message)).replace(/[.\s]+$/, "");
   }
 
   progress(params: Record<string, unknown>): void {
@@ -139,7 +145,7 @@ export class PendingRequest implements Clocked {
     this.#reports += 1;
     if (this.#reports > FREE_REPORTS && now - this.#reportedAt < REPORT_EVERY_MS) return;
     this.#reportedAt = now;
-    this.#init.limits.onProgress?.({
+    this.#limits.onProgress?.({
       progress,
       ...(typeof total === "number" && { total }),
       ...(typeof message === "string" && { message }),
@@ -147,20 +153,21 @@ export class PendingRequest implements Clocked {
   }
 
   /** Progress only moves the mark that the clock looks at. */
-  leftMs(): number {
-    const { timeoutMs, maxTimeoutMs } = this.#init.limits;
-    const lastSign = Math.max(this.#lastSign, this.#init.lastSignAt?.() ?? 0);
-    return Math.min(lastSign + timeoutMs, this.#startedAt + maxTimeoutMs) - performance.now();
+  dueAt(): number {
+    const { timeoutMs, maxTimeoutMs } = this.#limits;
+    const lastSign = Math.max(this.#lastSign, this.#host.lastSignAt());
+    return Math.min(lastSign + timeoutMs, this.#startedAt + maxTimeoutMs);
   }
 
   expire(): void {
-    const { server, method, onCancel, limits } = this.#init;
+    const method = this.#method;
+    const limits = this.#limits;
     const total = performance.now() - this.#startedAt >= limits.maxTimeoutMs;
-    onCancel("The request timed out");
+    this.#host.cancel(this.id, "The request timed out");
     this.reject(
       new ToolCallError({
         code: "TIMEOUT",
-        server,
+        server: this.#host.server,
         what: `${method} was not answered within ${Math.round(total ? limits.maxTimeoutMs : limits.timeoutMs)} ms`,
         next: total
           ? "Raise maxTimeoutMs if the work takes longer"
@@ -172,7 +179,7 @@ export class PendingRequest implements Clocked {
   }
 
   #finish(): void {
-    this.#init.clock.delete(this);
+    this.#host.clock.delete(this);
     this.#stopListening?.();
   }
 }

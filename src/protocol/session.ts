@@ -6,7 +6,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Era } from "./era.js";
 import type { Handshake } from "./handshake.js";
-import { answerRounds, markFromRounds, needsInput } from "./input-rounds.js";
+import { answerRounds, markFromRounds, needsInput, type RoundsFlow } from "./input-rounds.js";
 import type { Lane, LaneRequestOptions } from "./lane.js";
 import type { LateClient } from "./late-client.js";
 import type { ListName, ListWatch } from "./list-watch.js";
@@ -110,29 +110,46 @@ export function createSession({
     params: Record<string, unknown>,
     options: SessionRequestOptions,
   ): Promise<Record<string, unknown>> {
-    return era === "legacy" && DURING_CALLS.has(method)
-      ? call(method, params, options)
-      : ask(method, params, options);
+    if (era === "modern") return ask(method, params, options);
+    return DURING_CALLS.has(method) ? call(method, params, options) : askLegacy(method, params, options);
   }
 
-  async function ask(
+  function askLegacy(
+    method: string,
+    params: Record<string, unknown>,
+    options: SessionRequestOptions,
+  ): Promise<Record<string, unknown>> {
+    const send = () => lane.request(method, params, options);
+    return send()
+      .catch((error: unknown) => urlElicitations.after(error, send, { options }))
+      .then((result) => {
+        proven = true;
+        return completeResult(server, method, result);
+      });
+  }
+
+  function ask(
     method: string,
     params: Record<string, unknown>,
     options: SessionRequestOptions,
   ): Promise<Record<string, unknown>> {
     const startedAt = performance.now();
-    const send = () => lane.request(method, params, options);
-    const result = await (era === "legacy"
-      ? send().catch((error: unknown) => urlElicitations.after(error, send, { options }))
-      : send());
-    proven = true;
-    if (era === "legacy" || !needsInput(method, result)) return completeResult(server, method, result);
-    const answering = answerRounds(result, {
+    return lane.request(method, params, options).then((result) => {
+      proven = true;
+      return needsInput(method, result)
+        ? goOn(result, { method, params, options, startedAt })
+        : completeResult(server, method, result);
+    });
+  }
+
+  async function goOn(
+    first: unknown,
+    asked: Pick<RoundsFlow, "method" | "params" | "options" | "startedAt">,
+  ): Promise<Record<string, unknown>> {
+    const { method } = asked;
+    const answering = answerRounds(first, {
+      ...asked,
       server,
-      method,
-      params,
-      options,
-      startedAt,
       desk,
       gone: gone.signal,
       send: (next, limits) => lane.request(method, next, limits),
@@ -153,13 +170,13 @@ export function createSession({
   ): Promise<Record<string, unknown>> {
     const tool = options.tool ?? String(params["name"]);
     const underWay = desk.beginCall(tool, params["taskId"] as string | undefined);
-    const send = () => lane.request(method, params, options);
     const finish = (result: unknown) => {
       proven = true;
       desk.endCall(underWay);
       return completeResult(server, method, result);
     };
-    return send().then(finish, async (error: unknown) => {
+    return lane.request(method, params, options).then(finish, async (error: unknown) => {
+      const send = () => lane.request(method, params, options);
       try {
         return finish(await urlElicitations.after(error, send, { tool, options }));
       } catch (failure) {
@@ -239,22 +256,21 @@ function lost(server: string): ConnectionError {
  * that forgets it has still answered.
  */
 function completeResult(server: string, method: string, result: unknown): Record<string, unknown> {
-  const refuse = (what: string): never => {
-    throw new ToolCallError({
-      code: "PROTOCOL",
-      server,
-      what,
-      next: "Report this to the maker of the server",
-      result,
-    });
-  };
-  if (typeof result !== "object" || result === null || Array.isArray(result)) {
-    return refuse(`The answer to ${method} is not an object`);
-  }
-  const { resultType, ...rest } = result as Record<string, unknown>;
-  if (resultType === undefined || resultType === "complete")
-    return resultType === undefined ? (result as Record<string, unknown>) : rest;
+  if (typeof result !== "object" || result === null || Array.isArray(result))
+    throw unusable({ server, what: `The answer to ${method} is not an object`, result });
+  const answer = result as Record<string, unknown>;
+  if (answer["resultType"] === undefined) return answer;
+  const { resultType, ...rest } = answer;
+  if (resultType === "complete") return rest;
   // The kind is what tells a task from a result, so it stays.
-  if (resultType === "task" && method === "tools/call") return result as Record<string, unknown>;
-  return refuse(`The answer to ${method} is of a kind that is not supported (${JSON.stringify(resultType)})`);
+  if (resultType === "task" && method === "tools/call") return answer;
+  const kind = JSON.stringify(resultType);
+  throw unusable({
+    server,
+    what: `The answer to ${method} is of a kind that is not supported (${kind})`,
+    result,
+  });
 }
+
+const unusable = (init: { server: string; what: string; result: unknown }): ToolCallError =>
+  new ToolCallError({ code: "PROTOCOL", next: "Report this to the maker of the server", ...init });

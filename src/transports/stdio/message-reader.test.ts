@@ -82,7 +82,9 @@ describe("MessageReader", () => {
     const big = JSON.stringify({ result: { text: "x".repeat(20_000) }, jsonrpc: "2.0", id: "toolport-4" });
     const { messages, discarded } = read(`${big}\n${line}\n`, 10_000);
     expect(messages).toEqual([ping]);
-    expect(discarded).toMatchObject([{ id: "toolport-4", error: { code: "MESSAGE_TOO_LARGE", server: "lean" } }]);
+    expect(discarded).toMatchObject([
+      { id: "toolport-4", error: { code: "MESSAGE_TOO_LARGE", server: "lean" } },
+    ]);
   });
 
   it("fails no request for an over-size notification", () => {
