@@ -45,6 +45,16 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
     return { connection, saving: port.saved?.keepServer(name, entry) ?? Promise.resolve() };
   }
 
+  function call(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    callOptions: CallToolOptions | TaskCallOptions,
+  ): Promise<unknown> {
+    return callOptions.task
+      ? port.tasks.start(name, args, callOptions)
+      : (port.own.call(name, args, callOptions) ?? port.callTool(name, args, callOptions));
+  }
+
   /** Brings up what is needed for a list. */
   async function listed<Item>(read: () => readonly Item[], wait: WaitOptions = {}): Promise<Item[]> {
     await port.opened();
@@ -96,14 +106,11 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
       return catalog.search(query, limit).map(({ tool }) => tool);
     },
     callTool: ((name, args = {}, callOptions: CallToolOptions | TaskCallOptions = {}) => {
-      const call = (): Promise<unknown> =>
-        callOptions.task
-          ? port.tasks.start(name, args, callOptions)
-          : (port.own.call(name, args, callOptions) ?? port.callTool(name, args, callOptions));
       try {
         // Nearly always there is nothing to wait for, and then nothing is made to wait with.
         const opening = port.opened();
-        return opening === undefined ? call() : opening.then(call);
+        if (opening === undefined) return call(name, args, callOptions);
+        return opening.then(() => call(name, args, callOptions));
       } catch (error) {
         return Promise.reject(error);
       }

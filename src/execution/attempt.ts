@@ -6,10 +6,11 @@ import { runOnSession } from "../connection/run-on-session.js";
 import type { ServerConnection } from "../connection/server-connection.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
+import type { ToolportError } from "../errors/toolport-error.js";
 import { isFromRounds } from "../protocol/input-rounds.js";
 import { paramHeaders } from "../protocol/param-headers.js";
 import type { Progress } from "../protocol/pending-request.js";
-import type { Session } from "../protocol/session.js";
+import type { Session, SessionRequestOptions } from "../protocol/session.js";
 import { readCreatedTask } from "../protocol/tasks/task-state.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
 import { callSafely } from "../util/call-safely.js";
@@ -34,6 +35,8 @@ export interface AttemptParts {
   isRepeatable?: ((call: ToolCall) => boolean) | undefined;
   /** Calls that became tasks. */
   tasks: TaskRuns;
+  /** Spans are wanted at this moment; if not, `trace` need not be called. */
+  isTraced: () => boolean;
   /** Runs one request inside a span, and gives it the trace context for `_meta`. */
   trace: <Result>(
     request: TracedRequest,
@@ -54,160 +57,197 @@ const HEADER_MISMATCH = -32020;
 
 /** Sends `tools/call`, and writes down what became of it. */
 export function createAttempt(parts: AttemptParts): CallHandler {
-  return (call) => {
-    const { server, sourceName } = call.tool;
-    const startedAt = performance.now();
-    const note = (error?: ReturnType<typeof toToolportError>) => {
-      const durationMs = performance.now() - startedAt;
-      call.attempts.push({ server, durationMs, error });
-      if (debug.enabled)
-        debug(`[${server}/${sourceName}] ${error?.message ?? "answered"} after ${Math.round(durationMs)} ms`);
-    };
-    const fail = (cause: unknown): never => {
-      // An abort is the caller's own: its reason passes through as it is.
-      if (call.options.signal?.aborted) throw cause;
-      const error = toToolportError(cause, { server, tool: sourceName });
-      note(error);
-      throw error;
-    };
-    const receive = (raw: Record<string, unknown>): ToolResult => {
-      let result: ToolResult;
-      try {
-        result = withoutReceipt(call, toToolResult(raw, server), raw);
-      } catch (cause) {
-        return fail(cause);
-      }
-      note();
-      // The mark on the raw answer would be lost in any copy; this one stays.
-      return isFromRounds(raw) ? { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } } : result;
-    };
+  return (call) => new Attempt(parts, call).run();
+}
+
+/**
+ * An object with methods and not functions within functions: of all that an attempt can come to, a plain call needs next to
+ * nothing, and what it does not need is not made for it.
+ */
+class Attempt {
+  readonly #parts: AttemptParts;
+  readonly #call: ToolCall;
+  readonly #startedAt = performance.now();
+  #connection!: ServerConnection;
+  #timeoutMs = 0;
+  #progress: TaskProgress | undefined;
+  /** Aborted when the work is over, which may be long after the answer. */
+  #work: AbortController | undefined;
+
+  constructor(parts: AttemptParts, call: ToolCall) {
+    this.#parts = parts;
+    this.#call = call;
+  }
+
+  run(): Promise<ToolResult> {
     try {
-      return request(parts, call).then(receive, fail);
+      const { tool, options } = this.#call;
+      const connection = this.#parts.connectionOf(tool.server);
+      const { config } = connection;
+      this.#connection = connection;
+      this.#timeoutMs =
+        options.timeoutMs ??
+        toolTimeout(config, tool.sourceName) ??
+        config.timeoutMs ??
+        this.#parts.timeoutMs;
+      const started = this.#parts.tasks.of(this.#call);
+      if (started !== undefined) return this.#finishLater(this.#follow(started));
+      return this.#send().then(
+        (raw) => this.#receive(raw),
+        (error: unknown) => this.#finishLater(this.#resend(error)),
+      );
     } catch (cause) {
-      return Promise.reject(cause).catch(fail);
+      return this.#finishLater(Promise.reject(cause));
     }
-  };
+  }
+
+  #receive(raw: Record<string, unknown>): ToolResult | Promise<ToolResult> {
+    let settled: Record<string, unknown> | Promise<Record<string, unknown>>;
+    try {
+      settled = this.#settle(raw);
+    } catch (cause) {
+      return this.#fail(cause);
+    }
+    return settled instanceof Promise ? this.#finishLater(settled) : this.#finish(settled);
+  }
+
+  /** What the call answers, if it did not become a task; else a promise of what that comes to. */
+  #settle(raw: Record<string, unknown>): Record<string, unknown> | Promise<Record<string, unknown>> {
+    const state = readCreatedTask(raw);
+    if (state !== undefined) {
+      const begun = this.#parts.tasks.begin(this.#call, state, isFromRounds(raw));
+      return begun.then((task) => this.#follow(task));
+    }
+    this.#work?.abort();
+    return requireResult(this.#call, raw);
+  }
+
+  async #resend(error: unknown): Promise<Record<string, unknown>> {
+    if (!(error instanceof ToolCallError) || error.rpcCode !== HEADER_MISMATCH) {
+      this.#work?.abort();
+      throw error;
+    }
+    await this.#parts.refresh(this.#call.tool.server, this.#call);
+    return this.#settle(await this.#send());
+  }
+
+  async #follow(task: StartedTask): Promise<Record<string, unknown>> {
+    const call = this.#call;
+    try {
+      if (call.options.task && call.task === undefined) return taskReceipt(task.record);
+      return await this.#parts.tasks.finish(call, task, {
+        connection: this.#connection,
+        timeoutMs: this.#timeoutMs,
+        progress: this.#ofTask(),
+      });
+    } finally {
+      this.#work?.abort();
+    }
+  }
+
+  #finishLater(settled: Promise<Record<string, unknown>>): Promise<ToolResult> {
+    return settled.then(
+      (raw) => this.#finish(raw),
+      (cause: unknown) => this.#fail(cause),
+    );
+  }
+
+  #finish(raw: Record<string, unknown>): ToolResult {
+    const call = this.#call;
+    let result: ToolResult;
+    try {
+      result = withoutReceipt(call, toToolResult(raw, call.tool.server), raw);
+    } catch (cause) {
+      return this.#fail(cause);
+    }
+    this.#note();
+    // The mark on the raw answer would be lost in any copy; this one stays.
+    return isFromRounds(raw) ? { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } } : result;
+  }
+
+  #fail(cause: unknown): never {
+    const { tool, options } = this.#call;
+    // An abort is the caller's own: its reason passes through as it is.
+    if (options.signal?.aborted) throw cause;
+    const error = toToolportError(cause, { server: tool.server, tool: tool.sourceName });
+    this.#note(error);
+    throw error;
+  }
+
+  #note(error?: ToolportError): void {
+    const { tool, attempts } = this.#call;
+    const durationMs = performance.now() - this.#startedAt;
+    attempts.push({ server: tool.server, durationMs, error });
+    if (!debug.enabled) return;
+    const end = error?.message ?? "answered";
+    debug(`[${tool.server}/${tool.sourceName}] ${end} after ${Math.round(durationMs)} ms`);
+  }
+
+  #send(): Promise<Record<string, unknown>> {
+    const call = this.#call;
+    const { options, deadline, patient } = call;
+    const { isRepeatable, isTraced, trace } = this.#parts;
+    return runOnSession(
+      this.#connection,
+      (session) =>
+        isTraced()
+          ? trace({ call, session }, (meta) => this.#request(session, meta))
+          : this.#request(session),
+      {
+        repeatable: options.idempotent === true || isRepeatable?.(call) === true,
+        waitMs: Math.min(this.#timeoutMs, deadline - this.#startedAt),
+        patient,
+        signal: options.signal,
+      },
+    );
+  }
+
+  #request(session: Session, trace?: Record<string, string>): Promise<Record<string, unknown>> {
+    const { tool, args, options, deadline } = this.#call;
+    const source = this.#parts.sourceOf(tool.server, tool.sourceName)?.source;
+    const meta = trace === undefined ? options.meta : { ...trace, ...options.meta };
+    const task = askForTask(this.#call, session, source?.execution ?? tool.execution);
+    const plain = { name: tool.sourceName, arguments: args };
+    const params =
+      task === undefined && meta === undefined
+        ? plain
+        : { ...plain, ...(task && { task }), ...(meta && { _meta: meta }) };
+    // Few tools repeat arguments as headers.
+    const declared = source?.paramHeaders.length ? paramHeaders(source.paramHeaders, args) : undefined;
+    const limits: SessionRequestOptions = {
+      timeoutMs: this.#timeoutMs,
+      maxTimeoutMs: deadline - performance.now(),
+      signal: options.signal,
+      headers: declared === undefined ? options.headers : { ...options.headers, ...declared },
+      // Always asked for: without it a server that works for long looks silent.
+      onProgress: (report) => this.#ofTask().reported(report),
+      progressUntil: task && this.#worked(),
+    };
+    return session.request("tools/call", params, limits);
+  }
+
+  #ofTask(): TaskProgress {
+    this.#progress ??= createTaskProgress((report) => this.#tell(report));
+    return this.#progress;
+  }
+
+  #worked(): AbortSignal {
+    this.#work ??= new AbortController();
+    return this.#work.signal;
+  }
+
+  #tell(progress: Progress): void {
+    const { tool, options } = this.#call;
+    const { onProgress, report } = this.#parts;
+    const { config } = this.#connection;
+    callSafely(() => options.onProgress?.(progress), report);
+    callSafely(() => config.onProgress?.(progress), report);
+    callSafely(() => onProgress?.({ name: tool.server }, progress), report);
+  }
 }
 
 /** The limit of this one tool, if its server's entry names it. */
 function toolTimeout({ toolTimeoutsMs }: ServerConfig, tool: string): number | undefined {
   if (toolTimeoutsMs === undefined) return undefined;
   return Object.entries(toolTimeoutsMs).find(([pattern]) => compileNames([pattern])(tool))?.[1];
-}
-
-/** Sends the call; if it becomes a task, waits for its end. Nothing is made for a task before there is one. */
-function request(parts: AttemptParts, call: ToolCall): Promise<Record<string, unknown>> {
-  const { tool, options } = call;
-  const connection = parts.connectionOf(tool.server);
-  const timeoutMs =
-    options.timeoutMs ??
-    toolTimeout(connection.config, tool.sourceName) ??
-    connection.config.timeoutMs ??
-    parts.timeoutMs;
-  let progress: TaskProgress | undefined;
-  let work: AbortController | undefined;
-  const ofTask = (): TaskProgress => {
-    progress ??= createTaskProgress((report) => tellProgress(report, { parts, call, connection }));
-    return progress;
-  };
-  const sending: SendOptions = {
-    connection,
-    timeoutMs,
-    reported: (report) => ofTask().reported(report),
-    worked() {
-      work ??= new AbortController();
-      return work.signal;
-    },
-  };
-
-  const started = parts.tasks.of(call);
-  if (started !== undefined) return follow(started);
-  return sendCall(parts, call, sending).then(receive, resend);
-
-  async function resend(error: unknown): Promise<Record<string, unknown>> {
-    if (!(error instanceof ToolCallError) || error.rpcCode !== HEADER_MISMATCH) {
-      work?.abort();
-      throw error;
-    }
-    await parts.refresh(tool.server, call);
-    return receive(await sendCall(parts, call, sending));
-  }
-
-  function receive(raw: Record<string, unknown>): Record<string, unknown> | Promise<Record<string, unknown>> {
-    const state = readCreatedTask(raw);
-    if (state !== undefined) return parts.tasks.begin(call, state, isFromRounds(raw)).then(follow);
-    work?.abort();
-    return requireResult(call, raw);
-  }
-
-  async function follow(task: StartedTask): Promise<Record<string, unknown>> {
-    try {
-      if (options.task && call.task === undefined) return taskReceipt(task.record);
-      return await parts.tasks.finish(call, task, { connection, timeoutMs, progress: ofTask() });
-    } finally {
-      work?.abort();
-    }
-  }
-}
-
-function tellProgress(
-  report: Progress,
-  { parts, call, connection }: { parts: AttemptParts; call: ToolCall; connection: ServerConnection },
-): void {
-  callSafely(() => call.options.onProgress?.(report), parts.report);
-  callSafely(() => connection.config.onProgress?.(report), parts.report);
-  callSafely(() => parts.onProgress?.({ name: call.tool.server }, report), parts.report);
-}
-
-interface SendOptions {
-  connection: ServerConnection;
-  timeoutMs: number;
-  reported: (progress: Progress) => void;
-  /** Aborted when the work is over, which may be long after the answer. */
-  worked: () => AbortSignal;
-}
-
-function sendCall(
-  parts: AttemptParts,
-  call: ToolCall,
-  sending: SendOptions,
-): Promise<Record<string, unknown>> {
-  const { tool, args, options, patient } = call;
-  const { connection, timeoutMs, reported, worked } = sending;
-  const source = parts.sourceOf(tool.server, tool.sourceName)?.source;
-  // Few tools repeat arguments as headers.
-  const declared = source?.paramHeaders.length ? paramHeaders(source.paramHeaders, args) : undefined;
-  const headers = declared === undefined ? options.headers : { ...options.headers, ...declared };
-  return runOnSession(
-    connection,
-    (session) =>
-      parts.trace({ call, session }, (trace) => {
-        const meta = trace === undefined ? options.meta : { ...trace, ...options.meta };
-        const task = askForTask(call, session, source?.execution ?? tool.execution);
-        return session.request(
-          "tools/call",
-          {
-            name: tool.sourceName,
-            arguments: args,
-            ...(task !== undefined && { task }),
-            ...(meta !== undefined && { _meta: meta }),
-          },
-          // Progress is always asked for: without it a server that works for long looks silent.
-          {
-            timeoutMs,
-            maxTimeoutMs: call.deadline - performance.now(),
-            signal: options.signal,
-            headers,
-            onProgress: reported,
-            ...(task !== undefined && { progressUntil: worked() }),
-          },
-        );
-      }),
-    {
-      repeatable: options.idempotent === true || parts.isRepeatable?.(call) === true,
-      waitMs: Math.min(timeoutMs, call.deadline - performance.now()),
-      patient,
-      signal: options.signal,
-    },
-  );
 }

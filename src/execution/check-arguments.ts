@@ -24,11 +24,9 @@ export function checkArgumentsStep(
         ? (applyDefaults(schema, call.args) as typeof call.args)
         : call.args;
     const checked = validatorOf(call).validate(schema, args, call.budget);
-    const proceed = (issues: readonly ValidationIssue[]): ToolCall => {
-      if (issues.length > 0) throw unfit(call, issues);
-      return args === call.args ? call : { ...call, args };
-    };
-    return checked instanceof Promise ? checked.then(proceed) : proceed(checked);
+    return checked instanceof Promise
+      ? checked.then((issues) => proceed(call, args, issues))
+      : proceed(call, args, checked);
   }
 
   return (next) => (call) => {
@@ -39,6 +37,11 @@ export function checkArgumentsStep(
       return Promise.reject(error);
     }
   };
+}
+
+function proceed(call: ToolCall, args: ToolCall["args"], issues: readonly ValidationIssue[]): ToolCall {
+  if (issues.length > 0) throw unfit(call, issues);
+  return args === call.args ? call : { ...call, args };
 }
 
 function unfit({ tool }: ToolCall, issues: readonly ValidationIssue[]): ToolCallError {

@@ -146,8 +146,11 @@ function perServer<Value>(make: (server: string) => Value) {
     peek: (server: string): Value | undefined => made.get(server),
     forget: (server: string): void => void made.delete(server),
     get(server: string): Value {
-      if (!made.has(server)) made.set(server, make(server));
-      return made.get(server)!;
+      const known = made.get(server);
+      if (known !== undefined || made.has(server)) return known as Value;
+      const value = make(server);
+      made.set(server, value);
+      return value;
     },
   };
 }

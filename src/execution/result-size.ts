@@ -3,7 +3,7 @@ import { utf8Length } from "../util/utf8-length.js";
 import { blockBytes, blockBytesAtMost, cutText } from "./block-size.js";
 import { artifactNote, keepBlock, type ResultArtifact } from "./result-artifact.js";
 import type { CallInterceptor, ToolCall } from "./tool-call.js";
-import type { ContentBlock, ToolResult } from "./tool-result.js";
+import { type ContentBlock, type ToolResult, textOf } from "./tool-result.js";
 
 /** Where the result says how much of it was cut off; see {@link Truncation}. */
 export const TRUNCATED_META_KEY = "toolport/truncated";
@@ -155,9 +155,3 @@ function cutContent(
   });
   return { content, bytes: limit - left };
 }
-
-const textOf = (content: readonly ContentBlock[]): string =>
-  content
-    .filter((block) => block.type === "text" && typeof block["text"] === "string")
-    .map((block) => block["text"])
-    .join("\n");

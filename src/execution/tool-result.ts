@@ -47,9 +47,8 @@ export function toToolResult<Structured>(
 ): ToolResult<Structured> {
   if (isNestedDeeper(raw, MAX_LEVELS)) throw tooDeep(server);
   const content = Array.isArray(raw["content"]) ? raw["content"].filter(isBlock) : [];
-  const texts = content.filter((block) => block.type === "text" && typeof block["text"] === "string");
   return {
-    text: texts.map((block) => block["text"]).join("\n"),
+    text: textOf(content),
     content,
     structuredContent: raw["structuredContent"] as Structured | undefined,
     isError: raw["isError"] === true,
@@ -59,6 +58,15 @@ export function toToolResult<Structured>(
     attempts: 1,
     durationMs: 0,
   };
+}
+
+/** All text blocks, joined by line breaks. */
+export function textOf(content: readonly ContentBlock[]): string {
+  let text: string | undefined;
+  for (const block of content)
+    if (block.type === "text" && typeof block["text"] === "string")
+      text = text === undefined ? block["text"] : `${text}\n${block["text"]}`;
+  return text ?? "";
 }
 
 function tooDeep(server: string): ToolCallError {

@@ -40,6 +40,7 @@ export function createPortPipeline(port: Port): Pipeline {
       onProgress: settings.onProgress,
       report,
       tasks: port.tasks.runs,
+      isTraced: () => telemetry.isActive,
       trace: ({ call, session }, run) =>
         port.trace(session, { method: "tools/call", tool: call.tool.sourceName, args: call.args }, run),
     },

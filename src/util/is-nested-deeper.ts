@@ -4,6 +4,11 @@
 export function isNestedDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;
+  // Names of properties that are numbers would have to be made one by one.
+  if (Array.isArray(value)) {
+    for (const item of value) if (isNestedDeeper(item, levels - 1)) return true;
+    return false;
+  }
   for (const key in value)
     if (isNestedDeeper((value as Record<string, unknown>)[key], levels - 1)) return true;
   return false;
