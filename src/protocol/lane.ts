@@ -18,6 +18,7 @@ import type { ServerTransport } from "../transports/server-transport.js";
 import { IdTable } from "../util/id-table.js";
 import { ClientSide } from "./client-side.js";
 import { DeadlineClock } from "./deadline-clock.js";
+import { type OutgoingRequest, toMessage, toText } from "./outgoing-request.js";
 import { PendingRequest, type RequestHost, type RequestLimits } from "./pending-request.js";
 
 /** Long enough that parsers do not take ids for words that come again, and keep each of them for good. */
@@ -156,10 +157,11 @@ export class Lane {
     const pending = new PendingRequest({ id, method, limits: options, host: this.#host });
     this.#pending.put(pending);
     if (options.progressUntil !== undefined) this.#keepProgress(id, pending, options.progressUntil);
-    const meta = this.#meta(id, params["_meta"] as Record<string, unknown> | undefined, options);
-    // `id` stands early in the text, so that the HTTP layer finds it without parsing large arguments.
-    const message = { jsonrpc: "2.0", id, method, params: meta ? { ...params, _meta: meta } : params };
-    this.#handOver(message as JSONRPCMessage, pending, options.headers);
+    const wantsProgress = options.onProgress !== undefined;
+    const { envelope, metaDefaults } = this;
+    const request = { id, method, params, wantsProgress, envelope, metaDefaults };
+    if (this.#hasPerRequestStream) this.#sendAlone(request, pending, options.headers);
+    else this.#sendWithOthers(request);
     return pending.promise;
   }
 
@@ -168,21 +170,30 @@ export class Lane {
     until.addEventListener("abort", () => this.#worked.delete(id), { once: true });
   }
 
-  #handOver(
-    message: JSONRPCMessage,
+  #sendAlone(
+    request: OutgoingRequest,
     pending: PendingRequest,
     headers: Readonly<Record<string, string>> | undefined,
   ): void {
-    const { id } = pending;
-    if (this.#hasPerRequestStream) {
-      const options = this.#streamOptions(pending, headers);
-      this.#send(message, options).catch((error: ToolportError) => this.#fail(id, error));
-      return;
-    }
-    const sent = this.#send(message);
+    const sent = this.#send(toMessage(request), this.#streamOptions(pending, headers));
+    sent.catch((error: ToolportError) => this.#fail(pending.id, error));
+  }
+
+  #sendWithOthers(request: OutgoingRequest): void {
+    const sent = this.#sendPlain(request);
     // Whatever is written together comes back as one promise: it is enough to look at it once.
-    if (this.#handover?.sent === sent) this.#handover.ids.push(id);
-    else this.#watch(sent, id);
+    if (this.#handover?.sent === sent) this.#handover.ids.push(request.id);
+    else this.#watch(sent, request.id);
+  }
+
+  #sendPlain(request: OutgoingRequest): Promise<void> {
+    if (this.#inner.sendText === undefined || this.tap !== undefined) return this.#send(toMessage(request));
+    try {
+      return this.#inner.sendText(toText(request), request.id);
+    } catch (error) {
+      // Arguments that are no JSON.
+      return Promise.reject(error);
+    }
   }
 
   #watch(sent: Promise<void>, id: string): void {
@@ -205,21 +216,6 @@ export class Lane {
       headers,
       onRequestStreamEnd: () => this.#fail(pending.id, this.#cutStream()),
     };
-  }
-
-  #meta(
-    id: string,
-    own: Record<string, unknown> | undefined,
-    { onProgress }: RequestLimits,
-  ): Record<string, unknown> | undefined {
-    const { envelope, metaDefaults } = this;
-    if (onProgress === undefined)
-      return envelope === undefined && own === undefined
-        ? undefined
-        : { ...metaDefaults, ...own, ...envelope };
-    if (own !== undefined || metaDefaults !== undefined)
-      return { ...metaDefaults, ...own, ...envelope, progressToken: id };
-    return envelope === undefined ? { progressToken: id } : { ...envelope, progressToken: id };
   }
 
   #send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {

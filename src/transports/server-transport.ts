@@ -34,6 +34,8 @@ export interface ServerTransport extends Transport {
    * need no `requestSignal` and no `onRequestStreamEnd`: `onstreamcut` tells of every answer that will not come.
    */
   abandon?(id: RequestId): void;
+  /** Sends a request that is text already. For transports that would write it out as it is. */
+  sendText?(text: string, id: RequestId): Promise<void>;
   /** Tell the server that the session is over, where the wire has such a message. Never throws. */
   endSession?(): Promise<void>;
 }

@@ -30,7 +30,7 @@ export class IdTable<Member extends Identified> {
     return this.#size;
   }
 
-  /** An id that nobody had before, for whoever is put in next. */
+  /** An id that nobody had before, for whoever is put in next, before the next one is asked for. */
   nextId(): string {
     if (this.#size * 2 >= this.#members.length) this.#grow();
     // Whoever stays for long keeps the place: numbers that would lead there are left out.
@@ -40,7 +40,7 @@ export class IdTable<Member extends Identified> {
   }
 
   put(member: Member): void {
-    this.#members[this.#placeOf(member.id)] = member;
+    this.#members[this.#lastNumber & (this.#members.length - 1)] = member;
     this.#size += 1;
   }
 

@@ -6,7 +6,7 @@ function collect(maxBytes = 1_000_000) {
   const oversize: OversizeLine[] = [];
   const framing = new LineFraming({
     maxBytes,
-    onLine: (buffer, start, end) => lines.push(buffer.toString("utf8", start, end)),
+    onLines: (buffer, start, end) => lines.push(...buffer.toString("utf8", start, end).split("\n")),
     onOversize: (line) => oversize.push(line),
   });
   return { framing, lines, oversize };
@@ -46,6 +46,10 @@ describe("LineFraming", () => {
         searched += chunk.length - from;
         return Buffer.prototype.indexOf.call(chunk, value, from);
       }) as Buffer["indexOf"];
+      chunk.lastIndexOf = ((value: number) => {
+        searched += chunk.length;
+        return Buffer.prototype.lastIndexOf.call(chunk, value);
+      }) as Buffer["lastIndexOf"];
       framing.push(chunk);
     }
     framing.push(Buffer.from("\n"));
@@ -79,6 +83,19 @@ describe("LineFraming", () => {
     framing.push(Buffer.from(`${"a".repeat(10)}\n${"b".repeat(11)}\nc\n`));
     expect(lines).toEqual(["aaaaaaaaaa", "c"]);
     expect(oversize.map(({ bytes, head }) => [bytes, head.toString()])).toEqual([[11, "bbbbbbbbbbb"]]);
+  });
+
+  it("hands on lines that come together in one piece, however far into a chunk they begin", () => {
+    const pieces: string[] = [];
+    const framing = new LineFraming({
+      maxBytes: 12,
+      onLines: (buffer, start, end) => pieces.push(buffer.toString("utf8", start, end)),
+      onOversize: () => {},
+    });
+    framing.push(Buffer.from("a\nb\nc"));
+    framing.push(Buffer.from("c\nd\ne\n"));
+    framing.push(Buffer.from(`${"x".repeat(13)}\nf\ng\n`));
+    expect(pieces).toEqual(["a\nb", "cc", "d\ne", "f\ng"]);
   });
 
   it("gives the memory of a long line back", () => {

@@ -17,8 +17,11 @@ export interface OversizeLine {
 
 export interface LineFramingOptions {
   readonly maxBytes: number;
-  /** A line, without its newline: `buffer` from `start` to `end`. Valid only during the call. */
-  readonly onLine: (buffer: Buffer, start: number, end: number) => void;
+  /**
+   * One line or several with newlines between them, without the last one: `buffer` from `start` to `end`. Valid only during
+   * the call.
+   */
+  readonly onLines: (buffer: Buffer, start: number, end: number) => void;
   readonly onOversize: (line: OversizeLine) => void;
 }
 
@@ -42,11 +45,13 @@ export class LineFraming {
 
   push(chunk: Buffer): void {
     let start = 0;
-    let newline = chunk.indexOf(NEWLINE);
-    while (newline !== -1) {
+    const last = chunk.lastIndexOf(NEWLINE);
+    while (start <= last) {
+      // Lines that are small enough together are so one by one, and cost less together.
+      const newline =
+        this.#isFresh && last - start <= this.#options.maxBytes ? last : chunk.indexOf(NEWLINE, start);
       this.#endLine(chunk, start, newline);
       start = newline + 1;
-      newline = chunk.indexOf(NEWLINE, start);
     }
     if (start < chunk.length) this.#append(chunk, start, chunk.length);
   }
@@ -62,10 +67,14 @@ export class LineFraming {
     this.#oversize = undefined;
   }
 
+  /** Nothing is held back of the line that comes next. */
+  get #isFresh(): boolean {
+    return this.#partial.byteLength === 0 && this.#oversize === undefined;
+  }
+
   #endLine(chunk: Buffer, start: number, end: number): void {
-    const fresh = this.#partial.byteLength === 0 && this.#oversize === undefined;
-    if (fresh && end - start <= this.#options.maxBytes) {
-      this.#options.onLine(chunk, start, end);
+    if (this.#isFresh && end - start <= this.#options.maxBytes) {
+      this.#options.onLines(chunk, start, end);
       return;
     }
     this.#append(chunk, start, end);
@@ -73,7 +82,7 @@ export class LineFraming {
     this.#oversize = undefined;
     if (oversize !== undefined) return this.#options.onOversize(oversize.toLine());
     const line = this.#partial.takeBlock() as Buffer;
-    this.#options.onLine(line, 0, line.length);
+    this.#options.onLines(line, 0, line.length);
   }
 
   #append(chunk: Buffer, start: number, end: number): void {

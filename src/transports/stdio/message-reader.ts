@@ -36,7 +36,7 @@ export class MessageReader {
     this.#options = options;
     this.#framing = new LineFraming({
       maxBytes: options.maxMessageBytes,
-      onLine: (buffer, start, end) => this.#readLine(buffer, start, end),
+      onLines: (buffer, start, end) => this.#readLines(options.decode(buffer, start, end)),
       onOversize: (line) => this.#discard(line),
     });
   }
@@ -63,9 +63,18 @@ export class MessageReader {
     this.#framing.clear();
   }
 
-  #readLine(buffer: Buffer, start: number, end: number): void {
-    if (isBlank(buffer, start, end)) return;
-    const text = this.#options.decode(buffer, start, end);
+  /** What comes in one piece is decoded in one piece. */
+  #readLines(text: string): void {
+    let start = 0;
+    for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", start)) {
+      this.#readLine(text.slice(start, end));
+      start = end + 1;
+    }
+    this.#readLine(start === 0 ? text : text.slice(start));
+  }
+
+  #readLine(text: string): void {
+    if (isBlank(text)) return;
     const value = parseLine(text);
     if (isMessage(value)) {
       this.#messages += 1;
@@ -119,8 +128,8 @@ export class MessageReader {
   }
 }
 
-function isBlank(buffer: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) if (buffer[at]! > SPACE) return false;
+function isBlank(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > SPACE) return false;
   return true;
 }
 

@@ -127,6 +127,12 @@ export class ProcessTransport implements ServerTransport {
     }
   }
 
+  sendText(text: string, id: RequestId): Promise<void> {
+    if (this.#phase !== "open" || this.#outbox === undefined) return Promise.reject(this.#closed("unsent"));
+    this.#lastRequest = id;
+    return this.#outbox.send(`${text}\n`);
+  }
+
   close(): Promise<void> {
     if (this.#ending === undefined) {
       this.#phase = "ending";
