@@ -33,6 +33,8 @@ export interface ConnectionParts {
   onOddity?: ((server: string, error: ToolportError) => void) | undefined;
   /** A session is over; `ms` is how long it lasted. */
   onSessionEnded?: ((session: Session, ms: number, error: ToolportError | undefined) => void) | undefined;
+  /** A server told something by itself, progress of requests apart. */
+  onNotification?(server: string, method: string, params: Readonly<Record<string, unknown>>): void;
   /** A function that sees every message of this server, if somebody wants to. */
   tap(config: ServerConfig): ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
 }

@@ -64,6 +64,7 @@ async function attempt(
     silenceMs: parts.silenceMs,
     signal,
     tap: joinTaps(parts.tap(config), config.tap?.()),
+    onNotification: (method, params) => parts.onNotification?.(config.name, method, params),
     onOddity: (error) => parts.onOddity?.(config.name, error),
     onDiscarded: options.onDiscarded,
   });

@@ -3,7 +3,6 @@ import { toDiscoveryError } from "../catalog/discovery-error.js";
 import { redactSecrets } from "../config/redact-secrets.js";
 import { ConnectionPool } from "../connection/connection-pool.js";
 import { EraMemory } from "../protocol/era-memory.js";
-import { tapNotifications } from "../protocol/tap-notifications.js";
 import { createWireLog } from "../telemetry/wire-log.js";
 import type { Port } from "./port.js";
 
@@ -39,16 +38,20 @@ export function createPortPool(port: Port): ConnectionPool {
     },
     onOddity: (server, { what, next }) => parts.warn(server, next === undefined ? what : `${what}. ${next}`),
     onSessionEnded: (session, ms, error) => parts.telemetry.sessionEnded(port.factsOf(session), ms, error),
+    onNotification: (server, method, params) => {
+      heard(port, server, { method, uri: params["uri"] });
+      emitter.emit("notification", { server, method, params, principal: principal?.name });
+    },
     tap: (config) => {
       const { name, logRequests, logResponses } = config;
       const { logger } = settings;
-      return tapNotifications(
-        (method, params) => {
-          heard(port, name, { method, uri: params["uri"] });
-          emitter.emit("notification", { server: name, method, params, principal: principal?.name });
-        },
-        createWireLog({ server: name, logRequests, logResponses, logger, redact: redactSecrets(config) }),
-      );
+      return createWireLog({
+        server: name,
+        logRequests,
+        logResponses,
+        logger,
+        redact: redactSecrets(config),
+      });
     },
   });
 }

@@ -38,7 +38,10 @@ export interface OpenOptions {
   timeoutMs: number;
   silenceMs?: number | undefined;
   signal: AbortSignal;
+  /** Sees every message. Calls cost more with it, so it is for those who really look. */
   tap?: ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
+  /** Told what the server tells by itself, progress apart. */
+  onNotification?: ((method: string, params: Readonly<Record<string, unknown>>) => void) | undefined;
   /** Told of what the server sends that is no message; once for each kind of it. */
   onOddity?: ((error: ConnectionError) => void) | undefined;
   /** Takes over the closing of transports that failed, so that nobody waits for them but nothing is forgotten. */
@@ -141,7 +144,7 @@ function summary(config: ServerConfig, errors: readonly ToolportError[]): Toolpo
 }
 
 async function open(options: OpenOptions): Promise<OpenedSession> {
-  const { config, context, signal, tap, onDiscarded } = options;
+  const { config, context, signal, tap, onNotification, onDiscarded } = options;
   let transport: ServerTransport | undefined;
   let lane: Lane | undefined;
   const discard = () => {
@@ -152,6 +155,7 @@ async function open(options: OpenOptions): Promise<OpenedSession> {
     transport = await createTransport(config, context);
     lane = new Lane(transport, config.name);
     lane.tap = tap;
+    if (onNotification !== undefined) lane.hearers.add(onNotification);
     lane.onoddity = options.onOddity;
     lane.redact = redactSecrets(config);
     const opened = await connect(lane, transport, options);
