@@ -1,7 +1,7 @@
 /** A tool as its server lists it, read with tolerance: one bad tool costs only itself. */
-import type { ListedTool } from "../config/listed-tool.js";
-import { type ParamHeader, readParamHeaders } from "../protocol/param-headers.js";
-import { checkToolSchema } from "../schema/check-schema.js";
+import type { JsonSchema, ListedTool } from "../config/listed-tool.js";
+import { PARAM_HEADER_KEY, type ParamHeader, readParamHeaders } from "../protocol/param-headers.js";
+import { checkToolSchema, type WatchedKey } from "../schema/check-schema.js";
 import { isNestedDeeper } from "../util/is-nested-deeper.js";
 import { sanitiseTexts } from "./sanitise.js";
 
@@ -19,6 +19,7 @@ export interface SourceTool extends ListedTool {
 
 export type ReadTool = { tool: SourceTool } | { withheld: { name: string; reason: string } };
 
+const NO_HEADERS: readonly ParamHeader[] = [];
 const MAX_SHOWN_NAME = 200;
 /** Deeper than any definition, and no danger to the stack of whoever writes it as JSON. */
 const MAX_LEVELS = 500;
@@ -36,11 +37,12 @@ export function readSourceTool(raw: unknown, { withHeaders }: { withHeaders: boo
   if (typeof name !== "string" || name === "") {
     return { withheld: { name: shown(name), reason: "The name is not a non-empty string" } };
   }
-  const headers = withHeaders && isObject(raw["inputSchema"]) ? readParamHeaders(raw["inputSchema"]) : [];
-  const fault = problemOf(raw) ?? (typeof headers === "string" ? headers : undefined);
-  if (fault !== undefined || typeof headers === "string") {
-    return { withheld: { name: shown(name), reason: fault ?? "" } };
-  }
+  const declared = withHeaders ? { key: PARAM_HEADER_KEY, isThere: false } : undefined;
+  const fault = problemOf(raw, declared);
+  if (fault !== undefined) return { withheld: { name: shown(name), reason: fault } };
+  // Hardly any tool has one, and the look at its schema told whether it does.
+  const headers = declared?.isThere ? readParamHeaders(raw["inputSchema"] as JsonSchema) : NO_HEADERS;
+  if (typeof headers === "string") return { withheld: { name: shown(name), reason: headers } };
   const texts = sanitiseTexts({
     title: raw["title"] as string | undefined,
     description: raw["description"] as string | undefined,
@@ -65,16 +67,16 @@ export function readSourceTool(raw: unknown, { withHeaders }: { withHeaders: boo
   };
 }
 
-function problemOf(raw: Record<string, unknown>): string | undefined {
+function problemOf(raw: Record<string, unknown>, watched: WatchedKey | undefined): string | undefined {
   const { name, inputSchema, outputSchema } = raw;
   if ((name as string).length > 1_000) return "The name is longer than 1000 characters";
-  const input = checkToolSchema(inputSchema, "input");
+  const input = checkToolSchema(inputSchema, "input", watched);
   if (input !== undefined) return `inputSchema: ${input}`;
   const output = outputSchema === undefined ? undefined : checkToolSchema(outputSchema, "output");
   if (output !== undefined) return `outputSchema: ${output}`;
   // What stands beside the schemas is shown, saved and compared too; they themselves have been looked at.
-  for (const key in raw)
-    if (key !== "inputSchema" && key !== "outputSchema" && isNestedDeeper(raw[key], MAX_LEVELS))
+  for (const value of Object.values(raw))
+    if (value !== inputSchema && value !== outputSchema && isNestedDeeper(value, MAX_LEVELS))
       return `The definition is nested deeper than ${MAX_LEVELS} levels`;
   return undefined;
 }

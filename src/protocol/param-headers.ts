@@ -12,32 +12,20 @@ export interface ParamHeader {
   readonly header: string;
 }
 
-const KEY = "x-mcp-header";
+/** The keyword that declares one. */
+export const PARAM_HEADER_KEY = "x-mcp-header";
+const KEY = PARAM_HEADER_KEY;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const TYPES = new Set(["string", "integer", "boolean"]);
 /** Deeper schemas are the schema checks' business; this walk only has to end. */
 const MAX_DEPTH = 256;
 
-type Schema = Record<string, unknown>;
-
-const NONE: readonly ParamHeader[] = [];
-
-function mentions(value: object, depth: number): boolean {
-  if (depth > MAX_DEPTH) return false;
-  if (KEY in value) return true;
-  for (const key in value) {
-    const child = (value as Schema)[key];
-    if (typeof child === "object" && child !== null && mentions(child, depth + 1)) return true;
-  }
-  return false;
-}
+type Schema = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is Schema => typeof value === "object" && value !== null;
 
 /** The declared headers of a schema, or what is wrong with them (the tool is then to be withheld). */
 export function readParamHeaders(inputSchema: Schema): readonly ParamHeader[] | string {
-  // Hardly any tool has one: whether there is any is asked first, without making anything.
-  if (!mentions(inputSchema, 0)) return NONE;
   const found: ParamHeader[] = [];
   const names = new Set<string>();
 

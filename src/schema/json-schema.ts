@@ -3,31 +3,34 @@
 /** Any JSON Schema object, exactly as the server sent it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Keywords whose value is one schema. */
-const SINGLE = new Set([
-  "not",
-  "if",
-  "then",
-  "else",
-  "contains",
-  "propertyNames",
-  "additionalProperties",
-  "unevaluatedProperties",
-  "additionalItems",
-  "unevaluatedItems",
-  "items",
-  "contentSchema",
-]);
-/** Keywords whose value is a list of schemas; `items` was one until 2020-12 and still is in the wild. */
-const LIST = new Set(["allOf", "anyOf", "oneOf", "prefixItems", "items"]);
-/** Keywords whose value is a map from anything to schemas. */
-const MAP = new Set([
-  "properties",
-  "patternProperties",
-  "dependentSchemas",
-  "dependencies",
-  "$defs",
-  "definitions",
+/** `either`: one schema or a list of them. */
+type Holds = "schema" | "list" | "map" | "either";
+
+/** What the keywords hold that have schemas in them. */
+const HOLDS: ReadonlyMap<string, Holds> = new Map<string, Holds>([
+  ["not", "schema"],
+  ["if", "schema"],
+  ["then", "schema"],
+  ["else", "schema"],
+  ["contains", "schema"],
+  ["propertyNames", "schema"],
+  ["additionalProperties", "schema"],
+  ["unevaluatedProperties", "schema"],
+  ["additionalItems", "schema"],
+  ["unevaluatedItems", "schema"],
+  ["contentSchema", "schema"],
+  // A list until 2020-12, and still one in the wild.
+  ["items", "either"],
+  ["allOf", "list"],
+  ["anyOf", "list"],
+  ["oneOf", "list"],
+  ["prefixItems", "list"],
+  ["properties", "map"],
+  ["patternProperties", "map"],
+  ["dependentSchemas", "map"],
+  ["dependencies", "map"],
+  ["$defs", "map"],
+  ["definitions", "map"],
 ]);
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -38,10 +41,11 @@ export type KeywordKind = "schema" | "list" | "map" | "data";
 
 /** Tells schemas from data, so that a property called `pattern` is not taken for the keyword. */
 export function keywordKind(keyword: string, value: unknown): KeywordKind {
-  if (Array.isArray(value)) return LIST.has(keyword) ? "list" : "data";
-  if (!isObject(value)) return "data";
-  if (MAP.has(keyword)) return "map";
-  return SINGLE.has(keyword) ? "schema" : "data";
+  const holds = HOLDS.get(keyword);
+  if (holds === undefined) return "data";
+  if (Array.isArray(value)) return holds === "list" || holds === "either" ? "list" : "data";
+  if (!isObject(value) || holds === "list") return "data";
+  return holds === "either" ? "schema" : holds;
 }
 
 /** The schemas directly inside a schema. */
