@@ -1,5 +1,5 @@
 /** The public methods, each a few lines from its room. There is no policy here. */
-import { compileFilter } from "./catalog/filters.js";
+import { compileFilter, passAll } from "./catalog/filters.js";
 import type { ToolInfo } from "./catalog/tool-info.js";
 import { isForModel } from "./catalog/tool-ui.js";
 import { parseServerEntry } from "./config/parse-servers.js";
@@ -92,13 +92,17 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
       await port.bringUp(chosen, wait);
       if (settings.onServerError === "throw") throwFailures(chosen.flatMap(({ state }) => failureOf(state)));
       const isWanted = compileFilter({ only, except, filter });
-      const passes = (tool: ToolInfo) => isWanted({ name: tool.server }, tool) === undefined;
-      const isShown = (tool: ToolInfo) => all || (isForModel(tool) && port.own.isVisible(tool));
-      const offered = catalog.tools().filter(({ server }) => servers?.includes(server) ?? true);
-      return [
-        ...port.own.shown({ servers, all, isWanted: passes }),
-        ...offered.filter((tool) => isShown(tool) && passes(tool)),
-      ];
+      const passes = (tool: ToolInfo) =>
+        isWanted === passAll || isWanted({ name: tool.server }, tool) === undefined;
+      const offered = catalog
+        .tools()
+        .filter(
+          (tool) =>
+            (servers?.includes(tool.server) ?? true) &&
+            (all || (isForModel(tool) && port.own.isVisible(tool))) &&
+            passes(tool),
+        );
+      return [...port.own.shown({ servers, all, isWanted: passes }), ...offered];
     },
     async searchTools(query, { limit = 10, ...wait } = {}) {
       await port.opened();

@@ -2,8 +2,11 @@
 import type { ServerRef } from "../config/listed-tool.js";
 import { lookOf, mixesLookAlikes } from "./look-alikes.js";
 import { NameOwners, RESERVED } from "./name-owners.js";
+import { type NamedTool, plainNames, toolIdentity } from "./plain-names.js";
 import { isSafeName, type NameParts } from "./safe-name.js";
 import type { SourceTool } from "./source-tool.js";
+
+export { toolIdentity } from "./plain-names.js";
 
 export interface NameOptions {
   /** `server__tool` instead of `tool`. */
@@ -47,18 +50,10 @@ export interface AssignedNames {
   readonly given: ReadonlyMap<string, string>;
 }
 
-interface NamedTool {
-  readonly server: ServerRef;
-  readonly tool: SourceTool;
-}
-
 /** How many names of tools that are gone are still kept for them. */
 const MAX_ABSENT = 10_000;
 /** Longer names are told apart by their fingerprint alone. */
 const MAX_COMPARED = 256;
-
-/** Who a tool is, whatever it is called in public. */
-export const toolIdentity = (server: string, sourceName: string): string => `${server}\u0000${sourceName}`;
 
 /**
  * Names all tools. `tools` come in the order in which their servers were configured: an earlier server keeps the plain
@@ -66,17 +61,41 @@ export const toolIdentity = (server: string, sourceName: string): string => `${s
  * matter. With `previous`, nothing that was named before is renamed, whoever comes and goes.
  */
 export function assignNames(tools: readonly NamedTool[], options: NameOptions): AssignedNames {
-  const owners = new NameOwners(options.previous ?? new Map(), options.reserved);
+  const { toolNameMapper, previous = new Map(), reserved } = options;
+  const prefixesOf = createPrefixes(options);
+  const plain =
+    toolNameMapper === undefined
+      ? plainNames(tools, new NameOwners(previous, reserved), prefixesOf)
+      : undefined;
+  const named = plain === undefined ? nameInTurn(tools, prefixesOf, options) : { names: plain, issues: [] };
+  let given: ReadonlyMap<string, string> | undefined;
+  return {
+    ...named,
+    // Most lists are never followed by another.
+    get given() {
+      given ??= givenNames(tools, named.names, previous);
+      return given;
+    },
+  };
+}
+
+type NamesAndIssues = Pick<AssignedNames, "names" | "issues">;
+
+/** One after another, the first come first, where some want what others have. */
+function nameInTurn(
+  tools: readonly NamedTool[],
+  prefixesOf: (server: string) => readonly string[],
+  { toolNameMapper, previous = new Map(), reserved }: NameOptions,
+): NamesAndIssues {
+  const owners = new NameOwners(previous, reserved);
   const looks = new Map<string, string>();
   const names = new Array<string>(tools.length);
   const issues: NameIssue[] = [];
-  const identities = tools.map(({ server, tool }) => toolIdentity(server.name, tool.sourceName));
-  const prefixesOf = createPrefixes(options);
   for (const index of namingOrder(tools)) {
     const { server, tool } = tools[index]!;
     const { sourceName } = tool;
-    const identity = identities[index]!;
-    const { parts, problem } = nameParts(tools[index]!, prefixesOf(server.name), options.toolNameMapper);
+    const identity = toolIdentity(server.name, sourceName);
+    const { parts, problem } = nameParts(tools[index]!, prefixesOf(server.name), toolNameMapper);
     const { name, wanted, look, holder } = owners.assign(parts, identity);
     names[index] = name;
 
@@ -96,7 +115,7 @@ export function assignNames(tools: readonly NamedTool[], options: NameOptions): 
     else if (mixesLookAlikes(sourceName.slice(0, MAX_COMPARED)))
       issues.push(told("look-alike", "Mixes Latin letters with others that look like them"));
   }
-  return { names, issues, given: givenNames(identities, names, options.previous) };
+  return { names, issues };
 }
 
 /** What stands before the names of a server's tools, put together once a server. */
@@ -149,13 +168,14 @@ const isName = (name: unknown): name is string => typeof name === "string" && na
 
 /** Names of tools that are gone are kept for their return, up to a limit; the longest gone are forgotten first. */
 function givenNames(
-  identities: readonly string[],
+  tools: readonly NamedTool[],
   names: readonly string[],
-  previous: ReadonlyMap<string, string> = new Map(),
+  previous: ReadonlyMap<string, string>,
 ): Map<string, string> {
   const present = new Map<string, string>();
-  for (let index = 0; index < identities.length; index += 1) {
-    const identity = identities[index]!;
+  for (let index = 0; index < tools.length; index += 1) {
+    const { server, tool } = tools[index]!;
+    const identity = toolIdentity(server.name, tool.sourceName);
     if (!present.has(identity)) present.set(identity, names[index]!);
   }
   if (previous.size === 0) return present;

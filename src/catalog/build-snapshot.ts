@@ -3,7 +3,7 @@ import type { ServerRef } from "../config/listed-tool.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { assignNames, type NameIssue } from "./assign-names.js";
 import type { FilterSet } from "./filter-set.js";
-import { compileFilter, filterTools } from "./filters.js";
+import { type CompiledFilter, compileFilter, filterTools, passAll } from "./filters.js";
 import type { ToolList } from "./list-tools.js";
 import type { SourceTool } from "./source-tool.js";
 import type { ToolInfo, WithheldTool } from "./tool-info.js";
@@ -19,6 +19,8 @@ export interface CatalogEntry {
 export interface CatalogSnapshot {
   /** In the order of the servers, then as listed. */
   readonly tools: readonly ToolInfo[];
+  /** How many of them each server has. */
+  readonly counts: ReadonlyMap<string, number>;
   readonly byName: ReadonlyMap<string, CatalogEntry>;
   readonly bySource: ReadonlyMap<string, ReadonlyMap<string, CatalogEntry>>;
   readonly withheld: readonly WithheldTool[];
@@ -65,66 +67,89 @@ export function buildSnapshot(sources: readonly CatalogSource[], options: BuildO
   const withheld: WithheldTool[] = [];
   const excluded: WithheldTool[] = [];
   const candidates: Candidate[] = [];
+  const counts = new Map<string, number>();
   for (const { config, list, refused } of sources) {
     const server: ServerRef = { name: config.name };
     const report = (message: string) => onWarning(server.name, message);
+    const before = candidates.length;
     withheld.push(...list.withheld.map((tool) => ({ server: server.name, ...tool })));
-    const own = compileFilter(config, "server");
-    const listed = list.tools.map((tool) => ({ server, tool }));
-    const rules = [own, ...filters.filters];
-    const passed = filterTools(listed, () => rules);
+    const rules = [compileFilter(config, "server"), ...filters.filters].filter((rule) => rule !== passAll);
+    const passed = passing(list.tools, server, rules);
     withheld.push(...passed.withheld);
     excluded.push(...passed.excluded);
-    for (const { tool: source } of passed.tools) {
+    for (const source of passed.tools) {
       const reason = refused.get(source.sourceName);
       if (reason !== undefined) withheld.push({ server: server.name, name: source.sourceName, reason });
       else {
-        candidates.push({
-          server,
-          source,
-          tool: mapTool(naming.toolSpecificationMapper, { server, tool: source }, report),
-        });
+        const { toolSpecificationMapper: mapper } = naming;
+        const tool = mapper === undefined ? source : mapTool(mapper, { server, tool: source }, report);
+        candidates.push({ server, source, tool });
       }
     }
+    counts.set(server.name, candidates.length - before);
   }
-  const { names, issues, given } = assignNames(candidates, {
+  const assigned = assignNames(candidates, {
     prefix: naming.prefix,
     additionalToolNamePrefix: naming.additionalToolNamePrefix,
     toolNameMapper: naming.toolNameMapper,
     reserved: naming.reserved,
     previous: previous?.given,
   });
-  return { ...index(candidates, names), withheld, excluded, nameIssues: issues, given };
+  const { names, issues: nameIssues } = assigned;
+  const tools = candidates.map(({ server, tool }, position) => toInfo(names[position]!, server.name, tool));
+  let indexes: Indexes | undefined;
+  // Made when the first tool is looked for: many programs only list them.
+  const index = () => {
+    indexes ??= indexesOf(tools, candidates);
+    return indexes;
+  };
+  return {
+    ...{ tools, counts, withheld, excluded, nameIssues },
+    get byName() {
+      return index().byName;
+    },
+    get bySource() {
+      return index().bySource;
+    },
+    get given() {
+      return assigned.given;
+    },
+  };
 }
 
-function index(
-  candidates: readonly Candidate[],
-  names: readonly string[],
-): Pick<CatalogSnapshot, "tools" | "byName" | "bySource"> {
-  const tools: ToolInfo[] = [];
+/** The tools that the rules let through. */
+function passing(tools: readonly SourceTool[], server: ServerRef, rules: readonly CompiledFilter[]) {
+  if (rules.length === 0) return { tools, excluded: [], withheld: [] };
+  const listed = tools.map((tool) => ({ server, tool }));
+  const passed = filterTools(listed, () => rules);
+  return { ...passed, tools: passed.tools.map(({ tool }) => tool) };
+}
+
+type Indexes = Pick<CatalogSnapshot, "byName" | "bySource">;
+
+function indexesOf(tools: readonly ToolInfo[], candidates: readonly Candidate[]): Indexes {
   const byName = new Map<string, CatalogEntry>();
   const bySource = new Map<string, Map<string, CatalogEntry>>();
-  for (let position = 0; position < candidates.length; position += 1) {
-    const { server, source, tool } = candidates[position]!;
-    const info = toInfo(names[position]!, server.name, tool);
+  for (let position = 0; position < tools.length; position += 1) {
+    const info = tools[position]!;
+    const { source } = candidates[position]!;
     const entry: CatalogEntry = { info, source };
-    tools.push(info);
     byName.set(info.name, entry);
-    let ofServer = bySource.get(server.name);
+    let ofServer = bySource.get(info.server);
     if (ofServer === undefined) {
       ofServer = new Map();
-      bySource.set(server.name, ofServer);
+      bySource.set(info.server, ofServer);
     }
     ofServer.set(source.sourceName, entry);
   }
-  return { tools, byName, bySource };
+  return { byName, bySource };
 }
 
 function toInfo(name: string, server: string, tool: SourceTool): ToolInfo {
   const { sourceName, title, description, inputSchema, outputSchema, annotations, icons, execution, _meta } =
     tool;
   const ui = readToolUi(_meta);
-  return Object.freeze({
+  const info = {
     name,
     server,
     sourceName,
@@ -136,6 +161,6 @@ function toInfo(name: string, server: string, tool: SourceTool): ToolInfo {
     icons,
     execution,
     _meta,
-    ...(ui !== undefined && { ui }),
-  });
+  };
+  return Object.freeze(ui === undefined ? info : { ...info, ui });
 }

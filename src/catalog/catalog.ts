@@ -212,7 +212,7 @@ export class Catalog {
   }
 
   toolCount(server: string): number {
-    return this.snapshot().bySource.get(server)?.size ?? 0;
+    return this.snapshot().counts.get(server) ?? 0;
   }
 
   withheld(): readonly WithheldTool[] {

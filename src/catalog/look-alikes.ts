@@ -66,9 +66,11 @@ const UNSEEN = /[\p{M}\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}]+/gu;
 
 /** Of ASCII, without the line itself: most names have no other, and are not to be built anew for it. */
 const BETWEEN_ASCII = /[\s.-]/;
+const FOLDED = /[A-Z01\s.-]/;
 
-/** Every name of every tool comes through here: what has nothing to fold is handed back as it is. */
-function foldAscii(text: string): string {
+/** {@link lookOf} for text of ASCII. Every name of every tool comes through here: what has nothing to fold is handed back as it is. */
+export function lookOfAscii(text: string): string {
+  if (!FOLDED.test(text)) return text;
   let folded = text.toLowerCase();
   if (BETWEEN_ASCII.test(folded)) folded = folded.replace(BETWEEN, "_");
   if (folded.includes("0")) folded = folded.replaceAll("0", "o");
@@ -80,11 +82,11 @@ function foldAscii(text: string): string {
  * 0 and 1, and the difference between `_`, `-`, `.` and blanks are folded away.
  */
 export function lookOf(name: string): string {
-  if (ASCII.test(name)) return foldAscii(name);
+  if (ASCII.test(name)) return lookOfAscii(name);
   let look = "";
   for (const character of name.normalize("NFKD").replace(UNSEEN, ""))
     look += LOOKS.get(character) ?? character;
-  return foldAscii(look.normalize("NFKC").replace(BETWEEN, "_"));
+  return lookOfAscii(look.normalize("NFKC").replace(BETWEEN, "_"));
 }
 
 /** Latin letters of ASCII mixed with letters that only look like such. */

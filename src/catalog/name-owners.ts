@@ -1,5 +1,5 @@
 /** Who has which name while names are given out; names that look alike count as one. */
-import { lookOf } from "./look-alikes.js";
+import { lookOf, lookOfAscii } from "./look-alikes.js";
 import { isSafeName, joinName, markedNames, type NameParts } from "./safe-name.js";
 
 /** Names of Toolport's own tools; no server's tool ever gets one, nor one that looks like it. */
@@ -39,6 +39,17 @@ export class NameOwners {
       this.#owners.set(look, identity);
       this.#kept.set(identity, name);
     }
+  }
+
+  /** Gives a tool its plain name, if providers take it and nobody has it; false: it is a matter for {@link assign}. */
+  claim(name: string, identity: string): boolean {
+    if (!isSafeName(name)) return false;
+    const look = lookOfAscii(name);
+    const kept = this.#kept.size === 0 ? undefined : this.#kept.get(identity);
+    if (kept === undefined ? this.#owners.has(look) : kept !== name) return false;
+    if (kept === undefined) this.#owners.set(look, identity);
+    else this.#kept.delete(identity);
+    return true;
   }
 
   /** The name for a tool, and who has the one it would have got first, if that is somebody else. */

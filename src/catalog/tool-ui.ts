@@ -29,8 +29,9 @@ const readUri = (uri: unknown): string | undefined =>
 
 /** Undefined for a tool that says nothing of an interface. What makes no sense in it counts as not said. */
 export function readToolUi(meta: Readonly<Record<string, unknown>> | undefined): ToolUi | undefined {
-  const ui = isRecord(meta?.["ui"]) ? meta["ui"] : {};
-  const resourceUri = readUri(ui["resourceUri"]) ?? readUri(meta?.[OLD_KEY]);
+  if (meta === undefined) return undefined;
+  const ui = isRecord(meta["ui"]) ? meta["ui"] : {};
+  const resourceUri = readUri(ui["resourceUri"]) ?? readUri(meta[OLD_KEY]);
   const { visibility } = ui;
   const visible =
     Array.isArray(visibility) && visibility.every((who) => typeof who === "string") ? visibility : undefined;
