@@ -31,10 +31,14 @@ export interface OfferedTool {
   readonly derived: DerivedSchema;
 }
 
-/** Schemas never change once listed, so what was derived from one stays true as long as it lives; the latest comes last. */
+/**
+ * Schemas never change once listed, so what was derived from one stays true as long as it lives; the latest comes last.
+ * What is plain is not derived, and no provider's form.
+ */
 const known = new WeakMap<JsonSchema, Map<SchemaTarget, DerivedSchema>>();
 
 export function derivedSchemaOf({ inputSchema }: ToolInfo, target: SchemaTarget): DerivedSchema {
+  if (target === "plain") return deriveSchema(inputSchema, target);
   const targets = known.get(inputSchema) ?? new Map<SchemaTarget, DerivedSchema>();
   known.set(inputSchema, targets);
   const derived = targets.get(target) ?? deriveSchema(inputSchema, target);

@@ -18,35 +18,35 @@ interface ExecutionOptions {
 }
 
 /** A failure to call is thrown: the AI SDK tells the model. A tool that reports failure is an answer like others. */
-export function createExecute(
-  { tool, derived }: OfferedTool,
-  { toolport, ai, options, schemas }: ToolSetParts,
-) {
-  const given = schemas?.[tool.name];
-  async function run(input: unknown, call: CallToolOptions): Promise<ToolResult> {
-    const args = (input ?? {}) as Record<string, unknown>;
-    const result = await toolport.callTool(
-      tool.name,
-      given === undefined ? derived.unwrap(args) : args,
-      call,
-    );
-    if (options.strictContent === true) {
-      const notes = options.media === "note";
-      const place = { provider: PROVIDER_NAME, strict: true, server: result.server, tool: tool.sourceName };
-      refuseNotes(result, { ...place, notes });
-    }
-    return given?.outputSchema === undefined ? result : checked(result, given.outputSchema, ai);
-  }
+export function createExecute(offered: OfferedTool, parts: ToolSetParts) {
   return (input: unknown, execution: ExecutionOptions) => {
+    const { options } = parts;
     const call = callOptions(options, execution);
     const signal = execution.abortSignal;
-    if (options.progress !== true) return run(input, { ...call, ...(signal && { signal }) });
+    const run = (more: CallToolOptions) => callTool(offered, parts, { input, call: { ...call, ...more } });
+    if (options.progress !== true) return run(signal === undefined ? {} : { signal });
     return progressResults({
-      server: tool.server,
+      server: offered.tool.server,
       signal,
-      run: (onProgress, stop) => run(input, { ...call, onProgress, signal: stop }),
+      run: (onProgress, stop) => run({ onProgress, signal: stop }),
     });
   };
+}
+
+async function callTool(
+  { tool, derived }: OfferedTool,
+  { toolport, ai, options, schemas }: ToolSetParts,
+  { input, call }: { input: unknown; call: CallToolOptions },
+): Promise<ToolResult> {
+  const given = schemas?.[tool.name];
+  const args = (input ?? {}) as Record<string, unknown>;
+  const result = await toolport.callTool(tool.name, given === undefined ? derived.unwrap(args) : args, call);
+  if (options.strictContent === true) {
+    const notes = options.media === "note";
+    const place = { provider: PROVIDER_NAME, strict: true, server: result.server, tool: tool.sourceName };
+    refuseNotes(result, { ...place, notes });
+  }
+  return given?.outputSchema === undefined ? result : checked(result, given.outputSchema, ai);
 }
 
 function callOptions(options: AiSdkToolsOptions, execution: ExecutionOptions): CallToolOptions {

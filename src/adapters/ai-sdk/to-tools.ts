@@ -7,10 +7,11 @@ import { CatalogError } from "../../errors/catalog-error.js";
 import { ConfigError } from "../../errors/config-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
+import { setKey } from "../../schema/derive/set-key.js";
 import type { Toolport } from "../../toolport.js";
 import type { ContentOptions } from "../content-options.js";
 import { type OfferedTool, type OnSchemaChange, offeredTools, type ToolSelection } from "../offered-tools.js";
-import { toModelOutput, versionOf } from "./content.js";
+import { type AiSdkVersion, type ModelOutputOptions, toModelOutput, versionOf } from "./content.js";
 import { createExecute } from "./execute.js";
 import { type AiSdkToolSchemas, resultSchema, type TypedAiSdkTools } from "./tool-schemas.js";
 
@@ -87,29 +88,39 @@ export function buildToolSet(offered: readonly OfferedTool[], parts: ToolSetPart
   const { ai, options } = parts;
   const version = versionOf(ai);
   if (version === 5 && options.needsApproval) throw noApproval();
-  return Object.fromEntries(offered.map((each) => [each.tool.name, toTool(each, parts)])) as ToolSet;
+  const output: ModelOutputOptions = { version, notes: options.media === "note" };
+  // Version 5 hands over the output itself, the later ones wrap it. The same for all tools: there may be thousands.
+  const forModel = (given: never) =>
+    toModelOutput(version === 5 ? given : (given as { output: never }).output, output);
+  const tools: Record<string, unknown> = {};
+  for (const each of offered) {
+    const tool = toTool(each, parts, version);
+    tool["toModelOutput"] = forModel;
+    setKey(tools, each.tool.name, tool);
+  }
+  return tools as ToolSet;
 }
 
-function toTool(offered: OfferedTool, parts: ToolSetParts): Record<string, unknown> {
+function toTool(offered: OfferedTool, parts: ToolSetParts, version: AiSdkVersion): Record<string, unknown> {
   const { tool, derived } = offered;
   const { ai, options, schemas } = parts;
-  const { description, title, outputSchema, server, sourceName } = tool;
-  const given = schemas?.[tool.name];
-  const output = { version: versionOf(ai), notes: options.media === "note" };
-  return {
-    // Without a schema of the caller's nothing is known of the tool while the program is written.
-    ...(given === undefined && { type: "dynamic" }),
-    ...(description !== undefined && { description }),
-    ...(title !== undefined && { title }),
-    metadata: { server, tool: sourceName },
-    inputSchema: given?.inputSchema ?? ai.jsonSchema(withProperties(derived.schema)),
-    ...(outputSchema !== undefined && { outputSchema: ai.jsonSchema(resultSchema(outputSchema)) }),
-    ...(options.needsApproval && { needsApproval: approvalOf(tool, options.needsApproval) }),
-    execute: createExecute(offered, parts),
-    // Version 5 hands over the output itself, the later ones wrap it.
-    toModelOutput: (given: never) =>
-      toModelOutput(output.version === 5 ? given : (given as { output: never }).output, output),
-  };
+  const { name, description, title, outputSchema, server, sourceName } = tool;
+  const given = schemas?.[name];
+  const made: Record<string, unknown> = {};
+  // Without a schema of the caller's nothing is known of the tool while the program is written.
+  if (given === undefined) made["type"] = "dynamic";
+  if (description !== undefined) made["description"] = description;
+  if (title !== undefined) made["title"] = title;
+  made["metadata"] = { server, tool: sourceName };
+  made["inputSchema"] = given?.inputSchema ?? ai.jsonSchema(withProperties(derived.schema));
+  if (outputSchema !== undefined) {
+    // Hardly anybody looks at it; version 5 takes it as it is only.
+    const schema = () => resultSchema(outputSchema);
+    made["outputSchema"] = ai.jsonSchema(version === 5 ? schema() : schema);
+  }
+  if (options.needsApproval) made["needsApproval"] = approvalOf(tool, options.needsApproval);
+  made["execute"] = createExecute(offered, parts);
+  return made;
 }
 
 function approvalOf(tool: ToolInfo, rule: NonNullable<AiSdkToolsOptions["needsApproval"]>) {

@@ -18,6 +18,17 @@ import { writeRestricted } from "./write-restricted.js";
 /** The property that holds what is no object. */
 const WRAPPED = "value";
 const MAX_UNROLLED_CHARS = 16_000;
+
+const asItIs = (args: Json): Json => args;
+/** Of a schema that stays as it is. */
+const PLAIN = {
+  changes: Object.freeze([]),
+  strict: false,
+  wrapped: false,
+  unwrap: asItIs,
+  wrap: asItIs,
+} as const;
+
 /**
  * Derives the schema that `target` accepts from the one that the server published. Nothing is lost without a word: what a
  * target refuses is moved into descriptions, and `changes` names everything that differs. Arguments are still to be validated
@@ -32,7 +43,7 @@ const MAX_UNROLLED_CHARS = 16_000;
  * ```
  */
 export function deriveSchema(schema: JsonSchema, target: SchemaTarget): DerivedSchema {
-  if (target === "plain") return toDerived(schema, new ChangeLog(), {});
+  if (target === "plain") return { ...PLAIN, schema };
   try {
     const derived = withRefLimits((limits) =>
       target === "openai-strict"
