@@ -63,11 +63,11 @@ export async function offeredTools(
   { target, onChange }: { target: SchemaTarget; onChange?: OnSchemaChange | undefined },
 ): Promise<OfferedTool[]> {
   const tools = await toolport.tools({ ...(servers && { servers }), only, except, filter });
+  const isStrict = target.endsWith("-strict");
   return tools.map((tool) => {
     const derived = derivedSchemaOf(tool, target);
     const { changes, strict } = derived;
-    const isWeaker = target.endsWith("-strict") && !strict;
-    if (changes.length > 0 || isWeaker)
+    if (changes.length > 0 || (isStrict && !strict))
       onChange?.({ tool: tool.name, server: tool.server, target, changes, strict });
     return { tool, derived };
   });

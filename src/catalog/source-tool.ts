@@ -23,6 +23,8 @@ const NO_HEADERS: readonly ParamHeader[] = [];
 const MAX_SHOWN_NAME = 200;
 /** Deeper than any definition, and no danger to the stack of whoever writes it as JSON. */
 const MAX_LEVELS = 500;
+/** Looked at more closely. What stands beside them is shown, saved and compared too. */
+const SCHEMAS: ReadonlySet<string> = new Set(["inputSchema", "outputSchema"]);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -74,11 +76,9 @@ function problemOf(raw: Record<string, unknown>, watched: WatchedKey | undefined
   if (input !== undefined) return `inputSchema: ${input}`;
   const output = outputSchema === undefined ? undefined : checkToolSchema(outputSchema, "output");
   if (output !== undefined) return `outputSchema: ${output}`;
-  // What stands beside the schemas is shown, saved and compared too; they themselves have been looked at.
-  for (const value of Object.values(raw))
-    if (value !== inputSchema && value !== outputSchema && isNestedDeeper(value, MAX_LEVELS))
-      return `The definition is nested deeper than ${MAX_LEVELS} levels`;
-  return undefined;
+  return isNestedDeeper(raw, MAX_LEVELS + 1, SCHEMAS)
+    ? `The definition is nested deeper than ${MAX_LEVELS} levels`
+    : undefined;
 }
 
 /** What stands in place of a name, short enough for a log. */

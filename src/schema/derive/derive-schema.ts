@@ -20,14 +20,7 @@ const WRAPPED = "value";
 const MAX_UNROLLED_CHARS = 16_000;
 
 const asItIs = (args: Json): Json => args;
-/** Of a schema that stays as it is. */
-const PLAIN = {
-  changes: Object.freeze([]),
-  strict: false,
-  wrapped: false,
-  unwrap: asItIs,
-  wrap: asItIs,
-} as const;
+const NO_CHANGES: readonly never[] = Object.freeze([]);
 
 /**
  * Derives the schema that `target` accepts from the one that the server published. Nothing is lost without a word: what a
@@ -43,7 +36,8 @@ const PLAIN = {
  * ```
  */
 export function deriveSchema(schema: JsonSchema, target: SchemaTarget): DerivedSchema {
-  if (target === "plain") return { ...PLAIN, schema };
+  if (target === "plain")
+    return { schema, changes: NO_CHANGES, strict: false, wrapped: false, unwrap: asItIs, wrap: asItIs };
   try {
     const derived = withRefLimits((limits) =>
       target === "openai-strict"

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { isNestedDeeper } from "./is-nested-deeper.js";
+
+const nested = (levels: number): unknown => (levels === 0 ? "text" : { inner: [nested(levels - 1)] });
+
+test("levels are those of objects and lists; text is none", () => {
+  expect(isNestedDeeper("text", 0)).toBe(false);
+  expect(isNestedDeeper(null, 0)).toBe(false);
+  expect(isNestedDeeper({}, 0)).toBe(true);
+  expect(isNestedDeeper(nested(2), 4)).toBe(false);
+  expect(isNestedDeeper(nested(2), 3)).toBe(true);
+});
+
+test("exceptions hold for the members of the value itself only", () => {
+  const except = new Set(["left"]);
+  expect(isNestedDeeper({ left: nested(3) }, 2, except)).toBe(false);
+  expect(isNestedDeeper({ right: nested(3) }, 2, except)).toBe(true);
+  expect(isNestedDeeper({ right: { left: nested(3) } }, 2, except)).toBe(true);
+});
