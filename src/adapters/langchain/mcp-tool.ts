@@ -1,6 +1,7 @@
 /** A LangChain structured tool that stands for a tool of an MCP server. */
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { ToolInfo } from "../../catalog/tool-info.js";
+import { clonePlain } from "./clone-plain.js";
 import { runTool, type ToolConfig } from "./run-tool.js";
 import type { ToolPort } from "./tool-port.js";
 
@@ -28,7 +29,7 @@ export class McpTool extends DynamicStructuredTool {
       name,
       description: tool.description ?? "",
       // A copy: ours is frozen, and not everybody in LangChain leaves a schema as it is.
-      schema: structuredClone(tool.inputSchema),
+      schema: clonePlain(tool.inputSchema, structuredClone),
       responseFormat: "content_and_artifact",
       metadata: metadataOf(tool),
       func: (args: unknown, _manager, config = {}) => runTool({ tool, port, args, config }),

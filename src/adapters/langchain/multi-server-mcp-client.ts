@@ -15,13 +15,13 @@ import type {
   MCPResourceContent,
   MCPResourceTemplate,
 } from "./client-config.js";
-import { cloneConfig } from "./clone-config.js";
+import { clonePlain } from "./clone-plain.js";
 import { LoggingLevels } from "./logging-levels.js";
 import { MCPClientError } from "./mcp-client-error.js";
 import { passNotifications } from "./notifications.js";
 import { type ReadConfig, readClientConfig } from "./read-client-config.js";
 import { convertTools } from "./to-tools.js";
-import { readSettings, type ToolPort } from "./tool-port.js";
+import { settingsByServer, type ToolPort } from "./tool-port.js";
 import { uniqueNames } from "./unique-names.js";
 import { toZodError } from "./zod-error.js";
 
@@ -65,7 +65,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
 
   /** A copy of the configuration, defaults filled in. Changing it changes nothing. */
   get config(): ClientConfig {
-    return cloneConfig(this.#read.config);
+    return clonePlain(this.#read.config);
   }
 
   /**
@@ -300,7 +300,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
     const port: ToolPort = {
       toolport,
       hooks: config,
-      settingsOf: (server) => readSettings(config, config.mcpServers[server]),
+      settingsOf: settingsByServer(config, (server) => config.mcpServers[server]),
       withHeaders: async (server, headers) => {
         const itsPort = this.#portOf(server, { ...options, headers: { ...options?.headers, ...headers } });
         return itsPort === this.#now().toolport ? undefined : itsPort;

@@ -6,7 +6,7 @@ import type { Toolport, ToolsOptions } from "../../toolport.js";
 import type { LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
 import { MCPClientError } from "./mcp-client-error.js";
 import { McpTool } from "./mcp-tool.js";
-import { readSettings, type ToolPort } from "./tool-port.js";
+import { settingsByServer, type ToolPort } from "./tool-port.js";
 
 /** What `toLangChainTools` takes: which tools, how their output is mapped, and hooks. */
 export interface ToLangChainToolsOptions
@@ -38,7 +38,7 @@ export async function toLangChainTools(
   const port: ToolPort = {
     toolport,
     hooks: options,
-    settingsOf: (server) => readSettings(options, options.outputOf?.[server]),
+    settingsOf: settingsByServer(options, (server) => options.outputOf?.[server]),
   };
   return convertTools(infos, { port, throwOnLoadError: options.throwOnLoadError ?? true });
 }

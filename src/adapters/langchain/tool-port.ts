@@ -27,8 +27,24 @@ export interface ToolPort {
 
 const DEFAULT_MAX_RESOURCE_BYTES = 4 * 1024 * 1024;
 
+/** The settings by server, each read once: every call and every tool asks for them. */
+export function settingsByServer(
+  options: LoadMcpToolsOptions,
+  ownOf: (server: string) => OutputConfig | undefined,
+): (server: string) => ToolSettings {
+  const known = new Map<string, ToolSettings>();
+  return (server) => {
+    let settings = known.get(server);
+    if (settings === undefined) {
+      settings = readSettings(options, ownOf(server));
+      known.set(server, settings);
+    }
+    return settings;
+  };
+}
+
 /** The settings of one server: its own over those of the top level, over the defaults. */
-export function readSettings(options: LoadMcpToolsOptions, own: OutputConfig = {}): ToolSettings {
+function readSettings(options: LoadMcpToolsOptions, own: OutputConfig = {}): ToolSettings {
   // Zero is written by those who follow the README: it means that nothing is set.
   const timeout = own.defaultToolTimeout || options.defaultToolTimeout;
   return {
