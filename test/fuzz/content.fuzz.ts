@@ -53,11 +53,11 @@ async function mapEverywhere(result: ToolResult, reads: readonly ContentBlock[] 
     for (const notes of [true, false]) toModelOutput(result, { version, notes });
   for (const useStandardContentBlocks of [true, false])
     for (const target of ["content", "artifact"] as const)
-      await toToolOutput(result, {
-        useStandardContentBlocks,
-        outputHandling: resolveOutputHandling(target),
-        readResource: async () => reads,
-      });
+      await toToolOutput(
+        result,
+        { useStandardContentBlocks, outputHandling: resolveOutputHandling(target) },
+        async () => reads,
+      );
 }
 
 fuzzModel(

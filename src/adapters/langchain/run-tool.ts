@@ -18,7 +18,7 @@ const debug = debugChannel("call");
 
 /** What LangChain hands to a tool; `toolCall` is there when a model asked for it. */
 export type ToolConfig = RunnableConfig & {
-  readonly toolCall?: { readonly id?: string | undefined } | undefined;
+  toolCall?: { readonly id?: string | undefined } | undefined;
   readonly state?: unknown;
 };
 
@@ -30,11 +30,12 @@ export interface ToolRun {
 }
 
 /** Content and artifact, or a message or command in the place of the content. */
-type RunOutput = readonly [unknown, unknown];
+export type RunOutput = readonly [unknown, unknown];
 
 /** Runs a tool. Throws a `ToolException`, or the reason of the caller's own abort. */
 export async function runTool(run: ToolRun): Promise<RunOutput> {
-  const startedAt = performance.now();
+  // Only of what was aborted one has to know how long it took.
+  const startedAt = run.config.signal === undefined ? 0 : performance.now();
   const { server, sourceName } = run.tool;
   try {
     if (debug.enabled) debug(`[${server}/${sourceName}] called`);
@@ -53,34 +54,43 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
   const { beforeToolCall, afterToolCall } = port.hooks;
   const state = stateOf(config);
   const request = { name: tool.sourceName, serverName: tool.server };
-  const changes = await beforeToolCall?.({ ...request, args: run.args }, state, config);
+  const changes = beforeToolCall && (await beforeToolCall({ ...request, args: run.args }, state, config));
   const args = changes?.args === undefined ? run.args : { ...asRecord(run.args), ...asRecord(changes.args) };
   if (!isRecord(args)) throw notAnObject(tool);
-  const { toolport, name, options } = await route(run, changes?.headers ?? {});
-  const onProgress: CallToolOptions["onProgress"] = (progress) =>
-    port.hooks.onProgress?.(progress, { type: "tool", name: tool.sourceName, args, server: tool.server });
-  const result = await toolport.callTool(name, args, { ...options, onProgress });
-  const output = await toOutput(run, toolport, result);
+  const options = optionsOf(run, args);
+  const route = changes?.headers && (await routeWith(changes.headers, run, options));
+  const toolport = route?.toolport ?? port.toolport;
+  const result = await toolport.callTool(route?.name ?? tool.name, args, route?.options ?? options);
+  const mapped = toOutput(run, toolport, result);
+  const output = Array.isArray(mapped) ? mapped : await mapped;
   if (result.isError) return failure(run, result, output);
-  const changed = await afterToolCall?.({ ...request, args, result: output }, state, config);
+  const changed = afterToolCall && (await afterToolCall({ ...request, args, result: output }, state, config));
   return changed?.result === undefined ? output : replacement(changed.result, run);
 }
 
-/** Where the call goes and what it is given. */
-async function route(
-  { tool, port, config }: ToolRun,
-  headers: Readonly<Record<string, string>>,
-): Promise<{ toolport: Toolport; name: string; options: CallToolOptions }> {
+/** What a call is given besides its arguments; nothing that it has no use for. */
+function optionsOf({ tool, port, config }: ToolRun, args: Record<string, unknown>): CallToolOptions {
   const timeoutMs = timeoutOf(config);
   const meta = port.metaOf?.(tool.server);
-  const options: CallToolOptions = {
-    ...(config.signal !== undefined && { signal: config.signal }),
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(meta !== undefined && { meta }),
-    context: config,
-  };
+  const options: CallToolOptions = { context: config };
+  if (config.signal !== undefined) options.signal = config.signal;
+  if (timeoutMs !== undefined) options.timeoutMs = timeoutMs;
+  if (meta !== undefined) options.meta = meta;
+  if (port.hooks.onProgress !== undefined) {
+    options.onProgress = (progress) =>
+      port.hooks.onProgress?.(progress, { type: "tool", name: tool.sourceName, args, server: tool.server });
+  }
+  return options;
+}
+
+/** Where a call with headers of its own goes; undefined: where any other goes. */
+async function routeWith(
+  headers: Readonly<Record<string, string>>,
+  { tool, port }: ToolRun,
+  options: CallToolOptions,
+): Promise<{ toolport: Toolport; name: string; options: CallToolOptions } | undefined> {
+  if (Object.keys(headers).length === 0) return undefined;
   const { toolport } = port;
-  if (Object.keys(headers).length === 0) return { toolport, name: tool.name, options };
   const transport = toolport.snapshot().servers[tool.server]?.transport;
   if (transport === "http") return { toolport, name: tool.name, options: { ...options, headers } };
   const other = await port.withHeaders?.(tool.server, headers);
@@ -102,19 +112,19 @@ function toOutput(
   { tool, port, config }: ToolRun,
   toolport: Toolport,
   result: ToolResult,
-): Promise<ToolOutput> {
+): ToolOutput | Promise<ToolOutput> {
   const { server } = result;
   // With `deferTools` a tool of Toolport's own may bring the answer of a server's.
   const settings = port.settingsOf(server);
-  const readResource = (uri: string) =>
+  return toToolOutput(result, settings, (uri) =>
     readEmbedded(toolport, {
       server,
       uri,
       maxBytes: settings.maxResourceBytes,
       signal: config.signal,
       context: { tool: tool.name },
-    });
-  return toToolOutput(result, { ...settings, readResource });
+    }),
+  );
 }
 
 function failure(run: ToolRun, result: ToolResult, [content, artifact]: ToolOutput): RunOutput {
@@ -208,7 +218,7 @@ function stateOf({ configurable, state }: ToolConfig): HookState {
   return asRecord(scratchpad?.currentTaskInput ?? state);
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 const asRecord = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});
