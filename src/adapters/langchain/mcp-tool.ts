@@ -1,9 +1,13 @@
 /** A LangChain structured tool that stands for a tool of an MCP server. */
+import { ensureConfig, mergeConfigs } from "@langchain/core/runnables";
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { ToolInfo } from "../../catalog/tool-info.js";
 import { clonePlain } from "./clone-plain.js";
-import { runTool, type ToolConfig } from "./run-tool.js";
+import { type RunOutput, runTool, type ToolConfig } from "./run-tool.js";
 import type { ToolPort } from "./tool-port.js";
+import { arePlainArguments, callUnwatched, isPlainConfig, isUnwatched } from "./unwatched-call.js";
+
+const RESPONSE_FORMAT = "content_and_artifact";
 
 /** What a tool says about itself beyond name, description and schema. */
 function metadataOf({ server, sourceName, title, annotations, _meta }: ToolInfo): Record<string, unknown> {
@@ -19,22 +23,31 @@ function metadataOf({ server, sourceName, title, annotations, _meta }: ToolInfo)
 /**
  * Arguments are checked by the port, against the schema as the server wrote it and by its draft. LangChain's own check
  * knows one draft only and has no limit on hostile patterns, so it is given a schema that lets everything pass.
+ *
+ * A call that nobody watches goes past LangChain's own code, which would cost more than the call; any other goes through
+ * it. The outcome is the same.
  */
 export class McpTool extends DynamicStructuredTool {
   /** In milliseconds; undefined: the port's own limits. */
   readonly defaultToolTimeout: number | undefined;
+  readonly #port: ToolPort;
+  readonly #func: (args: unknown, manager: undefined, config: ToolConfig) => Promise<RunOutput>;
 
   constructor(tool: ToolInfo, port: ToolPort, name = tool.name) {
+    const func = (args: unknown, _manager: unknown, config: ToolConfig = {}) =>
+      runTool({ tool, port, args, config });
     super({
       name,
       description: tool.description ?? "",
       // A copy: ours is frozen, and not everybody in LangChain leaves a schema as it is.
       schema: clonePlain(tool.inputSchema, structuredClone),
-      responseFormat: "content_and_artifact",
+      responseFormat: RESPONSE_FORMAT,
       metadata: metadataOf(tool),
-      func: (args: unknown, _manager, config = {}) => runTool({ tool, port, args, config }),
+      func,
     });
     this.defaultToolTimeout = port.settingsOf(tool.server).defaultToolTimeout;
+    this.#port = port;
+    this.#func = func;
   }
 
   static override lc_name(): string {
@@ -43,13 +56,38 @@ export class McpTool extends DynamicStructuredTool {
 
   // The types of both methods are those of the class they come from; nobody sees a tool as an `McpTool`.
   override invoke(input: never, config?: never): Promise<never> {
-    return super.invoke(input, withTimeout(config, this.defaultToolTimeout) as never) as Promise<never>;
+    const limited = withTimeout(config, this.defaultToolTimeout);
+    if (!McpTool.#isAsMade(this)) return super.invoke(input, limited as never) as Promise<never>;
+    try {
+      const full: ToolConfig = ensureConfig(mergeConfigs(this.defaultConfig, limited));
+      const { type, args } = (input ?? {}) as { type?: unknown; args?: unknown };
+      if (type !== "tool_call") return this.call(input, full as never);
+      full.toolCall = input;
+      return this.call(args as never, full as never);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   override call(input: never, config?: never, tags?: string[]): Promise<never> {
+    const isShort =
+      McpTool.#isAsMade(this) &&
+      arePlainArguments(input) &&
+      isPlainConfig(config) &&
+      isUnwatched(this, config);
+    if (isShort)
+      return callUnwatched(this, config, () => this.#func(input, undefined, config)) as Promise<never>;
     // A new schema for every call: the validator writes into it.
     const unchecked = Object.create(this, { schema: { value: {} } }) as this;
     return super.call.call(unchecked, input, config, tags) as Promise<never>;
+  }
+
+  /** False for a proxy, for a tool that somebody has changed since, and with hooks, whose output may be anything. */
+  static #isAsMade(tool: McpTool): boolean {
+    if (!(#func in tool) || tool.func !== tool.#func) return false;
+    if (tool._call !== McpTool.prototype._call || tool.responseFormat !== RESPONSE_FORMAT) return false;
+    const { beforeToolCall, afterToolCall } = tool.#port.hooks;
+    return beforeToolCall === undefined && afterToolCall === undefined;
   }
 }
 

@@ -1,0 +1,55 @@
+/** The short way of a call that nobody watches: what LangChain does with it, less what it does for callbacks. */
+import { CallbackManager } from "@langchain/core/callbacks/manager";
+import { isDirectToolOutput, ToolMessage } from "@langchain/core/messages";
+import type { DynamicStructuredTool } from "@langchain/core/tools";
+import { isRecord, type RunOutput, type ToolConfig } from "./run-tool.js";
+
+type WatchedTool = Pick<DynamicStructuredTool, "name" | "callbacks" | "tags" | "metadata" | "verbose">;
+
+/** Whether these are arguments, and not a whole tool call: some of those LangChain would take apart. */
+export const arePlainArguments = (args: unknown): args is Record<string, unknown> =>
+  isRecord(args) && args["type"] !== "tool_call";
+
+/** Whether this is what `invoke` makes of a configuration, and not a list of callbacks in its place. */
+export const isPlainConfig = (config: unknown): config is ToolConfig =>
+  isRecord(config) && !("name" in config);
+
+/**
+ * Whether LangChain has nobody to tell of a call. Callbacks may come from the configuration, a parent run, the
+ * environment or a hook, so it is LangChain itself that is asked, as it would ask itself.
+ */
+export function isUnwatched(
+  { callbacks, tags, metadata, verbose }: WatchedTool,
+  config: ToolConfig,
+): boolean {
+  if (config.callbacks !== undefined || callbacks !== undefined || verbose) return false;
+  return (
+    CallbackManager.configure(undefined, undefined, config.tags, tags, config.metadata, metadata, {
+      verbose: false,
+    }) === undefined
+  );
+}
+
+/** Does what `StructuredTool.call` does when there is no callback manager; its output is wrapped in the same way. */
+export async function callUnwatched(
+  tool: WatchedTool,
+  config: ToolConfig,
+  run: () => Promise<RunOutput>,
+): Promise<unknown> {
+  if (config.runName === undefined) config.runName = tool.name;
+  // It was for this run, not for those that get the configuration from it.
+  if (config.runId !== undefined) delete config.runId;
+  // The turn in which LangChain tells its callbacks: who aborts in it is heard before anything is sent.
+  await undefined;
+  const [content, artifact] = await run();
+  const toolCallId = config.toolCall?.id;
+  if (typeof toolCallId !== "string" || toolCallId === "" || isDirectToolOutput(content)) return content;
+  return new ToolMessage({
+    status: "success",
+    content: content as string,
+    artifact,
+    tool_call_id: toolCallId,
+    name: tool.name,
+    metadata: tool.metadata as Record<string, unknown>,
+  });
+}
