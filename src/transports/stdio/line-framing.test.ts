@@ -42,7 +42,7 @@ describe("LineFraming", () => {
     const copies = vi.spyOn(Uint8Array.prototype, "set");
     for (let left = bytes; left > 0; left -= size) {
       const chunk = Buffer.alloc(size, "x");
-      chunk.indexOf = ((value: number, from = 0) => {
+      chunk.indexOf = ((value: number, from: number = 0) => {
         searched += chunk.length - from;
         return Buffer.prototype.indexOf.call(chunk, value, from);
       }) as Buffer["indexOf"];
