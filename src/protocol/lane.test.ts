@@ -268,3 +268,66 @@ test("a tap sees every message, both ways", async () => {
 test("starting twice starts the transport once", async () => {
   await expect(lane.start()).resolves.toBeUndefined();
 });
+
+describe("over a wire of text", () => {
+  const deferred = () => {
+    let reject!: (error: Error) => void;
+    const promise = new Promise<void>((_, no) => {
+      reject = no;
+    });
+    return { promise, reject };
+  };
+  const rig = () => {
+    const [transport] = createLinkedTransports();
+    const written: string[] = [];
+    const batch = deferred();
+    transport.sendText = (text) => {
+      written.push(text);
+      return batch.promise;
+    };
+    return { lane: new Lane(transport, "it"), transport, written, batch };
+  };
+
+  test("requests are written out, and a batch that fails takes all of its requests along and no other", async () => {
+    const { lane, written, batch, transport } = rig();
+    const [first, second] = [1, 2].map((n) =>
+      failure(lane.request("tools/call", { name: "a", n }, limits())),
+    );
+    expect(written.map((text) => JSON.parse(text))).toMatchObject([
+      { params: { n: 1 } },
+      { params: { n: 2 } },
+    ]);
+    batch.reject(new ConnectionError({ code: "CLOSED", what: "It is gone", outcome: "unsent" }));
+    for (const failed of [first, second])
+      expect(await failed).toMatchObject({ code: "CLOSED", server: "it" });
+    transport.sendText = async () => {};
+    const third = lane.request("tools/call", {}, limits());
+    transport.onmessage?.({ jsonrpc: "2.0", id: "toolport-3", result: { ok: true } });
+    expect(await third).toEqual({ ok: true });
+  });
+
+  test("arguments that are no JSON fail their own request only", async () => {
+    const { lane, transport, written } = rig();
+    const good = lane.request("tools/call", { name: "a" }, limits());
+    const bad = failure(lane.request("tools/call", { arguments: { count: 1n } }, limits()));
+    expect(await bad).toMatchObject({ server: "it" });
+    expect(written).toHaveLength(1);
+    transport.onmessage?.({ jsonrpc: "2.0", id: "toolport-1", result: {} });
+    expect(await good).toEqual({});
+  });
+
+  test("a tap gets to see the message itself", async () => {
+    const { lane, written, transport } = rig();
+    const seen: unknown[] = [];
+    lane.tap = (direction, message) => void seen.push([direction, message]);
+    transport.send = async () => {};
+    const asked = lane.request("tools/list", {}, limits());
+    transport.onmessage?.({ jsonrpc: "2.0", id: "toolport-1", result: {} });
+    await asked;
+    expect(seen).toMatchObject([
+      ["sent", { method: "tools/list" }],
+      ["received", {}],
+    ]);
+    expect(written).toEqual([]);
+  });
+});
