@@ -1,14 +1,17 @@
 /**
- * Where the CPU of the call path goes: `node bench/profile.mjs <contender> <stdio|http-json|http-sse> [calls] [tool]`.
+ * Where the CPU and the memory of the call path go:
+ * `node bench/profile.mjs <contender> <stdio|http-json|http-sse> [calls] [tool] [--json]`.
  *
- * Only calls that are warm are profiled. Self time is given by owner (a package, a part of Node, a room of Toolport's) and
- * by function; idle time is left out.
+ * Only calls that are warm are profiled. Self time is given by owner (a package, a part of Node, a chunk of Toolport's) and
+ * by function; idle time is left out. What was allocated is sampled in a second run.
  */
 import { Session } from "node:inspector/promises";
 import { BenchServers } from "./bench-servers.mjs";
 import { startMeter } from "./process-figures.mjs";
 
-const [, , name, transport = "stdio", calls = "10000", tool = "echo"] = process.argv;
+const isJson = process.argv.includes("--json");
+const given = process.argv.slice(2).filter((arg) => arg !== "--json");
+const [name, transport = "stdio", calls = "10000", tool = "echo"] = given;
 if (name === undefined) throw new Error("Name a contender: a file of bench/contenders, without its ending.");
 const WARMUP_CALLS = 3000;
 const INTERVAL_US = 200;
@@ -31,6 +34,7 @@ async function callMany(count) {
 /** Parts of Node, by what their files are called. */
 const NODE_PARTS = [
   ["undici", "node: fetch"],
+  ["_http", "node: http"],
   ["webstreams", "node: web streams"],
   ["encoding", "node: web streams"],
   ["event_target", "node: events and signals of the web"],
@@ -43,6 +47,25 @@ function ownerOf({ url, functionName }) {
   if (found !== undefined) return url.includes("node_modules") ? found : `toolport ${found}`;
   const part = NODE_PARTS.find(([word]) => url.includes(word))?.[1];
   return part ?? (url.startsWith("node:") ? "node: other" : "bench");
+}
+
+/** Everything that was made in between, whether or not it is still there. */
+const EVERYTHING = {
+  samplingInterval: 8192,
+  includeObjectsCollectedByMajorGC: true,
+  includeObjectsCollectedByMinorGC: true,
+};
+
+async function bytesAllocated(work) {
+  const session = new Session();
+  session.connect();
+  await session.post("HeapProfiler.enable");
+  await session.post("HeapProfiler.startSampling", EVERYTHING);
+  await work();
+  const { profile } = await session.post("HeapProfiler.stopSampling");
+  session.disconnect();
+  const sizeOf = ({ selfSize, children }) => children.reduce((sum, child) => sum + sizeOf(child), selfSize);
+  return sizeOf(profile.head);
 }
 
 const place = ({ url, lineNumber }) => (url === "" ? "" : ` ${url.split("/").at(-1)}:${lineNumber + 1}`);
@@ -69,8 +92,11 @@ function selfTimes({ samples, timeDeltas }) {
 function top(times, shown) {
   const total = [...times.values()].reduce((sum, time) => sum + time, 0);
   const sorted = [...times].sort(([, a], [, b]) => b - a).slice(0, shown);
-  return sorted.map(([key, time]) => `${((time / total) * 100).toFixed(1).padStart(5)} %  ${key}`).join("\n");
+  return sorted.map(([key, time]) => [key, time / total]);
 }
+
+const lines = (shares) =>
+  shares.map(([key, share]) => `${(share * 100).toFixed(1).padStart(5)} %  ${key}`).join("\n");
 
 await callMany(WARMUP_CALLS);
 const read = startMeter();
@@ -87,8 +113,15 @@ for (const { id, callFrame } of profile.nodes) {
   byOwner.set(owner, (byOwner.get(owner) ?? 0) + time);
   byFunction.set(key, (byFunction.get(key) ?? 0) + time);
 }
-const perCallUs = ((cpuMs * 1000) / Number(calls)).toFixed(0);
-console.log(`${name}, ${transport}, ${tool}: ${perCallUs} µs of CPU a call while profiled`);
-console.log(`\n${top(byOwner, OWNERS_SHOWN)}\n\n${top(byFunction, FUNCTIONS_SHOWN)}`);
+const count = Number(calls);
+const cpuUs = (cpuMs * 1000) / count;
+const bytes = (await bytesAllocated(() => callMany(count))) / count;
+const owners = top(byOwner, OWNERS_SHOWN);
+if (isJson) console.log(JSON.stringify({ cpuUs, bytes, owners }));
+else {
+  console.log(`${name}, ${transport}, ${tool}: ${cpuUs.toFixed(0)} µs of CPU a call while profiled`);
+  console.log(`${bytes.toFixed(0)} bytes allocated a call`);
+  console.log(`\n${lines(owners)}\n\n${lines(top(byFunction, FUNCTIONS_SHOWN))}`);
+}
 // Some contenders keep the process alive.
 process.exit(0);
