@@ -3,7 +3,7 @@ import { type AgentOptions, Agent as HttpAgent } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 
-/** `kept`: used again. `standing`: for streams that stay; they keep no host alive. `single`: gone after one answer. */
+/** `kept`: the usual ones. `standing`: for streams that stay; they keep no host alive. `single`: gone after one answer. */
 export type Purpose = "kept" | "standing" | "single";
 
 export interface PoolOptions {
@@ -43,11 +43,11 @@ export class SocketPools {
     const key = `${purpose} ${isSecure ? "https" : "http"}`;
     const known = this.#pools.get(key);
     if (known !== undefined) return known;
-    const making = createPool(isSecure, { ...basics(lookup), keepAlive: purpose === "kept" });
+    const making = createPool(isSecure, { ...basics(lookup), keepAlive: true });
     this.#pools.set(key, making);
     const pool = await making;
-    if (purpose === "kept") keepAsPromised(pool, this.#options.keepAliveMs);
-    else letGo(pool);
+    keepAsPromised(pool, this.#options.keepAliveMs);
+    if (purpose === "standing") letGo(pool);
     if (this.#pools.get(key) === making) this.#pools.set(key, pool);
     return pool;
   }
