@@ -63,11 +63,13 @@ async function catalog({ servers, tools, page = 0, per }) {
   });
   if (count !== servers * tools) throw new Error(`${count} tools instead of ${servers * tools}`);
   const heap = heapNow() - before;
+  const searchUs = await searchCost(port);
   const figures = {
     connectMs: connectMs / servers,
     connectUs: (connectMs * 1000) / count,
     listUs: (listMs * 1000) / count,
-    searchUs: await searchCost(port),
+    searchUs,
+    searchNs: (searchUs * 1000) / count,
     callUs: await callCost(port, "s0__echo"),
     heapKb: heap / 1024 / per,
   };

@@ -74,6 +74,8 @@ export function createSearchIndex(tools: readonly ToolInfo[]): SearchIndex {
       else same.push(index);
     }
   }
+  /** Zero between two searches. */
+  const given = new Float64Array(tools.length);
   let vocabulary: readonly string[] | undefined;
   const wordsLike = (prefix: string): string[] => {
     if (prefix.length < MIN_PREFIX) return [];
@@ -86,7 +88,7 @@ export function createSearchIndex(tools: readonly ToolInfo[]): SearchIndex {
       const asked = query.slice(0, MAX_QUERY_CHARACTERS);
       const scores = new Float64Array(tools.length);
       for (const word of queryWords(asked))
-        addScores(scores, word, { postings, words: [word, ...wordsLike(word)] });
+        addScores(scores, word, { postings, words: [word, ...wordsLike(word)], given });
       for (const index of exact.get(asked.trim().toLowerCase()) ?? []) scores[index]! += EXACT_NAME_BONUS;
       return best(scores, tools, limit);
     },
@@ -97,25 +99,31 @@ export function createSearchIndex(tools: readonly ToolInfo[]): SearchIndex {
 function addScores(
   scores: Float64Array,
   asked: string,
-  { postings, words }: { postings: ReadonlyMap<string, Postings>; words: readonly string[] },
+  {
+    postings,
+    words,
+    given,
+  }: { postings: ReadonlyMap<string, Postings>; words: readonly string[]; given: Float64Array },
 ): void {
-  const given = new Map<number, number>();
-  for (const word of words) {
+  const lists = words.flatMap((word) => {
     const list = postings.get(word);
-    if (list === undefined) continue;
+    return list === undefined ? [] : [{ word, list }];
+  });
+  for (const { word, list } of lists) {
     const rarity = Math.log(1 + (scores.length - list.tools.length + 0.5) / (list.tools.length + 0.5));
     const factor = rarity * (word === asked ? 1 : PREFIX_WEIGHT * (asked.length / word.length));
     for (let at = 0; at < list.tools.length; at += 1) {
       const weight = list.weights[at]!;
       const score = (factor * weight * (K1 + 1)) / (weight + K1);
       const index = list.tools[at]!;
-      const before = given.get(index) ?? 0;
+      const before = given[index]!;
       if (score <= before) continue;
       scores[index]! += score - before;
       // With one word only, nothing is counted twice, and nothing need be remembered.
-      if (words.length > 1) given.set(index, score);
+      if (lists.length > 1) given[index] = score;
     }
   }
+  if (lists.length > 1) for (const { list } of lists) for (const index of list.tools) given[index] = 0;
 }
 
 function queryWords(query: string): string[] {
@@ -182,10 +190,18 @@ function best(scores: Float64Array, tools: readonly ToolInfo[], limit: number): 
   const byScore = (a: SearchMatch, b: SearchMatch): number =>
     b.score - a.score || (a.tool.name < b.tool.name ? -1 : a.tool.name > b.tool.name ? 1 : 0);
   let matches: SearchMatch[] = [];
-  for (const [index, score] of scores.entries()) {
-    if (score > 0) matches.push({ tool: tools[index]!, score });
+  /** The last of the best so far: whoever is behind it is not even looked at. */
+  let last: SearchMatch | undefined;
+  for (let index = 0; index < scores.length; index += 1) {
+    const score = scores[index]!;
+    if (score <= 0 || (last !== undefined && score < last.score)) continue;
+    const match = { tool: tools[index]!, score };
+    if (last !== undefined && byScore(last, match) < 0) continue;
+    matches.push(match);
     // Never sort all of 100,000: only what can still be among the best.
-    if (matches.length >= size * 2 + 100) matches = matches.sort(byScore).slice(0, size);
+    if (matches.length < size * 2 + 100) continue;
+    matches = matches.sort(byScore).slice(0, size);
+    last = matches[size - 1];
   }
   return matches.sort(byScore).slice(0, size);
 }
