@@ -95,6 +95,7 @@ export async function bundle(folder = join(root, "dist")) {
           ...PLACED.map((name) => ({ name, test: (id) => id === sourceOf(name), priority: 2 })),
           { name: "start", test: (id) => core.has(id) && start.has(id), priority: 1 },
           { name: "core", test: (id) => core.has(id) },
+          { name: "command", test: (id) => start.has(id) && id !== input["cli/main"] },
         ],
       },
       sourcemap: true,

@@ -9,7 +9,7 @@ import { root } from "./source-files.js";
 /** Entry, most files, most kilobytes, most kilobytes when packed. Whoever needs more says why in the commit. */
 const BUDGETS = [
   ["index.js", 4, 490, 136],
-  ["cli/main.js", 24, 60, 25],
+  ["cli/main.js", 4, 60, 25],
 ] as const;
 
 describe.each(BUDGETS)("dist/%s", (entry, files, kilobytes, packedKilobytes) => {
