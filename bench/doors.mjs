@@ -1,4 +1,5 @@
 /** Each of Toolport's doors beside the library that does the same for the same framework, or in the same era. */
+import { markdownTable } from "./markdown-table.mjs";
 import { figure, ROWS, shown, startCost, yesNo } from "./verdict.mjs";
 
 const PAIRS = [
@@ -29,7 +30,6 @@ function compare(results, [ours, theirs]) {
 export function toDoors(results) {
   const rows = PAIRS.flatMap((pair) => compare(results, pair));
   if (rows.length === 0) return [];
-  const line = (cells) => `| ${cells.join(" | ")} |`;
   const headings = ["row", "door", "", "peer", "", "ahead"];
-  return ["## Door against door", "", ...[headings, headings.map(() => "---"), ...rows].map(line), ""];
+  return ["## Door against door", "", ...markdownTable(headings, rows), ""];
 }

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { writeSection } from "../scripts/write-section.mjs";
+import { markdownTable } from "./markdown-table.mjs";
 
 const { values: flags } = parseArgs({
   options: {
@@ -85,10 +86,7 @@ function toTable({ title, sizes, columns }, points) {
       return `${point[key].toFixed(digits)}${factor}`;
     }),
   ]);
-  const line = (cells) => `| ${cells.join(" | ")} |`;
-  return [`**${title}**`, "", line(headings), line(headings.map(() => "---")), ...rows.map(line), ""].join(
-    "\n",
-  );
+  return [`**${title}**`, "", ...markdownTable(headings, rows), ""].join("\n");
 }
 
 const chosen = SERIES.filter(({ name }) => flags.only === undefined || flags.only.split(",").includes(name));

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { root } from "../scripts/fetch-tool.mjs";
 import { writeSection } from "../scripts/write-section.mjs";
+import { markdownTable } from "./markdown-table.mjs";
 
 const PROFILE = fileURLToPath(new URL("./profile.mjs", import.meta.url));
 const CONTENDERS = ["floor", "toolport"];
@@ -40,8 +41,7 @@ const headings = [
   "bytes allocated a call",
   "self time by owner",
 ];
-const line = (cells) => `| ${cells.join(" | ")} |`;
-const table = [headings, headings.map(() => "---"), ...rows].map(line).join("\n");
+const table = markdownTable(headings, rows).join("\n");
 const day = new Date().toISOString().slice(0, 10);
 const report = `${day}, Node ${process.version}, 16 calls in flight; the profiler itself costs time, so compare shares.\n\n${table}\n`;
 console.log(report);

@@ -1,6 +1,7 @@
 /** The results as Markdown: medians over the rounds, and the median of the ratios to the floor of the same round. */
 import os from "node:os";
 import { toDoors } from "./doors.mjs";
+import { markdownTable } from "./markdown-table.mjs";
 import { median, valueAt } from "./process-figures.mjs";
 import { toPlot, toVerdict } from "./verdict.mjs";
 
@@ -8,8 +9,7 @@ const NOTHING = "—";
 /** A contender this far below the floor points at the harness or the noise, not at a fast library. */
 const SUSPICIOUS_RATIO = 0.85;
 
-const row = (cells) => `| ${cells.join(" | ")} |`;
-const table = (headings, rows) => [row(headings), row(headings.map(() => "---")), ...rows.map(row), ""];
+const table = (headings, rows) => [...markdownTable(headings, rows), ""];
 
 function ratioToFloor(results, contender, path) {
   const ratios = results[contender].map(

@@ -1,4 +1,5 @@
 /** The rows that count, each with its target: how Toolport stands to it, and to the best of its peers. */
+import { markdownTable } from "./markdown-table.mjs";
 import { median, valueAt } from "./process-figures.mjs";
 
 /** Median of the figure over the rounds, as a ratio to the floor of the same round where `isRatio`. */
@@ -137,9 +138,8 @@ export function toVerdict(results, { peers }) {
       yesNo(mine !== undefined && mine <= (best?.[1] ?? Number.POSITIVE_INFINITY)),
     ]);
   }
-  const line = (cells) => `| ${cells.join(" | ")} |`;
   const headings = ["row", "target", "Toolport", "best peer", "target met", "ahead"];
-  return [line(headings), line(headings.map(() => "---")), ...rows.map(line), ""];
+  return [...markdownTable(headings, rows), ""];
 }
 
 const BAR = 40;

@@ -6,8 +6,6 @@ import { type NamedTool, plainNames, toolIdentity } from "./plain-names.js";
 import { isSafeName, type NameParts } from "./safe-name.js";
 import type { SourceTool } from "./source-tool.js";
 
-export { toolIdentity } from "./plain-names.js";
-
 export interface NameOptions {
   /** `server__tool` instead of `tool`. */
   readonly prefix: boolean;

@@ -1,7 +1,8 @@
 /** Public names stay what they are, whichever servers come and go. */
 import { describe, expect, test } from "vitest";
-import { assignNames, type NameOptions, toolIdentity } from "./assign-names.js";
+import { assignNames, type NameOptions } from "./assign-names.js";
 import { lookOf } from "./look-alikes.js";
+import { toolIdentity } from "./plain-names.js";
 import type { SourceTool } from "./source-tool.js";
 
 type Listed = readonly [server: string, tool: string];

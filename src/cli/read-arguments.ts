@@ -1,6 +1,8 @@
 /** Arguments as people type them: `key=value`, whose type the tool's schema tells, and `key:=json`. */
+
 import { isObject, type JsonSchema } from "../schema/json-schema.js";
 import { resolveLocalRef } from "../schema/local-ref.js";
+import { parseJson } from "../util/parse-json.js";
 import { CliError } from "./cli-error.js";
 
 interface Typed {
@@ -56,7 +58,7 @@ function readWord(word: string): Typed {
 
 function readValue(typed: readonly Typed[], schema: unknown, root: JsonSchema): unknown {
   const values = typed.map(({ key, text, isJson }) => {
-    if (isJson) return parseJson(text, key);
+    if (isJson) return requireJson(text, key);
     const item = typed.length > 1 || isList(schema, root) ? itemsOf(schema, root) : undefined;
     return item === undefined ? toType(text, schema, root) : toType(text, item, root);
   });
@@ -65,27 +67,19 @@ function readValue(typed: readonly Typed[], schema: unknown, root: JsonSchema): 
   const isText = !typed[0]!.isJson;
   if (isText && isList(schema, root)) {
     // `tags=["a","b"]` is meant as it is written, `tags=a` as a list of one.
-    const parsed = tryJson(typed[0]!.text);
+    const parsed = parseJson(typed[0]!.text);
     return Array.isArray(parsed) ? parsed : [first];
   }
   return first;
 }
 
-function parseJson(text: string, key: string): unknown {
-  const value = tryJson(text);
+function requireJson(text: string, key: string): unknown {
+  const value = parseJson(text);
   if (value !== undefined) return value;
   throw new CliError({
     message: `${key}:= needs JSON, and ${JSON.stringify(text)} is none; write ${key}=… for a text`,
     next: "toolport call --help",
   });
-}
-
-function tryJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The text as the only type it can be. */
@@ -97,7 +91,7 @@ function toType(text: string, schema: unknown, root: JsonSchema): unknown {
   }
   const types = typesOf(schema, root);
   if (types.has("string") || types.size === 0) return text;
-  const value = tryJson(text);
+  const value = parseJson(text);
   return value !== undefined && types.has(typeOf(value)) ? value : text;
 }
 

@@ -14,7 +14,6 @@ export interface ParamHeader {
 
 /** The keyword that declares one. */
 export const PARAM_HEADER_KEY = "x-mcp-header";
-const KEY = PARAM_HEADER_KEY;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const TYPES = new Set(["string", "integer", "boolean"]);
 /** Deeper schemas are the schema checks' business; this walk only has to end. */
@@ -30,13 +29,13 @@ export function readParamHeaders(inputSchema: Schema): readonly ParamHeader[] | 
   const names = new Set<string>();
 
   function declare(schema: Schema, path: readonly string[], reachable: boolean): string | undefined {
-    const name = schema[KEY];
-    if (!reachable || path.length === 0) return `${KEY} stands where it is not allowed`;
+    const name = schema[PARAM_HEADER_KEY];
+    if (!reachable || path.length === 0) return `${PARAM_HEADER_KEY} stands where it is not allowed`;
     if (typeof name !== "string" || !TOKEN.test(name))
-      return `${KEY} at ${path.join(".")} is not a header name`;
+      return `${PARAM_HEADER_KEY} at ${path.join(".")} is not a header name`;
     if (!TYPES.has(schema["type"] as string))
-      return `${KEY} at ${path.join(".")} is not on a string, integer or boolean`;
-    if (names.has(name.toLowerCase())) return `${KEY} ${name} is declared twice`;
+      return `${PARAM_HEADER_KEY} at ${path.join(".")} is not on a string, integer or boolean`;
+    if (names.has(name.toLowerCase())) return `${PARAM_HEADER_KEY} ${name} is declared twice`;
     names.add(name.toLowerCase());
     found.push({ path, header: `Mcp-Param-${name}` });
     return undefined;
@@ -46,7 +45,7 @@ export function readParamHeaders(inputSchema: Schema): readonly ParamHeader[] | 
   function visit(schema: unknown, path: readonly string[], reachable: boolean): string | undefined {
     if (!isObject(schema) || path.length > MAX_DEPTH) return undefined;
     if (Array.isArray(schema)) return first(schema, (branch) => visit(branch, [...path, "[]"], false));
-    const fault = KEY in schema ? declare(schema, path, reachable) : undefined;
+    const fault = PARAM_HEADER_KEY in schema ? declare(schema, path, reachable) : undefined;
     if (fault !== undefined) return fault;
     return first(Object.entries(schema), ([keyword, value]) => {
       if (keyword === "properties" && isObject(value)) {

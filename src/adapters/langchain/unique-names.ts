@@ -1,5 +1,5 @@
 /** Names for tools that come from several ports. */
-import { toolIdentity } from "../../catalog/assign-names.js";
+import { toolIdentity } from "../../catalog/plain-names.js";
 import { isSafeName, joinName, markedNames } from "../../catalog/safe-name.js";
 import type { ToolInfo } from "../../catalog/tool-info.js";
 

@@ -1,5 +1,6 @@
 /** The stream that the server may always write to: kept open where there is one. */
 import { backoffMs } from "../../util/backoff.js";
+import { parseJson } from "../../util/parse-json.js";
 import { pause } from "../../util/sleep.js";
 import { sessionLost } from "./answer-error.js";
 import type { EndpointRequest } from "./endpoint.js";
@@ -12,7 +13,7 @@ import { readRefusal } from "./read-refusal.js";
 import { MAX_ATTEMPTS, type ReconnectTimers } from "./reconnect-timers.js";
 import { RefusedMessage } from "./refused-message.js";
 import { parseRetryAfter } from "./retry-after.js";
-import { asRpcError, parseJson } from "./rpc-answer.js";
+import { asRpcError } from "./rpc-answer.js";
 import { readSharedEvents } from "./shared-events.js";
 import type { WireAnswer } from "./wire.js";
 

@@ -1,6 +1,7 @@
 /** A request of JSON-RPC by POST: its answer is handed on, or the error says why there is none. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
+import { parseJson } from "../../util/parse-json.js";
 import { badResponse, tooLarge } from "./answer-error.js";
 import { collectBody } from "./collect-body.js";
 import type { EndpointRequest } from "./endpoint.js";
@@ -12,7 +13,7 @@ import { ownAuthorization } from "./message-fields.js";
 import { discardBody, readRefusal } from "./read-refusal.js";
 import { explainRefusal } from "./refusal.js";
 import { type OpenRequest, streamCut } from "./request-ledger.js";
-import { answerTo, parseJson } from "./rpc-answer.js";
+import { answerTo } from "./rpc-answer.js";
 import type { WireAnswer } from "./wire.js";
 
 /** The request that is answered for as long as the connection lasts. */

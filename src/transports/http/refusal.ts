@@ -1,5 +1,6 @@
 /** What a status other than success means for the message it answers. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import { parseJson } from "../../util/parse-json.js";
 import { badResponse, sessionLost, statusError } from "./answer-error.js";
 import { type EndpointRequest, isUnchallenged } from "./endpoint.js";
 import { redactHeaders } from "./endpoint-headers.js";
@@ -7,7 +8,7 @@ import { decodeText } from "./media-type.js";
 import { readRefusal } from "./read-refusal.js";
 import { RefusedMessage } from "./refused-message.js";
 import type { OpenRequest } from "./request-ledger.js";
-import { asRpcError, parseJson, type RpcErrorMessage } from "./rpc-answer.js";
+import { asRpcError, type RpcErrorMessage } from "./rpc-answer.js";
 import type { WireAnswer } from "./wire.js";
 import { toResponse } from "./wire-response.js";
 

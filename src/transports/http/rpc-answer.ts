@@ -26,15 +26,6 @@ export function asRpcError(value: unknown): RpcErrorMessage | undefined {
     : undefined;
 }
 
-/** The parsed text, or undefined where it is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * Makes sure that a JSON body answers request `id`: any other answer would be dropped silently, and the request would
  * wait for its time limit. An error without an id (the server could not read ours) gets it. Returns undefined if there

@@ -1,6 +1,7 @@
 /** A server's standard output to JSON-RPC messages: what is not one is skipped, counted and reported once. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
+import { parseJson } from "../../util/parse-json.js";
 import { answeredIn } from "../batch.js";
 import type { ServerTransport } from "../server-transport.js";
 import { peekMessage } from "./find-message-id.js";
@@ -140,14 +141,6 @@ function parseLine(text: string): unknown {
   const lastReturn = text.trimEnd().lastIndexOf("\r");
   if (lastReturn !== -1) return parseJson(text.slice(lastReturn + 1));
   return text.startsWith("\uFEFF") ? parseJson(text.slice(1)) : undefined;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The SDK checks the rest of the shape. */
