@@ -39,7 +39,7 @@ export const PLAN = [
   },
   {
     metric: "fleet",
-    rounds: 3,
+    rounds: 5,
     variants: [
       { label: "20 × HTTP", params: { transport: HTTP, servers: 20, warm: 0 } },
       { label: "20 × stdio", params: { transport: "stdio", servers: 20, warm: 0 }, inQuick: false },

@@ -8,8 +8,11 @@ import { suggest } from "../util/suggest.js";
 import type { ConnectionParts } from "./connection-parts.js";
 import { ServerConnection, type WaitOptions } from "./server-connection.js";
 
-/** Connecting is bound by the processor, not by waiting: more at once only makes all of them slower. */
-const CONNECT_CONCURRENCY = 16;
+/**
+ * Enough that the servers of one person all start at once and one that hangs keeps nobody waiting; few enough that a
+ * thousand processes do not fight for the cores.
+ */
+const CONNECT_CONCURRENCY = 32;
 
 export interface ConnectOutcome {
   connection: ServerConnection;

@@ -116,6 +116,7 @@ export async function negotiate(lane: Lane, options: NegotiationOptions): Promis
   const signal = options.signal ? AbortSignal.any([options.signal, loser.signal]) : loser.signal;
   const racing = { ...options, signal };
   const discovering = discover(lane, racing);
+  let isRace = false;
   let silent: ReturnType<typeof setTimeout> | undefined;
   const silence = new Promise<"silent">((resolve) => {
     if (silenceMs !== Number.POSITIVE_INFINITY) silent = setTimeout(resolve, silenceMs, "silent");
@@ -127,11 +128,13 @@ export async function negotiate(lane: Lane, options: NegotiationOptions): Promis
       if (!isLegacyAllowed) throw notModern(server, first.error);
       return { era: "legacy", initializeResult: await initialize(lane, racing), sure: true };
     }
+    isRace = true;
     return await firstGoodAnswer(discovering, initialize(lane, racing), server);
   } finally {
     clearTimeout(silent);
     discovering.catch(() => {});
-    loser.abort();
+    // Only a race leaves a loser under way; an abort makes an error with its stack, and most servers answer at once.
+    if (isRace) loser.abort();
   }
 }
 
