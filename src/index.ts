@@ -1,13 +1,13 @@
 /** The public door: named exports only. */
 export type { OAuthStatus } from "./auth/server-oauth.js";
-export type { NameIssue, NameIssueKind } from "./catalog/assign-names.js";
 export type { CatalogExport, ExportedServer } from "./catalog/exported-catalog.js";
-export type { FilterInput } from "./catalog/filter-set.js";
-export type { ToolFilters } from "./catalog/filters.js";
-export type { ModelString } from "./catalog/model-strings.js";
-export type { ChangedTool, PinMode } from "./catalog/pins.js";
+export type { FilterInput } from "./catalog/filters/filter-set.js";
+export type { ToolFilters } from "./catalog/filters/filters.js";
+export type { NameIssue, NameIssueKind } from "./catalog/names/assign-names.js";
 export type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./catalog/resource-info.js";
-export type { ScanHook, Scanned } from "./catalog/scan.js";
+export type { ModelString } from "./catalog/safety/model-strings.js";
+export type { ChangedTool, PinMode } from "./catalog/safety/pins.js";
+export type { ScanHook, Scanned } from "./catalog/safety/scan.js";
 export type { ToolInfo, WithheldTool } from "./catalog/tool-info.js";
 export type { ToolNameMapper, ToolSpecificationMapper } from "./catalog/tool-mapping.js";
 export { McpToolMetadataKeys, toolMetadata } from "./catalog/tool-metadata.js";
@@ -82,23 +82,23 @@ export type { PromptResult } from "./port/get-prompt.js";
 export type { InstructionsOptions } from "./port/instructions.js";
 export type { OAuthCallbackOptions, OAuthCallbackResult } from "./port/oauth-callback.js";
 export type { DeferToolsOption, ServerErrorPolicy, ToolportOptions } from "./port/options.js";
-export type { OwnTool } from "./port/own-tools.js";
-export type { PrincipalOptions } from "./port/principal.js";
-export type { PromptsAsToolsOption, PromptToolsOptions } from "./port/prompt-tools.js";
-export type { ReadResourceOptions, ResourceContents } from "./port/read-resource.js";
-export type { ConnectReport, ServerReport } from "./port/report.js";
-export type { TemplateReference } from "./port/resource-address.js";
+export type { OwnTool } from "./port/own-tools/own-tools.js";
+export type { PromptsAsToolsOption, PromptToolsOptions } from "./port/own-tools/prompt-tools.js";
 export type {
   ListedResource,
   ResourceAccess,
   ResourcesAsToolsOption,
   ResourcesPresenter,
   ResourceToolsOptions,
-} from "./port/resource-tools.js";
+} from "./port/own-tools/resource-tools.js";
+export type { PrincipalOptions } from "./port/principal.js";
+export type { ConnectReport, ServerReport } from "./port/report.js";
+export type { ReadResourceOptions, ResourceContents } from "./port/resources/read-resource.js";
+export type { TemplateReference } from "./port/resources/resource-address.js";
+export type { ResourceListener, ResourceUpdate } from "./port/resources/update-feed.js";
 export type { SkillContent, SkillFileInfo, SkillInfo, Skills } from "./port/skills.js";
 export type { ServerSnapshot, ToolportSnapshot } from "./port/snapshot.js";
-export type { TaskHandle, TaskInfo, TaskResultOptions } from "./port/task-handle.js";
-export type { ResourceListener, ResourceUpdate } from "./port/update-feed.js";
+export type { TaskHandle, TaskInfo, TaskResultOptions } from "./port/tasks/task-handle.js";
 export type { Era } from "./protocol/era.js";
 export type { Progress } from "./protocol/pending-request.js";
 export type { FormValue } from "./protocol/server-requests/complete-form.js";

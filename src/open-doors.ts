@@ -1,5 +1,5 @@
 /** The public methods, each a few lines from its room. There is no policy here. */
-import { compileFilter, passAll } from "./catalog/filters.js";
+import { compileFilter, passAll } from "./catalog/filters/filters.js";
 import type { ToolInfo } from "./catalog/tool-info.js";
 import { isForModel } from "./catalog/tool-ui.js";
 import { parseServerEntry } from "./config/parse-servers.js";
@@ -12,11 +12,11 @@ import { getPrompt } from "./port/get-prompt.js";
 import { instructions } from "./port/instructions.js";
 import { answerOAuthCallback } from "./port/oauth-callback.js";
 import type { Port } from "./port/port.js";
-import { readResource } from "./port/read-resource.js";
 import { checkRequiredTools, reportOf, type ServerReport, throwFailures } from "./port/report.js";
+import { readResource } from "./port/resources/read-resource.js";
 import { createSkills } from "./port/skills.js";
 import { takeSnapshot } from "./port/snapshot.js";
-import type { TaskHandle } from "./port/task-handle.js";
+import type { TaskHandle } from "./port/tasks/task-handle.js";
 import type { Toolport } from "./toolport.js";
 import type { ToolportRoot } from "./toolport-root.js";
 import { callSafely } from "./util/call-safely.js";

@@ -2,8 +2,8 @@
 import type { Client } from "@modelcontextprotocol/client";
 import type { OAuthStatus } from "./auth/server-oauth.js";
 import type { CatalogExport } from "./catalog/exported-catalog.js";
-import type { FilterInput } from "./catalog/filter-set.js";
-import type { ToolFilters } from "./catalog/filters.js";
+import type { FilterInput } from "./catalog/filters/filter-set.js";
+import type { ToolFilters } from "./catalog/filters/filters.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./catalog/resource-info.js";
 import type { ToolInfo } from "./catalog/tool-info.js";
 import type { ServerEntry } from "./config/server-entry.js";
@@ -19,14 +19,14 @@ import type { OAuthCallbackOptions } from "./port/oauth-callback.js";
 import type { ToolportOptions } from "./port/options.js";
 import type { PrincipalOptions } from "./port/principal.js";
 import { readOptions } from "./port/read-options.js";
-import type { ReadResourceOptions, ResourceContents } from "./port/read-resource.js";
 import type { ConnectReport, ServerReport } from "./port/report.js";
-import type { TemplateReference } from "./port/resource-address.js";
+import type { ReadResourceOptions, ResourceContents } from "./port/resources/read-resource.js";
+import type { TemplateReference } from "./port/resources/resource-address.js";
+import type { ResourceListener } from "./port/resources/update-feed.js";
 import { createSharedParts } from "./port/shared-parts.js";
 import type { Skills } from "./port/skills.js";
 import type { ToolportSnapshot } from "./port/snapshot.js";
-import type { TaskHandle } from "./port/task-handle.js";
-import type { ResourceListener } from "./port/update-feed.js";
+import type { TaskHandle } from "./port/tasks/task-handle.js";
 import { ToolportRoot } from "./toolport-root.js";
 
 /** What `tools()` takes. */

@@ -1,5 +1,5 @@
 /** The tools a model is offered, each with its schema in the form that the model's provider accepts. */
-import type { ToolFilters } from "../catalog/filters.js";
+import type { ToolFilters } from "../catalog/filters/filters.js";
 import type { ToolInfo } from "../catalog/tool-info.js";
 import type { JsonSchema } from "../config/listed-tool.js";
 import { deriveSchema } from "../schema/derive/derive-schema.js";

@@ -3,7 +3,7 @@ import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { fromSystemError } from "../errors/from-system-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import { parseRetryAfter } from "../transports/http/retry-after.js";
+import { parseRetryAfter } from "../transports/http/network/retry-after.js";
 import { redactText } from "../util/redact-text.js";
 import { sleep } from "../util/sleep.js";
 

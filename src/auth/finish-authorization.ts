@@ -1,7 +1,7 @@
 /** Ends a user's login on any process that shares the store: the record that was left behind holds all it takes. */
 import { ToolportError } from "../errors/toolport-error.js";
 import type { Store } from "../state/store.js";
-import { createGuardedFetch } from "../transports/http/guarded-fetch.js";
+import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";
 import { authFailed, issuerMismatch } from "./auth-failures.js";
 import { forgetRegistration } from "./client-identity.js";

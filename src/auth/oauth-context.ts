@@ -1,7 +1,7 @@
 /** What the OAuth of one server and one user has to work with. */
 import type { OAuthOptions } from "../config/oauth-options.js";
 import type { Store } from "../state/store.js";
-import { createGuardedFetch } from "../transports/http/guarded-fetch.js";
+import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";
 
 export interface OAuthContext {

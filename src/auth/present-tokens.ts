@@ -1,6 +1,6 @@
 /** Sends a request with tokens in its header fields, and with the proof that bound ones need. */
 import type { DpopSession } from "@modelcontextprotocol/client";
-import type { RequestInQuestion, SendWithFields } from "../transports/http/authorized-send.js";
+import type { RequestInQuestion, SendWithFields } from "../transports/http/credentials/authorized-send.js";
 import { authFailed } from "./auth-failures.js";
 import { dropAnswer } from "./challenge.js";
 import type { Held } from "./token-vault.js";

@@ -7,10 +7,13 @@ export interface Owner {
   readonly serverUrl: URL | string;
 }
 
-const place = (kind: string, { principal = "", serverUrl }: Owner): string =>
-  `oauth/${kind}/${encodeURIComponent(principal)}/${identifyUrl(String(serverUrl))}`;
+const drawer = (kind: string, principal = ""): string => `oauth/${kind}/${encodeURIComponent(principal)}/`;
+const place = (kind: string, { principal, serverUrl }: Owner): string =>
+  `${drawer(kind, principal)}${identifyUrl(String(serverUrl))}`;
 
 export const tokensKey = (owner: Owner): string => place("tokens", owner);
+/** How the keys of all tokens of one user begin. */
+export const tokensPrefix = (principal: string | undefined): string => drawer("tokens", principal);
 /** The login that is waiting for its user. */
 export const loginKey = (owner: Owner): string => place("login", owner);
 export const proofKeyKey = (owner: Owner): string => place("dpop", owner);

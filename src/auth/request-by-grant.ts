@@ -1,7 +1,7 @@
 /** Tokens without a user: the program's own credentials, a platform's word, or an identity provider's. */
 import type { DpopSession } from "@modelcontextprotocol/client";
 import type { EnterpriseAuthorization, OAuthOptions } from "../config/oauth-options.js";
-import { createGuardedFetch } from "../transports/http/guarded-fetch.js";
+import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
 import { authFailed, authUnavailable, issuerMismatch } from "./auth-failures.js";
 import type { AuthorizationServer } from "./authorization-server.js";
 import type { OAuthClient } from "./client-authentication.js";

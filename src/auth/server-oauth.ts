@@ -4,7 +4,7 @@ import type {
   AuthorizedSend,
   RequestInQuestion,
   SendWithFields,
-} from "../transports/http/authorized-send.js";
+} from "../transports/http/credentials/authorized-send.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { AccessTokens } from "./access-tokens.js";
 import { authFailed, authRequired } from "./auth-failures.js";

@@ -1,8 +1,8 @@
 /** Prepares a user's login: afterwards there is a URL to open, and a record with which any process can finish it. */
 import type { AuthorizationServerMetadata } from "@modelcontextprotocol/client";
 import type { StoredRecord } from "../state/store.js";
-import type { GuardOptions } from "../transports/http/guarded-fetch.js";
-import { checkLoginPage, checkPkce } from "../transports/http/login-page.js";
+import { checkLoginPage, checkPkce } from "../transports/http/credentials/login-page.js";
+import type { GuardOptions } from "../transports/http/network/guarded-fetch.js";
 import { authFailed } from "./auth-failures.js";
 import { toAuthorizationServer } from "./authorization-server.js";
 import { type InteractiveParts, resolveClient } from "./client-identity.js";

@@ -1,10 +1,10 @@
 /** From the servers' lists to what is offered: filter, map, name. Pure, and cheap enough to do again at every change. */
 import type { ServerRef } from "../config/listed-tool.js";
 import type { ServerConfig } from "../config/server-config.js";
-import { assignNames, type NameIssue } from "./assign-names.js";
-import type { FilterSet } from "./filter-set.js";
-import { type CompiledFilter, compileFilter, filterTools, passAll } from "./filters.js";
+import type { FilterSet } from "./filters/filter-set.js";
+import { type CompiledFilter, compileFilter, filterTools, passAll } from "./filters/filters.js";
 import type { ToolList } from "./list-tools.js";
+import { assignNames, type NameIssue } from "./names/assign-names.js";
 import type { SourceTool } from "./source-tool.js";
 import type { ToolInfo, WithheldTool } from "./tool-info.js";
 import { mapTool, type ToolNameMapper, type ToolSpecificationMapper } from "./tool-mapping.js";

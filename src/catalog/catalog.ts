@@ -13,16 +13,16 @@ import {
   type NamingOptions,
 } from "./build-snapshot.js";
 import type { CatalogExport, ExportedServer } from "./exported-catalog.js";
-import type { FilterSet } from "./filter-set.js";
+import type { FilterSet } from "./filters/filter-set.js";
 import { isStale } from "./freshness.js";
 import { exportServer, type Kept, restoreServer } from "./kept-lists.js";
 import { itemFindings, listFindings } from "./list-findings.js";
 import type { ListOptions } from "./list-pages.js";
-import { CHANGED, type ChangedTool, type Pins } from "./pins.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./resource-info.js";
-import { suspiciousIn } from "./sanitise.js";
-import { type ScanHook, scanItems, scanTools } from "./scan.js";
-import { createSearchIndex, type SearchIndex } from "./search-index.js";
+import { CHANGED, type ChangedTool, type Pins } from "./safety/pins.js";
+import { suspiciousIn } from "./safety/sanitise.js";
+import { type ScanHook, scanItems, scanTools } from "./safety/scan.js";
+import { createSearchIndex, type SearchIndex } from "./search/search-index.js";
 import { readServerLists, type ServerLists } from "./server-lists.js";
 import type { ToolInfo, WithheldTool } from "./tool-info.js";
 import { isForModel, isUiResource } from "./tool-ui.js";

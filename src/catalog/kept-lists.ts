@@ -2,7 +2,7 @@
 import type { Session } from "../protocol/session.js";
 import type { ExportedServer } from "./exported-catalog.js";
 import { readTools } from "./list-tools.js";
-import type { ListItem } from "./scan.js";
+import type { ListItem } from "./safety/scan.js";
 import { type ServerLists, usable } from "./server-lists.js";
 
 /** What is kept of one server. */

@@ -1,5 +1,5 @@
 /** What a person should know about lists that have just been read: some of it in full, the rest as a number. */
-import type { ListItem } from "./scan.js";
+import type { ListItem } from "./safety/scan.js";
 import type { ServerLists } from "./server-lists.js";
 
 /** A server with ten thousand bad tools has one problem. */

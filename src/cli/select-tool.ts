@@ -1,6 +1,7 @@
 /** Finds the tool that `server.tool` or a public name stands for, or says what was meant. */
+
+import { withheldError } from "../catalog/safety/withheld-error.js";
 import type { ToolInfo } from "../catalog/tool-info.js";
-import { withheldError } from "../catalog/withheld-error.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import type { CatalogError } from "../errors/catalog-error.js";
 import { suggest } from "../util/suggest.js";

@@ -3,7 +3,7 @@ import type { ToolInfo } from "../catalog/tool-info.js";
 import { CatalogError } from "../errors/catalog-error.js";
 import type { CompletionReference } from "../port/complete.js";
 import type { ServerReport } from "../port/report.js";
-import type { TemplateReference } from "../port/resource-address.js";
+import type { TemplateReference } from "../port/resources/resource-address.js";
 import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";
 import { hideCredentials } from "../util/redact-text.js";

@@ -1,6 +1,6 @@
 /** The innermost step: one request to one server, its time, its headers, its trace. */
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
-import { compileNames } from "../catalog/glob.js";
+import { compileNames } from "../catalog/filters/glob.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { runOnSession } from "../connection/run-on-session.js";
 import type { ServerConnection } from "../connection/server-connection.js";

@@ -1,5 +1,5 @@
 /** An interceptor for users, and an example of one: remembers what tools answered that always answer the same. */
-import { compileNames } from "../catalog/glob.js";
+import { compileNames } from "../catalog/filters/glob.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { TRUNCATED_META_KEY } from "./result-size.js";

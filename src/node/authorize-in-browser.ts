@@ -1,7 +1,7 @@
 /** A login at a terminal: the user's browser goes to the login page and comes back to this machine. */
 
 import { AuthError } from "../errors/auth-error.js";
-import { checkLoginPage } from "../transports/http/login-page.js";
+import { checkLoginPage } from "../transports/http/credentials/login-page.js";
 import { type CallbackListener, type CallbackVisit, openCallbackListener } from "./callback-listener.js";
 import { openInBrowser } from "./open-in-browser.js";
 

@@ -3,7 +3,7 @@ import { CatalogError } from "../errors/catalog-error.js";
 import type { AccessOptions } from "./access-options.js";
 import { promptMissing } from "./get-prompt.js";
 import type { Port } from "./port.js";
-import { resourceMissing } from "./resource-address.js";
+import { resourceMissing } from "./resources/resource-address.js";
 
 /** What an argument belongs to: a prompt by its name, or a resource template by its `uriTemplate`. */
 export type CompletionReference = { readonly prompt: string } | { readonly template: string };

@@ -1,5 +1,5 @@
 /** What a port tells those who listen. */
-import type { ChangedTool } from "../catalog/pins.js";
+import type { ChangedTool } from "../catalog/safety/pins.js";
 import type { StateChange } from "../connection/connection-state.js";
 import type { CallNews } from "../execution/listeners.js";
 import type { ListName } from "../protocol/list-watch.js";

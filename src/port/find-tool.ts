@@ -1,7 +1,7 @@
 /** Finds the tool behind a public name, or says why there is none. */
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
-import { lookOf } from "../catalog/look-alikes.js";
-import { withheldError } from "../catalog/withheld-error.js";
+import { lookOf } from "../catalog/safety/look-alikes.js";
+import { withheldError } from "../catalog/safety/withheld-error.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { CatalogError } from "../errors/catalog-error.js";
 import { onSharedAbort } from "../util/shared-abort.js";

@@ -1,6 +1,6 @@
 /** What servers say about how to use them, for a program that wants to put it into a prompt. */
-import { sanitiseText } from "../catalog/sanitise.js";
-import { scanInstructions } from "../catalog/scan.js";
+import { sanitiseText } from "../catalog/safety/sanitise.js";
+import { scanInstructions } from "../catalog/safety/scan.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import type { Session } from "../protocol/session.js";
 import type { Port } from "./port.js";

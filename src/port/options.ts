@@ -1,9 +1,9 @@
 /** What `createToolport` takes. */
 
 import type { CatalogExport } from "../catalog/exported-catalog.js";
-import type { ToolFilter } from "../catalog/filters.js";
-import type { PinMode } from "../catalog/pins.js";
-import type { ScanHook } from "../catalog/scan.js";
+import type { ToolFilter } from "../catalog/filters/filters.js";
+import type { PinMode } from "../catalog/safety/pins.js";
+import type { ScanHook } from "../catalog/safety/scan.js";
 import type { ToolNameMapper, ToolSpecificationMapper } from "../catalog/tool-mapping.js";
 import type { CacheOption, ServerEntry } from "../config/server-entry.js";
 import type { ToolportError } from "../errors/toolport-error.js";
@@ -19,8 +19,8 @@ import type { ServerRequestOptions } from "../protocol/server-requests/server-re
 import type { SchemaValidatorFactory } from "../schema/create-validator.js";
 import type { Store } from "../state/store.js";
 import type { Logger } from "../telemetry/logger.js";
-import type { PromptsAsToolsOption } from "./prompt-tools.js";
-import type { ResourcesAsToolsOption } from "./resource-tools.js";
+import type { PromptsAsToolsOption } from "./own-tools/prompt-tools.js";
+import type { ResourcesAsToolsOption } from "./own-tools/resource-tools.js";
 
 /** What happens when a server cannot be connected. */
 export type ServerErrorPolicy =

@@ -1,6 +1,6 @@
 /** Ties the catalog of one port to its options, its store and those who listen. */
 import { Catalog } from "../catalog/catalog.js";
-import { Pins } from "../catalog/pins.js";
+import { Pins } from "../catalog/safety/pins.js";
 import type { Port } from "./port.js";
 
 const LIST_TIMEOUT_MS = 15_000;

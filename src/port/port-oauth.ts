@@ -4,7 +4,7 @@ import { configIdentity } from "../config/config-identity.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
 import type { Store } from "../state/store.js";
-import type { AuthorizedSend } from "../transports/http/authorized-send.js";
+import type { AuthorizedSend } from "../transports/http/credentials/authorized-send.js";
 import type { HttpClient } from "../transports/server-transport.js";
 
 export interface PortOAuthOptions {

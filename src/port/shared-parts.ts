@@ -1,5 +1,5 @@
 /** What all principals of one `createToolport` share: the network, the store, the eyes and ears. */
-import { createFilterSet, type FilterSet } from "../catalog/filter-set.js";
+import { createFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { StateChange } from "../connection/connection-state.js";
 import { type AroundCall, createAroundCall } from "../execution/listeners.js";

@@ -1,6 +1,7 @@
 /** The whole state of a port as plain data: for consoles, logs and support requests. */
-import type { NameIssue } from "../catalog/assign-names.js";
+
 import type { Catalog, TextFinding } from "../catalog/catalog.js";
+import type { NameIssue } from "../catalog/names/assign-names.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../catalog/resource-info.js";
 import type { ToolInfo, WithheldTool } from "../catalog/tool-info.js";
 import { type ConnectionState, type ConnectionStatus, errorOf } from "../connection/connection-state.js";

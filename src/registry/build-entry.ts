@@ -1,6 +1,6 @@
 /** Builds the entry for one way to get at a server, and looks at what whoever uses it should know. */
 import type { DockerServerEntry, HttpServerEntry, StdioServerEntry } from "../config/server-entry.js";
-import { isPrivateHost } from "../transports/http/private-address.js";
+import { isPrivateHost } from "../transports/http/network/private-address.js";
 import { toBundleEntry, type UnpackedMcpb } from "./bundle-command.js";
 import type { InputDesk } from "./input-desk.js";
 import { toStartEntry } from "./package-command.js";

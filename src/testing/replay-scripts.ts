@@ -1,5 +1,5 @@
 /** From recorded traffic to scripts: what a server does when it hears one message. */
-import { canonicalJson } from "../catalog/canonical-json.js";
+import { canonicalJson } from "../catalog/safety/canonical-json.js";
 import type { RecordedMessage, Recording, RpcMessage } from "./recording.js";
 import { isCovered } from "./redact-message.js";
 

@@ -18,7 +18,7 @@ export async function createTransport(
     case "http":
       return (await import("./http/http-transport.js")).createHttpTransport(config, context);
     case "sse":
-      return (await import("./http/sse-transport.js")).createSseTransport(config, context);
+      return (await import("./http/sse/sse-transport.js")).createSseTransport(config, context);
     case "custom":
       return (await import("./custom/custom-transport.js")).wrapCustomTransport(config);
   }

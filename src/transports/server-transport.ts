@@ -3,7 +3,7 @@ import type { RequestId, Transport } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
 import type { ConnectionError } from "../errors/connection-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import type { AuthorizeRequests } from "./http/authorized-send.js";
+import type { AuthorizeRequests } from "./http/credentials/authorized-send.js";
 
 /** Largest JSON-RPC message a transport accepts unless told otherwise. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;

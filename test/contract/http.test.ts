@@ -2,8 +2,8 @@
 import { SecretRecord } from "../../src/config/secret-record.js";
 import type { HttpConfig, SseConfig } from "../../src/config/server-config.js";
 import { createHttpTransport } from "../../src/transports/http/http-transport.js";
-import { createHttpClient } from "../../src/transports/http/node-client.js";
-import { createSseTransport } from "../../src/transports/http/sse-transport.js";
+import { createHttpClient } from "../../src/transports/http/network/node-client.js";
+import { createSseTransport } from "../../src/transports/http/sse/sse-transport.js";
 import type { ServerTransport, TransportContext } from "../../src/transports/server-transport.js";
 import { startPeer } from "./contract-peer.js";
 import { type ContractSubject, describeTransport } from "./transport-contract.js";

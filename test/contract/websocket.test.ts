@@ -6,8 +6,8 @@ import type { ServerTransport } from "../../src/transports/server-transport.js";
 import {
   createGlobalWebSocketTransport,
   type StandardWebSocketConstructor,
-} from "../../src/transports/websocket/web-socket-transport.js";
-import { createWebSocketTransport } from "../../src/transports/websocket/websocket-transport.js";
+} from "../../src/transports/websocket/global-web-socket.js";
+import { createNodeWebSocketTransport } from "../../src/transports/websocket/node-web-socket.js";
 import { startPeer } from "./contract-peer.js";
 import { type ContractSubject, describeTransport } from "./transport-contract.js";
 
@@ -24,7 +24,7 @@ async function make(create: Create): Promise<ContractSubject> {
   return { transport: await create(config), vanish: peer.kill, cleanup: peer.stop };
 }
 
-describeTransport("websocket", (limits) => make((config) => createWebSocketTransport(config, limits)));
+describeTransport("websocket", (limits) => make((config) => createNodeWebSocketTransport(config, limits)));
 
 const standard = { WebSocket: WebSocket as unknown as StandardWebSocketConstructor };
 describeTransport(

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import type { WebSocket } from "ws";
 import { SecretRecord } from "../../src/config/secret-record.js";
 import type { WebSocketConfig } from "../../src/config/server-config.js";
-import { createWebSocketTransport } from "../../src/transports/websocket/websocket-transport.js";
+import { createNodeWebSocketTransport } from "../../src/transports/websocket/node-web-socket.js";
 import { type BadFrame, startFaultWebSocket } from "../fixtures/servers/fault-websocket.js";
 import { AS_WRITTEN, bound, faultCase } from "./fault-case.js";
 
@@ -33,7 +33,7 @@ function quickPings(entry: { transport: "websocket"; url: string }) {
     reconnect: { enabled: true, maxAttempts: undefined, delayMs: undefined },
   };
   const timings = { pingIntervalMs: PING_MS, pongTimeoutMs: PONG_MS };
-  return { transport: () => createWebSocketTransport(config, { maxMessageBytes: MAX_BYTES }, timings) };
+  return { transport: () => createNodeWebSocketTransport(config, { maxMessageBytes: MAX_BYTES }, timings) };
 }
 
 faultCase("N13", "pings without a pong", async (room) => {

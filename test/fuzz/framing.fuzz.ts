@@ -1,8 +1,8 @@
 /** However a stream is cut into chunks, the same messages and events come out, and memory stays within its cap. */
 import fc from "fast-check";
 import { expect } from "vitest";
-import { EventFrames } from "../../src/transports/http/event-frames.js";
-import { parseEvent, type ServerEvent } from "../../src/transports/http/parse-event.js";
+import { EventFrames } from "../../src/transports/http/events/event-frames.js";
+import { parseEvent, type ServerEvent } from "../../src/transports/http/events/parse-event.js";
 import { createLineDecoder } from "../../src/transports/stdio/line-decoder.js";
 import { MessageReader } from "../../src/transports/stdio/message-reader.js";
 import { fuzzModel } from "./fuzz-model.js";

@@ -1,7 +1,7 @@
 /** What may happen to one HTTP exchange: statuses, types, bodies, event streams, and connections that break. */
 import type { ServerResponse } from "node:http";
 import fc from "fast-check";
-import { canonicalJson } from "../../src/catalog/canonical-json.js";
+import { canonicalJson } from "../../src/catalog/safety/canonical-json.js";
 import { oddText } from "./arbitraries.js";
 
 /** Answers a request whose honest messages are given, as JSON texts. */

@@ -1,8 +1,8 @@
 /** No schema of a server's throws, hangs, or is changed; what is made of it is JSON and holds still when it is made again. */
 import fc from "fast-check";
 import { expect } from "vitest";
-import { definitionHash } from "../../src/catalog/definition-hash.js";
-import { createSearchIndex } from "../../src/catalog/search-index.js";
+import { definitionHash } from "../../src/catalog/safety/definition-hash.js";
+import { createSearchIndex } from "../../src/catalog/search/search-index.js";
 import { readSourceTool, type SourceTool } from "../../src/catalog/source-tool.js";
 import type { ToolInfo } from "../../src/catalog/tool-info.js";
 import { generateClient } from "../../src/cli/types/generate-client.js";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { createToolport } from "toolport";
 import { expect } from "vitest";
-import { canonicalJson } from "../../src/catalog/canonical-json.js";
+import { canonicalJson } from "../../src/catalog/safety/canonical-json.js";
 import { STDIO_BRIDGE } from "../../src/testing/stdio-bridge.js";
 import { MemoryWorld } from "../support/memory-world.js";
 import { waitFor } from "../support/wait-for.js";

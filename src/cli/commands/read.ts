@@ -1,7 +1,7 @@
 /** `toolport read`: one resource. */
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { ResourceContents } from "../../port/read-resource.js";
+import type { ResourceContents } from "../../port/resources/read-resource.js";
 import { CliError } from "../cli-error.js";
 import { type Invocation, textOption } from "../command.js";
 import { requireServer } from "../connect-servers.js";

@@ -1,7 +1,7 @@
 /** Names for completion: servers from the files, the rest from lists that were saved. Nothing is connected or started. */
 import { isRecord } from "../../config/entry-reader.js";
 import { parseServerEntry } from "../../config/parse-servers.js";
-import { SavedCatalogs } from "../../port/saved-catalogs.js";
+import { SavedCatalogs } from "../../port/saved/saved-catalogs.js";
 import { oneLine } from "../plain-text.js";
 import type { Shell } from "../shell.js";
 import type { Candidate, LookUp } from "./complete-line.js";

@@ -7,7 +7,7 @@ import type { HttpConfig, SseConfig } from "../../config/server-config.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { Store } from "../../state/store.js";
 import { createHttpClient } from "../../transports/create-transport.js";
-import { createGuardedFetch } from "../../transports/http/guarded-fetch.js";
+import { createGuardedFetch } from "../../transports/http/network/guarded-fetch.js";
 import { EXIT } from "../exit-codes.js";
 import { shellWord } from "../next-command.js";
 import type { Finding } from "./finding.js";

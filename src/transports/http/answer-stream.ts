@@ -1,11 +1,12 @@
 /** The event stream that answers one request. */
-import { tooLarge } from "./answer-error.js";
+
 import type { EndpointContext } from "./endpoint-context.js";
-import { EventFrames, type EventFramesOptions } from "./event-frames.js";
-import { parseEvent } from "./parse-event.js";
+import { EventFrames, type EventFramesOptions } from "./events/event-frames.js";
+import { parseEvent } from "./events/parse-event.js";
+import { tooLarge } from "./network/answer-error.js";
+import type { AnswerBody, BodySink } from "./network/wire.js";
 import { readMessage } from "./read-message.js";
 import type { OpenRequest } from "./request-ledger.js";
-import type { AnswerBody, BodySink } from "./wire.js";
 
 export interface AnswerStreamInit {
   readonly context: EndpointContext;

@@ -2,9 +2,9 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { ConnectionError } from "../../errors/connection-error.js";
 import type { Endpoint } from "./endpoint.js";
+import type { Discard } from "./events/shared-events.js";
 import type { MessageFields } from "./message-fields.js";
 import type { OpenRequest, RequestLedger } from "./request-ledger.js";
-import type { Discard } from "./shared-events.js";
 
 export interface EndpointContext {
   readonly endpoint: Endpoint;

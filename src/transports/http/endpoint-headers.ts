@@ -3,7 +3,7 @@ import type { HeaderSource } from "../../config/server-config.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import { redactValues } from "../../util/redact-values.js";
-import type { Redact } from "./answer-error.js";
+import type { Redact } from "./network/answer-error.js";
 
 /** Fields that belong to the transport; a value of the user's would contradict the message it goes with. */
 const OWNED: ReadonlySet<string> = new Set([

@@ -1,16 +1,16 @@
 /** The streams of one connection: what answers a request, what comes of a broken one, and what the server may always write to. */
 import type { ConnectionError } from "../../errors/connection-error.js";
-import { badResponse, sessionLost, statusError } from "./answer-error.js";
 import { AnswerStream } from "./answer-stream.js";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
 import { redactHeaders } from "./endpoint-headers.js";
 import { ListeningStream } from "./listening-stream.js";
-import { isEventStream } from "./media-type.js";
-import { readRefusal } from "./read-refusal.js";
+import { badResponse, sessionLost, statusError } from "./network/answer-error.js";
+import { isEventStream } from "./network/media-type.js";
+import { readRefusal } from "./network/read-refusal.js";
+import type { AnswerBody, WireAnswer } from "./network/wire.js";
 import { ReconnectTimers } from "./reconnect-timers.js";
 import { isResumable, type OpenRequest, streamCut } from "./request-ledger.js";
-import type { AnswerBody, WireAnswer } from "./wire.js";
 
 const OPENING_MS = 500;
 

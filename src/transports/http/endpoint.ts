@@ -1,15 +1,15 @@
 /** The MCP endpoint of one connection: requests go out with the user's fields and with credentials, within its origin. */
 import type { HeaderSource } from "../../config/server-config.js";
 import { SlotList } from "../../util/slot-list.js";
-import { sessionLost } from "./answer-error.js";
-import type { AuthorizedSend } from "./authorized-send.js";
+import type { AuthorizedSend } from "./credentials/authorized-send.js";
 import { withUserHeaders } from "./endpoint-headers.js";
-import { Lifeline } from "./lifeline.js";
-import { lightResponse } from "./light-response.js";
-import { bodyOf, readRefusal } from "./read-refusal.js";
-import { MAX_REDIRECTS, redirectTarget } from "./redirect.js";
-import type { WireAnswer, WireClient } from "./wire.js";
-import { toResponse } from "./wire-response.js";
+import { sessionLost } from "./network/answer-error.js";
+import { Lifeline } from "./network/lifeline.js";
+import { lightResponse } from "./network/light-response.js";
+import { bodyOf, readRefusal } from "./network/read-refusal.js";
+import { MAX_REDIRECTS, redirectTarget } from "./network/redirect.js";
+import type { WireAnswer, WireClient } from "./network/wire.js";
+import { toResponse } from "./network/wire-response.js";
 
 export interface EndpointOptions {
   readonly url: URL;

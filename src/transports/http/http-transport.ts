@@ -10,16 +10,16 @@ import { ConnectionError } from "../../errors/connection-error.js";
 import type { ToolportError } from "../../errors/toolport-error.js";
 import { withDeadline } from "../../util/with-deadline.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
-import type { AuthorizedSend } from "./authorized-send.js";
+import type { AuthorizedSend } from "./credentials/authorized-send.js";
 import { Endpoint } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
 import { EndpointStreams } from "./endpoint-streams.js";
 import { MessageFields, ownVersion } from "./message-fields.js";
+import { readRefusal } from "./network/read-refusal.js";
+import { openWith } from "./network/wire.js";
 import { postNotice } from "./post-notice.js";
 import { postRequest } from "./post-request.js";
-import { readRefusal } from "./read-refusal.js";
 import { ABANDONED, isResumable, type OpenRequest, RequestLedger } from "./request-ledger.js";
-import { openWith } from "./wire.js";
 
 const END_SESSION_MS = 1_000;
 
@@ -41,8 +41,8 @@ async function authorizeByEntry(
 ): Promise<AuthorizedSend | undefined> {
   if (provider === undefined) return undefined;
   const [{ createGuardedFetch }, { authorizeByProvider }] = await Promise.all([
-    import("./guarded-fetch.js"),
-    import("./provider-authorization.js"),
+    import("./network/guarded-fetch.js"),
+    import("./credentials/provider-authorization.js"),
   ]);
   return authorizeByProvider({ provider, serverUrl, fetch: createGuardedFetch(http, { serverUrl }) });
 }

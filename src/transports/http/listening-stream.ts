@@ -2,20 +2,20 @@
 import { backoffMs } from "../../util/backoff.js";
 import { parseJson } from "../../util/parse-json.js";
 import { pause } from "../../util/sleep.js";
-import { sessionLost } from "./answer-error.js";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
-import type { Lifeline } from "./lifeline.js";
-import { isEventStream } from "./media-type.js";
-import { parseEvent } from "./parse-event.js";
+import { parseEvent } from "./events/parse-event.js";
+import { readSharedEvents } from "./events/shared-events.js";
+import { sessionLost } from "./network/answer-error.js";
+import type { Lifeline } from "./network/lifeline.js";
+import { isEventStream } from "./network/media-type.js";
+import { readRefusal } from "./network/read-refusal.js";
+import { parseRetryAfter } from "./network/retry-after.js";
+import type { WireAnswer } from "./network/wire.js";
 import { readMessage } from "./read-message.js";
-import { readRefusal } from "./read-refusal.js";
 import { MAX_ATTEMPTS, type ReconnectTimers } from "./reconnect-timers.js";
 import { RefusedMessage } from "./refused-message.js";
-import { parseRetryAfter } from "./retry-after.js";
 import { asRpcError } from "./rpc-answer.js";
-import { readSharedEvents } from "./shared-events.js";
-import type { WireAnswer } from "./wire.js";
 
 const decoder = new TextDecoder();
 

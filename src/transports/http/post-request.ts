@@ -2,19 +2,19 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { parseJson } from "../../util/parse-json.js";
-import { badResponse, tooLarge } from "./answer-error.js";
-import { collectBody } from "./collect-body.js";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
 import { redactHeaders } from "./endpoint-headers.js";
 import type { EndpointStreams } from "./endpoint-streams.js";
-import { decodeText, mediaType } from "./media-type.js";
 import { ownAuthorization } from "./message-fields.js";
-import { discardBody, readRefusal } from "./read-refusal.js";
+import { badResponse, tooLarge } from "./network/answer-error.js";
+import { collectBody } from "./network/collect-body.js";
+import { decodeText, mediaType } from "./network/media-type.js";
+import { discardBody, readRefusal } from "./network/read-refusal.js";
+import type { WireAnswer } from "./network/wire.js";
 import { explainRefusal } from "./refusal.js";
 import { type OpenRequest, streamCut } from "./request-ledger.js";
 import { answerTo } from "./rpc-answer.js";
-import type { WireAnswer } from "./wire.js";
 
 /** The request that is answered for as long as the connection lasts. */
 const LISTEN_METHOD = "subscriptions/listen";

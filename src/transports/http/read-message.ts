@@ -1,9 +1,9 @@
 /** The message within an event. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
-import { parseFrame } from "../websocket/parse-frame.js";
+import { parseMessage } from "../parse-message.js";
 import type { EndpointContext } from "./endpoint-context.js";
-import type { ServerEvent } from "./parse-event.js";
+import type { ServerEvent } from "./events/parse-event.js";
 
 /** Undefined where the event holds none: it is of another type, empty, or not JSON-RPC (which is reported). */
 export function readMessage(
@@ -11,7 +11,7 @@ export function readMessage(
   context: EndpointContext,
 ): JSONRPCMessage | undefined {
   if (data === undefined || data === "" || (type !== "" && type !== "message")) return undefined;
-  const parsed = parseFrame(data);
+  const parsed = parseMessage(data);
   if (parsed !== undefined && !(parsed instanceof Set)) return parsed as JSONRPCMessage;
   const error = noMessage();
   // Whoever waits for an answer in a batch would wait for nothing.

@@ -1,16 +1,16 @@
 /** What a status other than success means for the message it answers. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { parseJson } from "../../util/parse-json.js";
-import { badResponse, sessionLost, statusError } from "./answer-error.js";
 import { type EndpointRequest, isUnchallenged } from "./endpoint.js";
 import { redactHeaders } from "./endpoint-headers.js";
-import { decodeText } from "./media-type.js";
-import { readRefusal } from "./read-refusal.js";
+import { badResponse, sessionLost, statusError } from "./network/answer-error.js";
+import { decodeText } from "./network/media-type.js";
+import { readRefusal } from "./network/read-refusal.js";
+import type { WireAnswer } from "./network/wire.js";
+import { toResponse } from "./network/wire-response.js";
 import { RefusedMessage } from "./refused-message.js";
 import type { OpenRequest } from "./request-ledger.js";
 import { asRpcError, type RpcErrorMessage } from "./rpc-answer.js";
-import type { WireAnswer } from "./wire.js";
-import { toResponse } from "./wire-response.js";
 
 /** JSON-RPC codes that servers use for "no such session" (and for much else). */
 const SESSION_CODES: ReadonlySet<number> = new Set([-32_000, -32_001, -32_600]);

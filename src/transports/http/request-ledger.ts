@@ -3,7 +3,7 @@ import type { RequestId, TransportSendOptions } from "@modelcontextprotocol/clie
 import { ConnectionError } from "../../errors/connection-error.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
-import type { Lifeline } from "./lifeline.js";
+import type { Lifeline } from "./network/lifeline.js";
 
 /** One request on its way. */
 export interface OpenRequest extends Slotted {

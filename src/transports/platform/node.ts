@@ -18,13 +18,13 @@ export async function webSocket(
   config: WebSocketConfig,
   context: TransportContext,
 ): Promise<ServerTransport> {
-  const { createWebSocketTransport } = await import("../websocket/websocket-transport.js");
-  return createWebSocketTransport(config, context);
+  const { createNodeWebSocketTransport } = await import("../websocket/node-web-socket.js");
+  return createNodeWebSocketTransport(config, context);
 }
 
 export async function httpClient(fetch?: typeof globalThis.fetch): Promise<HttpClient> {
   // Bun's own fetch is good, and its `node:http` is another one.
   const own = fetch ?? (isBun ? globalThis.fetch : undefined);
-  if (own !== undefined) return (await import("../http/web-client.js")).createFetchClient(own);
-  return (await import("../http/node-client.js")).createHttpClient();
+  if (own !== undefined) return (await import("../http/network/web-client.js")).createFetchClient(own);
+  return (await import("../http/network/node-client.js")).createHttpClient();
 }

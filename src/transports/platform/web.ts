@@ -25,11 +25,11 @@ export async function webSocket(
   config: WebSocketConfig,
   context: TransportContext,
 ): Promise<ServerTransport> {
-  const { createGlobalWebSocketTransport } = await import("../websocket/web-socket-transport.js");
+  const { createGlobalWebSocketTransport } = await import("../websocket/global-web-socket.js");
   return createGlobalWebSocketTransport(config, context);
 }
 
 export async function httpClient(fetch?: typeof globalThis.fetch): Promise<HttpClient> {
-  const { createFetchClient } = await import("../http/web-client.js");
+  const { createFetchClient } = await import("../http/network/web-client.js");
   return createFetchClient(fetch ?? globalThis.fetch.bind(globalThis));
 }

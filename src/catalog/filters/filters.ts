@@ -1,0 +1,131 @@
+/** Which tools are offered: `only`, `except` and `filter`, per server and for all, every one of which must agree. */
+import type { ListedTool, ServerRef, ToolFilter } from "../../config/listed-tool.js";
+import type { WithheldTool } from "../tool-info.js";
+import { compileNames } from "./glob.js";
+
+export type { ToolFilter } from "../../config/listed-tool.js";
+
+/** Rules that a tool must pass, all of them. */
+export interface ToolFilters {
+  /**
+   * Offer these tools and no others: exact names or globs (`*`, `?`). In rules for all servers, `server__tool` and
+   * `server.tool` name a tool of one server.
+   * @default all
+   * @example ["read_*", "github__list_issues"]
+   */
+  readonly only?: readonly string[] | undefined;
+  /** Offer none of these. @default none */
+  readonly except?: readonly string[] | undefined;
+  /** Asked last. @default every tool passes */
+  readonly filter?: ToolFilter | undefined;
+}
+
+/** Why a tool is not offered. */
+export interface FilterRefusal {
+  readonly reason: string;
+  /** The filter itself is broken; somebody should be told. */
+  readonly broken: boolean;
+}
+
+/** Undefined: the tool passes. */
+export type CompiledFilter = (server: ServerRef, tool: FilterableTool) => FilterRefusal | undefined;
+
+/** A tool as listed or, with its public name, as `tools()` gives it. */
+export type FilterableTool = ListedTool & { readonly sourceName: string };
+
+type NameTest = (server: ServerRef, tool: FilterableTool) => boolean;
+
+const SEPARATORS = /__|\./g;
+
+/**
+ * A qualified pattern is split where its separators stand, and both halves are matched on their own: matched as one
+ * text, `read*` would let through every tool of a server named "readme".
+ */
+function compileQualified(patterns: readonly string[]): NameTest {
+  const own = compileNames(patterns);
+  const exact = new Set(patterns);
+  const pairs = patterns.flatMap((pattern) =>
+    [...pattern.matchAll(SEPARATORS)].map(({ 0: separator, index }) => ({
+      server: compileNames([pattern.slice(0, index)]),
+      tool: compileNames([pattern.slice(index + separator.length)]),
+    })),
+  );
+  return ({ name: server }, { sourceName, name }) =>
+    own(sourceName) || exact.has(name) || pairs.some((pair) => pair.server(server) && pair.tool(sourceName));
+}
+
+function compileOwn(patterns: readonly string[]): NameTest {
+  const own = compileNames(patterns);
+  return (_server, { sourceName }) => own(sourceName);
+}
+
+const refuse = (reason: string, broken = false): FilterRefusal => ({ reason, broken });
+
+function ask(filter: ToolFilter, server: ServerRef, tool: FilterableTool): FilterRefusal | undefined {
+  try {
+    const verdict: unknown = filter(server, tool);
+    // A promise is truthy: an asynchronous filter would let everything through.
+    if (verdict instanceof Promise) {
+      verdict.catch(() => {});
+      return refuse("The filter is asynchronous, which filters cannot be", true);
+    }
+    return verdict ? undefined : refuse("Excluded by a filter");
+  } catch (error) {
+    return refuse(`The filter threw: ${error instanceof Error ? error.message : String(error)}`, true);
+  }
+}
+
+/** No rules: every tool passes. It can be told from others, so that nobody needs to ask it a thousand times. */
+export const passAll: CompiledFilter = () => undefined;
+
+/** Compiles one set of rules. `scope`: rules for all servers may name a tool of one of them (`server__tool`). */
+export function compileFilter(
+  { only, except, filter }: ToolFilters,
+  scope: "server" | "all" = "all",
+): CompiledFilter {
+  if (only === undefined && except === undefined && filter === undefined) return passAll;
+  const compile = scope === "all" ? compileQualified : compileOwn;
+  const isWanted = only && compile(only);
+  const isUnwanted = except && compile(except);
+  return (server, tool) => {
+    if (isWanted && !isWanted(server, tool)) return refuse("Not named in only");
+    if (isUnwanted?.(server, tool)) return refuse("Named in except");
+    return filter && ask(filter, server, tool);
+  };
+}
+
+export interface FilteredTools<Entry> {
+  readonly tools: readonly Entry[];
+  /** Left out because the rules say so. */
+  readonly excluded: readonly WithheldTool[];
+  /** Left out because a filter failed on them. */
+  readonly withheld: readonly WithheldTool[];
+}
+
+/** Keeps the tools that pass every filter. A filter that throws costs only the tool it threw on. */
+export function filterTools<Entry extends { server: ServerRef; tool: FilterableTool }>(
+  entries: readonly Entry[],
+  filters: (server: ServerRef) => readonly CompiledFilter[],
+): FilteredTools<Entry> {
+  const tools: Entry[] = [];
+  const excluded: WithheldTool[] = [];
+  const withheld: WithheldTool[] = [];
+  for (const entry of entries) {
+    const { server, tool } = entry;
+    const refusal = firstRefusal(filters(server), server, tool);
+    if (refusal === undefined) tools.push(entry);
+    else {
+      const list = refusal.broken ? withheld : excluded;
+      list.push({ server: server.name, name: tool.sourceName, reason: refusal.reason });
+    }
+  }
+  return { tools, excluded, withheld };
+}
+
+function firstRefusal(filters: readonly CompiledFilter[], server: ServerRef, tool: FilterableTool) {
+  for (const filter of filters) {
+    const refusal = filter(server, tool);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}

@@ -1,0 +1,51 @@
+/** One tool's name in the form every provider takes, whatever its server calls it. */
+import { fingerprint } from "../safety/fingerprint.js";
+import { toAsciiName } from "../safety/look-alikes.js";
+
+const MAX_LENGTH = 64;
+/** The length is not part of it: a pattern that counts takes milliseconds to compile. */
+const VALID_CHARACTERS = /^[a-zA-Z_][a-zA-Z0-9_-]*$/;
+const SEPARATOR = "__";
+/** What a long prefix keeps at least, so that one still sees whose tool it is. */
+const MIN_PREFIX = 16;
+
+/** What a name is made of. */
+export interface NameParts {
+  /** What stands before the tool's own name, in order. */
+  readonly prefixes: readonly string[];
+  readonly tool: string;
+}
+
+/** Whether every provider takes the name as it is. */
+export const isSafeName = (name: string): boolean => name.length <= MAX_LENGTH && VALID_CHARACTERS.test(name);
+
+/** The name as it would be if providers took anything. */
+export function joinName({ prefixes, tool }: NameParts): string {
+  let name = "";
+  for (const prefix of prefixes) name += prefix + SEPARATOR;
+  return name + tool;
+}
+
+/**
+ * The names a tool may get where it cannot have its plain one: ever new ones with a fingerprint. Which ones depends on
+ * nothing but the tool, so they are the same every time.
+ */
+export function* markedNames(parts: NameParts, identity: string): Generator<string, never> {
+  // Nothing beyond the first characters can end up in the name, however long a hostile server makes it.
+  const prefixes = parts.prefixes.map((part) => toAsciiName(part.slice(0, 256)) || "server");
+  const prefix = prefixes.map((part) => part + SEPARATOR).join("");
+  const tool = toAsciiName(parts.tool.slice(0, 256)) || "tool";
+  for (let attempt = 1; ; attempt += 1) {
+    const suffix = `_${fingerprint(attempt === 1 ? identity : `${identity}\u0000${attempt}`)}`;
+    yield shorten(prefix, tool, MAX_LENGTH - suffix.length) + suffix;
+  }
+}
+
+/** A prefix gives way before the tool's own name does. */
+function shorten(prefix: string, tool: string, room: number): string {
+  const lead = /^[a-zA-Z_]/.test(prefix + tool) ? prefix : `_${prefix}`;
+  const leadRoom = Math.max(Math.min(lead.length, MIN_PREFIX), room - tool.length);
+  const shortLead =
+    lead.length <= leadRoom ? lead : `${lead.slice(0, leadRoom - SEPARATOR.length)}${SEPARATOR}`;
+  return (shortLead + tool).slice(0, room).replace(/[_-]+$/, "");
+}

@@ -1,0 +1,140 @@
+/** Every string of a tool's definition that can reach a model, for whoever wants to look for hidden orders. */
+import type { JsonSchema, ToolAnnotations } from "../../config/listed-tool.js";
+
+/** One string and where it stands. */
+export interface ModelString {
+  /** JSON Pointer into the tool; for a name, to what has the name. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The part of a tool that a model can be shown. */
+export interface ModelVisibleTool {
+  readonly name?: string | undefined;
+  readonly sourceName?: string | undefined;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema?: JsonSchema | undefined;
+  readonly annotations?: ToolAnnotations | undefined;
+}
+
+const MAX_DEPTH = 128;
+const MAX_STRINGS = 20_000;
+const MAX_CHARACTERS = 2_000_000;
+
+/** Keywords under which keys are names that the server chose. */
+const NAMED = new Set([
+  "properties",
+  "patternProperties",
+  "$defs",
+  "definitions",
+  "dependentSchemas",
+  "dependentRequired",
+  "dependencies",
+]);
+/** Keywords whose values are anything the server likes. */
+const DATA = new Set(["enum", "const", "default", "example", "examples"]);
+/** Keywords with schemas or settings below them. Any other key was made up by the server, so it counts as a string. */
+const KNOWN = new Set(
+  (
+    "$schema $id $ref $anchor $dynamicRef $dynamicAnchor $comment $vocabulary type title description format pattern " +
+    "required items prefixItems additionalItems unevaluatedItems additionalProperties unevaluatedProperties " +
+    "propertyNames contains minContains maxContains minItems maxItems uniqueItems minLength maxLength minimum maximum " +
+    "exclusiveMinimum exclusiveMaximum multipleOf minProperties maxProperties allOf anyOf oneOf not if then else " +
+    "contentEncoding contentMediaType contentSchema deprecated readOnly writeOnly nullable"
+  ).split(" "),
+);
+const TYPES = new Set(["string", "number", "integer", "boolean", "object", "array", "null"]);
+
+/** `schema`: keys are keywords. `names`: keys are names, values are schemas. `data`: both are whatever they are. */
+type Mode = "schema" | "names" | "data";
+
+interface Visit {
+  readonly value: unknown;
+  readonly path: string;
+  readonly mode: Mode;
+  readonly depth: number;
+}
+
+/**
+ * Lists names, titles, descriptions, parameter names, and every string in the schemas (enum, const, default, examples,
+ * `$comment`, made-up keywords: providers hand schemas to the model whole).
+ *
+ * @throws RangeError if the definition is so deep or so large that something could hide in what is not looked at
+ */
+export function modelStrings(tool: ModelVisibleTool): ModelString[] {
+  const { strings, add } = collect();
+  const { name, sourceName, title, description, annotations } = tool;
+  const plain = { name, sourceName, title, description, "annotations/title": annotations?.title };
+  for (const [path, text] of Object.entries(plain)) if (typeof text === "string") add(text, `/${path}`);
+
+  walk(
+    [
+      { value: tool.outputSchema, path: "/outputSchema", mode: "schema", depth: 0 },
+      { value: tool.inputSchema, path: "/inputSchema", mode: "schema", depth: 0 },
+    ],
+    add,
+  );
+  return strings;
+}
+
+/**
+ * Lists every string and every key of plain data, such as a prompt or a resource as it is listed.
+ *
+ * @throws RangeError as {@link modelStrings} does
+ */
+export function dataStrings(value: unknown): ModelString[] {
+  const { strings, add } = collect();
+  walk([{ value, path: "", mode: "data", depth: 0 }], add);
+  return strings;
+}
+
+type Add = (text: string, path: string) => void;
+
+function collect(): { readonly strings: ModelString[]; readonly add: Add } {
+  const strings: ModelString[] = [];
+  let characters = 0;
+  return {
+    strings,
+    add(text, path) {
+      characters += text.length;
+      if (strings.length >= MAX_STRINGS || characters > MAX_CHARACTERS)
+        throw new RangeError("The definition has more text than can be looked at");
+      strings.push({ path, text });
+    },
+  };
+}
+
+function walk(visits: Visit[], add: Add): void {
+  for (let visit = visits.pop(); visit !== undefined; visit = visits.pop()) {
+    const { value, path, mode, depth } = visit;
+    if (typeof value === "string") add(value, path);
+    else if (typeof value === "object" && value !== null) {
+      if (depth >= MAX_DEPTH) throw new RangeError("The definition is nested too deep to be looked at");
+      for (const child of children(value, { path, mode, depth }, add).reverse()) visits.push(child);
+    }
+  }
+}
+
+function children(container: object, { path, mode, depth }: Omit<Visit, "value">, addName: Add): Visit[] {
+  const isArray = Array.isArray(container);
+  const visits: Visit[] = [];
+  for (const [key, value] of Object.entries(container)) {
+    const childPath = `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    if (mode === "schema" && key === "type" && typeof value === "string" && TYPES.has(value)) continue;
+    if (!isArray && isName(key, mode)) addName(key, childPath);
+    visits.push({ value, path: childPath, mode: isArray ? mode : modeBelow(key, mode), depth: depth + 1 });
+  }
+  return visits;
+}
+
+const isName = (key: string, mode: Mode): boolean =>
+  mode !== "schema" || !(NAMED.has(key) || DATA.has(key) || KNOWN.has(key));
+
+function modeBelow(key: string, mode: Mode): Mode {
+  if (mode === "names") return "schema";
+  if (mode === "data" || DATA.has(key)) return "data";
+  if (NAMED.has(key)) return "names";
+  return KNOWN.has(key) ? "schema" : "data";
+}

@@ -1,0 +1,129 @@
+/** Two tools in place of hundreds: the model searches for what it needs, then calls it by name. */
+import type { JsonSchema } from "../../config/listed-tool.js";
+import type { SearchMatch } from "./search-index.js";
+
+/** What a model is told about a tool. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+}
+
+export const SEARCH_TOOLS_NAME = "search_tools";
+export const CALL_TOOL_NAME = "call_tool";
+
+/** How many matches the model gets, if it does not say. */
+const DEFAULT_SEARCH_LIMIT = 5;
+const MAX_SEARCH_LIMIT = 20;
+/** More than this of definitions would undo what deferring saves. */
+const MAX_ANSWER_CHARACTERS = 32_000;
+const MAX_SHORT_DESCRIPTION = 200;
+const MAX_SERVERS_NAMED = 50;
+
+/**
+ * The definitions of `search_tools` and `call_tool`.
+ *
+ * @param servers names of the servers, so that the model knows what kind of tools there are to be found
+ */
+export function deferredTools(servers: readonly string[] = []): readonly [ToolDefinition, ToolDefinition] {
+  const named = servers.slice(0, MAX_SERVERS_NAMED).join(", ");
+  const more = servers.length > MAX_SERVERS_NAMED ? " and others" : "";
+  const of = named === "" ? "" : ` The tools come from: ${named}${more}.`;
+  return [
+    {
+      name: SEARCH_TOOLS_NAME,
+      description:
+        `Find tools by what they do. Returns their names, descriptions and input schemas.${of} ` +
+        `Search before you say that something cannot be done; call what you find with ${CALL_TOOL_NAME}.`,
+      inputSchema: {
+        type: "object",
+        properties: {
+          query: {
+            type: "string",
+            minLength: 1,
+            description: "Words for what the tool should do, or its name",
+          },
+          limit: {
+            type: "integer",
+            minimum: 1,
+            maximum: MAX_SEARCH_LIMIT,
+            description: `How many tools at most (default ${DEFAULT_SEARCH_LIMIT})`,
+          },
+        },
+        required: ["query"],
+        additionalProperties: false,
+      },
+    },
+    {
+      name: CALL_TOOL_NAME,
+      description: `Call a tool that ${SEARCH_TOOLS_NAME} found.`,
+      inputSchema: {
+        type: "object",
+        properties: {
+          name: { type: "string", description: `The name, exactly as ${SEARCH_TOOLS_NAME} gave it` },
+          arguments: { type: "object", description: "The arguments, as its inputSchema asks" },
+        },
+        required: ["name", "arguments"],
+        additionalProperties: false,
+      },
+    },
+  ];
+}
+
+/** What `search_tools` was asked. Tolerant: a limit that makes no sense is brought into bounds. */
+export function readSearchArguments(args: Readonly<Record<string, unknown>>): {
+  query: string;
+  limit: number;
+} {
+  const { query, limit } = args;
+  const wished =
+    typeof limit === "number" && Number.isFinite(limit) ? Math.floor(limit) : DEFAULT_SEARCH_LIMIT;
+  return {
+    query: typeof query === "string" ? query : "",
+    limit: Math.min(MAX_SEARCH_LIMIT, Math.max(1, wished)),
+  };
+}
+
+export type CallToolArguments =
+  | { readonly name: string; readonly args: Readonly<Record<string, unknown>> }
+  | { readonly problem: string };
+
+/** What `call_tool` was asked. Some models write `arguments` as JSON text, or leave them out where there are none. */
+export function readCallArguments(args: Readonly<Record<string, unknown>>): CallToolArguments {
+  const { name } = args;
+  if (typeof name !== "string" || name === "") return { problem: "name must be the name of a tool" };
+  const given = typeof args["arguments"] === "string" ? parse(args["arguments"]) : (args["arguments"] ?? {});
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    return { problem: "arguments must be an object" };
+  return { name, args: given as Record<string, unknown> };
+}
+
+function parse(text: string): unknown {
+  try {
+    return text.trim() === "" ? {} : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The answer of `search_tools` as compact JSON. The best match is always whole; when there is no room for more
+ * schemas, the rest are only named.
+ */
+export function searchAnswer(matches: readonly SearchMatch[]): string {
+  if (matches.length === 0) return JSON.stringify({ tools: [], hint: "Nothing found. Try other words." });
+  let left = MAX_ANSWER_CHARACTERS;
+  let shortened = false;
+  const tools = matches.map(({ tool }, index) => {
+    const { name, title, description, inputSchema } = tool;
+    const whole = JSON.stringify({ name, title, description, inputSchema });
+    if (index === 0 || whole.length <= left) {
+      left -= whole.length;
+      return whole;
+    }
+    shortened = true;
+    return JSON.stringify({ name, title, description: description?.slice(0, MAX_SHORT_DESCRIPTION) });
+  });
+  const hint = "Search for the name of a tool to see its inputSchema.";
+  return `{"tools":[${tools.join(",")}]${shortened ? `,"hint":${JSON.stringify(hint)}` : ""}}`;
+}

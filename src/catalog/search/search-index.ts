@@ -1,0 +1,208 @@
+/** Finds tools by words, without a model: BM25 over an inverted index, the fields of a tool weighed differently. */
+
+import type { ToolInfo } from "../tool-info.js";
+import { createWordCutter, searchWords } from "./search-words.js";
+
+/** A tool that was found. Scores compare within one search only. */
+export interface SearchMatch {
+  readonly tool: ToolInfo;
+  readonly score: number;
+}
+
+export interface SearchIndex {
+  /** The best matches, best first; equal ones by name. @param options.limit how many at most; default 10 */
+  search(query: string, options?: { limit?: number | undefined }): SearchMatch[];
+}
+
+/** Where a word stands: how much it counts there, and how many words such a field usually has. */
+interface Field {
+  readonly weight: number;
+  readonly usualLength: number;
+  readonly maxCharacters: number;
+}
+
+const NAME: Field = { weight: 5, usualLength: 4, maxCharacters: 256 };
+const TITLE: Field = { weight: 4, usualLength: 4, maxCharacters: 256 };
+const SERVER: Field = { weight: 2, usualLength: 2, maxCharacters: 256 };
+const DESCRIPTION: Field = { weight: 2, usualLength: 20, maxCharacters: 4_000 };
+const PARAMETER: Field = { weight: 1, usualLength: 8, maxCharacters: 2_000 };
+const PARAMETER_TEXT: Field = { weight: 0.5, usualLength: 30, maxCharacters: 4_000 };
+
+/** BM25's usual figures: how soon repetition stops to count, and how much long fields are held against themselves. */
+const K1 = 1.2;
+const B = 0.6;
+/** A word of which only the beginning was asked for. */
+const PREFIX_WEIGHT = 0.5;
+const MIN_PREFIX = 3;
+const MAX_PREFIX_WORDS = 64;
+const MAX_QUERY_CHARACTERS = 1_000;
+const MAX_QUERY_WORDS = 32;
+/** The name itself was asked for. */
+const EXACT_NAME_BONUS = 100;
+const DEFAULT_LIMIT = 10;
+const MAX_PARAMETERS = 200;
+
+const STOP_TEXT =
+  "a an and are as at be by can do for from how i in is it me my of on or please that the this to use want what which with you";
+let stopWords: ReadonlySet<string> | undefined;
+
+/** Words of questions that say nothing about tools; cut at the first search, because cutting is not cheap the first time. */
+function isStopWord(word: string): boolean {
+  stopWords ??= new Set(searchWords(STOP_TEXT));
+  return stopWords.has(word);
+}
+
+interface Postings {
+  readonly tools: number[];
+  readonly weights: number[];
+}
+
+/** Builds the index of one snapshot, in time linear in its text. */
+export function createSearchIndex(tools: readonly ToolInfo[]): SearchIndex {
+  const postings = new Map<string, Postings>();
+  const exact = new Map<string, number[]>();
+  const cut = createWordCutter();
+  for (const [index, tool] of tools.entries()) {
+    for (const [word, weight] of weighWords(tool, cut)) {
+      const list = postings.get(word) ?? { tools: [], weights: [] };
+      if (list.tools.length === 0) postings.set(word, list);
+      list.tools.push(index);
+      list.weights.push(weight);
+    }
+    for (const name of new Set([tool.name.toLowerCase(), tool.sourceName.toLowerCase()])) {
+      const same = exact.get(name);
+      if (same === undefined) exact.set(name, [index]);
+      else same.push(index);
+    }
+  }
+  /** Zero between two searches. */
+  const given = new Float64Array(tools.length);
+  let vocabulary: readonly string[] | undefined;
+  const wordsLike = (prefix: string): string[] => {
+    if (prefix.length < MIN_PREFIX) return [];
+    vocabulary ??= [...postings.keys()].sort();
+    return withPrefix(vocabulary, prefix);
+  };
+
+  return {
+    search(query, { limit = DEFAULT_LIMIT } = {}) {
+      const asked = query.slice(0, MAX_QUERY_CHARACTERS);
+      const scores = new Float64Array(tools.length);
+      for (const word of queryWords(asked))
+        addScores(scores, word, { postings, words: [word, ...wordsLike(word)], given });
+      for (const index of exact.get(asked.trim().toLowerCase()) ?? []) scores[index]! += EXACT_NAME_BONUS;
+      return best(scores, tools, limit);
+    },
+  };
+}
+
+/** What one word of the query gives each tool: by the best of the words it stands for, not by their sum. */
+function addScores(
+  scores: Float64Array,
+  asked: string,
+  {
+    postings,
+    words,
+    given,
+  }: { postings: ReadonlyMap<string, Postings>; words: readonly string[]; given: Float64Array },
+): void {
+  const lists = words.flatMap((word) => {
+    const list = postings.get(word);
+    return list === undefined ? [] : [{ word, list }];
+  });
+  for (const { word, list } of lists) {
+    const rarity = Math.log(1 + (scores.length - list.tools.length + 0.5) / (list.tools.length + 0.5));
+    const factor = rarity * (word === asked ? 1 : PREFIX_WEIGHT * (asked.length / word.length));
+    for (let at = 0; at < list.tools.length; at += 1) {
+      const weight = list.weights[at]!;
+      const score = (factor * weight * (K1 + 1)) / (weight + K1);
+      const index = list.tools[at]!;
+      const before = given[index]!;
+      if (score <= before) continue;
+      scores[index]! += score - before;
+      // With one word only, nothing is counted twice, and nothing need be remembered.
+      if (lists.length > 1) given[index] = score;
+    }
+  }
+  if (lists.length > 1) for (const { list } of lists) for (const index of list.tools) given[index] = 0;
+}
+
+function queryWords(query: string): string[] {
+  const words = [...new Set(searchWords(query))].slice(0, MAX_QUERY_WORDS);
+  const telling = words.filter((word) => !isStopWord(word));
+  return telling.length > 0 ? telling : words;
+}
+
+/** How much every word counts for a tool, over all fields, before BM25 bends it. */
+function weighWords(tool: ToolInfo, cut: (text: string) => string[]): Map<string, number> {
+  const weights = new Map<string, number>();
+  const add = ({ weight, usualLength, maxCharacters }: Field, text: string | undefined): void => {
+    if (typeof text !== "string" || text === "") return;
+    const words = cut(text.slice(0, maxCharacters));
+    const share = weight / (1 - B + B * (words.length / usualLength));
+    for (const word of words) weights.set(word, (weights.get(word) ?? 0) + share);
+  };
+  add(NAME, tool.sourceName);
+  // A name that a mapper made up has words of its own; the usual one only repeats server and tool.
+  if (!tool.name.includes(tool.sourceName)) add(NAME, tool.name);
+  add(SERVER, tool.server);
+  add(TITLE, tool.title ?? tool.annotations?.title);
+  add(DESCRIPTION, tool.description);
+  const { names, texts } = parameters(tool.inputSchema);
+  add(PARAMETER, names.join(" "));
+  add(PARAMETER_TEXT, texts.join(" "));
+  return weights;
+}
+
+function parameters(schema: Readonly<Record<string, unknown>>): { names: string[]; texts: string[] } {
+  const { properties } = schema;
+  if (typeof properties !== "object" || properties === null) return { names: [], texts: [] };
+  const entries = Object.entries(properties).slice(0, MAX_PARAMETERS);
+  const texts = entries.flatMap(([, parameter]: [string, unknown]) => {
+    const description =
+      typeof parameter === "object" &&
+      parameter !== null &&
+      "description" in parameter &&
+      parameter.description;
+    return typeof description === "string" ? [description] : [];
+  });
+  return { names: entries.map(([name]) => name), texts };
+}
+
+/** The longer words that begin so, found by halving. */
+function withPrefix(sorted: readonly string[], prefix: string): string[] {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle]! < prefix) low = middle + 1;
+    else high = middle;
+  }
+  const found: string[] = [];
+  for (; found.length < MAX_PREFIX_WORDS && sorted[low]?.startsWith(prefix); low += 1) {
+    if (sorted[low] !== prefix) found.push(sorted[low]!);
+  }
+  return found;
+}
+
+function best(scores: Float64Array, tools: readonly ToolInfo[], limit: number): SearchMatch[] {
+  const size = Number.isNaN(limit) ? DEFAULT_LIMIT : Math.max(0, Math.floor(limit));
+  if (size === 0) return [];
+  const byScore = (a: SearchMatch, b: SearchMatch): number =>
+    b.score - a.score || (a.tool.name < b.tool.name ? -1 : a.tool.name > b.tool.name ? 1 : 0);
+  let matches: SearchMatch[] = [];
+  /** The last of the best so far: whoever is behind it is not even looked at. */
+  let last: SearchMatch | undefined;
+  for (let index = 0; index < scores.length; index += 1) {
+    const score = scores[index]!;
+    if (score <= 0 || (last !== undefined && score < last.score)) continue;
+    const match = { tool: tools[index]!, score };
+    if (last !== undefined && byScore(last, match) < 0) continue;
+    matches.push(match);
+    // Never sort all of 100,000: only what can still be among the best.
+    if (matches.length < size * 2 + 100) continue;
+    matches = matches.sort(byScore).slice(0, size);
+    last = matches[size - 1];
+  }
+  return matches.sort(byScore).slice(0, size);
+}

@@ -1,0 +1,132 @@
+/** Prompts as two tools, so that a model can use what servers have prepared: one lists them, one renders them. */
+import { sanitiseText } from "../../catalog/safety/sanitise.js";
+import { CatalogError } from "../../errors/catalog-error.js";
+import { ExposedServers } from "../exposed-servers.js";
+import { getPrompt } from "../get-prompt.js";
+import type { Port } from "../port.js";
+import type { OwnToolFamily } from "./own-tool-set.js";
+import { type OwnTool, textResult } from "./own-tools.js";
+import { accessOf, waitOf } from "./resource-tools.js";
+
+/** The two tools with other names or other words. */
+export interface PromptToolsOptions {
+  /** Only the prompts of these servers. @default all */
+  readonly servers?: readonly string[];
+  readonly list?: {
+    /** @default "list_prompts" */
+    readonly name?: string;
+    readonly description?: string;
+  };
+  readonly get?: {
+    /** @default "get_prompt" */
+    readonly name?: string;
+    readonly description?: string;
+  };
+}
+
+/** Whether models are given prompts as tools, and how. */
+export type PromptsAsToolsOption = boolean | PromptToolsOptions;
+
+const LIST_NAME = "list_prompts";
+const GET_NAME = "get_prompt";
+
+export function createPromptTools(port: Port, option: Exclude<PromptsAsToolsOption, false>): OwnToolFamily {
+  const options = option === true ? {} : option;
+  const servers = new ExposedServers(port, options.servers);
+  return {
+    option: "promptsAsTools",
+    tools: [listTool(port, servers, options), getTool(port, servers, options)],
+    isCoveredBy: (chosen) => servers.isCoveredBy(chosen),
+  };
+}
+
+const textOf = (value: unknown): string | null =>
+  typeof value === "string" ? sanitiseText(value).text : null;
+
+function listTool(port: Port, servers: ExposedServers, { list = {} }: PromptToolsOptions): OwnTool {
+  return {
+    name: list.name ?? LIST_NAME,
+    description:
+      list.description ??
+      "Lists all prompts of all connected servers: prepared instructions for a task. Returns a JSON array; a prompt is " +
+        "identified by mcpServer and name together.",
+    inputSchema: Object.freeze({ type: "object", properties: {}, additionalProperties: false }),
+    async call(_args, options) {
+      await port.bringUp(port.pool.all(), waitOf(options));
+      const known = port.catalog.prompts().filter(({ server }) => servers.has(server));
+      return JSON.stringify(
+        known.map(({ server, name, description, arguments: args = [] }) => ({
+          mcpServer: server,
+          name,
+          description: textOf(description),
+          arguments: args.map((argument) => ({
+            name: argument.name,
+            description: textOf(argument.description),
+            required: argument.required === true,
+          })),
+        })),
+      );
+    },
+  };
+}
+
+function getTool(port: Port, servers: ExposedServers, { list = {}, get = {} }: PromptToolsOptions): OwnTool {
+  const listName = list.name ?? LIST_NAME;
+  return {
+    name: get.name ?? GET_NAME,
+    description:
+      get.description ??
+      `Renders a prompt that ${listName} names. Returns a JSON array of messages, each with a role and content.`,
+    inputSchema: Object.freeze({
+      type: "object",
+      properties: {
+        mcpServer: { type: "string", description: `The mcpServer, as ${listName} gave it` },
+        name: { type: "string", description: `The name, as ${listName} gave it` },
+        arguments: {
+          type: "object",
+          description: "A text for each of its arguments, by name",
+          additionalProperties: { type: "string" },
+        },
+      },
+      required: ["mcpServer", "name"],
+      additionalProperties: false,
+    }),
+    async call({ mcpServer, name, arguments: given }, options) {
+      if (typeof name !== "string" || name === "")
+        return textResult("name must be the name of a prompt", true);
+      await port.bringUp(port.pool.all(), waitOf(options));
+      const known = port.catalog.prompts().filter(({ server }) => servers.has(server));
+      const owners = known.flatMap((prompt) => (prompt.name === name ? [prompt.server] : []));
+      const chosen = servers.choose(mcpServer, owners);
+      if ("problem" in chosen) return textResult(chosen.problem, true);
+      const { server } = chosen;
+      try {
+        const { messages } = await getPrompt(
+          port,
+          { server, name, args: readTexts(given) },
+          accessOf(options),
+        );
+        return JSON.stringify(messages);
+      } catch (error) {
+        if (!(error instanceof CatalogError) || error.code !== "PROMPT_NOT_FOUND") throw error;
+        const { suggestions } = error;
+        const hint =
+          suggestions.length > 0
+            ? `Did you mean ${suggestions.join(" or ")}?`
+            : `Call ${listName} for what there is.`;
+        return textResult(`The server ${server} has no prompt ${JSON.stringify(name)}. ${hint}`, true);
+      }
+    },
+  };
+}
+
+/** Prompts take texts only; a model may give a number where it sees one. */
+function readTexts(given: unknown): Record<string, string> {
+  if (typeof given !== "object" || given === null) return {};
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [
+      name,
+      typeof value === "string" ? value : (JSON.stringify(value) ?? ""),
+    ]),
+  );
+}

@@ -1,0 +1,222 @@
+/** Resources as two tools, so that a model can look into them by itself: one lists them, one reads them. */
+import type { ResourceInfo, ResourceTemplateInfo } from "../../catalog/resource-info.js";
+import { sanitiseText } from "../../catalog/safety/sanitise.js";
+import type { WaitOptions } from "../../connection/server-connection.js";
+import { CatalogError } from "../../errors/catalog-error.js";
+import type { CallToolOptions } from "../../execution/tool-call.js";
+import { suggest } from "../../util/suggest.js";
+import { ExposedServers } from "../exposed-servers.js";
+import type { Port } from "../port.js";
+import { type ReadResourceOptions, type ResourceContents, readResource } from "../resources/read-resource.js";
+import type { OwnToolFamily } from "./own-tool-set.js";
+import { type OwnTool, textResult } from "./own-tools.js";
+
+/** A resource, or a template, as a model is shown it. */
+export interface ListedResource {
+  readonly mcpServer: string;
+  readonly uri: string | null;
+  readonly uriTemplate: string | null;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly mimeType: string | null;
+}
+
+/** The two tools with other names, other words or another output. */
+export interface ResourceToolsOptions {
+  /** Only the resources of these servers. @default all */
+  readonly servers?: readonly string[];
+  readonly list?: {
+    /** @default "list_resources" */
+    readonly name?: string;
+    readonly description?: string;
+    /** What the model reads. @default JSON of the list */
+    readonly present?: (resources: readonly ListedResource[]) => string | Promise<string>;
+  };
+  readonly read?: {
+    /** @default "read_resource"; `get_resource` is understood as well */
+    readonly name?: string;
+    readonly description?: string;
+    /** Words for the argument `mcpServer`. */
+    readonly mcpServer?: string;
+    /** Words for the argument `uri`. */
+    readonly uri?: string;
+    /** What the model reads. @default JSON of the contents */
+    readonly present?: (
+      contents: readonly ResourceContents[],
+      resource: { readonly server: string; readonly uri: string },
+    ) => string | Promise<string>;
+  };
+}
+
+/** What a presenter of one's own works with. */
+export interface ResourceAccess {
+  /** Resources and templates of all servers, connecting those that were never asked for. */
+  list(wait?: WaitOptions): Promise<ListedResource[]>;
+  read(server: string, uri: string, options?: ReadResourceOptions): Promise<ResourceContents[]>;
+}
+
+/**
+ * Makes tools of one's own out of resources, in place of the two.
+ *
+ * @example
+ * ```ts
+ * const resourcesAsTools: ResourcesPresenter = (resources) => [
+ *   {
+ *     name: "manual",
+ *     description: "Looks up a page of the manual",
+ *     inputSchema: { type: "object", properties: { page: { type: "string" } }, required: ["page"] },
+ *     call: async ({ page }) => (await resources.read("docs", `docs://${page}`))[0]?.text ?? "",
+ *   },
+ * ];
+ * ```
+ */
+export type ResourcesPresenter = (resources: ResourceAccess) => readonly OwnTool[];
+
+/** Whether models are given resources as tools, and how. */
+export type ResourcesAsToolsOption = boolean | ResourceToolsOptions | ResourcesPresenter;
+
+const LIST_NAME = "list_resources";
+const READ_NAME = "read_resource";
+/** What LangChain4j calls it. */
+const READ_ALIAS = "get_resource";
+
+export function createResourceTools(
+  port: Port,
+  option: Exclude<ResourcesAsToolsOption, false>,
+): OwnToolFamily {
+  const options = typeof option === "object" ? option : {};
+  const servers = new ExposedServers(port, options.servers);
+  const access: ResourceAccess = {
+    async list(wait = {}) {
+      await port.bringUp(
+        port.pool.all().filter(({ name }) => servers.has(name)),
+        wait,
+      );
+      return listed(port, servers);
+    },
+    read: (server, uri, read = {}) => readResource(port, { server, resource: uri }, read),
+  };
+  const tools =
+    typeof option === "function"
+      ? option(access)
+      : [listTool(access, options), readTool(port, { access, servers, options })];
+  return { option: "resourcesAsTools", tools, isCoveredBy: (chosen) => servers.isCoveredBy(chosen) };
+}
+
+function listed({ catalog }: Port, servers: ExposedServers): ListedResource[] {
+  const infos: (Partial<ResourceInfo> & Partial<ResourceTemplateInfo> & { server: string })[] = [
+    ...catalog.resources(),
+    ...catalog.resourceTemplates(),
+  ];
+  const text = (value: unknown): string | null =>
+    typeof value === "string" ? sanitiseText(value).text : null;
+  return (
+    infos
+      // Interfaces are for a host to render: a model has no use for them.
+      .filter(({ server, isUi }) => servers.has(server) && isUi !== true)
+      .map(({ server, uri, uriTemplate, name, description, mimeType }) => ({
+        mcpServer: server,
+        uri: uri ?? null,
+        uriTemplate: uriTemplate ?? null,
+        name: text(name),
+        description: text(description),
+        mimeType: text(mimeType),
+      }))
+  );
+}
+
+function listTool(access: ResourceAccess, { list = {} }: ResourceToolsOptions): OwnTool {
+  const { name = LIST_NAME, present = JSON.stringify } = list;
+  const description =
+    list.description ??
+    "Lists all resources of all connected servers: documents and data that can be read. Returns a JSON array; " +
+      "a resource is identified by mcpServer and uri together. Where uri is null, fill in the variables of uriTemplate.";
+  return {
+    name,
+    description,
+    inputSchema: Object.freeze({ type: "object", properties: {}, additionalProperties: false }),
+    call: async (_args, options) => present(await access.list(waitOf(options))),
+  };
+}
+
+function readTool(
+  port: Port,
+  {
+    access,
+    servers,
+    options,
+  }: { access: ResourceAccess; servers: ExposedServers; options: ResourceToolsOptions },
+): OwnTool {
+  const { read = {}, list = {} } = options;
+  const { name = READ_NAME, present = presentContents } = read;
+  const listName = list.name ?? LIST_NAME;
+  return {
+    name,
+    ...(read.name === undefined && { aliases: [READ_ALIAS] }),
+    description:
+      read.description ??
+      `Reads a resource that ${listName} names. Returns a JSON array of its contents: text, or bytes in base64 (blob).`,
+    inputSchema: Object.freeze({
+      type: "object",
+      properties: {
+        mcpServer: { type: "string", description: read.mcpServer ?? `The mcpServer, as ${listName} gave it` },
+        uri: { type: "string", description: read.uri ?? `The uri, as ${listName} gave it` },
+      },
+      required: ["mcpServer", "uri"],
+      additionalProperties: false,
+    }),
+    async call({ mcpServer, uri }, callOptions) {
+      if (typeof uri !== "string" || uri === "")
+        return textResult("uri must be the address of a resource", true);
+      await port.bringUp(port.pool.all(), waitOf(callOptions));
+      const all = listed(port, servers);
+      const owners = all.flatMap((resource) => (resource.uri === uri ? [resource.mcpServer] : []));
+      const chosen = servers.choose(mcpServer, owners);
+      if ("problem" in chosen) return textResult(chosen.problem, true);
+      const { server } = chosen;
+      try {
+        const contents = await access.read(server, uri, accessOf(callOptions));
+        return await present(contents, { server, uri });
+      } catch (error) {
+        if (!(error instanceof CatalogError) || error.code !== "RESOURCE_NOT_FOUND") throw error;
+        const ofServer = all.filter((resource) => resource.mcpServer === server);
+        return textResult(notThere(server, uri, { ofServer, listName }), true);
+      }
+    },
+  };
+}
+
+function notThere(
+  server: string,
+  uri: string,
+  { ofServer, listName }: { ofServer: readonly ListedResource[]; listName: string },
+): string {
+  const what = `The server ${server} has no resource ${uri}.`;
+  if (ofServer.some(({ uriTemplate }) => uriTemplate === uri))
+    return `${what} It is a template: fill in what stands in braces.`;
+  const close = suggest(
+    uri,
+    ofServer.flatMap((resource) => resource.uri ?? []),
+  );
+  return close.length > 0
+    ? `${what} Did you mean ${close.join(" or ")}?`
+    : `${what} Call ${listName} for what there is.`;
+}
+
+const presentContents = (contents: readonly ResourceContents[]): string =>
+  JSON.stringify(
+    contents.map(({ uri, mimeType = null, text, blob }) => ({
+      uri,
+      mimeType,
+      ...(text === undefined && blob !== undefined ? { blob } : { text: text ?? "" }),
+    })),
+  );
+
+export const waitOf = ({ signal, timeoutMs }: CallToolOptions): WaitOptions => ({ signal, timeoutMs });
+
+/** What the caller said of the call, said of the access that it leads to. */
+export const accessOf = ({ signal, timeoutMs, context }: CallToolOptions): ReadResourceOptions => ({
+  signal,
+  timeoutMs,
+  context,
+});

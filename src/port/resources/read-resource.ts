@@ -1,0 +1,81 @@
+/** Reads one resource of one server, from what was kept if the server has said that it still holds. */
+import { ToolCallError } from "../../errors/tool-call-error.js";
+import { isFromRounds } from "../../protocol/input-rounds.js";
+import type { AccessOptions } from "../access-options.js";
+import type { Port } from "../port.js";
+import {
+  resourceAddress,
+  resourceMissing,
+  resourceWithheld,
+  type TemplateReference,
+} from "./resource-address.js";
+
+/** One content of a resource: text, or bytes in base64. */
+export interface ResourceContents {
+  readonly uri: string;
+  readonly mimeType?: string;
+  readonly text?: string;
+  readonly blob?: string;
+  readonly _meta?: Readonly<Record<string, unknown>>;
+}
+
+/** What may be said about reading a resource. */
+export interface ReadResourceOptions extends AccessOptions {
+  /** Take what was read before, as long as the server said that it holds. @default the server's and the port's `cache` */
+  cache?: boolean;
+}
+
+const isContents = (value: unknown): value is ResourceContents =>
+  typeof value === "object" && value !== null && typeof (value as { uri?: unknown }).uri === "string";
+
+/** Servers say it in two ways; both name the resource in `data.uri` or answer to a read. */
+const NOT_FOUND = [-32002, -32602];
+
+export async function readResource(
+  port: Port,
+  { server, resource }: { server: string; resource: string | TemplateReference },
+  { context, cache, ...wait }: ReadResourceOptions,
+): Promise<ResourceContents[]> {
+  const uri = resourceAddress(server, resource);
+  const event = {
+    kind: "resource" as const,
+    server,
+    uri,
+    message: { uri },
+    context,
+    principal: port.principal?.name,
+  };
+  return port.parts.around(event, async () => {
+    const connection = port.pool.require(server);
+    const kept = cache ?? connection.config.cache ?? port.parts.settings.cache;
+    const known = kept === false ? undefined : port.resourceCache.get(server, uri);
+    if (known !== undefined) return known;
+    // A server that comes up has forgotten what it said before; this reading begins after that.
+    if (connection.session === undefined)
+      await connection.acquire({ timeoutMs: port.parts.settings.timeoutMs, ...wait });
+    const reason = port.catalog.refusalOf(server, "resources", uri);
+    if (reason !== undefined) throw resourceWithheld(server, uri, reason);
+    const begun = port.resourceCache.begin();
+    try {
+      const result = await port.ask(connection, { method: "resources/read", params: { uri }, uri }, wait);
+      const contents = Array.isArray(result["contents"]) ? result["contents"].filter(isContents) : [];
+      // What took answers of the user's is an answer to those answers, and to nothing else.
+      if (kept !== false && !isFromRounds(result)) {
+        const ttlMs = Math.min(promised(result), typeof kept === "object" ? kept.ttlMs : promised(result));
+        port.resourceCache.keep({ server, uri, ttlMs }, contents, begun);
+      }
+      return contents;
+    } catch (error) {
+      if (!(error instanceof ToolCallError) || !NOT_FOUND.includes(error.rpcCode ?? 0)) throw error;
+      const listed = port.catalog.resources().filter((info) => info.server === server);
+      throw resourceMissing(
+        { server, uri, why: error.what },
+        listed.map((info) => info.uri),
+        error,
+      );
+    }
+  });
+}
+
+/** How long the server says the answer holds; servers that say nothing promise nothing. */
+const promised = ({ ttlMs }: Record<string, unknown>): number => (typeof ttlMs === "number" ? ttlMs : 0);

@@ -1,0 +1,190 @@
+/** The tasks of one port: started, found again, asked about. */
+import type { ToolInfo } from "../../catalog/tool-info.js";
+import { CatalogError } from "../../errors/catalog-error.js";
+import { ConnectionError } from "../../errors/connection-error.js";
+import { isUnknownTask, taskLost } from "../../execution/tasks/task-errors.js";
+import { receiptOf, type TaskRecord } from "../../execution/tasks/task-record.js";
+import { type TaskDesk as TaskDuties, TaskRuns } from "../../execution/tasks/task-runs.js";
+import type { TaskCallOptions, ToolCall } from "../../execution/tool-call.js";
+import type { ToolResult } from "../../execution/tool-result.js";
+import { getTask } from "../../protocol/tasks/task-requests.js";
+import type { TaskStatus } from "../../protocol/tasks/task-state.js";
+import type { Port } from "../port.js";
+import type { TaskHandle, TaskInfo, TaskResultOptions } from "./task-handle.js";
+import { TaskRecords } from "./task-records.js";
+
+/** How servers of the two wires tell of a task by themselves. */
+const NEWS: readonly string[] = ["notifications/tasks/status", "notifications/tasks"];
+
+export class TaskDesk implements TaskDuties {
+  readonly runs = new TaskRuns(this);
+  readonly #port: Port;
+  readonly #closing = new AbortController();
+  readonly #writing = new Set<Promise<void>>();
+  #records: TaskRecords | undefined;
+
+  constructor(port: Port) {
+    this.#port = port;
+  }
+
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** Calls a tool that answers with a task. */
+  async start(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    options: TaskCallOptions,
+  ): Promise<TaskHandle> {
+    const result = await this.#port.callTool(name, args, options);
+    const record = receiptOf(result);
+    return record === undefined ? answeredTask(name, result) : this.#handle(record);
+  }
+
+  /** The tasks that run, of servers that this port knows. */
+  async list(): Promise<TaskHandle[]> {
+    const configs = this.#port.pool.all().map(({ config }) => config);
+    return (await this.#saved().list(configs)).map((record) => this.#handle(record));
+  }
+
+  async find(id: string): Promise<TaskHandle | undefined> {
+    return (await this.list()).find((task) => task.id === id);
+  }
+
+  keep(record: TaskRecord): Promise<void> {
+    const config = this.#port.pool.get(record.server)?.config;
+    return config === undefined ? Promise.resolve() : this.#track(this.#saved().save(config, record));
+  }
+
+  drop({ server, taskId }: TaskRecord): Promise<void> {
+    const config = this.#port.pool.get(server)?.config;
+    return config === undefined ? Promise.resolve() : this.#track(this.#saved().delete(config, taskId));
+  }
+
+  onNews({ server, taskId }: TaskRecord, listener: () => void): () => void {
+    const principal = this.#port.principal?.name;
+    return this.#port.parts.emitter.on("notification", (news) => {
+      if (news.server !== server || news.principal !== principal || !NEWS.includes(news.method)) return;
+      if (news.params["taskId"] === taskId) listener();
+    });
+  }
+
+  /** Nobody waits any more; the tasks go on at their servers and stay in the store. */
+  async close(): Promise<void> {
+    this.#closing.abort(
+      new ConnectionError({
+        code: "CLOSED",
+        what: "The port was closed while a task was under way",
+        next: "The task goes on at its server: see tasks() of a new port with the same store",
+      }),
+    );
+    await Promise.all(this.#writing);
+  }
+
+  #handle(record: TaskRecord): TaskHandle {
+    let finished: ToolResult | undefined;
+    const { taskId: id, server, tool, createdAt, ttlMs } = record;
+    const info: TaskInfo = { id, server, tool, createdAt, ttlMs };
+    return {
+      ...info,
+      status: async (wait = {}) => (finished === undefined ? this.#status(record, wait) : COMPLETED),
+      result: async (options = {}) => {
+        finished ??= await this.#result(record, options);
+        return finished as ToolResult<never>;
+      },
+      cancel: async ({ timeoutMs = this.#port.parts.settings.timeoutMs } = {}) => {
+        const connection = await this.#connection(server);
+        if (await this.runs.cancel(connection, record, timeoutMs)) return;
+        throw new CatalogError({
+          code: "NOT_OFFERED",
+          server,
+          what: "The server cannot cancel tasks",
+          next: "Wait for its end, or leave it alone",
+        });
+      },
+      toJSON: () => info,
+    };
+  }
+
+  async #status(
+    record: TaskRecord,
+    { timeoutMs = this.#port.parts.settings.timeoutMs, signal }: { timeoutMs?: number; signal?: AbortSignal },
+  ): Promise<TaskStatus> {
+    const limits = { timeoutMs, maxTimeoutMs: timeoutMs, signal };
+    const connection = await this.#connection(record.server);
+    try {
+      const { status } = await this.#port.read(
+        connection,
+        (session) => getTask(session, record.taskId, limits),
+        { timeoutMs, ...(signal && { signal }) },
+      );
+      return status;
+    } catch (error) {
+      if (!isUnknownTask(error)) throw error;
+      await this.drop(record);
+      throw taskLost({ server: record.server, tool: record.sourceName }, error);
+    }
+  }
+
+  async #result(record: TaskRecord, options: TaskResultOptions): Promise<ToolResult> {
+    const { maxTimeoutMs = Number.POSITIVE_INFINITY, ...limits } = options;
+    const { name } = await this.#connection(record.server);
+    const startedAt = performance.now();
+    const call: ToolCall = {
+      tool: await this.#tool(record),
+      args: {},
+      options: limits,
+      task: record,
+      principal: this.#port.principal?.name,
+      attempts: [],
+      startedAt,
+      deadline: startedAt + maxTimeoutMs,
+      patient: true,
+      budget: this.#port.parts.validator.createBudget(),
+    };
+    const result = await this.#port.pipeline.taskResult(call);
+    return { ...result, server: name, durationMs: performance.now() - startedAt };
+  }
+
+  /** As it is listed now; a tool that is gone promises nothing about its results. */
+  async #tool({ server, sourceName, tool }: TaskRecord): Promise<ToolInfo> {
+    const { catalog, pool } = this.#port;
+    if (!catalog.knows(server)) await this.#port.bringUp([pool.require(server)], {});
+    const listed = catalog.find(server, sourceName)?.info;
+    return listed ?? { name: tool, server, sourceName, inputSchema: { type: "object" } };
+  }
+
+  async #connection(server: string) {
+    this.#port.assertOpen();
+    await this.#port.restored();
+    return this.#port.pool.require(server);
+  }
+
+  #saved(): TaskRecords {
+    const { settings, warn } = this.#port.parts;
+    this.#records ??= new TaskRecords(settings.store, this.#port.principal?.name, warn);
+    return this.#records;
+  }
+
+  #track(work: Promise<void>): Promise<void> {
+    const tracked = work.finally(() => this.#writing.delete(tracked));
+    this.#writing.add(tracked);
+    return tracked;
+  }
+}
+
+const COMPLETED: TaskStatus = { status: "completed" };
+
+/** The server did it at once: there is no task, but its caller wants a handle all the same. */
+function answeredTask(tool: string, result: ToolResult): TaskHandle {
+  const createdAt = new Date().toISOString();
+  const info: TaskInfo = { id: crypto.randomUUID(), server: result.server, tool, createdAt, ttlMs: 0 };
+  return {
+    ...info,
+    status: async () => COMPLETED,
+    result: async () => result as ToolResult<never>,
+    cancel: async () => {},
+    toJSON: () => info,
+  };
+}

@@ -1,0 +1,108 @@
+import type { OAuthClientProvider } from "@modelcontextprotocol/client";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { failure } from "../../../../test/support/failure.js";
+import {
+  type FakeAuthorizationServer,
+  startFakeAuthorizationServer,
+} from "../../../../test/support/fake-authorization-server.js";
+import type { AuthError } from "../../../errors/auth-error.js";
+import { shareAuthorization } from "./shared-authorization.js";
+
+type Tokens = Awaited<ReturnType<OAuthClientProvider["tokens"]>>;
+
+let fake: FakeAuthorizationServer;
+let evil: FakeAuthorizationServer;
+beforeEach(async () => {
+  [fake, evil] = await Promise.all([startFakeAuthorizationServer(), startFakeAuthorizationServer()]);
+});
+afterEach(() => Promise.all([fake[Symbol.asyncDispose](), evil[Symbol.asyncDispose]()]));
+
+/** As users write them: an instance with private fields. */
+class Provider implements OAuthClientProvider {
+  readonly redirectUrl = "http://127.0.0.1:9/callback";
+  readonly clientMetadata = { redirect_uris: [this.redirectUrl] };
+  readonly opened: string[] = [];
+  #tokens: Tokens;
+  constructor(tokens?: Tokens) {
+    this.#tokens = tokens;
+  }
+  clientInformation = () => ({ client_id: "known", client_secret: "known-secret" });
+  tokens(): Tokens {
+    return this.#tokens;
+  }
+  saveTokens(tokens: Tokens): void {
+    this.#tokens = tokens;
+  }
+  redirectToAuthorization(url: URL): void {
+    this.opened.push(url.href);
+  }
+  saveCodeVerifier(): void {}
+  codeVerifier = () => "verifier";
+}
+
+async function call(provider: Provider): Promise<Response> {
+  const url = fake.mcpUrl;
+  const authorize = shareAuthorization({ provider, serverUrl: url, fetch });
+  return authorize({ method: "POST", url }, (fields) =>
+    fetch(url, { method: "POST", headers: fields, body: "{}" }),
+  );
+}
+
+describe("a provider of the caller's", () => {
+  it("is sent to an honest login page", async () => {
+    const provider = new Provider();
+    await expect(call(provider)).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect(provider.opened).toEqual([expect.stringContaining(`${fake.origin}/authorize?`)]);
+  });
+
+  it.each(["file:///etc/passwd", "ms-msdt:/id", "vscode://settings", "http://example.com/authorize"])(
+    "never gets to open %s",
+    async (page) => {
+      fake.metadata = { authorization_endpoint: page };
+      const provider = new Provider();
+      await expect(call(provider)).rejects.toMatchObject({ code: "AUTH_FAILED" });
+      expect(provider.opened).toEqual([]);
+    },
+  );
+
+  it.each([[undefined], [["plain"]]])("is not sent to a server without PKCE: %j", async (methods) => {
+    fake.metadata = { code_challenge_methods_supported: methods };
+    const provider = new Provider();
+    // The SDK itself refuses a server that lists others only.
+    await failure<AuthError>(call(provider));
+    expect(provider.opened).toEqual([]);
+  });
+});
+
+describe("tokens that do not say who issued them", () => {
+  const unstamped = () => ({ access_token: "old", token_type: "Bearer", refresh_token: "refresh-secret" });
+
+  it("do not go to an authorization server elsewhere, and stay in their store", async () => {
+    fake.resource = { authorization_servers: [evil.origin] };
+    const provider = new Provider(unstamped());
+    await expect(call(provider)).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect(evil.tokenRequests()).toEqual([]);
+    expect(provider.tokens()).toEqual(unstamped());
+    expect(provider.opened).toEqual([expect.stringContaining(`${evil.origin}/authorize?`)]);
+  });
+
+  /** Lets `server` refresh them once. */
+  function refreshAt(server: FakeAuthorizationServer): void {
+    fake.accessTokens.add("new");
+    const body = { access_token: "new", token_type: "Bearer" };
+    server.script = ({ path }) => (path === "/token" ? { body } : undefined);
+  }
+
+  it("are refreshed where the MCP server is its own authorization server", async () => {
+    refreshAt(fake);
+    expect((await call(new Provider(unstamped()))).status).toBe(200);
+    expect(fake.tokenRequests("refresh_token")).toHaveLength(1);
+  });
+
+  it("are refreshed elsewhere once they say it", async () => {
+    fake.resource = { authorization_servers: [evil.origin] };
+    refreshAt(evil);
+    expect((await call(new Provider({ ...unstamped(), issuer: evil.origin }))).status).toBe(200);
+    expect(evil.tokenRequests("refresh_token")).toHaveLength(1);
+  });
+});

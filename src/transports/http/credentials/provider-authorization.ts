@@ -1,0 +1,74 @@
+/** Credentials from the provider of a server's entry: a token on every request, better ones where the server refuses. */
+import type { OAuthClientProvider } from "@modelcontextprotocol/client";
+import { toHeaderRecord } from "../network/wire-response.js";
+import type { AuthorizedSend, RequestInQuestion, SendWithFields } from "./authorized-send.js";
+import { checkedProvider } from "./checked-provider.js";
+import {
+  type AuthorizationParts,
+  isOAuth,
+  type Provider,
+  renewAuthorization,
+  tokenOf,
+} from "./shared-authorization.js";
+
+type Parts = AuthorizationParts & { readonly provider: Provider };
+
+export function authorizeByProvider(parts: Parts): AuthorizedSend {
+  const { provider } = parts;
+  const renew = renewAuthorization(parts);
+  const oauth = isOAuth(provider) ? provider : undefined;
+  const stepUp = oauth && scopeKeeper(oauth, parts);
+  return async (request, given) => {
+    const send = oauth?.dpop === undefined ? given : await withProofs(oauth, request, given);
+    for (let again = false; ; again = true) {
+      const token = await tokenOf(provider);
+      // A token of the provider's takes the place of one in the headers.
+      const authorization = token === undefined ? request.authorization : `Bearer ${token}`;
+      const own = authorization === undefined ? undefined : { authorization };
+      const response = await renew({ ...request, authorization }, (fields) => send({ ...own, ...fields }));
+      if (response.status !== 403 || again || !(await stepUp?.(response))) return response;
+    }
+  };
+}
+
+/** Asks for the scopes that a request wants, together with those that were asked for before. */
+function scopeKeeper(
+  provider: OAuthClientProvider,
+  { serverUrl, fetch }: Parts,
+): (response: Response) => Promise<boolean> {
+  let asked: string | undefined;
+  return async (response) => {
+    const {
+      auth,
+      computeScopeUnion,
+      extractWWWAuthenticateParams,
+      isStrictScopeSuperset,
+      UnauthorizedError,
+    } = await import("@modelcontextprotocol/client");
+    const { error, scope, resourceMetadataUrl } = extractWWWAuthenticateParams(response);
+    if (error !== "insufficient_scope") return false;
+    const granted = (await provider.tokens())?.scope;
+    asked = computeScopeUnion(asked, granted, scope);
+    const result = await auth(checkedProvider(provider, serverUrl), {
+      serverUrl,
+      fetchFn: fetch,
+      // A refresh cannot widen what was granted.
+      forceReauthorization: isStrictScopeSuperset(asked, granted),
+      ...(asked !== undefined && { scope: asked }),
+      ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
+    });
+    if (result !== "AUTHORIZED") throw new UnauthorizedError();
+    return true;
+  };
+}
+
+/** A proof that the key of a bound token is ours, for each request anew. */
+async function withProofs(
+  provider: OAuthClientProvider,
+  { url, method }: RequestInQuestion,
+  send: SendWithFields,
+): Promise<SendWithFields> {
+  const { withDpopFromProvider } = await import("@modelcontextprotocol/client");
+  const signed = withDpopFromProvider(provider)((_, init) => send(toHeaderRecord(init?.headers)));
+  return (fields) => signed(url, { method, headers: fields });
+}

@@ -1,0 +1,151 @@
+/** Cuts a server-sent event stream into whole events without decoding it, and never holds more than one of them. */
+import { ChunkList } from "../../../util/chunk-list.js";
+
+const LF = 10;
+const CR = 13;
+const SAMPLE_BYTES = 4 * 1024;
+
+/** What is kept of an event that was too large: enough to look for its JSON-RPC id. */
+export interface OversizedEvent {
+  readonly head: Uint8Array;
+  readonly tail: Uint8Array;
+}
+
+export interface EventFramesOptions {
+  /** Largest event, in bytes. */
+  readonly maxBytes: number;
+  /** Gets one whole event, with its empty line; not copied if it came in one piece. */
+  onEvent(bytes: Uint8Array): void;
+  /** The event under way has become larger than `maxBytes`. Return "stop" to hear no more. */
+  onOversized(): "stop" | "skip";
+  /** An event that was skipped is over. */
+  onSkipped?(event: OversizedEvent): void;
+  /** An event that is being skipped does not end. */
+  onEndless?(): void;
+}
+
+/** How much of an event is skipped before the stream itself counts as broken. */
+const ENDLESS_FACTOR = 8;
+
+/**
+ * Bytes in, whole events out. An event ends with an empty line; lines end with LF, CR LF or CR. Every byte is looked at
+ * once (natively), whatever the size of the chunks.
+ */
+export class EventFrames {
+  readonly #options: EventFramesOptions;
+  readonly #held = new ChunkList();
+  /** Bytes of the event under way. */
+  #size = 0;
+  #mode: "pass" | "skip" | "stopped" = "pass";
+  /** Nothing stands on the current line yet. */
+  #lineEmpty = true;
+  #afterCr = false;
+  #head: Uint8Array = new Uint8Array(0);
+  #tail: Uint8Array = new Uint8Array(0);
+
+  constructor(options: EventFramesOptions) {
+    this.#options = options;
+  }
+
+  get #stopped(): boolean {
+    return this.#mode === "stopped";
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.#stopped) return;
+    let start = 0;
+    for (const end of this.#eventEnds(chunk)) {
+      this.#piece(start === 0 && end === chunk.byteLength ? chunk : chunk.subarray(start, end), true);
+      if (this.#stopped) return;
+      start = end;
+    }
+    if (start < chunk.byteLength) this.#piece(start === 0 ? chunk : chunk.subarray(start), false);
+  }
+
+  /** The stream is over: an event without its empty line is none. */
+  end(): void {
+    if (this.#mode === "skip") this.#options.onSkipped?.({ head: this.#head, tail: this.#tail });
+    this.#mode = "stopped";
+  }
+
+  /** Positions right after each event in this chunk. */
+  *#eventEnds(chunk: Uint8Array): Generator<number> {
+    let at = 0;
+    let lf = chunk.indexOf(LF);
+    let cr = chunk.indexOf(CR);
+    if (this.#afterCr && chunk.byteLength > 0) {
+      this.#afterCr = false;
+      // The second half of a CR LF that was cut in two; the CR has been counted as the end of its line.
+      if (chunk[0] === LF) {
+        at = 1;
+        lf = chunk.indexOf(LF, 1);
+      }
+    }
+    while (at < chunk.byteLength) {
+      const eol = lf === -1 ? cr : cr === -1 ? lf : Math.min(lf, cr);
+      if (eol === -1) {
+        this.#lineEmpty = false;
+        return;
+      }
+      const empty = this.#lineEmpty && eol === at;
+      this.#lineEmpty = true;
+      at = eol + 1;
+      if (eol === cr) {
+        if (at === chunk.byteLength) this.#afterCr = true;
+        else if (chunk[at] === LF) at++;
+      }
+      if (lf !== -1 && lf < at) lf = chunk.indexOf(LF, at);
+      if (cr !== -1 && cr < at) cr = chunk.indexOf(CR, at);
+      if (empty) yield at;
+    }
+  }
+
+  #piece(bytes: Uint8Array, last: boolean): void {
+    this.#size += bytes.byteLength;
+    if (this.#mode === "pass" && this.#size > this.#options.maxBytes) {
+      this.#mode = this.#options.onOversized() === "skip" ? "skip" : "stopped";
+      for (const held of this.#held.takePieces()) this.#sample(held);
+      if (this.#mode === "stopped") return;
+    }
+    if (this.#mode === "pass") {
+      const inOnePiece = last && this.#held.byteLength === 0;
+      if (!inOnePiece) this.#held.push(bytes);
+      if (last) this.#options.onEvent(inOnePiece ? bytes : this.#held.takeBlock(this.#size));
+    } else {
+      this.#sample(bytes);
+      if (last) this.#skipped();
+      else if (this.#size > this.#options.maxBytes * ENDLESS_FACTOR) {
+        this.#mode = "stopped";
+        this.#options.onEndless?.();
+      }
+    }
+    if (last) this.#size = 0;
+  }
+
+  #skipped(): void {
+    const event = { head: this.#head, tail: this.#tail };
+    this.#head = this.#tail = new Uint8Array(0);
+    this.#mode = "pass";
+    this.#options.onSkipped?.(event);
+  }
+
+  #sample(bytes: Uint8Array): void {
+    if (this.#head.byteLength < SAMPLE_BYTES) {
+      this.#head = concat(this.#head, bytes.subarray(0, SAMPLE_BYTES - this.#head.byteLength));
+    }
+    this.#tail =
+      bytes.byteLength >= SAMPLE_BYTES
+        ? bytes.slice(-SAMPLE_BYTES)
+        : concat(
+            this.#tail.subarray(Math.max(0, this.#tail.byteLength + bytes.byteLength - SAMPLE_BYTES)),
+            bytes,
+          );
+  }
+}
+
+function concat(a: Uint8Array, b: Uint8Array): Uint8Array {
+  const whole = new Uint8Array(a.byteLength + b.byteLength);
+  whole.set(a);
+  whole.set(b, a.byteLength);
+  return whole;
+}

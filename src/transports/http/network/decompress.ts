@@ -1,0 +1,66 @@
+/** Bodies that come compressed although we ask for plain ones. */
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { ConnectionError } from "../../../errors/connection-error.js";
+import type { AnswerBody, WireAnswer } from "./wire.js";
+
+const DECODERS = {
+  gzip: createGunzip,
+  "x-gzip": createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+} as const;
+
+/** Undoes `content-encoding`. Output is made only as fast as it is taken, so that whoever caps the body stops a bomb. */
+export function decompress(answer: WireAnswer): WireAnswer {
+  const encoding = answer.headers.get("content-encoding")?.trim().toLowerCase();
+  if (encoding === undefined || encoding === "" || encoding === "identity") return answer;
+  if (!Object.hasOwn(DECODERS, encoding)) {
+    answer.body.cancel();
+    throw new ConnectionError({
+      code: "BAD_RESPONSE",
+      what: "The server sent a body in an encoding that was not asked for",
+      next: "Let the server honour `accept-encoding: identity`",
+      status: answer.status,
+    });
+  }
+  return { ...answer, body: decoded(answer, encoding as keyof typeof DECODERS) };
+}
+
+function decoded({ body, status }: WireAnswer, encoding: keyof typeof DECODERS): AnswerBody {
+  const decoder = DECODERS[encoding]();
+  return {
+    pipe(sink) {
+      decoder.on("data", (chunk: Uint8Array) => {
+        if (!sink.chunk(chunk)) decoder.pause();
+      });
+      decoder.once("end", () => sink.end());
+      decoder.once("error", (cause) => {
+        body.cancel();
+        sink.fail(
+          new ConnectionError({
+            code: "BAD_RESPONSE",
+            what: "The compressed body is damaged",
+            status,
+            cause,
+          }),
+        );
+      });
+      decoder.on("drain", () => body.resume());
+      body.pipe({
+        chunk: (bytes) => decoder.write(bytes),
+        end: () => decoder.end(),
+        fail(error) {
+          decoder.destroy();
+          sink.fail(error);
+        },
+      });
+    },
+    resume: () => void decoder.resume(),
+    cancel() {
+      decoder.removeAllListeners("data");
+      decoder.removeAllListeners("end");
+      decoder.destroy();
+      body.cancel();
+    },
+  };
+}

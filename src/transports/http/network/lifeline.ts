@@ -1,0 +1,44 @@
+/** A way to end one exchange from outside, at any time: what an `AbortSignal` does, at the price of an object. */
+
+import type { Slotted } from "../../../util/slot-list.js";
+
+/** What a lifeline ends. */
+export interface Endable {
+  /** Everybody who waits for it fails with the reason as it is. Does nothing if it is over. */
+  abort(reason: unknown): void;
+}
+
+export class Lifeline implements Slotted {
+  slot = -1;
+  #aborted: { readonly reason: unknown } | undefined;
+  #exchange: Endable | undefined;
+  #controller: AbortController | undefined;
+
+  get aborted(): boolean {
+    return this.#aborted !== undefined;
+  }
+
+  /** For those who take nothing but a signal; made when it is asked for. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
+    return this.#controller.signal;
+  }
+
+  /** This is what hangs on it now. */
+  attach(exchange: Endable): void {
+    this.#exchange = exchange;
+    if (this.#aborted !== undefined) exchange.abort(this.#aborted.reason);
+  }
+
+  abort(reason: unknown): void {
+    if (this.#aborted !== undefined) return;
+    this.#aborted = { reason };
+    this.#exchange?.abort(reason);
+    this.#controller?.abort(reason);
+  }
+
+  throwIfAborted(): void {
+    if (this.#aborted !== undefined) throw this.#aborted.reason;
+  }
+}

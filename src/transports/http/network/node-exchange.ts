@@ -1,0 +1,172 @@
+/** One request over `node:http`: its answer, its body, its abort. */
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { onSharedAbort } from "../../../util/shared-abort.js";
+import type { Endable } from "./lifeline.js";
+import type { AnswerBody, AnswerHeaders, BodySink, WireAnswer, WireRequest } from "./wire.js";
+
+/** Header fields as Node gives them (names in lower case). */
+class LightHeaders implements AnswerHeaders {
+  readonly #fields: IncomingHttpHeaders;
+
+  constructor(fields: IncomingHttpHeaders) {
+    this.#fields = fields;
+  }
+
+  get(name: string): string | null {
+    const value = this.#fields[name.toLowerCase()];
+    return value === undefined ? null : Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  has(name: string): boolean {
+    return this.#fields[name.toLowerCase()] !== undefined;
+  }
+
+  *[Symbol.iterator](): Iterator<[string, string]> {
+    for (const [name, value] of Object.entries(this.#fields)) {
+      if (typeof value === "string") yield [name, value];
+      else for (const one of value ?? []) yield [name, one];
+    }
+  }
+}
+
+/** What an exchange tells the client it belongs to. */
+export interface ExchangeHooks {
+  /** The answer has begun. */
+  onAnswer(response: IncomingMessage): void;
+  /** Nothing more comes of it. */
+  readonly onDone: (() => void) | undefined;
+  /** What a failure of Node's means; `sent`: whether a byte of the request can have left. */
+  toError(error: unknown, sent: boolean): unknown;
+}
+
+/** Takes Node's events for one request. The promise in `answer` settles with the headers. */
+export class NodeExchange implements AnswerBody, Endable {
+  readonly answer: Promise<WireAnswer>;
+  #resolve!: (answer: WireAnswer | Promise<WireAnswer>) => void;
+  #reject!: (error: unknown) => void;
+  readonly #hooks: ExchangeHooks;
+  #stopWaiting: (() => void) | undefined;
+  #request: ClientRequest | undefined;
+  #response: IncomingMessage | undefined;
+  #phase: "queued" | "sent" | "answered" | "done" = "queued";
+  #sink: BodySink | undefined;
+  /** How the body broke before anybody took it. */
+  #broken: { readonly error: unknown } | undefined;
+
+  constructor({ signal, line }: WireRequest, hooks: ExchangeHooks) {
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#hooks = hooks;
+    line?.attach(this);
+    if (signal?.aborted) this.abort(signal.reason);
+    else if (signal) this.#stopWaiting = onSharedAbort(signal, () => this.abort(signal.reason));
+  }
+
+  /** Over before it was begun. */
+  get done(): boolean {
+    return this.#phase === "done";
+  }
+
+  /** This is the request whose answer is waited for. */
+  watch(request: ClientRequest): void {
+    this.#request = request;
+    request.on("error", this.#onError);
+    request.on("response", this.#onResponse);
+  }
+
+  /** Its socket is open: from now on nobody knows what was read. */
+  sent(): void {
+    if (this.#phase === "queued") this.#phase = "sent";
+  }
+
+  /** It could not even be begun. */
+  fail(error: unknown): void {
+    this.#onError(error);
+  }
+
+  pipe(sink: BodySink): void {
+    if (this.#broken !== undefined) return sink.fail(this.#broken.error);
+    const response = this.#response;
+    if (response === undefined || this.#phase === "done") return;
+    this.#sink = sink;
+    response.on("end", this.#onEnd);
+    // It begins to flow, in a later turn.
+    response.on("data", this.#onData);
+  }
+
+  resume(): void {
+    this.#response?.resume();
+  }
+
+  cancel(): void {
+    this.#sink = undefined;
+    if (this.#phase === "done") return;
+    this.#settle();
+    // All of it is here: the socket can be used again.
+    if (this.#response?.complete) this.#response.resume();
+    else this.#request?.destroy();
+  }
+
+  /** The reason goes through untouched. */
+  abort(reason: unknown): void {
+    if (this.#phase === "done") return;
+    this.#finish({ error: reason });
+    this.#request?.destroy();
+  }
+
+  readonly #onResponse = (response: IncomingMessage): void => {
+    // Over already: a response that nobody listens to would hold its socket for ever.
+    if (this.#phase === "done") return void response.resume();
+    this.#phase = "answered";
+    this.#response = response;
+    response.on("error", this.#onError);
+    this.#hooks.onAnswer(response);
+    const { statusCode = 0, statusMessage = "", headers } = response;
+    const answer: WireAnswer = {
+      status: statusCode,
+      statusText: statusMessage,
+      headers: new LightHeaders(headers),
+      body: this,
+    };
+    this.#resolve(headers["content-encoding"] === undefined ? answer : unpacked(answer));
+  };
+
+  readonly #onData = (chunk: Uint8Array): void => {
+    if (this.#sink !== undefined && !this.#sink.chunk(chunk)) this.#response?.pause();
+  };
+
+  readonly #onEnd = (): void => {
+    if (this.#phase !== "done") this.#finish(undefined);
+  };
+
+  readonly #onError = (error: unknown): void => {
+    if (this.#phase === "done") return;
+    this.#finish({ error: this.#hooks.toError(error, this.#phase !== "queued") });
+  };
+
+  #finish(broken: { readonly error: unknown } | undefined): void {
+    const answered = this.#phase === "answered";
+    const sink = this.#sink;
+    this.#sink = undefined;
+    this.#settle();
+    if (broken === undefined) sink?.end();
+    else if (!answered) this.#reject(broken.error);
+    else if (sink === undefined) this.#broken = broken;
+    else sink.fail(broken.error);
+  }
+
+  #settle(): void {
+    this.#phase = "done";
+    // The same signal is given to every request of a connection: nothing may pile up on it.
+    this.#stopWaiting?.();
+    this.#hooks.onDone?.();
+  }
+}
+
+/** We ask for plain bodies, so that hardly anybody ever needs this. */
+async function unpacked(answer: WireAnswer): Promise<WireAnswer> {
+  const { decompress } = await import("./decompress.js");
+  return decompress(answer);
+}

@@ -1,0 +1,153 @@
+/** The fetch that the SDK's legacy HTTP+SSE transport gets. */
+import type { HeaderSource } from "../../../config/server-config.js";
+import { AuthError } from "../../../errors/auth-error.js";
+import { ConnectionError } from "../../../errors/connection-error.js";
+import type { AuthorizedSend } from "../credentials/authorized-send.js";
+import { redactHeaders, withUserHeaders } from "../endpoint-headers.js";
+import { eventBody } from "../events/event-body.js";
+import type { Discard } from "../events/shared-events.js";
+import { badResponse, sessionLost, statusError } from "../network/answer-error.js";
+import { lightResponse } from "../network/light-response.js";
+import { isEventStream } from "../network/media-type.js";
+import { discardBody, readRefusal } from "../network/read-refusal.js";
+import type { WireAnswer, WireClient, WireRequest } from "../network/wire.js";
+import { toHeaderRecord, toResponse } from "../network/wire-response.js";
+import { createEndpointReader } from "./sse-endpoint.js";
+
+export interface SseFetchContext {
+  readonly url: URL;
+  readonly headers: HeaderSource;
+  /** The SDK has a provider to ask when the server wants authorization. */
+  readonly hasAuthProvider: boolean;
+  readonly maxMessageBytes: number;
+  readonly open: WireClient["open"];
+  readonly guarded: typeof globalThis.fetch;
+  /** Renews what the server refuses, once for all requests it refuses at the same time. */
+  readonly withAuthorization: AuthorizedSend;
+  readonly onDiscard: Discard;
+  /** The event stream is over; the SDK may not have read all of it yet. */
+  readonly onStreamEnd: (error: unknown) => void;
+  /** Something of ours went wrong that the SDK will report in its own words. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Answers that mean "no such session" on the message endpoint, whose address holds the session. */
+const SESSION_STATUSES: ReadonlySet<number> = new Set([400, 404, 410]);
+
+export function createSseFetch(context: SseFetchContext): typeof globalThis.fetch {
+  let endpoint: string | undefined;
+  const onEndpoint = (data: string) => {
+    const url = URL.canParse(data, context.url.href) ? new URL(data, context.url) : undefined;
+    if (url?.origin === context.url.origin) endpoint = url.href;
+    else context.onFailure(wrongEndpoint(url));
+  };
+  return async (input, init) => {
+    const url = input instanceof URL ? input : new URL(input instanceof Request ? input.url : input);
+    const method = init?.method ?? "GET";
+    const own = toHeaderRecord(init?.headers);
+    const listens =
+      method === "GET" && url.origin === context.url.origin && own.accept === "text/event-stream";
+    if (!listens && !(method === "POST" && url.href === endpoint)) return context.guarded(input, init);
+    try {
+      const headers = await withUserHeaders(own, context.headers);
+      const send = (fields: Readonly<Record<string, string>>): Promise<Response> => {
+        const request: WireRequest = {
+          url,
+          method,
+          headers: { ...headers, ...fields },
+          body: (init?.body ?? undefined) as string | undefined,
+          signal: init?.signal,
+          standing: listens,
+        };
+        return listens ? listen(context, request, onEndpoint) : deliver(context, request);
+      };
+      const { authorization } = headers;
+      const response = await context.withAuthorization(
+        { method, url, signal: init?.signal, authorization },
+        send,
+      );
+      return passable(context, response);
+    } catch (error) {
+      if (listens) context.onFailure(error);
+      throw error;
+    }
+  };
+}
+
+async function listen(
+  context: SseFetchContext,
+  request: WireRequest,
+  onEndpoint: (data: string) => void,
+): Promise<Response> {
+  const answer = await context.open(request);
+  if (answer.status === 200 && isEventStream(answer)) {
+    const stream = eventBody(answer.body, {
+      maxBytes: context.maxMessageBytes,
+      onDiscard: context.onDiscard,
+      onBytes: createEndpointReader(onEndpoint),
+      onEnd: context.onStreamEnd,
+    });
+    return lightResponse(answer, request.url, stream);
+  }
+  const bytes = await readRefusal(answer);
+  const redact = redactHeaders(request.headers, request.url);
+  if (answer.status < 300) throw badResponse({ answer, why: "is no event stream", bytes, redact });
+  return refusal({ answer, bytes, request });
+}
+
+async function deliver(context: SseFetchContext, request: WireRequest): Promise<Response> {
+  const answer = await context.open(request);
+  const { status } = answer;
+  if (status >= 200 && status < 300) {
+    discardBody(answer);
+    return lightResponse({ ...answer, status: 202 }, request.url);
+  }
+  const bytes = await readRefusal(answer);
+  if (SESSION_STATUSES.has(status)) throw sessionLost(status, status === 404 ? "unsent" : "unknown");
+  return refusal({ answer, bytes, request });
+}
+
+interface Refusal {
+  readonly answer: WireAnswer;
+  readonly bytes: Uint8Array;
+  readonly request: WireRequest;
+}
+
+/** Redirects are for the SDK, refusals for whoever has the credentials; the rest is told here. */
+function refusal({ answer, bytes, request }: Refusal): Response {
+  const { status } = answer;
+  if (status < 400 || status === 401 || status === 403) return toResponse(answer, bytes);
+  throw statusError(answer, bytes, redactHeaders(request.headers, request.url));
+}
+
+/** A refusal that nothing could be done about; the SDK asks its provider once more where it has one. */
+function passable({ hasAuthProvider }: SseFetchContext, response: Response): Response {
+  const { status } = response;
+  if ((status === 401 && !hasAuthProvider) || status === 403) throw unauthorized(status);
+  return response;
+}
+
+function unauthorized(status: 401 | 403): AuthError {
+  return new AuthError({
+    code: status === 401 ? "AUTH_REQUIRED" : "FORBIDDEN",
+    what: status === 401 ? "The server wants authorization" : "The server denies access",
+    next: "Set `headers` or an `authProvider` for this server",
+    status,
+    outcome: "unsent",
+  });
+}
+
+function wrongEndpoint(url: URL | undefined): ConnectionError {
+  if (url === undefined) {
+    return new ConnectionError({
+      code: "BAD_RESPONSE",
+      what: "The server named a message endpoint that is no URL",
+    });
+  }
+  return new ConnectionError({
+    code: "ADDRESS_REFUSED",
+    what: `The server named a message endpoint on another origin: ${url.origin}`,
+    next: "Use the URL on the origin that the server names",
+    outcome: "unsent",
+  });
+}

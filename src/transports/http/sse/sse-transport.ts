@@ -1,0 +1,199 @@
+/** Legacy HTTP+SSE: the SDK's transport over our network client, closed (not silently revived) when its stream ends. */
+import type {
+  JSONRPCMessage,
+  MessageExtraInfo,
+  SSEClientTransport,
+  SseError,
+} from "@modelcontextprotocol/client";
+import type { SseConfig } from "../../../config/server-config.js";
+import { ConnectionError } from "../../../errors/connection-error.js";
+import { ToolportError } from "../../../errors/toolport-error.js";
+import type { ServerTransport, TransportContext } from "../../server-transport.js";
+import { checkedProvider } from "../credentials/checked-provider.js";
+import { isOAuth, type Provider, shareAuthorization } from "../credentials/shared-authorization.js";
+import { createGuardedFetch } from "../network/guarded-fetch.js";
+import { openWith } from "../network/wire.js";
+import { createSseFetch } from "./sse-fetch.js";
+
+/** A transport for one legacy HTTP+SSE server; `start()` opens the event stream and waits for the message endpoint. */
+export async function createSseTransport(
+  config: SseConfig,
+  context: TransportContext,
+): Promise<ServerTransport> {
+  const { SSEClientTransport, SseError } = await import("@modelcontextprotocol/client");
+  return new SseTransport(config, context, { SSEClientTransport, SseError });
+}
+
+interface Sdk {
+  readonly SSEClientTransport: typeof SSEClientTransport;
+  readonly SseError: typeof SseError;
+}
+
+class SseTransport implements ServerTransport {
+  readonly kind = "sse";
+  closeError: ToolportError | undefined;
+  onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void;
+  onerror?: (error: Error) => void;
+  onclose?: () => void;
+  ondiscard?: ServerTransport["ondiscard"];
+
+  readonly #inner: SSEClientTransport;
+  readonly #SseError: typeof SseError;
+  #started = false;
+  #abandonStart: ((error: ConnectionError) => void) | undefined;
+  /** The last thing that went wrong with the event stream, in our words. */
+  #failure: ToolportError | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(config: SseConfig, context: TransportContext, sdk: Sdk) {
+    const url = new URL(config.url);
+    const { authProvider: provider } = config;
+    const guarded = createGuardedFetch(context.http, { serverUrl: url });
+    this.#SseError = sdk.SseError;
+    this.#inner = new sdk.SSEClientTransport(url, {
+      fetch: createSseFetch({
+        url,
+        headers: config.headers,
+        hasAuthProvider: provider !== undefined,
+        maxMessageBytes: context.maxMessageBytes,
+        open: openWith(context.http),
+        guarded,
+        withAuthorization:
+          context.authorize?.(config.name) ??
+          shareAuthorization({ provider, serverUrl: url, fetch: guarded }),
+        onDiscard: (discarded) => this.ondiscard?.(discarded),
+        onStreamEnd: (cause) => {
+          this.#failure ??= streamEnded(cause);
+        },
+        onFailure: (error) => {
+          if (ToolportError.isInstance(error)) this.#failure ??= error;
+        },
+      }),
+      ...(provider === undefined ? {} : { authProvider: checked(provider, url) }),
+    });
+    this.#inner.onmessage = (message: JSONRPCMessage) => this.onmessage?.(message);
+    this.#inner.onerror = (error) => this.#onInnerError(error);
+    this.#inner.onclose = () => {
+      // The SDK closes by itself when a later `endpoint` event is not acceptable.
+      if (this.#started && this.#closing === undefined) this.#fail();
+    };
+  }
+
+  async start(): Promise<void> {
+    const abandoned = new Promise<never>((_, reject) => {
+      this.#abandonStart = reject;
+    });
+    try {
+      await Promise.race([this.#inner.start(), abandoned]);
+      this.#started = true;
+    } catch (error) {
+      this.#stopInner();
+      throw this.#startError(error);
+    } finally {
+      this.#abandonStart = undefined;
+    }
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#inner.setProtocolVersion(version);
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#closing !== undefined) throw closed("unsent");
+    try {
+      await this.#inner.send(message);
+    } catch (error) {
+      if (this.#closing !== undefined) throw closed("unknown", error);
+      throw isPlain(error) ? refusedMessage(error) : error;
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#shut();
+    return this.#closing;
+  }
+
+  async #shut(): Promise<void> {
+    this.#abandonStart?.(closed("unsent"));
+    await this.#stopInner();
+    this.onclose?.();
+  }
+
+  /**
+   * The `eventsource` package sets its reconnect timer right after it has told of the error; closing a moment later
+   * catches that timer too.
+   */
+  async #stopInner(): Promise<void> {
+    await undefined;
+    await this.#inner.close();
+  }
+
+  #onInnerError(error: Error): void {
+    if (this.#closing !== undefined) return;
+    const broken = this.#started && error instanceof this.#SseError;
+    if (broken) this.#fail();
+    else this.onerror?.(error);
+  }
+
+  /** `eventsource` would now connect by itself, to a session the server has forgotten. */
+  #fail(): void {
+    this.closeError = this.#failure ?? streamEnded();
+    this.onerror?.(this.closeError);
+    this.close().catch(() => {});
+  }
+
+  #startError(error: unknown): unknown {
+    if (ToolportError.isInstance(error)) return error;
+    if (this.#failure !== undefined && (isPlain(error) || error instanceof TypeError)) return this.#failure;
+    if (!(error instanceof this.#SseError)) return error;
+    return this.#failure ?? unreachable(error);
+  }
+}
+
+/** An `Error` of no class of its own: the SDK's way to say that a message or an endpoint was not accepted. */
+const checked = (provider: Provider, url: URL) =>
+  isOAuth(provider) ? checkedProvider(provider, url) : provider;
+
+const isPlain = (error: unknown): boolean =>
+  error instanceof Error && Object.getPrototypeOf(error) === Error.prototype;
+
+function unreachable(cause: SseError): ConnectionError {
+  const status = cause.code;
+  return new ConnectionError({
+    code: status === undefined ? "UNREACHABLE" : "HTTP_STATUS",
+    what: `The event stream could not be opened${status === undefined ? "" : ` (HTTP ${status})`}`,
+    status,
+    retryable: status === undefined,
+    outcome: "unsent",
+    cause,
+  });
+}
+
+function streamEnded(cause?: unknown): ToolportError {
+  if (ToolportError.isInstance(cause) && cause.code === "MESSAGE_TOO_LARGE") return cause;
+  return new ConnectionError({
+    code: "STREAM_CUT",
+    what: "The server's event stream ended",
+    next: "A new connection is needed",
+    retryable: true,
+    cause,
+  });
+}
+
+const refusedMessage = (cause: unknown) =>
+  new ConnectionError({
+    code: "HTTP_STATUS",
+    what: "The server did not take the message",
+    outcome: "unsent",
+    cause,
+  });
+
+function closed(outcome: "unsent" | "unknown", cause?: unknown): ConnectionError {
+  return new ConnectionError({
+    code: "CLOSED",
+    what: "The connection is closed",
+    retryable: true,
+    outcome,
+    cause,
+  });
+}

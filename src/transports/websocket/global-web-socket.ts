@@ -1,0 +1,159 @@
+/** The `WebSocket` of the runtime (Workers, Deno, Bun, browsers), which can send no header fields and no pings. */
+import type { WebSocketConfig } from "../../config/server-config.js";
+import { ConnectionError } from "../../errors/connection-error.js";
+import type { ServerTransport, TransportContext } from "../server-transport.js";
+import * as failure from "./web-socket-failure.js";
+import { type LineListener, type WebSocketLine, WebSocketTransport } from "./web-socket-transport.js";
+
+/** The part of the standard `WebSocket` that is used here. */
+export interface StandardWebSocket {
+  binaryType: string;
+  readonly readyState: number;
+  send(data: string): void;
+  close(code?: number, reason?: string): void;
+  addEventListener(type: "open" | "error", listener: () => void): void;
+  addEventListener(type: "close", listener: (event: { readonly code: number }) => void): void;
+  addEventListener(type: "message", listener: (event: { readonly data: unknown }) => void): void;
+}
+
+export type StandardWebSocketConstructor = new (url: string, protocols?: string[]) => StandardWebSocket;
+
+export interface GlobalWebSocketOptions {
+  /** @default the runtime's own */
+  readonly WebSocket?: StandardWebSocketConstructor;
+  /** @default 10000 */
+  readonly handshakeTimeoutMs?: number;
+  /** How long the closing handshake may take. @default 1000 */
+  readonly closeGraceMs?: number;
+}
+
+const OPEN = 1;
+
+/** A transport for runtimes that have no sockets of their own but a global `WebSocket`. */
+export async function createGlobalWebSocketTransport(
+  config: WebSocketConfig,
+  context: Pick<TransportContext, "maxMessageBytes">,
+  options: GlobalWebSocketOptions = {},
+): Promise<ServerTransport> {
+  const WebSocket =
+    options.WebSocket ?? (globalThis as { WebSocket?: StandardWebSocketConstructor }).WebSocket;
+  if (WebSocket === undefined) throw notSupported(config.name, "This runtime has no WebSocket");
+  const headers = typeof config.headers === "function" ? await config.headers() : config.headers.reveal();
+  if (Object.keys(headers).length > 0) {
+    throw notSupported(config.name, "This runtime cannot send headers when it opens a WebSocket");
+  }
+  const { handshakeTimeoutMs = 10_000, closeGraceMs = 1_000 } = options;
+  const dialing = { WebSocket, config, closeGraceMs, maxMessageBytes: context.maxMessageBytes };
+  return new WebSocketTransport({
+    server: config.name,
+    handshakeTimeoutMs,
+    open: (listener, signal) => dial({ ...dialing, listener, signal }),
+  });
+}
+
+interface Dialing {
+  readonly WebSocket: StandardWebSocketConstructor;
+  readonly config: WebSocketConfig;
+  readonly closeGraceMs: number;
+  readonly maxMessageBytes: number;
+  readonly listener: LineListener;
+  readonly signal: AbortSignal;
+}
+
+async function dial(dialing: Dialing): Promise<void> {
+  try {
+    await connect(dialing, ["mcp"]);
+  } catch {
+    // The standard hides why: it may be that the server selected no subprotocol, which ends the handshake here.
+    dialing.signal.throwIfAborted();
+    await connect(dialing, []);
+  }
+}
+
+function connect(dialing: Dialing, offered: string[]): Promise<void> {
+  const { WebSocket, config, closeGraceMs, maxMessageBytes, listener, signal } = dialing;
+  const { name: server, url } = config;
+  return new Promise((resolve, reject) => {
+    const socket = offered.length > 0 ? new WebSocket(url, offered) : new WebSocket(url);
+    socket.binaryType = "arraybuffer";
+    const abandon = () => socket.close();
+    signal.addEventListener("abort", abandon, { once: true });
+    socket.addEventListener("open", () => {
+      signal.removeEventListener("abort", abandon);
+      listener.onOpen(new GlobalLine(socket, closeGraceMs));
+      resolve();
+    });
+    socket.addEventListener("error", () => reject(unreachable(server)));
+    socket.addEventListener("close", ({ code }) => {
+      signal.removeEventListener("abort", abandon);
+      reject(unreachable(server));
+      listener.onLost(failure.closeCodeError(server, code));
+    });
+    socket.addEventListener("message", ({ data }) => {
+      if (isOver(data, maxMessageBytes)) listener.onLost(failure.frameTooLarge(server, maxMessageBytes));
+      else listener.onText(typeof data === "string" ? data : new TextDecoder().decode(data as ArrayBuffer));
+    });
+  });
+}
+
+class GlobalLine implements WebSocketLine {
+  readonly #socket: StandardWebSocket;
+  readonly #closeGraceMs: number;
+
+  constructor(socket: StandardWebSocket, closeGraceMs: number) {
+    this.#socket = socket;
+    this.#closeGraceMs = closeGraceMs;
+  }
+
+  get isOpen(): boolean {
+    return this.#socket.readyState === OPEN;
+  }
+
+  async send(text: string): Promise<void> {
+    this.#socket.send(text);
+  }
+
+  end(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, this.#closeGraceMs);
+      this.#socket.addEventListener("close", () => {
+        clearTimeout(timer);
+        resolve();
+      });
+      this.#socket.close(1000);
+    });
+  }
+
+  /** The standard has only the polite way. */
+  cut(): void {
+    this.#socket.close();
+  }
+}
+
+/** The runtime has the whole message in memory already: the cap keeps it from growing into a parsed one. */
+function isOver(data: unknown, maxBytes: number): boolean {
+  if (typeof data !== "string") return (data as ArrayBuffer).byteLength > maxBytes;
+  if (data.length > maxBytes) return true;
+  return data.length * 3 > maxBytes && new TextEncoder().encode(data).byteLength > maxBytes;
+}
+
+function unreachable(server: string): ConnectionError {
+  return new ConnectionError({
+    code: "UNREACHABLE",
+    what: "The WebSocket could not be opened, and this runtime does not say why",
+    next: "Check the URL, and that the server runs",
+    server,
+    retryable: true,
+    outcome: "unsent",
+  });
+}
+
+function notSupported(server: string, what: string): ConnectionError {
+  return new ConnectionError({
+    code: "TRANSPORT_NOT_SUPPORTED",
+    what,
+    next: "Use the server's Streamable HTTP endpoint, or run on Node",
+    server,
+    outcome: "unsent",
+  });
+}

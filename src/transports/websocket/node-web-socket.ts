@@ -1,0 +1,204 @@
+/** WebSockets of the `ws` package: header fields, pings, a cap on what comes in. */
+import type { Socket } from "node:net";
+import type { WebSocket } from "ws";
+import type { WebSocketConfig } from "../../config/server-config.js";
+import type { ServerTransport, TransportContext } from "../server-transport.js";
+import * as failure from "./web-socket-failure.js";
+import { type LineListener, type WebSocketLine, WebSocketTransport } from "./web-socket-transport.js";
+
+/** Time limits of a WebSocket connection. */
+export interface WebSocketTimings {
+  /** From the start to an open connection. @default 10000 */
+  readonly handshakeTimeoutMs: number;
+  /** Silence between two pings. @default 20000 */
+  readonly pingIntervalMs: number;
+  /** How long a pong (or anything else) may take. @default 10000 */
+  readonly pongTimeoutMs: number;
+  /** How long the closing handshake may take. @default 1000 */
+  readonly closeGraceMs: number;
+}
+
+const TIMINGS: WebSocketTimings = {
+  handshakeTimeoutMs: 10_000,
+  pingIntervalMs: 20_000,
+  pongTimeoutMs: 10_000,
+  closeGraceMs: 1_000,
+};
+
+const SUBPROTOCOL = "mcp";
+
+/** Over our limit, and over what a number can hold. */
+const TOO_LARGE: ReadonlySet<string> = new Set([
+  "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH",
+  "WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH",
+]);
+
+/**
+ * Servers that were seen to select no subprotocol. RFC 6455 allows that, `ws` does not: it ends such a connection. They
+ * are asked again without an offer, and a reconnect with the same configuration does not offer one in the first place.
+ */
+const withoutSubprotocol = new WeakSet<WebSocketConfig>();
+
+/** A transport for one `ws:` or `wss:` server; `start()` opens the connection. */
+export async function createNodeWebSocketTransport(
+  config: WebSocketConfig,
+  context: Pick<TransportContext, "maxMessageBytes">,
+  given: Partial<WebSocketTimings> = {},
+): Promise<ServerTransport> {
+  const { WebSocket } = await import("ws");
+  const timings = { ...TIMINGS, ...given };
+  const dialing = { WebSocket, config, timings, maxMessageBytes: context.maxMessageBytes };
+  return new WebSocketTransport({
+    server: config.name,
+    handshakeTimeoutMs: timings.handshakeTimeoutMs,
+    open: (listener, signal) => dial({ ...dialing, listener, signal }),
+  });
+}
+
+interface Dialing {
+  readonly WebSocket: typeof WebSocket;
+  readonly config: WebSocketConfig;
+  readonly timings: WebSocketTimings;
+  readonly maxMessageBytes: number;
+  readonly listener: LineListener;
+  readonly signal: AbortSignal;
+}
+
+async function dial(dialing: Dialing): Promise<void> {
+  const { config, signal } = dialing;
+  const headers = typeof config.headers === "function" ? await config.headers() : config.headers.reveal();
+  signal.throwIfAborted();
+  const offered = withoutSubprotocol.has(config) ? [] : [SUBPROTOCOL];
+  if ((await upgrade(dialing, headers, offered)) === "open") return;
+  withoutSubprotocol.add(config);
+  signal.throwIfAborted();
+  await upgrade(dialing, headers, []);
+}
+
+function upgrade(
+  { WebSocket, config, timings, maxMessageBytes, listener, signal }: Dialing,
+  headers: Readonly<Record<string, string>>,
+  offered: string[],
+): Promise<"open" | "no subprotocol"> {
+  const server = config.name;
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(config.url, offered, {
+      headers: { ...headers },
+      followRedirects: false,
+      maxPayload: maxMessageBytes,
+      perMessageDeflate: false,
+      // Explicit, so that no variable of the environment can turn certificate checks off.
+      rejectUnauthorized: true,
+      // A frame with broken UTF-8 costs itself, not the connection.
+      skipUTF8Validation: true,
+    });
+    const abandon = () => socket.terminate();
+    signal.addEventListener("abort", abandon, { once: true });
+    let wire: Socket | undefined;
+    let isOpen = false;
+    let selectedNone = false;
+    socket.once("upgrade", (response) => {
+      wire = response.socket;
+      selectedNone = offered.length > 0 && response.headers["sec-websocket-protocol"] === undefined;
+    });
+    socket.once("unexpected-response", (_request, response) => {
+      reject(failure.upgradeError(server, response.statusCode ?? 0, response.headers["retry-after"]));
+      socket.terminate();
+    });
+    socket.once("open", () => {
+      signal.removeEventListener("abort", abandon);
+      isOpen = true;
+      listener.onOpen(new NodeLine({ server, socket, wire: wire as Socket, timings, listener }));
+      resolve("open");
+    });
+    // Stays for the life of the socket: an "error" nobody listens to would end the process.
+    socket.on("error", (error) => {
+      if (selectedNone) resolve("no subprotocol");
+      else if (isOpen) listener.onLost(lineError(server, error, maxMessageBytes));
+      else reject(failure.connectError(server, error));
+    });
+    socket.once("close", (code) => {
+      signal.removeEventListener("abort", abandon);
+      listener.onLost(failure.closeCodeError(server, code));
+    });
+    // Text and binary frames alike: some servers send their JSON in binary ones.
+    socket.on("message", (data) => listener.onText((data as Buffer).toString("utf8")));
+  });
+}
+
+function lineError(server: string, error: Error & { code?: string }, maxMessageBytes: number) {
+  if (error.code !== undefined && TOO_LARGE.has(error.code)) {
+    return failure.frameTooLarge(server, maxMessageBytes);
+  }
+  return error.code?.startsWith("WS_ERR_")
+    ? failure.brokenFrame(server, error)
+    : failure.closeCodeError(server, 1006, error);
+}
+
+interface NodeLineParts {
+  readonly server: string;
+  readonly socket: WebSocket;
+  /** The TCP socket under it. */
+  readonly wire: Socket;
+  readonly timings: WebSocketTimings;
+  readonly listener: LineListener;
+}
+
+/** Pings the server while it is open. */
+class NodeLine implements WebSocketLine {
+  readonly #parts: NodeLineParts;
+  #pingTimer: NodeJS.Timeout | undefined;
+
+  constructor(parts: NodeLineParts) {
+    this.#parts = parts;
+    // An idle connection keeps no host alive; whoever waits for an answer has a timer that does.
+    parts.wire.unref();
+    this.#pingLater();
+  }
+
+  get isOpen(): boolean {
+    const { socket } = this.#parts;
+    return socket.readyState === socket.OPEN;
+  }
+
+  send(text: string): Promise<void> {
+    const { socket, server } = this.#parts;
+    return new Promise((resolve, reject) => {
+      socket.send(text, (error) => (error ? reject(failure.closeCodeError(server, 1006, error)) : resolve()));
+    });
+  }
+
+  end(): Promise<void> {
+    const { socket, timings } = this.#parts;
+    clearTimeout(this.#pingTimer);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => socket.terminate(), timings.closeGraceMs);
+      socket.once("close", () => {
+        clearTimeout(timer);
+        resolve();
+      });
+      socket.close(1000);
+    });
+  }
+
+  cut(): void {
+    clearTimeout(this.#pingTimer);
+    // Not the polite way: whoever sent 64 MB goes on sending for as long as somebody reads.
+    this.#parts.socket.terminate();
+  }
+
+  #pingLater(): void {
+    this.#pingTimer = setTimeout(() => this.#ping(), this.#parts.timings.pingIntervalMs).unref();
+  }
+
+  #ping(): void {
+    const { server, socket, wire, timings, listener } = this.#parts;
+    // Any byte is a sign of life: a pong may be stuck behind a long message.
+    const seen = wire.bytesRead;
+    socket.ping(undefined, undefined, () => {});
+    this.#pingTimer = setTimeout(() => {
+      if (wire.bytesRead !== seen) this.#pingLater();
+      else listener.onLost(failure.pongTimeout(server, timings.pongTimeoutMs));
+    }, timings.pongTimeoutMs).unref();
+  }
+}
