@@ -46,7 +46,7 @@ async function command({ command: args }) {
 
 /** Cold: the first connection of the process. Warm: the median of those after it. */
 async function connect(contender, params) {
-  const { tools = 10, warm: repeats = 3 } = params;
+  const { tools = 10, warm: repeats = 5 } = params;
   const lib = await contender.load();
   const servers = await new BenchServers(params, contender.era).list(params.servers);
   const connectOnce = async () => {

@@ -31,7 +31,7 @@ export const PLAN = [
       listing(1000),
       {
         label: "HTTP, 1000 tools, all with an output schema",
-        params: { transport: HTTP, tools: 1000, outputEvery: 1, warm: 1 },
+        params: { transport: HTTP, tools: 1000, outputEvery: 1, warm: 3 },
         inQuick: false,
       },
       { label: "stdio, 10 tools", params: { transport: "stdio", warm: 2 } },
