@@ -1,5 +1,6 @@
 /** What calls cost on a connection that is open: latency, throughput, large results, what stays on the heap. */
 import { expectEqual } from "./check-answers.mjs";
+import { keepInFlight } from "./in-flight.mjs";
 import { forgetPeak, median, peakRssMb, sleep, startMeter } from "./process-figures.mjs";
 
 const ECHO = { text: "hello from the benchmark" };
@@ -22,14 +23,9 @@ async function sequential(count, call) {
   };
 }
 
-/** Keeps `width` calls in flight until `count` have been made. */
 async function inFlight(count, width, call) {
   const read = startMeter();
-  let left = count;
-  const lane = async () => {
-    while (left-- > 0) await call();
-  };
-  await Promise.all(Array.from({ length: width }, lane));
+  await keepInFlight(count, width, call);
   const { ms, cpuMs } = read();
   return { perSecond: (count / ms) * 1000, cpuUs: (cpuMs / count) * 1000 };
 }
@@ -41,7 +37,7 @@ const SLICES = 5;
  * how long is a matter of luck.
  */
 async function warmInFlight(count, width, call) {
-  await inFlight(count, width, call);
+  await keepInFlight(count, width, call);
   const slices = [];
   for (let i = 0; i < SLICES; i++) slices.push(await inFlight(count / SLICES, width, call));
   return {
@@ -85,7 +81,7 @@ const HEAP_WARMUP = 20_000;
 /** What stays after many more calls, once everything is warm. */
 async function heap(connection, { calls: count = 20_000, warmup = HEAP_WARMUP }) {
   const heapAfter = async (n) => {
-    await inFlight(n, 16, () => connection.call("s0", "echo", { text: "x" }));
+    await keepInFlight(n, 16, () => connection.call("s0", "echo", { text: "x" }));
     for (let i = 0; i < 3; i++) {
       await sleep(30);
       globalThis.gc();

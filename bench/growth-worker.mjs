@@ -1,6 +1,7 @@
 /** One point of the growth report: `node --expose-gc growth-worker.mjs <series> <size>` prints its figures as JSON. */
 import { createToolport } from "../dist/index.js";
 import { BenchServers } from "./bench-servers.mjs";
+import { keepInFlight } from "./in-flight.mjs";
 import { startMeter } from "./process-figures.mjs";
 
 const [, , series, sizeText] = process.argv;
@@ -96,18 +97,12 @@ async function inFlight() {
   await port.connect();
   // Waves enough that neither the compiler nor one collection of the heap makes the figure.
   const total = Math.max(20_000, 5 * size);
-  const run = async (count) => {
-    let left = count;
-    const lane = async () => {
-      while (left-- > 0) await port.callTool("s0__echo", { text: "hello", n: 1 });
-    };
-    await Promise.all(Array.from({ length: size }, lane));
-  };
-  await run(total);
+  const run = () => keepInFlight(total, size, () => port.callTool("s0__echo", { text: "hello", n: 1 }));
+  await run();
   const before = heapNow();
   let peak = 0;
   const ms = await cpuOf(async () => {
-    const running = run(total);
+    const running = run();
     peak = process.memoryUsage().heapUsed;
     await running;
   });

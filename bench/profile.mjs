@@ -7,6 +7,7 @@
  */
 import { Session } from "node:inspector/promises";
 import { BenchServers } from "./bench-servers.mjs";
+import { keepInFlight } from "./in-flight.mjs";
 import { startMeter } from "./process-figures.mjs";
 
 const isJson = process.argv.includes("--json");
@@ -23,13 +24,8 @@ const servers = await new BenchServers({ transport }, contender.era).list();
 const connection = await contender.connect(await contender.load(), servers);
 await connection.settle?.();
 
-async function callMany(count) {
-  let left = count;
-  const lane = async () => {
-    while (left-- > 0) await connection.call("s0", tool, { text: "hello", n: 1 });
-  };
-  await Promise.all(Array.from({ length: 16 }, lane));
-}
+const callMany = (count) =>
+  keepInFlight(count, 16, () => connection.call("s0", tool, { text: "hello", n: 1 }));
 
 /** Parts of Node, by what their files are called. */
 const NODE_PARTS = [

@@ -1,8 +1,7 @@
 /** The user's header fields on requests to the MCP endpoint, and nowhere else. */
 import type { HeaderSource } from "../../config/server-config.js";
-import { ConfigError } from "../../errors/config-error.js";
-import { ToolportError } from "../../errors/toolport-error.js";
 import { redactValues } from "../../util/redact-values.js";
+import { checkHeader, revealHeaders } from "../user-headers.js";
 import type { Redact } from "./network/answer-error.js";
 
 /** Fields that belong to the transport; a value of the user's would contradict the message it goes with. */
@@ -20,53 +19,23 @@ const OWNED: ReadonlySet<string> = new Set([
   "transfer-encoding",
 ]);
 
-const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-
 /** Adds the configured fields to those of the transport's own; what an auth provider put there (`authorization`) wins. */
 export async function withUserHeaders(
   own: Readonly<Record<string, string>>,
   source: HeaderSource,
 ): Promise<Record<string, string>> {
-  const given = typeof source === "function" ? await ask(source) : source.reveal();
-  return { ...allowedFields(given), ...own };
+  return { ...allowedFields(await revealHeaders(source)), ...own };
 }
 
 /** The fields a user may set, by their names in lower case. */
 export function allowedFields(given: Readonly<Record<string, string>>): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {
-    if (!NAME.test(name) || typeof value !== "string" || !VALUE.test(value)) throw invalid(name);
+    checkHeader(name, value);
     const key = name.toLowerCase();
     if (!OWNED.has(key)) fields[key] = value;
   }
   return fields;
-}
-
-async function ask(
-  source: Exclude<HeaderSource, { reveal(): unknown }>,
-): Promise<Readonly<Record<string, string>>> {
-  try {
-    return (await source()) ?? {};
-  } catch (cause) {
-    if (ToolportError.isInstance(cause)) throw cause;
-    throw new ConfigError({
-      code: "INVALID_CONFIG",
-      what: "The `headers` function of the server failed",
-      retryable: true,
-      cause,
-    });
-  }
-}
-
-function invalid(name: string): ConfigError {
-  const shown = NAME.test(name) ? name : "?";
-  return new ConfigError({
-    code: "INVALID_CONFIG",
-    issues: [
-      { path: `headers.${shown}`, message: "not a valid HTTP header name and value (no line breaks)" },
-    ],
-  });
 }
 
 /**

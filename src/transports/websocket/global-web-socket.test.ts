@@ -66,4 +66,16 @@ describe("createGlobalWebSocketTransport", () => {
       code: "TRANSPORT_NOT_SUPPORTED",
     });
   });
+
+  it("tells that the user's function for headers failed, and takes nothing for no headers", async () => {
+    const cause = new Error("vault is down");
+    const make = (headers: () => Promise<Record<string, string>>) =>
+      createGlobalWebSocketTransport(
+        configOf("ws://127.0.0.1:1", headers),
+        { maxMessageBytes: MIB },
+        options,
+      );
+    await expect(make(() => Promise.reject(cause))).rejects.toMatchObject({ code: "INVALID_CONFIG", cause });
+    await expect(make(async () => undefined as never)).resolves.toMatchObject({ kind: "websocket" });
+  });
 });

@@ -2,6 +2,7 @@
 import type { WebSocketConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
+import { revealHeaders } from "../user-headers.js";
 import * as failure from "./web-socket-failure.js";
 import { type LineListener, type WebSocketLine, WebSocketTransport } from "./web-socket-transport.js";
 
@@ -38,8 +39,7 @@ export async function createGlobalWebSocketTransport(
   const WebSocket =
     options.WebSocket ?? (globalThis as { WebSocket?: StandardWebSocketConstructor }).WebSocket;
   if (WebSocket === undefined) throw notSupported(config.name, "This runtime has no WebSocket");
-  const headers = typeof config.headers === "function" ? await config.headers() : config.headers.reveal();
-  if (Object.keys(headers).length > 0) {
+  if (Object.keys(await revealHeaders(config.headers)).length > 0) {
     throw notSupported(config.name, "This runtime cannot send headers when it opens a WebSocket");
   }
   const { handshakeTimeoutMs = 10_000, closeGraceMs = 1_000 } = options;

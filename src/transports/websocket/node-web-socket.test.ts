@@ -194,6 +194,21 @@ describe("createNodeWebSocketTransport", () => {
     });
   });
 
+  it("tells that the user's headers are at fault: their function fails, or one of them cannot be sent", async () => {
+    const { url } = await serve(() => {});
+    const cause = new Error("vault is down");
+    const failing = await make(url, {}, () => Promise.reject(cause));
+    await expect(failing.transport.start()).rejects.toMatchObject({
+      code: "INVALID_CONFIG",
+      cause,
+      retryable: true,
+    });
+    const broken = await make(url, {}, async () => ({ "x-a": "secret\r\nx-b: 1" }));
+    const error = await broken.transport.start().catch((thrown: Error) => thrown);
+    expect(error).toMatchObject({ code: "INVALID_CONFIG", outcome: "unsent" });
+    expect((error as Error).message).not.toContain("secret");
+  });
+
   it("gives up on a server that accepts and says nothing, or headers that never come", async () => {
     const url = await listen(createTcpServer());
     const timeout = { code: "CONNECT_TIMEOUT", outcome: "unsent", retryable: true };

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import type { WebSocketConfig } from "../../config/server-config.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
+import { checkHeader, revealHeaders } from "../user-headers.js";
 import * as failure from "./web-socket-failure.js";
 import { type LineListener, type WebSocketLine, WebSocketTransport } from "./web-socket-transport.js";
 
@@ -66,7 +67,8 @@ interface Dialing {
 
 async function dial(dialing: Dialing): Promise<void> {
   const { config, signal } = dialing;
-  const headers = typeof config.headers === "function" ? await config.headers() : config.headers.reveal();
+  const headers = await revealHeaders(config.headers);
+  for (const [name, value] of Object.entries(headers)) checkHeader(name, value);
   signal.throwIfAborted();
   const offered = withoutSubprotocol.has(config) ? [] : [SUBPROTOCOL];
   if ((await upgrade(dialing, headers, offered)) === "open") return;
