@@ -3,6 +3,7 @@ import pg from "pg";
 import type { Store } from "toolport";
 import { postgresStore } from "toolport/postgres";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { holdGreeting } from "../support/hold-greeting.js";
 import { openSockets, takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
 import { type PostgresService, startPostgres, withoutPostgres } from "../support/postgres-service.js";
 import { countTogether, runWorker, storeSource, troubleOf } from "../support/shared-store.js";
@@ -62,6 +63,26 @@ describe.skipIf(withoutPostgres)("the store in postgres", () => {
     expect(ended.rows.length).toBeGreaterThan(0);
     await waitFor(async () => (await store.get("a"))?.value === 1);
   });
+
+  test.each(["by URL", "with a pool"])(
+    "ended in the moment it is ready, %s: the next connection does the work",
+    async (how) => {
+      await using greeting = await holdGreeting(postgres.port);
+      const url = postgres.url.replace(`:${postgres.port}`, `:${greeting.port}`);
+      const pool = how === "by URL" ? undefined : new pg.Pool({ connectionString: url });
+      const store = open(pool ?? url);
+      const trouble = troubleOf(store.put("a", 1), postgres.password);
+      await greeting.held;
+      const ended = await postgres.run(
+        "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()",
+      );
+      expect(ended.rows.length).toBeGreaterThan(0);
+      expect(await trouble).toMatchObject({ code: "UNAVAILABLE", retryable: true });
+      expect(await store.put("a", 1)).toBeGreaterThan(0);
+      await store.close();
+      await pool?.end();
+    },
+  );
 
   test.each(["by URL", "with a pool"])(
     "frozen, %s: every call ends in time, and calls after it work",

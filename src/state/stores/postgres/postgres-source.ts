@@ -56,12 +56,27 @@ function trackSockets() {
   };
 }
 
-/** Takes one connection out of the pool, and gives it back; after an error it is not used again. */
+/**
+ * Takes one connection out of the pool. What breaks it also rejects its query; but the pool stops listening for errors as it
+ * hands it out, and the server may say that it ends it in the very bytes that made it ready. So not by promise: there would
+ * be a moment in which nobody listens, and such an error ends the process.
+ */
+function takeOut(pool: Pool): Promise<PoolClient> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      if (client === undefined) return reject(error);
+      client.on("error", ignore);
+      resolve(client);
+    });
+  });
+}
+
+/** Works with one connection of the pool, and gives it back; after an error it is not used again. */
 async function usePooled<T>(
   pool: Pool,
   { work, signal }: { work: (client: PoolClient) => Promise<T>; signal: AbortSignal },
 ): Promise<T> {
-  const client = await pool.connect();
+  const client = await takeOut(pool);
   let isBack = false;
   const giveBack = (isBroken: boolean) => {
     if (isBack) return;
@@ -70,8 +85,6 @@ async function usePooled<T>(
     client.off("error", ignore);
   };
   const abandon = () => giveBack(true);
-  // What breaks the connection also rejects the query.
-  client.on("error", ignore);
   signal.addEventListener("abort", abandon);
   try {
     if (signal.aborted) throw signal.reason;
