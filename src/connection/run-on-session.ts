@@ -2,14 +2,17 @@
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
+import { afterUnknown, type ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
+import type { Resends } from "../transports/resends.js";
 import { pause } from "../util/sleep.js";
 import type { ServerConnection } from "./server-connection.js";
 
 export interface RunOptions {
   /** May run twice: reads, and calls whose caller says so. */
   repeatable: boolean;
+  /** How often it may be sent again. @default no limit */
+  resends?: Resends | undefined;
   /** Longest wait for a server that is coming back. */
   waitMs: number;
   /** Wait at all for a server that was lost? False when another server can be asked. @default true */
@@ -114,8 +117,13 @@ function acquire<Result>({ connection, signal, patient, deadline }: Run<Result>)
 async function again<Result>(run: Run<Result>, error: unknown, session: Session): Promise<Result> {
   // A caller's abort is nobody's fault.
   if (run.signal?.aborted) throw error;
-  await heal(run, error as ToolportError, session);
-  return run.operation(await acquire(run));
+  const failure = error as ToolportError;
+  await heal(run, failure, session);
+  try {
+    return await run.operation(await acquire(run));
+  } catch (later) {
+    throw failure.outcome === "unsent" ? later : afterUnknown(later);
+  }
 }
 
 /** Throws the error, unless the operation may be tried once more on another session. */
@@ -124,5 +132,11 @@ async function heal<Result>(run: Run<Result>, failure: ToolportError, session: S
   if (isClosing(failure)) await Promise.race([session.closed, pause(CLOSING_MS)]);
   if (isLost(failure, session)) run.connection.renew(session, failure);
   const safe = failure.outcome === "unsent" || run.repeatable;
-  if (!safe || !isWayError(failure, session)) throw retryableIfLost(failure, session);
+  if (!safe || !isWayError(failure, session) || !mayResend(run, failure, session))
+    throw retryableIfLost(failure, session);
+}
+
+function mayResend({ resends }: RunOptions, failure: ToolportError, session: Session): boolean {
+  if (resends === undefined) return true;
+  return isSessionLost(failure, session) ? resends.takeHealing() : resends.take();
 }

@@ -2,13 +2,21 @@
 import { AuthError } from "./auth-error.js";
 import { ConnectionError } from "./connection-error.js";
 import type { ErrorContext } from "./error-context.js";
-import type { ToolportError } from "./toolport-error.js";
+import type { Outcome, ToolportError } from "./toolport-error.js";
 
 /** Statuses that pass by themselves. */
 const TRANSIENT: readonly number[] = [408, 425, 429, 500, 502, 503, 504];
 
-/** Statuses with which a server turns a request away without looking into it. */
-const TURNED_AWAY: readonly number[] = [401, 403, 404, 405, 406, 413, 415, 425, 429, 503];
+/**
+ * Statuses that refuse a request before any work. A 404 does so only for a request with a session id. 503 does not, with
+ * `Retry-After` or without: proxies send it after an upstream connection broke in the middle of a request.
+ */
+export const REFUSING_STATUSES: readonly number[] = [401, 403, 405, 406, 413, 415, 429];
+
+/** Whether a server that answers with this status can have run the request. */
+export function outcomeOfStatus(status: number, { inSession }: { inSession: boolean }): Outcome {
+  return REFUSING_STATUSES.includes(status) || (status === 404 && inSession) ? "unsent" : "unknown";
+}
 
 const ADVICE: Readonly<Record<number, string>> = {
   404: "Check the path of its URL",
@@ -22,7 +30,7 @@ function advise(status: number): string | undefined {
 
 /** The error for an HTTP status that is not a success. */
 export function fromHttpStatus(status: number, cause: unknown, context: ErrorContext): ToolportError {
-  const outcome = TURNED_AWAY.includes(status) || context.phase === "connect" ? "unsent" : "unknown";
+  const outcome = context.phase === "connect" ? "unsent" : outcomeOfStatus(status, { inSession: false });
   if (status === 401 || status === 403) {
     const asked = status === 401;
     return new AuthError({

@@ -3,16 +3,35 @@ import { redactText } from "../util/redact-text.js";
 import { ConnectionError } from "./connection-error.js";
 import type { ErrorContext } from "./error-context.js";
 import { ToolCallError } from "./tool-call-error.js";
-import type { ToolportError } from "./toolport-error.js";
+import type { Outcome, ToolportError } from "./toolport-error.js";
 
-/** The one code that says "my fault, not yours". No other code, and no range of codes, speaks of a passing trouble. */
-const INTERNAL_ERROR = -32603;
+/** What a JSON-RPC error code says about the request it answers. */
+export interface RpcErrorTraits {
+  readonly outcome: Outcome;
+  /** Another attempt can help. */
+  readonly retryable: boolean;
+}
+
+const REFUSED: RpcErrorTraits = { outcome: "unsent", retryable: false };
+const UNKNOWN: RpcErrorTraits = { outcome: "unknown", retryable: false };
 
 /**
- * Codes that come before any work: parse error, unknown method, missing capability, unsupported revision. Invalid
- * parameters (-32602) and invalid request (-32600) are not among them: tools throw them in the middle of their work.
+ * The codes that say anything about outcome or retry; every other code, and every range of codes, says nothing. The only
+ * table: whatever makes an error of a JSON-RPC answer reads it, and a test holds `docs/errors.md` to it.
+ *
+ * Invalid parameters (-32602) and invalid request (-32600) are no refusals: tools throw them in the middle of their work.
  */
-const BEFORE_WORK: readonly number[] = [-32700, -32601, -32021, -32022];
+export const RPC_ERRORS: ReadonlyMap<number, RpcErrorTraits> = new Map([
+  [-32700, REFUSED], // parse error
+  [-32601, REFUSED], // method not found
+  [-32020, REFUSED], // headers do not match the body
+  [-32021, REFUSED], // missing client capability
+  [-32022, REFUSED], // unsupported protocol revision
+  [-32603, { outcome: "unknown", retryable: true }], // internal error
+]);
+
+export const traitsOfRpcError = (code: number | undefined): RpcErrorTraits =>
+  (code === undefined ? undefined : RPC_ERRORS.get(code)) ?? UNKNOWN;
 
 export interface RpcError {
   code: number;
@@ -26,7 +45,7 @@ export function fromRpcError(
   cause: unknown,
   context: ErrorContext,
 ): ToolportError {
-  const retryable = code === INTERNAL_ERROR;
+  const { outcome, retryable } = traitsOfRpcError(code);
   const said = redactText(message).replace(/[.\s]+$/, "");
   const what = `The server answered with error ${code}${said === "" ? "" : `: ${said}`}`;
   if (context.phase === "connect") {
@@ -44,7 +63,7 @@ export function fromRpcError(
     code: "PROTOCOL",
     what,
     retryable,
-    outcome: BEFORE_WORK.includes(code) ? "unsent" : "unknown",
+    outcome,
     rpcCode: code,
     data,
     cause,

@@ -98,6 +98,21 @@ const failureOf = (errno: string): SystemFailure | undefined => {
 export const isPermanentFailure = (errno: string): boolean => failureOf(errno)?.permanent === true;
 
 const connecting: readonly unknown[] = ["connect", "getaddrinfo"];
+/** On an open connection: an established one reports a lost route (EHOSTUNREACH) and TLS alerts (EPROTO) there. */
+const transferring: readonly unknown[] = ["read", "write"];
+
+/** Whether nothing can have reached the server. */
+function isUnsent(error: unknown, failure: SystemFailure): boolean {
+  const syscall = readField(error, "syscall");
+  return connecting.includes(syscall) || (failure.unsent === true && !transferring.includes(syscall));
+}
+
+/** Whether this error shows that no connection was made, for a client that does not say when it began to send. */
+export function isBeforeConnection(error: unknown): boolean {
+  const errno = readField(error, "code");
+  const failure = typeof errno === "string" ? failureOf(errno) : undefined;
+  return failure !== undefined && isUnsent(error, failure);
+}
 
 /** Whether the process could not even be started. */
 const isSpawn = (error: unknown): boolean => {
@@ -138,8 +153,7 @@ export function fromSystemError(error: unknown, context: ErrorContext): Connecti
     }
     const failure = failureOf(errno);
     if (failure === undefined) continue;
-    const unsent = failure.unsent === true || connecting.includes(readField(found, "syscall"));
-    const outcome: Outcome = unsent || context.phase === "connect" ? "unsent" : "unknown";
+    const outcome: Outcome = isUnsent(found, failure) || context.phase === "connect" ? "unsent" : "unknown";
     const { what, next, permanent } = failure;
     return new ConnectionError({
       ...context,

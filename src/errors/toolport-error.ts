@@ -84,20 +84,12 @@ export class ToolportError<Code extends string = string> extends Error {
     // A tool belongs to its server: the name of another server's tool would mislead.
     const tool = this.tool ?? (server === context.server ? context.tool : undefined);
     const outcome = context.phase === "connect" ? "unsent" : this.outcome;
-    if (server === this.server && tool === this.tool && outcome === this.outcome) return this;
-    const message = format({ code: this.code, what: this.what, next: this.next, server, tool });
-    const copy = Object.setPrototypeOf(new Error(message), Object.getPrototypeOf(this));
-    const own = Object.getOwnPropertyDescriptors(this);
-    const stack = this.stack?.replace(this.message, () => message);
-    for (const [key, value] of Object.entries({ server, tool, outcome, message, stack })) {
-      own[key as "message"] = {
-        value,
-        writable: true,
-        configurable: true,
-        enumerable: own[key as "message"]?.enumerable ?? false,
-      };
-    }
-    return Object.defineProperties(copy, own);
+    return copyWith(this, { server, tool, outcome });
+  }
+
+  /** The same error with another `outcome`; itself if it has that one. The copy keeps class, fields, cause and stack. */
+  withOutcome(outcome: Outcome): this {
+    return copyWith(this, { server: this.server, tool: this.tool, outcome });
   }
 
   /** Recognises errors of this class across copies of the package. */
@@ -114,4 +106,29 @@ export class ToolportError<Code extends string = string> extends Error {
       return false;
     }
   }
+}
+
+type CopiedFields = Pick<ToolportError, "server" | "tool" | "outcome">;
+
+/** A function, not a private method: a copy is not made by the constructor, so it has no private members. */
+function copyWith<E extends ToolportError>(error: E, { server, tool, outcome }: CopiedFields): E {
+  if (server === error.server && tool === error.tool && outcome === error.outcome) return error;
+  const message = format({ code: error.code, what: error.what, next: error.next, server, tool });
+  const copy = Object.setPrototypeOf(new Error(message), Object.getPrototypeOf(error));
+  const own = Object.getOwnPropertyDescriptors(error);
+  const stack = error.stack?.replace(error.message, () => message);
+  for (const [key, value] of Object.entries({ server, tool, outcome, message, stack })) {
+    own[key as "message"] = {
+      value,
+      writable: true,
+      configurable: true,
+      enumerable: own[key as "message"]?.enumerable ?? false,
+    };
+  }
+  return Object.defineProperties(copy, own);
+}
+
+/** The error of a later send when an earlier one may have run: its outcome cannot be `"unsent"`. */
+export function afterUnknown(error: unknown): unknown {
+  return ToolportError.isInstance(error) && error.outcome === "unsent" ? error.withOutcome("unknown") : error;
 }

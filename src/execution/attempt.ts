@@ -123,7 +123,8 @@ class Attempt {
   }
 
   async #resend(error: unknown): Promise<Record<string, unknown>> {
-    if (!(error instanceof ToolCallError) || error.rpcCode !== HEADER_MISMATCH) {
+    const isMismatch = error instanceof ToolCallError && error.rpcCode === HEADER_MISMATCH;
+    if (!isMismatch || this.#call.resends?.takeHealing() === false) {
       this.#work?.abort();
       throw error;
     }
@@ -195,6 +196,7 @@ class Attempt {
           : this.#request(session),
       {
         repeatable: options.idempotent === true || isRepeatable?.(call) === true,
+        resends: call.resends,
         waitMs: Math.min(this.#timeoutMs, deadline - this.#startedAt),
         patient,
         signal: options.signal,
@@ -219,6 +221,7 @@ class Attempt {
       maxTimeoutMs: deadline - performance.now(),
       signal: options.signal,
       headers: declared === undefined ? options.headers : { ...options.headers, ...declared },
+      resends: this.#call.resends,
       // Always asked for: without it a server that works for long looks silent.
       onProgress: (report) => this.#ofTask().reported(report),
       progressUntil: task && this.#worked(),

@@ -70,7 +70,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     fallbackStep({ ...parts, fallbackOf: (server) => configOf(server)?.fallback }), // the servers, one after the other
     checkArgumentsStep(validatorOf, originalSchema), // against the schema of the server that is asked now
     breaker !== false && breakerStep(breakers.get),
-    retry !== false && retryStep({ budgetFor: budgets.get, options: retry, mayRepeat: isRepeatable }),
+    retryStep({ budgetFor: budgets.get, options: retry, mayRepeat: isRepeatable }),
     limitStep(limiterFor), // a place in the queue for every attempt
     outputStep,
   ];

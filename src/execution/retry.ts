@@ -2,17 +2,21 @@
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { ToolCallError } from "../errors/tool-call-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
+import { afterUnknown, ToolportError } from "../errors/toolport-error.js";
+import { Resends } from "../transports/resends.js";
 import { sleep as sleepInCall } from "../util/sleep.js";
 import { TokenBucket } from "../util/token-bucket.js";
 import type { CallInterceptor, ToolCall } from "./tool-call.js";
 import type { ToolResult } from "./tool-result.js";
 
-/** When and how often a failed call is tried again on the same server; `false`: never. */
+/**
+ * When and how often a failed call is tried again on the same server. `false`: never; only a lost session or refused
+ * credentials are still healed, once.
+ */
 export type RetryOptions =
   | false
   | {
-      /** Attempts in all, the first one included. @default 3 */
+      /** How often a call is sent in all, the first time and every healing included. @default 3 */
       maxAttempts?: number;
       /**
        * Upper bound of the first wait; it doubles with every further one, and the wait itself is random below it.
@@ -36,6 +40,8 @@ const TRANSIENT = { cost: 14, baseMs: 50 };
 const THROTTLED = { cost: 5, baseMs: 1_000 };
 const PLAIN_SUCCESS_REFUND = 1;
 const MAX_ATTEMPTS = 3;
+/** Without retries: the first send, and one more after a new session or new credentials. */
+const HEALED_SENDS = 2;
 const MAX_WAIT_MS = 20_000;
 const MAX_RETRY_AFTER_MS = 30_000;
 
@@ -46,7 +52,7 @@ export interface RetryParts {
   budgetFor: (server: string) => RetryBudget;
   /** Says that this call may run twice although its caller did not say so: a trusted server marks the tool so. */
   mayRepeat?: (call: ToolCall) => boolean;
-  options?: Exclude<RetryOptions, false>;
+  options?: RetryOptions;
   /** Waits, and rejects with the signal's reason when it aborts. */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
   random?: () => number;
@@ -83,6 +89,10 @@ function canHelp(error: ToolportError): boolean {
 const isThrottled = (error: ToolportError): boolean =>
   error instanceof ConnectionError && (error.status === 429 || error.status === 503);
 
+/** A 503 with `Retry-After` asks for the request again. It does not prove that nothing ran, so its outcome is unknown. */
+const isAskedBack = (error: ToolportError): boolean =>
+  error instanceof ConnectionError && error.status === 503 && error.retryAfterMs !== undefined;
+
 const retryAfterMs = (error: ToolportError): number =>
   error instanceof ConnectionError ? Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0;
 
@@ -90,13 +100,23 @@ const retryAfterMs = (error: ToolportError): number =>
 export function retryStep({
   budgetFor,
   mayRepeat = () => false,
-  options: { maxAttempts = MAX_ATTEMPTS, baseMs, maxMs = MAX_WAIT_MS } = {},
+  options = {},
   sleep = sleepInCall,
   random = Math.random,
   now = () => performance.now(),
 }: RetryParts): CallInterceptor {
-  const isSafe = (error: ToolportError, call: ToolCall): boolean =>
-    error.outcome === "unsent" || call.options.idempotent === true || mayRepeat(call);
+  const {
+    maxAttempts = MAX_ATTEMPTS,
+    baseMs,
+    maxMs = MAX_WAIT_MS,
+  } = options === false ? { maxAttempts: 1 } : options;
+  const maxSends = options === false ? HEALED_SENDS : maxAttempts;
+
+  /** The call may run twice, or this error allows one more send of any call. A lost session was healed below, if at all. */
+  const isSafe = (error: ToolportError, call: ToolCall): boolean => {
+    if (call.options.idempotent === true || mayRepeat(call)) return true;
+    return isAskedBack(error) || (error.outcome === "unsent" && error.code !== "SESSION_LOST");
+  };
 
   /** The wait before the next attempt and what it costs; undefined: it stays at this error. */
   function plan(
@@ -125,10 +145,16 @@ export function retryStep({
         async (error: unknown) => {
           const again = plan(error, call, count);
           if (again === undefined || !budgetFor(call.tool.server).take(again.cost)) throw error;
+          if (call.resends?.take() === false) throw error;
           await sleep(again.waitMs, call.options.signal);
-          return attempt(call, count + 1, again.cost);
+          const later = attempt(call, count + 1, again.cost);
+          return (error as ToolportError).outcome === "unsent" ? later : later.catch(rethrowAfterUnknown);
         },
       );
-    return (call) => attempt(call, 1, PLAIN_SUCCESS_REFUND);
+    return (call) => attempt({ ...call, resends: new Resends(maxSends) }, 1, PLAIN_SUCCESS_REFUND);
   };
+}
+
+function rethrowAfterUnknown(error: unknown): never {
+  throw afterUnknown(error);
 }

@@ -2,6 +2,7 @@
 import type { ToolInfo } from "../catalog/tool-info.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Progress } from "../protocol/pending-request.js";
+import type { Resends } from "../transports/resends.js";
 import type { TaskRecord } from "./tasks/task-record.js";
 import type { ToolResult } from "./tool-result.js";
 
@@ -77,6 +78,11 @@ export interface ToolCall {
   readonly deadline: number;
   /** Wait for a server that is coming back; false while another one can be asked instead. */
   readonly patient: boolean;
+  /**
+   * How often it may still be sent again to this server. Set by the retry step, for the layers below it.
+   * @internal
+   */
+  readonly resends?: Resends | undefined;
   /** What checking arguments and results may still cost; the two share it. */
   readonly budget: { leftMs: number };
 }

@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
 import { ToolCallError } from "../errors/tool-call-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
+import { afterUnknown } from "../errors/toolport-error.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import { pause } from "../util/sleep.js";
 import type { LaneRequestOptions } from "./lane.js";
@@ -77,7 +77,7 @@ export async function answerRounds(first: unknown, flow: RoundsFlow): Promise<un
     }
     return result;
   } catch (error) {
-    throw flow.options.signal?.aborted ? flow.options.signal.reason : begun(error);
+    throw flow.options.signal?.aborted ? flow.options.signal.reason : afterUnknown(error);
   } finally {
     release();
   }
@@ -149,14 +149,6 @@ function answerAll(
 ): Promise<Record<string, unknown>> {
   const tool = method === "tools/call" ? String(params["name"]) : undefined;
   return answerTogether(desk, requests, { tool, signal });
-}
-
-/** Earlier rounds have reached the server, so whatever fails later, it is not true that nothing was sent. */
-function begun(error: unknown): unknown {
-  if (!ToolportError.isInstance(error) || error.outcome !== "unsent") return error;
-  const copy = Object.setPrototypeOf(new Error(error.message), Object.getPrototypeOf(error));
-  const own = Object.getOwnPropertyDescriptors(error);
-  return Object.defineProperties(copy, { ...own, outcome: { ...own.outcome, value: "unknown" } });
 }
 
 function fault({ server, method }: RoundsFlow, what: string, result?: unknown): ToolCallError {

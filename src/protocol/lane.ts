@@ -5,16 +5,12 @@
  * client's side, which the SDK's `Client` sees as its transport; it keeps its own numeric ids. That spares every call the
  * client's schema passes, lets one malformed tool cost only itself, and lets a lost answer fail at once.
  */
-import type {
-  JSONRPCMessage,
-  MessageExtraInfo,
-  RequestId,
-  TransportSendOptions,
-} from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, MessageExtraInfo, RequestId } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import type { ServerTransport } from "../transports/server-transport.js";
+import type { Resends } from "../transports/resends.js";
+import type { ServerSendOptions, ServerTransport } from "../transports/server-transport.js";
 import { IdTable } from "../util/id-table.js";
 import { ClientSide } from "./client-side.js";
 import { DeadlineClock } from "./deadline-clock.js";
@@ -28,6 +24,8 @@ const PREFIX = "toolport-";
 export interface LaneRequestOptions extends RequestLimits {
   /** Extra HTTP headers, where the transport has such. */
   headers?: Readonly<Record<string, string>> | undefined;
+  /** How often the request may be sent again. @default no limit: it may run twice */
+  resends?: Resends | undefined;
   /** Progress goes on after the answer, until this is aborted: the answer was a task. */
   progressUntil?: AbortSignal | undefined;
 }
@@ -160,8 +158,8 @@ export class Lane {
     const wantsProgress = options.onProgress !== undefined;
     const { envelope, metaDefaults } = this;
     const request = { id, method, params, wantsProgress, envelope, metaDefaults };
-    if (this.#hasPerRequestStream) this.#sendAlone(request, pending, options.headers);
-    else this.#sendWithOthers(request);
+    if (this.#hasPerRequestStream) this.#sendAlone(request, pending, options);
+    else this.#sendWithOthers(request, options.resends);
     return pending.promise;
   }
 
@@ -170,24 +168,21 @@ export class Lane {
     until.addEventListener("abort", () => this.#worked.delete(id), { once: true });
   }
 
-  #sendAlone(
-    request: OutgoingRequest,
-    pending: PendingRequest,
-    headers: Readonly<Record<string, string>> | undefined,
-  ): void {
-    const sent = this.#send(toMessage(request), this.#streamOptions(pending, headers));
+  #sendAlone(request: OutgoingRequest, pending: PendingRequest, options: LaneRequestOptions): void {
+    const sent = this.#send(toMessage(request), this.#streamOptions(pending, options));
     sent.catch((error: ToolportError) => this.#fail(pending.id, error));
   }
 
-  #sendWithOthers(request: OutgoingRequest): void {
-    const sent = this.#sendPlain(request);
+  #sendWithOthers(request: OutgoingRequest, resends: Resends | undefined): void {
+    const sent = this.#sendPlain(request, resends);
     // Whatever is written together comes back as one promise: it is enough to look at it once.
     if (this.#handover?.sent === sent) this.#handover.ids.push(request.id);
     else this.#watch(sent, request.id);
   }
 
-  #sendPlain(request: OutgoingRequest): Promise<void> {
-    if (this.#inner.sendText === undefined || this.tap !== undefined) return this.#send(toMessage(request));
+  #sendPlain(request: OutgoingRequest, resends: Resends | undefined): Promise<void> {
+    if (this.#inner.sendText === undefined || this.tap !== undefined)
+      return this.#send(toMessage(request), resends && { resends });
     try {
       return this.#inner.sendText(toText(request), request.id);
     } catch (error) {
@@ -208,17 +203,18 @@ export class Lane {
 
   #streamOptions(
     pending: PendingRequest,
-    headers: Readonly<Record<string, string>> | undefined,
-  ): TransportSendOptions | undefined {
-    if (this.#inner.abandon !== undefined) return headers && { headers };
+    { headers, resends }: LaneRequestOptions,
+  ): ServerSendOptions | undefined {
+    if (this.#inner.abandon !== undefined) return headers || resends ? { headers, resends } : undefined;
     return {
       requestSignal: pending.openStream(),
       headers,
+      resends,
       onRequestStreamEnd: () => this.#fail(pending.id, this.#cutStream()),
     };
   }
 
-  #send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+  #send(message: JSONRPCMessage, options?: ServerSendOptions): Promise<void> {
     this.tap?.("sent", message);
     return this.#inner.send(message, options);
   }
@@ -301,7 +297,9 @@ export class Lane {
   }
 
   #gone(outcome: "unsent" | "unknown"): ToolportError {
-    if (this.#closeError !== undefined && outcome === "unknown") return this.#closeError;
+    // What was in flight may have run, whatever the reason says about the request that met it first.
+    if (this.#closeError !== undefined && outcome === "unknown")
+      return this.#closeError.withOutcome("unknown");
     return new ConnectionError({
       code: "CLOSED",
       server: this.#server,

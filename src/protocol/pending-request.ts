@@ -1,5 +1,6 @@
 /** One request that waits for its answer: its clock, its progress, its abort. */
 import type { ProgressReport } from "../config/server-entry.js";
+import { traitsOfRpcError } from "../errors/from-rpc-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { redactText } from "../util/redact-text.js";
 import { onSharedAbort } from "../util/shared-abort.js";
@@ -43,9 +44,6 @@ interface Init {
 /** As many reports of progress as come are passed on; of more than that only a hundred a second, whatever is sent. */
 const FREE_REPORTS = 1_000;
 const REPORT_EVERY_MS = 10;
-
-/** JSON-RPC codes that may be different the next time: only an internal error of the server's. */
-const isTransient = (code: number | undefined): boolean => code === -32603;
 
 /** Nothing in it is certain: it comes from the server. */
 function readRpcError(error: unknown): { code: number | undefined; message: string; data: unknown } {
@@ -125,7 +123,7 @@ export class PendingRequest implements Clocked {
         code: "PROTOCOL",
         server: this.#host.server,
         what: `The server answered ${this.#method} with error ${code ?? "of no code"}: ${this.#quote(message)}`,
-        retryable: isTransient(code),
+        ...traitsOfRpcError(code),
         rpcCode: code,
         data,
       }),

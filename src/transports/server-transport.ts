@@ -1,12 +1,24 @@
 /** The shape all transports share: the SDK's `Transport`, plus what healing needs to know. */
-import type { RequestId, Transport } from "@modelcontextprotocol/client";
+import type {
+  JSONRPCMessage,
+  RequestId,
+  Transport,
+  TransportSendOptions,
+} from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
 import type { ConnectionError } from "../errors/connection-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { AuthorizeRequests } from "./http/credentials/authorized-send.js";
+import type { Resends } from "./resends.js";
 
 /** Largest JSON-RPC message a transport accepts unless told otherwise. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+
+/** What a transport of ours is given with a message. */
+export interface ServerSendOptions extends TransportSendOptions {
+  /** Limits how often the request may be sent again, with new credentials for one. @default no limit: it may run twice */
+  resends?: Resends | undefined;
+}
 
 /**
  * A transport of ours. `start()` rejects with a `ToolportError` when the way cannot be opened; `send()` rejects with
@@ -14,6 +26,7 @@ export const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
  */
 export interface ServerTransport extends Transport {
   readonly kind: TransportKind;
+  send(message: JSONRPCMessage, options?: ServerSendOptions): Promise<void>;
   /** Why the transport closed; set before `onclose` fires unless `close()` was called. */
   readonly closeError?: ToolportError | undefined;
   /**

@@ -91,7 +91,8 @@ export class EndpointStreams {
   async #refused(answer: WireAnswer, request: EndpointRequest): Promise<ConnectionError> {
     const bytes = await readRefusal(answer);
     if (this.#listening.meansLost(request, answer, bytes)) {
-      const error = sessionLost(answer.status, "unknown");
+      // The request itself was taken: only the rest of its answer is gone.
+      const error = sessionLost(answer.status).withOutcome("unknown");
       this.#context.onSessionLost(error);
       return error;
     }

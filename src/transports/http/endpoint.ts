@@ -1,6 +1,8 @@
 /** The MCP endpoint of one connection: requests go out with the user's fields and with credentials, within its origin. */
 import type { HeaderSource } from "../../config/server-config.js";
+import { AuthError } from "../../errors/auth-error.js";
 import { SlotList } from "../../util/slot-list.js";
+import type { Resends } from "../resends.js";
 import type { AuthorizedSend } from "./credentials/authorized-send.js";
 import { withUserHeaders } from "./endpoint-headers.js";
 import { sessionLost } from "./network/answer-error.js";
@@ -27,6 +29,8 @@ export interface EndpointRequest {
   readonly line: Lifeline;
   /** A stream for whatever the server may have to say. */
   readonly standing?: boolean | undefined;
+  /** How often it may be sent again. @default no limit */
+  readonly resends?: Resends | undefined;
   /** Credentials of this request's own: there is nobody to ask for others. */
   readonly authorization?: string | undefined;
   /** What went out in the end, for those who have to hide it. */
@@ -104,15 +108,34 @@ export class Endpoint {
     const question = { method, url, signal: line.signal, authorization: headers["authorization"] };
     await authorize(question, async (fields) => {
       line.throwIfAborted();
+      if (last !== undefined && !mayResend(last, request.resends)) throw credentialsRefused(last.status);
       last = await this.#open(url, request, { ...headers, ...fields });
       if (last.status !== 401 && last.status !== 403) return lightResponse(last, url);
-      if (method === "POST" && isUnchallenged(last, headers)) throw sessionLost(last.status, "unsent");
+      if (method === "POST" && isUnchallenged(last, headers)) throw sessionLost(last.status);
       const bytes = await readRefusal(last);
       last = { ...last, body: bodyOf(bytes) };
       return toResponse(last, bytes);
     });
     return last!;
   }
+}
+
+/** A resend with new credentials, or with the nonce that the server wants in a proof (RFC 9449, which is no healing). */
+function mayResend({ headers }: WireAnswer, resends: Resends | undefined): boolean {
+  if (resends === undefined) return true;
+  const wantsNonce = headers.get("www-authenticate")?.includes("use_dpop_nonce") === true;
+  return wantsNonce ? resends.take() : resends.takeHealing();
+}
+
+/** New credentials are there, but this call was sent too often already. */
+export function credentialsRefused(status: number): AuthError {
+  return new AuthError({
+    code: status === 403 ? "INSUFFICIENT_SCOPE" : "AUTH_REQUIRED",
+    what: `The server refused the call again (HTTP ${status})`,
+    next: "Call again: the next call uses the new credentials",
+    status,
+    outcome: "unsent",
+  });
 }
 
 /**

@@ -1,15 +1,10 @@
 /** Streamable HTTP: one POST a message, answers by JSON or by events, with limits, typed failures and streams that come back. */
-import type {
-  JSONRPCMessage,
-  MessageExtraInfo,
-  RequestId,
-  TransportSendOptions,
-} from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, MessageExtraInfo, RequestId } from "@modelcontextprotocol/client";
 import type { HttpConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import type { ToolportError } from "../../errors/toolport-error.js";
 import { withDeadline } from "../../util/with-deadline.js";
-import type { ServerTransport, TransportContext } from "../server-transport.js";
+import type { ServerSendOptions, ServerTransport, TransportContext } from "../server-transport.js";
 import type { AuthorizedSend } from "./credentials/authorized-send.js";
 import { Endpoint } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
@@ -95,7 +90,7 @@ class HttpTransport implements ServerTransport {
     this.#context.fields.protocolVersion = version;
   }
 
-  send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+  send(message: JSONRPCMessage, options?: ServerSendOptions): Promise<void> {
     if (this.#closing !== undefined) return Promise.reject(closed("unsent"));
     if ("method" in message && "id" in message) return this.#request(message, options);
     return this.#notice(message, options);
@@ -140,7 +135,7 @@ class HttpTransport implements ServerTransport {
 
   async #request(
     message: JSONRPCMessage & { id: RequestId; method: string },
-    options: TransportSendOptions | undefined,
+    options: ServerSendOptions | undefined,
   ): Promise<void> {
     const context = this.#context;
     const { endpoint, ledger } = context;
@@ -162,7 +157,7 @@ class HttpTransport implements ServerTransport {
     }
   }
 
-  async #notice(message: JSONRPCMessage, options: TransportSendOptions | undefined): Promise<void> {
+  async #notice(message: JSONRPCMessage, options: ServerSendOptions | undefined): Promise<void> {
     const method = "method" in message ? message.method : undefined;
     if (method === "notifications/cancelled") this.#cancelled(message);
     await postNotice(this.#context, message, options?.headers);

@@ -80,7 +80,7 @@ export class ListeningStream {
         if (status === 401 || status === 403 || (status >= 300 && status < 400))
           throw new RefusedMessage({ status, statusText, text: "" });
         if (status !== 429 && (status < 500 || status === 501)) {
-          if (this.meansLost(request, answer, bytes)) onSessionLost(sessionLost(status, "unsent"));
+          if (this.meansLost(request, answer, bytes)) onSessionLost(sessionLost(status));
           return undefined;
         }
         waitMs = Math.max(waitMs, parseRetryAfter(answer.headers.get("retry-after")) ?? 0);

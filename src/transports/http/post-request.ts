@@ -40,6 +40,7 @@ export async function postRequest({ context, streams, own, message }: RequestPos
       line,
       standing: message.method === LISTEN_METHOD,
       authorization: ownAuthorization(given),
+      resends: own.options?.resends,
     };
     const answer = await endpoint.send(request);
     const { status } = answer;

@@ -33,12 +33,12 @@ export async function explainRefusal(
   if (status === 429 || status >= 500) throw statusError(answer, bytes, redact);
   if (status < 300) throw badResponse({ answer, why: "is no HTTP answer", redact });
   const inSession = sent["mcp-session-id"] !== undefined;
-  if ((inSession && status === 404) || isUnchallenged(answer, sent)) throw sessionLost(status, "unsent");
+  if ((inSession && status === 404) || isUnchallenged(answer, sent)) throw sessionLost(status);
   const gone = inSession && (status === 400 || status === 410);
   const error = asRpcError(parseJson(decodeText(bytes, answer.headers.get("content-type")) ?? ""));
   if (own !== undefined && error !== undefined && answersBy(error, { status, gone, own }))
     return { ...error, id: own.id } as JSONRPCMessage;
-  if (gone) throw sessionLost(status, "unknown");
+  if (gone) throw sessionLost(status);
   if (status === 403) await throwIfScopeIsMissing(answer, bytes);
   // Some servers repeat in the body what they were sent.
   throw new RefusedMessage({ status, statusText, text: redact(new TextDecoder().decode(bytes)) });

@@ -1,8 +1,9 @@
 /** The requests of one Streamable HTTP connection whose answers are still to come. */
-import type { RequestId, TransportSendOptions } from "@modelcontextprotocol/client";
+import type { RequestId } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
+import type { ServerSendOptions } from "../server-transport.js";
 import type { Lifeline } from "./network/lifeline.js";
 
 /** One request on its way. */
@@ -10,7 +11,7 @@ export interface OpenRequest extends Slotted {
   readonly id: RequestId;
   /** Of the stateless era: a broken stream cannot be resumed. */
   readonly modern: boolean;
-  readonly options: TransportSendOptions | undefined;
+  readonly options: ServerSendOptions | undefined;
   /** What its exchange of the moment hangs on; another one after a resume. */
   line: Lifeline;
   /** Nobody waits for it any more: answered, failed or given up. */

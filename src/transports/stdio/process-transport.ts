@@ -78,7 +78,8 @@ export class ProcessTransport implements ServerTransport {
   #ending: Promise<void> | undefined;
   #process: ServerProcess | undefined;
   #outbox: Outbox | undefined;
-  #lastRequest: RequestId | undefined;
+  /** The request that was written last, as long as nothing was written after it. */
+  #lastWritten: RequestId | undefined;
   /** It ended with input it had not read. */
   #unread = false;
   #reader: MessageReader | undefined;
@@ -119,7 +120,7 @@ export class ProcessTransport implements ServerTransport {
 
   send(message: JSONRPCMessage): Promise<void> {
     if (this.#phase !== "open" || this.#outbox === undefined) return Promise.reject(this.#closed("unsent"));
-    if ("id" in message && "method" in message) this.#lastRequest = message.id;
+    this.#lastWritten = "id" in message && "method" in message ? message.id : undefined;
     try {
       return this.#outbox.send(`${JSON.stringify(message)}\n`);
     } catch (error) {
@@ -129,7 +130,7 @@ export class ProcessTransport implements ServerTransport {
 
   sendText(text: string, id: RequestId): Promise<void> {
     if (this.#phase !== "open" || this.#outbox === undefined) return Promise.reject(this.#closed("unsent"));
-    this.#lastRequest = id;
+    this.#lastWritten = id;
     return this.#outbox.send(`${text}\n`);
   }
 
@@ -218,9 +219,12 @@ export class ProcessTransport implements ServerTransport {
     }
   }
 
-  /** It ended with unread input: the request sent last was never taken, whoever waits for it may ask again. */
+  /**
+   * The process ended with unread input, which proves only that the end of what was written was not read. A request counts
+   * as unread if it is that end: after a pong, a notification or an answer of ours, the request before it may have run.
+   */
   #disown(): void {
-    const id = this.#lastRequest;
+    const id = this.#lastWritten;
     if (id !== undefined) this.#isolate(() => this.onstreamcut?.(id, this.#closed("unsent")));
   }
 

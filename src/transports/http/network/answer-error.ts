@@ -1,6 +1,6 @@
 /** Answers that are no answers, as errors that show what came instead. */
 import { ConnectionError } from "../../../errors/connection-error.js";
-import type { Outcome } from "../../../errors/toolport-error.js";
+import { outcomeOfStatus } from "../../../errors/from-http-status.js";
 import { toPlainText } from "../../stdio/to-plain-text.js";
 import { parseRetryAfter } from "./retry-after.js";
 import type { WireAnswer } from "./wire.js";
@@ -20,7 +20,7 @@ function excerpt(bytes: Uint8Array, redact: Redact): string {
 
 const quoted = (text: string): string => (text === "" ? "" : `: ${text}`);
 
-/** 429 and 5xx. 429 and 503 say that nothing was done. */
+/** The error for a status that is about neither the session nor the credentials. */
 export function statusError(answer: WireAnswer, bytes: Uint8Array, redact: Redact): ConnectionError {
   const { status } = answer;
   const busy = status === 429 || status === 503;
@@ -32,19 +32,19 @@ export function statusError(answer: WireAnswer, bytes: Uint8Array, redact: Redac
     status,
     retryAfterMs: parseRetryAfter(answer.headers.get("retry-after")),
     retryable: transient,
-    // A 4xx refuses the request; any other 5xx may come from the middle of the work.
-    outcome: busy || status < 500 ? "unsent" : "unknown",
+    outcome: outcomeOfStatus(status, { inSession: false }),
   });
 }
 
-export function sessionLost(status: number, outcome: Outcome): ConnectionError {
+/** The session is gone: a new handshake is needed. The status says whether this request can have run. */
+export function sessionLost(status: number): ConnectionError {
   return new ConnectionError({
     code: "SESSION_LOST",
     what: `The server no longer knows this session (HTTP ${status})`,
     next: "A new session is needed",
     status,
     retryable: true,
-    outcome,
+    outcome: outcomeOfStatus(status, { inSession: true }),
   });
 }
 

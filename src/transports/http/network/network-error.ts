@@ -1,6 +1,6 @@
 /** Failures of the network as `ConnectionError`s that say whether the request can have reached the server. */
 import { ConnectionError } from "../../../errors/connection-error.js";
-import { isPermanentFailure } from "../../../errors/from-system-error.js";
+import { isBeforeConnection, isPermanentFailure } from "../../../errors/from-system-error.js";
 import { ToolportError } from "../../../errors/toolport-error.js";
 
 const ADVICE: Readonly<Record<string, string>> = {
@@ -21,18 +21,16 @@ const ADVICE: Readonly<Record<string, string>> = {
   EPROTO: "Check that the server speaks TLS on this port, or use an http: address",
 };
 
-/** Codes that can only come before a connection exists; for runtimes that do not tell us when they began to send. */
-const BEFORE_CONNECTION: ReadonlySet<string> = new Set([
-  ...Object.keys(ADVICE),
-  "ConnectionRefused",
-  "FailedToOpenSocket",
-]);
+/** Bun's codes for a connection that could not be made. */
+const BUN_CODES: readonly unknown[] = ["ConnectionRefused", "FailedToOpenSocket"];
 
-/** The error code, at whatever depth the runtime hides it. */
-function errnoOf(error: unknown): string | undefined {
+type CodedError = Error & { readonly code: string };
+
+/** The error that carries a code, at whatever depth the runtime hides it. */
+function codedError(error: unknown): CodedError | undefined {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 4; depth++) {
     const { code, cause, errors } = at as Error & { code?: unknown; errors?: unknown };
-    if (typeof code === "string") return code;
+    if (typeof code === "string") return at as CodedError;
     at = cause ?? (Array.isArray(errors) ? errors[0] : undefined);
   }
   return undefined;
@@ -48,8 +46,9 @@ export interface NetworkFailure {
 /** Converts what a network client threw. An error of ours passes as it is. */
 export function toNetworkError(error: unknown, { host, sent }: NetworkFailure): ToolportError {
   if (ToolportError.isInstance(error)) return error;
-  const errno = errnoOf(error);
-  const unsent = sent === undefined ? errno !== undefined && BEFORE_CONNECTION.has(errno) : !sent;
+  const coded = codedError(error);
+  const errno = coded?.code;
+  const unsent = sent === undefined ? isBeforeConnection(coded) || BUN_CODES.includes(errno) : !sent;
   const reason = errno === undefined ? "" : ` (${errno})`;
   return new ConnectionError({
     code: "UNREACHABLE",

@@ -3,6 +3,7 @@ import type { HeaderSource } from "../../../config/server-config.js";
 import { AuthError } from "../../../errors/auth-error.js";
 import { ConnectionError } from "../../../errors/connection-error.js";
 import type { AuthorizedSend } from "../credentials/authorized-send.js";
+import { credentialsRefused } from "../endpoint.js";
 import { redactHeaders, withUserHeaders } from "../endpoint-headers.js";
 import { eventBody } from "../events/event-body.js";
 import type { Discard } from "../events/shared-events.js";
@@ -24,6 +25,8 @@ export interface SseFetchContext {
   readonly guarded: typeof globalThis.fetch;
   /** Renews what the server refuses, once for all requests it refuses at the same time. */
   readonly withAuthorization: AuthorizedSend;
+  /** Takes one resend with new credentials for the message with this body; false if it was sent often enough. */
+  readonly mayResend: (body: string) => boolean;
   readonly onDiscard: Discard;
   /** The event stream is over; the SDK may not have read all of it yet. */
   readonly onStreamEnd: (error: unknown) => void;
@@ -50,23 +53,29 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
     if (!listens && !(method === "POST" && url.href === endpoint)) return context.guarded(input, init);
     try {
       const headers = await withUserHeaders(own, context.headers);
-      const send = (fields: Readonly<Record<string, string>>): Promise<Response> => {
+      const body = (init?.body ?? undefined) as string | undefined;
+      let refusedWith: number | undefined;
+      const send = async (fields: Readonly<Record<string, string>>): Promise<Response> => {
+        if (refusedWith !== undefined && body !== undefined && !context.mayResend(body))
+          throw credentialsRefused(refusedWith);
         const request: WireRequest = {
           url,
           method,
           headers: { ...headers, ...fields },
-          body: (init?.body ?? undefined) as string | undefined,
+          body,
           signal: init?.signal,
           standing: listens,
         };
-        return listens ? listen(context, request, onEndpoint) : deliver(context, request);
+        const response = await (listens ? listen(context, request, onEndpoint) : deliver(context, request));
+        refusedWith = response.status;
+        return response;
       };
       const { authorization } = headers;
       const response = await context.withAuthorization(
         { method, url, signal: init?.signal, authorization },
         send,
       );
-      return passable(context, response);
+      return passable(context, response, body);
     } catch (error) {
       if (listens) context.onFailure(error);
       throw error;
@@ -103,7 +112,7 @@ async function deliver(context: SseFetchContext, request: WireRequest): Promise<
     return lightResponse({ ...answer, status: 202 }, request.url);
   }
   const bytes = await readRefusal(answer);
-  if (SESSION_STATUSES.has(status)) throw sessionLost(status, status === 404 ? "unsent" : "unknown");
+  if (SESSION_STATUSES.has(status)) throw sessionLost(status);
   return refusal({ answer, bytes, request });
 }
 
@@ -120,10 +129,15 @@ function refusal({ answer, bytes, request }: Refusal): Response {
   throw statusError(answer, bytes, redactHeaders(request.headers, request.url));
 }
 
-/** A refusal that nothing could be done about; the SDK asks its provider once more where it has one. */
-function passable({ hasAuthProvider }: SseFetchContext, response: Response): Response {
+/** A refusal that nothing could be done about; where the SDK has a provider, it asks that and sends the message again. */
+function passable(
+  { hasAuthProvider, mayResend }: SseFetchContext,
+  response: Response,
+  body: string | undefined,
+): Response {
   const { status } = response;
   if ((status === 401 && !hasAuthProvider) || status === 403) throw unauthorized(status);
+  if (status === 401 && body !== undefined && !mayResend(body)) throw credentialsRefused(status);
   return response;
 }
 

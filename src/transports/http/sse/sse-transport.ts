@@ -2,13 +2,16 @@
 import type {
   JSONRPCMessage,
   MessageExtraInfo,
+  RequestId,
   SSEClientTransport,
   SseError,
 } from "@modelcontextprotocol/client";
 import type { SseConfig } from "../../../config/server-config.js";
 import { ConnectionError } from "../../../errors/connection-error.js";
 import { ToolportError } from "../../../errors/toolport-error.js";
-import type { ServerTransport, TransportContext } from "../../server-transport.js";
+import { parseJson } from "../../../util/parse-json.js";
+import type { Resends } from "../../resends.js";
+import type { ServerSendOptions, ServerTransport, TransportContext } from "../../server-transport.js";
 import { checkedProvider } from "../credentials/checked-provider.js";
 import { isOAuth, type Provider, shareAuthorization } from "../credentials/shared-authorization.js";
 import { createGuardedFetch } from "../network/guarded-fetch.js";
@@ -44,6 +47,8 @@ class SseTransport implements ServerTransport {
   /** The last thing that went wrong with the event stream, in our words. */
   #failure: ToolportError | undefined;
   #closing: Promise<void> | undefined;
+  /** How often each request on its way may be sent again. */
+  readonly #resends = new Map<RequestId, Resends>();
 
   constructor(config: SseConfig, context: TransportContext, sdk: Sdk) {
     const url = new URL(config.url);
@@ -61,6 +66,7 @@ class SseTransport implements ServerTransport {
         withAuthorization:
           context.authorize?.(config.name) ??
           shareAuthorization({ provider, serverUrl: url, fetch: guarded }),
+        mayResend: (body) => this.#resendsOf(body)?.takeHealing() ?? true,
         onDiscard: (discarded) => this.ondiscard?.(discarded),
         onStreamEnd: (cause) => {
           this.#failure ??= streamEnded(cause);
@@ -98,14 +104,24 @@ class SseTransport implements ServerTransport {
     this.#inner.setProtocolVersion(version);
   }
 
-  async send(message: JSONRPCMessage): Promise<void> {
+  async send(message: JSONRPCMessage, options?: ServerSendOptions): Promise<void> {
     if (this.#closing !== undefined) throw closed("unsent");
+    const id = "id" in message ? message.id : undefined;
+    if (id !== undefined && options?.resends !== undefined) this.#resends.set(id, options.resends);
     try {
       await this.#inner.send(message);
     } catch (error) {
       if (this.#closing !== undefined) throw closed("unknown", error);
       throw isPlain(error) ? refusedMessage(error) : error;
+    } finally {
+      if (id !== undefined) this.#resends.delete(id);
     }
+  }
+
+  /** The SDK hands on the text of a message and no options, so the request is found by its id. */
+  #resendsOf(body: string): Resends | undefined {
+    const { id } = (parseJson(body) ?? {}) as { id?: RequestId };
+    return id === undefined ? undefined : this.#resends.get(id);
   }
 
   close(): Promise<void> {
@@ -184,7 +200,6 @@ const refusedMessage = (cause: unknown) =>
   new ConnectionError({
     code: "HTTP_STATUS",
     what: "The server did not take the message",
-    outcome: "unsent",
     cause,
   });
 
