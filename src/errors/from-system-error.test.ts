@@ -40,6 +40,24 @@ test.each<[string, unknown, typeof ConnectionError, Record<string, unknown>]>([
     ConnectionError,
     { errno: "ECONNRESET", outcome: "unknown", retryable: true },
   ],
+  [
+    "no route while connecting",
+    system("EHOSTUNREACH", "connect"),
+    ConnectionError,
+    { errno: "EHOSTUNREACH", outcome: "unsent" },
+  ],
+  [
+    "a route that is lost under an open connection",
+    system("EHOSTUNREACH", "read"),
+    ConnectionError,
+    { errno: "EHOSTUNREACH", outcome: "unknown", retryable: true },
+  ],
+  [
+    "a TLS alert on an open connection",
+    system("EPROTO", "write"),
+    ConnectionError,
+    { errno: "EPROTO", outcome: "unknown" },
+  ],
   ["EPIPE", system("EPIPE", "write"), ConnectionError, { code: "UNREACHABLE", outcome: "unknown" }],
   [
     "both addresses refused",

@@ -76,7 +76,7 @@ describe.each<[string, unknown, new (...init: never[]) => ToolportError, Record<
     "HTTP 404",
     http(404),
     ConnectionError,
-    { code: "HTTP_STATUS", status: 404, retryable: false, outcome: "unsent" },
+    { code: "HTTP_STATUS", status: 404, retryable: false, outcome: "unknown" },
   ],
   [
     "HTTP 429",
@@ -88,7 +88,7 @@ describe.each<[string, unknown, new (...init: never[]) => ToolportError, Record<
     "HTTP 503",
     http(503),
     ConnectionError,
-    { code: "HTTP_STATUS", status: 503, retryable: true, outcome: "unsent" },
+    { code: "HTTP_STATUS", status: 503, retryable: true, outcome: "unknown" },
   ],
   [
     "HTTP 500 to the probe",

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { AuthProvider } from "@modelcontextprotocol/client";
 import { createToolport, type ToolportOptions } from "toolport";
 import { afterAll, describe, expect, test } from "vitest";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
@@ -285,7 +286,7 @@ describe("JSON-RPC refusals", () => {
 
 describe("HTTP+SSE", () => {
   /** A legacy server whose message endpoint answers calls as told. */
-  async function open(status: number, headers: Record<string, string>, provider?: object) {
+  async function open(status: number, headers: Record<string, string>, provider?: AuthProvider) {
     let calls = 0;
     const server = await startScriptedServer(() => {});
     let stream: { write(text: string): unknown } | undefined;

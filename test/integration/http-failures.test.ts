@@ -30,7 +30,7 @@ describe("statuses", () => {
     [
       503,
       "999999",
-      { code: "HTTP_STATUS", status: 503, retryable: true, outcome: "unsent", retryAfterMs: 30_000 },
+      { code: "HTTP_STATUS", status: 503, retryable: true, outcome: "unknown", retryAfterMs: 30_000 },
     ],
     [503, "-1", { code: "HTTP_STATUS", status: 503, retryAfterMs: undefined }],
     [

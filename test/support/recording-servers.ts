@@ -1,7 +1,6 @@
 /** Servers that record every execution of a call, so that a test can tell what ran from what was only sent. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ServerEntry } from "toolport";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
 import { event, openEvents, result, type Script, sendJson } from "../fixtures/servers/http-scripted.js";
 
@@ -22,7 +21,10 @@ export type StdioAct =
   | "refuse";
 
 /** An entry whose process records into `folder`. */
-export function recordingStdio(folder: string): { entry: ServerEntry; executions: Executions } {
+export function recordingStdio(folder: string): {
+  entry: { command: string; args: string[] };
+  executions: Executions;
+} {
   const log = join(folder, `executions-${crypto.randomUUID()}.log`);
   return {
     entry: { command: process.execPath, args: [STDIO, log] },

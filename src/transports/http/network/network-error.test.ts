@@ -19,3 +19,20 @@ it.each([
   });
   expect(error).toMatchObject({ code: "UNREACHABLE", errno, retryable, outcome: "unsent" });
 });
+
+it.each([
+  ["ECONNREFUSED", "connect", "unsent"],
+  ["UND_ERR_CONNECT_TIMEOUT", undefined, "unsent"],
+  ["ConnectionRefused", undefined, "unsent"],
+  ["EHOSTUNREACH", "connect", "unsent"],
+  ["EHOSTUNREACH", "read", "unknown"],
+  ["ECONNRESET", "read", "unknown"],
+  ["UND_ERR_SOCKET", undefined, "unknown"],
+])("%s at %s, from a client that does not say what it sent: %s", (code, syscall, outcome) => {
+  const cause = Object.assign(new Error("x"), { code, syscall });
+  const error = toNetworkError(new TypeError("fetch failed", { cause }), {
+    host: "127.0.0.1:1",
+    sent: undefined,
+  });
+  expect(error).toMatchObject({ code: "UNREACHABLE", outcome });
+});
