@@ -7,7 +7,7 @@ import type { WeatherServers } from "./weather.js";
 
 const CITY = { city: "Oslo" };
 
-/** A server without a fallback turns the call away once; it cannot have run, so it is sent again. */
+/** A server without a fallback turns the call away once and says when to come back; the call is sent again then. */
 export async function retryAfterRefusal(
   toolport: Toolport,
   weather: WeatherServers,
@@ -18,7 +18,7 @@ export async function retryAfterRefusal(
   check(durationMs >= 1_000, "the second attempt did not wait for as long as the server asked");
   return {
     details: [
-      "first attempt: HTTP 503, Retry-After: 1, so the server did not run it",
+      "first attempt: HTTP 503, Retry-After: 1: the server asked us to come back after 1 s",
       `second attempt: "${text}", ${Math.round(durationMs)} ms after the call was made`,
     ],
   };
