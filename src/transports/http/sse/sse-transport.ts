@@ -94,7 +94,9 @@ class SseTransport implements ServerTransport {
       this.#started = true;
     } catch (error) {
       this.#stopInner();
-      throw this.#startError(error);
+      const failure = this.#startError(error);
+      // Nothing but the request for the stream was sent.
+      throw ToolportError.isInstance(failure) ? failure.withOutcome("unsent") : failure;
     } finally {
       this.#abandonStart = undefined;
     }
