@@ -18,7 +18,7 @@ export interface ToolResult<Structured = unknown> {
   readonly _meta?: Readonly<Record<string, unknown>> | undefined;
   /** Who really answered. */
   readonly server: string;
-  /** How many times a server was asked. */
+  /** How many times a server was asked; 0 if an interceptor such as `cacheResults` answered. */
   readonly attempts: number;
   /** From the call to the answer. */
   readonly durationMs: number;

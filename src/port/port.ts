@@ -266,7 +266,7 @@ export class Port {
     });
     return calling.then((result) => ({
       ...result,
-      attempts: Math.max(1, attempts.length),
+      attempts: attempts.length,
       durationMs: performance.now() - startedAt,
     }));
   }

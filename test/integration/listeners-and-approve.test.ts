@@ -214,11 +214,32 @@ describe("interceptors", () => {
     };
     await using toolport = createToolport({ mcpServers: { s: server.memory() }, interceptors: [change] });
     expect((await toolport.callTool("s__ask", { q: "a" })).text).toBe("ASKED A!");
-    expect(await toolport.callTool("s__ask", { q: "self" })).toMatchObject({ text: "self", server: "me" });
+    expect(await toolport.callTool("s__ask", { q: "self" })).toMatchObject({
+      ...{ text: "self", server: "me", attempts: 0 },
+    });
     expect(await failure<Error>(toolport.callTool("s__ask", { q: "refuse" }))).toMatchObject({
       message: "not here",
     });
     expect(server.calls).toHaveLength(1);
+  });
+
+  test("a result of cacheResults reports 0 attempts, to the caller and to listeners", async () => {
+    await using server = makeServer();
+    const after: number[] = [];
+    await using toolport = createToolport({
+      mcpServers: { s: server.memory() },
+      interceptors: [cacheResults({ tools: ["s__count"], ttlMs: 60_000 })],
+      listeners: [{ after: ({ attempts }) => after.push(attempts) }],
+    });
+    const asked = await toolport.callTool("s__count", { n: 1 });
+    const cached = await toolport.callTool("s__count", { n: 1 });
+    expect([asked.text, asked.attempts]).toEqual([cached.text, 1]);
+    expect(cached.attempts).toBe(0);
+    // Equal calls at the same time share one request: only one of them asked the server.
+    const shared = await Promise.all([2, 2, 2].map((n) => toolport.callTool("s__count", { n })));
+    expect(shared.map(({ attempts }) => attempts).sort()).toEqual([0, 0, 1]);
+    expect(after.sort()).toEqual([0, 0, 0, 1, 1]);
+    expect(server.calls).toHaveLength(2);
   });
 
   test("cacheResults answers a repeated call from memory, for each user apart", async () => {
