@@ -18,7 +18,10 @@ export interface ReconnectOptions {
   enabled?: boolean;
   /** Attempts in a row before the server counts as failed. @default unlimited (stdio: 5 starts in 60 s) */
   maxAttempts?: number;
-  /** A fixed wait between attempts. @default 1 s × 1.6 ± 20 %, 60 s at most; the first attempt is immediate */
+  /**
+   * A fixed wait from the second attempt on. The first attempt is immediate if a call waits for the server.
+   * @default a random wait: 0 to 1 s before the first attempt, its limit doubled by every failure, 60 s at most
+   */
   delayMs?: number;
 }
 

@@ -8,7 +8,7 @@ import {
   Failures,
   MAX_STARTS,
   reasonToStop,
-  reconnectDelayMs,
+  reconnectWaits,
   restartLimitError,
   START_WINDOW_MS,
   StartBudget,
@@ -24,37 +24,59 @@ const lost = () => new ConnectionError({ code: "CLOSED", what: "It is gone" });
 const denied = (code: "AUTH_REQUIRED" | "ISSUER_MISMATCH" = "AUTH_REQUIRED") =>
   new AuthError({ code, what: "Not you" });
 
-describe("the wait", () => {
-  const middle = () => 0.5;
+/** Random numbers that are the same in every run (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+describe("the wait in the background", () => {
+  const almostOne = () => 1;
 
   test.each([
-    [1, 0],
-    [2, 1_000],
-    [3, 1_600],
-    [4, 2_560],
-    [10, 42_950],
-    [11, 60_000],
+    [1, 1_000],
+    [2, 2_000],
+    [3, 4_000],
+    [6, 32_000],
+    [7, 60_000],
     [1_000, 60_000],
-  ])("before attempt %d is %d ms", (attempt, ms) => {
-    expect(reconnectDelayMs(attempt, policy(), middle)).toBe(ms);
+  ])("before attempt %d is anything from 0 to %d ms", (attempt, ms) => {
+    expect(reconnectWaits(attempt, policy(), () => 0).backgroundMs).toBe(0);
+    expect(reconnectWaits(attempt, policy(), () => 0.5).backgroundMs).toBe(ms / 2);
+    expect(reconnectWaits(attempt, policy(), almostOne).backgroundMs).toBe(ms);
   });
 
-  test("is spread by a fifth either way", () => {
-    expect(reconnectDelayMs(2, policy(), () => 0)).toBe(800);
-    expect(reconnectDelayMs(2, policy(), () => 1)).toBe(1_200);
-    for (let round = 0; round < 100; round += 1) {
-      const ms = reconnectDelayMs(3, policy());
-      expect(ms).toBeGreaterThanOrEqual(1_280);
-      expect(ms).toBeLessThanOrEqual(1_920);
+  test.each([1, 2, 5, 20])("spreads attempt %d of 1,000 clients evenly over its range", (attempt) => {
+    const random = seeded(attempt);
+    const rangeMs = reconnectWaits(attempt, policy(), almostOne).backgroundMs;
+    const tenths = new Array<number>(10).fill(0);
+    for (let client = 0; client < 1_000; client += 1) {
+      const { backgroundMs } = reconnectWaits(attempt, policy(), random);
+      const tenth = Math.min(9, Math.floor((backgroundMs / rangeMs) * 10));
+      tenths[tenth] = tenths[tenth]! + 1;
+    }
+    for (const clients of tenths) {
+      expect(clients).toBeGreaterThan(60);
+      expect(clients).toBeLessThan(140);
     }
   });
 
-  test("is what the user says, from the second attempt on", () => {
-    expect([1, 2, 3, 50].map((attempt) => reconnectDelayMs(attempt, policy({ delayMs: 70 })))).toEqual([
-      0, 70, 70, 70,
-    ]);
-    expect(reconnectDelayMs(5, policy({ delayMs: 0 }))).toBe(0);
+  test("is what the user says from the second attempt on, and no longer before the first", () => {
+    const waits = [1, 2, 3, 50].map((attempt) => reconnectWaits(attempt, policy({ delayMs: 70 }), almostOne));
+    expect(waits.map(({ backgroundMs }) => backgroundMs)).toEqual([70, 70, 70, 70]);
+    expect(reconnectWaits(1, policy({ delayMs: 60_000 }), () => 0.5).backgroundMs).toBe(500);
+    expect(reconnectWaits(5, policy({ delayMs: 0 })).backgroundMs).toBe(0);
   });
+});
+
+test("a call does not wait for the first attempt; later ones keep a second between them", () => {
+  const pauses = [1, 2, 3, 50].map((attempt) => reconnectWaits(attempt, policy()).callPauseMs);
+  expect(pauses).toEqual([0, 1_000, 1_000, 1_000]);
 });
 
 /** These failures, one after the other. */

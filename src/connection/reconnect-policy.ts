@@ -3,7 +3,7 @@ import type { ReconnectConfig } from "../config/server-config.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import { backoffMs } from "../util/backoff.js";
+import { fullJitterMs } from "../util/backoff.js";
 
 /** Starts of a process within the window before it counts as broken. */
 export const MAX_STARTS = 5;
@@ -11,14 +11,31 @@ export const START_WINDOW_MS = 60_000;
 /** A connection that held this long has earned a fresh count of attempts. */
 export const HEALTHY_AFTER_MS = 30_000;
 
-/** The wait before attempt `attempt` (1 is immediate). */
-export function reconnectDelayMs(
+/** Least time between two attempts that calls ask for: without it, every call to a dead server would dial it. */
+export const CALL_PAUSE_MS = 1_000;
+
+/** When the next attempt is made. */
+export interface ReconnectWaits {
+  /** The wait while no call needs the connection. */
+  readonly backgroundMs: number;
+  /** A call may end that wait when this much time has passed since the attempt before. */
+  readonly callPauseMs: number;
+}
+
+/**
+ * The waits before attempt `attempt` (1 is the first after a loss). A reconnect that a call waits for is immediate. In the
+ * background full jitter applies from the first attempt, because a server that restarts loses all its clients at once.
+ */
+export function reconnectWaits(
   attempt: number,
   { delayMs }: ReconnectConfig,
-  random?: () => number,
-): number {
-  if (delayMs === undefined) return backoffMs(attempt, { random });
-  return attempt <= 1 ? 0 : delayMs;
+  random: () => number = Math.random,
+): ReconnectWaits {
+  if (attempt <= 1) {
+    const jitterMs = fullJitterMs(attempt, { random });
+    return { backgroundMs: delayMs === undefined ? jitterMs : Math.min(jitterMs, delayMs), callPauseMs: 0 };
+  }
+  return { backgroundMs: delayMs ?? fullJitterMs(attempt, { random }), callPauseMs: CALL_PAUSE_MS };
 }
 
 /** Failures in a row: their number and the last two. All of them would fill the memory with a server that comes and goes. */

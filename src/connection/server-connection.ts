@@ -7,7 +7,6 @@ import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
-import { pause } from "../util/sleep.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { closedByServer, serverBlocked, serverDown } from "./connection-errors.js";
 import type { ConnectionParts } from "./connection-parts.js";
@@ -17,10 +16,11 @@ import {
   Failures,
   HEALTHY_AFTER_MS,
   reasonToStop,
-  reconnectDelayMs,
+  reconnectWaits,
   restartLimitError,
   StartBudget,
 } from "./reconnect-policy.js";
+import { ReconnectWait } from "./reconnect-wait.js";
 
 /** How long somebody is willing to wait. */
 export interface WaitOptions {
@@ -44,8 +44,8 @@ export class ServerConnection {
   #failures = new Failures();
   /** The era found last, silence included: good enough for a restart of the same process. */
   #lastEra: Established["era"];
-  /** Ends the wait before the next attempt; set while there is one. */
-  #hurry: (() => void) | undefined;
+  /** The wait before the next attempt. */
+  readonly #reconnectWait = new ReconnectWait();
   #inUse = 0;
   #usedAt = 0;
 
@@ -88,8 +88,7 @@ export class ServerConnection {
     if (this.config.blocked !== undefined) return Promise.reject(serverBlocked(this.config));
     if (this.#state.status === "ready") return Promise.resolve(this.#state.session);
     if (options.signal?.aborted) return Promise.reject(options.signal.reason);
-    // Somebody asks for it now: the wait before the next attempt is over.
-    this.#hurry?.();
+    this.#reconnectWait.end();
     if (this.#opening === undefined) {
       this.#starts.reset();
       this.#failures = new Failures();
@@ -117,6 +116,7 @@ export class ServerConnection {
       case "idle":
         return this.connect(options);
       default:
+        this.#reconnectWait.needed();
         return this.#wait(options);
     }
   }
@@ -246,12 +246,10 @@ export class ServerConnection {
     let error = lost;
     for (;;) {
       const attempt = this.#failures.count + 1;
-      const waitMs = reconnectDelayMs(attempt, this.config.reconnect);
-      this.#move(
-        { status: "reconnecting", attempt, retryAt: Date.now() + waitMs, error },
-        "the connection was lost",
-      );
-      if (waitMs > 0) await this.#backOff(waitMs, signal);
+      const waits = reconnectWaits(attempt, this.config.reconnect);
+      const retryAt = Date.now() + waits.backgroundMs;
+      this.#move({ status: "reconnecting", attempt, retryAt, error }, "the connection was lost");
+      await this.#reconnectWait.start(waits, signal);
       try {
         const session = await this.#open(attempt, signal);
         // Counted although it worked: until it has held for a while, the next loss must wait longer than this one.
@@ -268,15 +266,6 @@ export class ServerConnection {
         }
       }
     }
-  }
-
-  async #backOff(waitMs: number, signal: AbortSignal): Promise<void> {
-    const hurried = new Promise<void>((resolve) => {
-      this.#hurry = resolve;
-    });
-    await Promise.race([pause(waitMs, signal), hurried]).finally(() => {
-      this.#hurry = undefined;
-    });
   }
 
   async #open(attempt: number, signal: AbortSignal): Promise<Session> {

@@ -1,6 +1,6 @@
 /** One subscription of the modern era, kept open and in line with what is wanted; the SDK opens it once and forgets it. */
 import type { Client, McpSubscription, SubscriptionFilter } from "@modelcontextprotocol/client";
-import { backoffMs } from "../util/backoff.js";
+import { fullJitterMs } from "../util/backoff.js";
 import { pause } from "../util/sleep.js";
 
 /** What may be subscribed to: changes of lists, and single resources. */
@@ -121,7 +121,7 @@ export class Listening {
         // What the server itself refuses it will refuse again; whoever asked for it has to take it back.
         if (typeof (error as { code?: unknown }).code === "number") this.#refuse(error);
         if ((error as { code?: unknown } | undefined)?.code === METHOD_NOT_FOUND) return;
-        await this.#pause(attempt + 1);
+        await this.#pause(attempt);
         continue;
       }
       const openedAt = performance.now();
@@ -139,7 +139,7 @@ export class Listening {
       gap = true;
       current = undefined;
       if (performance.now() - openedAt > GOOD_AFTER_MS) attempt = 0;
-      await this.#pause(attempt + 1);
+      await this.#pause(attempt);
     }
   }
 
@@ -154,12 +154,12 @@ export class Listening {
     return end;
   }
 
-  /** Waits before the next attempt; whoever wants something else need not wait as long. */
+  /** Waits before the next attempt, with full jitter: a restart drops the subscriptions of all clients. A changed filter ends the wait. */
   async #pause(attempt: number): Promise<void> {
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
-    await Promise.race([pause(backoffMs(attempt), this.#ended.signal), woken]);
+    await Promise.race([pause(fullJitterMs(attempt), this.#ended.signal), woken]);
     this.#wake = undefined;
   }
 

@@ -1,5 +1,5 @@
 /** The stream that the server may always write to: kept open where there is one. */
-import { backoffMs } from "../../util/backoff.js";
+import { fullJitterMs } from "../../util/backoff.js";
 import { parseJson } from "../../util/parse-json.js";
 import { pause } from "../../util/sleep.js";
 import type { EndpointRequest } from "./endpoint.js";
@@ -18,6 +18,9 @@ import { RefusedMessage } from "./refused-message.js";
 import { asRpcError } from "./rpc-answer.js";
 
 const decoder = new TextDecoder();
+
+/** A server that restarts closes this stream of all its clients: they come back over this time. */
+const SPREAD_MS = 1_000;
 
 export class ListeningStream {
   readonly #context: EndpointContext;
@@ -60,14 +63,14 @@ export class ListeningStream {
   /** The stream; undefined if there is none to be had. */
   async #try(line: Lifeline): Promise<WireAnswer | undefined> {
     const { endpoint, fields, onSessionLost } = this.#context;
-    for (let attempt = 2; ; attempt++) {
+    for (let attempt = 1; ; attempt++) {
       const request: EndpointRequest = {
         method: "GET",
         fields: fields.forStream(this.#token),
         line,
         standing: true,
       };
-      let waitMs = backoffMs(attempt);
+      let waitMs = fullJitterMs(attempt);
       const answer = await endpoint.send(request).catch((error: unknown) => {
         line.throwIfAborted();
         if (isOutage(error)) return undefined;
@@ -83,7 +86,7 @@ export class ListeningStream {
           if (this.meansLost(request, answer, bytes)) onSessionLost(sessionLost(status));
           return undefined;
         }
-        waitMs = Math.max(waitMs, parseRetryAfter(answer.headers.get("retry-after")) ?? 0);
+        waitMs += parseRetryAfter(answer.headers.get("retry-after")) ?? 0;
       }
       await pause(waitMs, line.signal);
     }
@@ -115,9 +118,14 @@ export class ListeningStream {
   }
 
   #later(attempt: number): void {
-    // Nobody waits for an answer, and the server keeps closing a stream it has nothing to say on: ask less and less.
-    const idle = this.#context.ledger.isWaiting ? 0 : this.#idleEnds;
-    this.#timers.schedule(() => void this.open(attempt), Math.max(attempt, idle));
+    // An answer may come on this stream: a call that waits for one needs it soon.
+    const isNeeded = this.#context.ledger.isWaiting;
+    // A server that keeps closing a stream it has nothing to say on is asked less and less.
+    const idle = isNeeded ? 0 : this.#idleEnds;
+    this.#timers.schedule(() => void this.open(attempt), {
+      attempt: Math.max(attempt, idle),
+      spreadMs: isNeeded ? 0 : SPREAD_MS,
+    });
   }
 }
 

@@ -1,0 +1,78 @@
+/** Who may end the wait before a reconnect, and when. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { ReconnectWait } from "./reconnect-wait.js";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+/** Starts a wait and reports whether it is over. */
+function begin(wait: ReconnectWait, waits: { backgroundMs: number; callPauseMs: number }) {
+  const abort = new AbortController();
+  let state: "waiting" | "due" | unknown = "waiting";
+  wait.start(waits, abort.signal).then(
+    () => (state = "due"),
+    (reason: unknown) => (state = reason),
+  );
+  const after = async (ms: number) => {
+    await vi.advanceTimersByTimeAsync(ms);
+    return state;
+  };
+  return { abort, after };
+}
+
+test("takes its time while only the background wants the connection", async () => {
+  const { after } = begin(new ReconnectWait(), { backgroundMs: 500, callPauseMs: 0 });
+  expect(await after(499)).toBe("waiting");
+  expect(await after(1)).toBe("due");
+});
+
+test("a call ends it at once before the first attempt", async () => {
+  const wait = new ReconnectWait();
+  const { after } = begin(wait, { backgroundMs: 60_000, callPauseMs: 0 });
+  expect(await after(0)).toBe("waiting");
+  wait.needed();
+  expect(await after(0)).toBe("due");
+});
+
+test("after a failed attempt calls end it when their pause is over, with one timer for all of them", async () => {
+  const wait = new ReconnectWait();
+  const first = begin(wait, { backgroundMs: 0, callPauseMs: 0 });
+  expect(await first.after(200)).toBe("due");
+  const second = begin(wait, { backgroundMs: 60_000, callPauseMs: 1_000 });
+  for (let call = 0; call < 100; call += 1) wait.needed();
+  expect(vi.getTimerCount()).toBe(2);
+  // 200 ms have passed since the attempt before.
+  expect(await second.after(799)).toBe("waiting");
+  expect(await second.after(1)).toBe("due");
+});
+
+test("a call that comes later than its pause ends it at once", async () => {
+  const wait = new ReconnectWait();
+  await begin(wait, { backgroundMs: 0, callPauseMs: 0 }).after(0);
+  const { after } = begin(wait, { backgroundMs: 60_000, callPauseMs: 1_000 });
+  expect(await after(30_000)).toBe("waiting");
+  wait.needed();
+  expect(await after(0)).toBe("due");
+});
+
+test("an explicit connect ends it at once, whatever the pause for calls", async () => {
+  const wait = new ReconnectWait();
+  await begin(wait, { backgroundMs: 0, callPauseMs: 0 }).after(0);
+  const { after } = begin(wait, { backgroundMs: 60_000, callPauseMs: 1_000 });
+  wait.needed();
+  wait.end();
+  expect(await after(0)).toBe("due");
+});
+
+test("an abort ends it with its reason", async () => {
+  const wait = new ReconnectWait();
+  const { abort, after } = begin(wait, { backgroundMs: 60_000, callPauseMs: 1_000 });
+  abort.abort("enough");
+  expect(await after(0)).toBe("enough");
+  // Nothing is waiting any more.
+  wait.needed();
+  wait.end();
+});
