@@ -18,12 +18,14 @@ import { isStale } from "./freshness.js";
 import { exportServer, type Kept, restoreServer } from "./kept-lists.js";
 import { itemFindings, listFindings } from "./list-findings.js";
 import type { ListOptions } from "./list-pages.js";
+import { ListRefresher } from "./list-refresher.js";
+import { Readings } from "./readings.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./resource-info.js";
 import { CHANGED, type ChangedTool, type Pins } from "./safety/pins.js";
 import { suspiciousIn } from "./safety/sanitise.js";
 import { type ScanHook, scanItems, scanTools } from "./safety/scan.js";
 import { createSearchIndex, type SearchIndex } from "./search/search-index.js";
-import { readServerLists, type ServerLists } from "./server-lists.js";
+import { readServerLists, rereadLists, type ServerLists } from "./server-lists.js";
 import type { ToolInfo, WithheldTool } from "./tool-info.js";
 import { isForModel, isUiResource } from "./tool-ui.js";
 
@@ -47,9 +49,6 @@ export interface CatalogOptions {
 
 const debug = debugChannel("catalog");
 
-/** How long changes are gathered before the lists are read again. */
-const DEBOUNCE_MS = 50;
-
 /** Characters in a tool's texts that nobody can see. */
 export interface TextFinding {
   readonly server: string;
@@ -66,8 +65,8 @@ export class Catalog {
   readonly #options: CatalogOptions;
   readonly #kept = new Map<string, Kept>();
   readonly #reading = new Map<string, Promise<void>>();
+  readonly #readings = new Readings();
   readonly #restoring: Promise<void>[] = [];
-  #turns = 0;
   #snapshot: CatalogSnapshot | undefined;
   #filterVersion = -1;
   #search: { of: CatalogSnapshot; index: SearchIndex } | undefined;
@@ -78,57 +77,66 @@ export class Catalog {
 
   /** Reads a server's lists and keeps them fresh for as long as the session lives. */
   async load(session: Session, signal: AbortSignal): Promise<void> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const changed = new Set<ListName>();
-    // Listening comes first: a change during the first reading may be in it or not.
-    const off = session.onListChanged((list: ListName) => {
-      changed.add(list);
-      if (timer !== undefined) return;
-      timer = setTimeout(() => {
-        timer = undefined;
-        const lists = [...changed];
-        changed.clear();
-        this.#readChanged(session, lists);
-      }, DEBOUNCE_MS);
-      if (typeof timer === "object") timer.unref?.();
+    const refresher = new ListRefresher({
+      read: (changed) => this.#readChanged(session, changed),
+      onRead: (lists) => this.#options.onListsChanged(session.server, lists),
     });
+    // Listening comes first: a change during the first reading may be in it or not.
+    const off = session.onListChanged((list) => refresher.changed(list));
     void session.closed.then(() => {
-      clearTimeout(timer);
       off();
+      refresher.close();
     });
     await this.read(session, { signal });
   }
 
-  async #readChanged(session: Session, lists: readonly ListName[]): Promise<void> {
+  /** Reads the lists that changed; resolves with those that could not be read. */
+  async #readChanged(session: Session, changed: readonly ListName[]): Promise<readonly ListName[]> {
     const { server } = session;
+    // One reading at a time; and what an earlier one finds must not be mixed with this one.
+    await this.#readings.idle(server);
+    const previous = this.#kept.get(server);
+    if (previous?.origin !== "server") return changed;
+    let failed: readonly ListName[] = [];
     try {
-      await this.read(session);
-      this.#options.onListsChanged(server, lists);
-    } catch (error) {
-      const { message } = toToolportError(error, { server });
-      this.#options.onWarning(server, `The changed lists could not be read: ${message}`);
+      await this.#read(session, {}, async (options, onWarning) => {
+        const reread = await rereadLists(session, { changed, previous: previous.lists }, options, onWarning);
+        failed = reread.failed;
+        return reread.lists;
+      });
+      return failed;
+    } catch (cause) {
+      const { code, message } = toToolportError(cause, { server });
+      // A session that is over needs no warning: the next one reads all lists.
+      if (code !== "CLOSED")
+        this.#options.onWarning(server, `The changed lists could not be read: ${message}`);
+      return changed;
     }
   }
 
-  /** Reads a server's lists anew. */
-  async read(
+  /** Reads all lists of a server anew. */
+  read(session: Session, options: Partial<ListOptions> = {}): Promise<void> {
+    return this.#read(session, options, (limits, onWarning) => readServerLists(session, limits, onWarning));
+  }
+
+  #read(
     session: Session,
-    { signal, timeoutMs = this.#options.listTimeoutMs }: Partial<ListOptions> = {},
+    { signal, timeoutMs = this.#options.listTimeoutMs }: Partial<ListOptions>,
+    readLists: (options: ListOptions, onWarning: (message: string) => void) => Promise<ServerLists>,
   ): Promise<void> {
     const { server } = session;
     const { onWarning } = this.#options;
-    const turn = ++this.#turns;
-    const lists = await readServerLists(session, { signal, timeoutMs }, (message) =>
-      onWarning(server, message),
-    );
-    for (const finding of listFindings(lists)) onWarning(server, finding);
-    const examined = await this.#examine(server, lists);
-    for (const finding of itemFindings(examined.refusedItems)) onWarning(server, finding);
-    // A slow reading that began earlier must not undo what a later one has found.
-    if ((this.#kept.get(server)?.turn ?? 0) >= turn) return;
-    const kept: Kept = { lists, ...examined, session, origin: "server", turn };
-    this.#keep(server, kept);
-    this.#options.onRead?.(server, () => exportServer(kept));
+    return this.#readings.run(server, async (turn) => {
+      const lists = await readLists({ signal, timeoutMs }, (message) => onWarning(server, message));
+      for (const finding of listFindings(lists)) onWarning(server, finding);
+      const examined = await this.#examine(server, lists);
+      for (const finding of itemFindings(examined.refusedItems)) onWarning(server, finding);
+      // A slow reading that began earlier must not undo what a later one has found.
+      if ((this.#kept.get(server)?.turn ?? 0) >= turn) return;
+      const kept: Kept = { lists, ...examined, session, origin: "server", turn };
+      this.#keep(server, kept);
+      this.#options.onRead?.(server, () => exportServer(kept));
+    });
   }
 
   /** Reads the lists of a ready session again if they are too old; calls at the same time share one reading. */

@@ -1,5 +1,7 @@
 /** Everything one server lists, read at once. */
 import type { ServerCapabilities } from "@modelcontextprotocol/client";
+import { toToolportError } from "../errors/to-toolport-error.js";
+import type { ListName } from "../protocol/list-watch.js";
 import type { Session } from "../protocol/session.js";
 import { type ListKind, type ListOptions, listPages } from "./list-pages.js";
 import { listTools, type ToolList } from "./list-tools.js";
@@ -41,15 +43,23 @@ export async function readServerLists(
   options: ListOptions,
   onWarning: (message: string) => void,
 ): Promise<ServerLists> {
-  const plain = (kind: PlainKind) => readPlain(session, kind, options, onWarning);
+  const plain = async (kind: PlainKind): Promise<PlainList> => {
+    try {
+      return await readPlain(session, kind, options, onWarning);
+    } catch (error) {
+      if (options.signal?.aborted) throw error;
+      onWarning(
+        `Its ${kind.key} could not be listed: ${error instanceof Error ? error.message : String(error)}`,
+      );
+      return { items: [] };
+    }
+  };
   const [tools, resources, resourceTemplates, prompts] = await Promise.all([
-    listTools(session, options),
+    readTools(session, options, onWarning),
     plain(RESOURCES),
     plain(TEMPLATES),
     plain(PROMPTS),
   ]);
-  if (tools.cut !== undefined) onWarning(`The list of tools is not whole: ${tools.cut}`);
-  const promises = [tools, resources, resourceTemplates, prompts].flatMap(({ ttlMs }) => ttlMs ?? []);
   return {
     tools,
     resources: resources.items,
@@ -57,13 +67,84 @@ export async function readServerLists(
     prompts: prompts.items,
     readAt: Date.now(),
     // All lists are read together, so the shortest promise counts.
-    ttlMs: promises.length > 0 ? Math.min(...promises) : undefined,
+    ttlMs: shortest([tools, resources, resourceTemplates, prompts]),
   };
+}
+
+/** What came of reading some lists again. */
+export interface RereadLists {
+  readonly lists: ServerLists;
+  /** Lists that could not be read; they are as they were before. */
+  readonly failed: readonly ListName[];
+}
+
+/**
+ * Reads the lists that changed; the others, and those that cannot be read, stay as they are. Rejects when the session is
+ * over: the next one reads all lists anew.
+ */
+export async function rereadLists(
+  session: Session,
+  { changed, previous }: { changed: readonly ListName[]; previous: ServerLists },
+  options: ListOptions,
+  onWarning: (message: string) => void,
+): Promise<RereadLists> {
+  const failed = new Set<ListName>();
+  const read: { readonly ttlMs?: number | undefined }[] = [previous];
+  const again = async <List extends { readonly ttlMs?: number | undefined }>(
+    name: ListName,
+    ask: () => Promise<List>,
+  ): Promise<List | undefined> => {
+    if (!changed.includes(name)) return undefined;
+    try {
+      const list = await ask();
+      read.push(list);
+      return list;
+    } catch (cause) {
+      const error = toToolportError(cause, { server: session.server });
+      if (error.code === "CLOSED") throw error;
+      if (!failed.has(name)) onWarning(`The changed list of ${name} could not be read: ${error.message}`);
+      failed.add(name);
+      return undefined;
+    }
+  };
+  const plain = (name: ListName, kind: PlainKind) =>
+    again(name, () => readPlain(session, kind, options, onWarning));
+  const [tools, resources, resourceTemplates, prompts] = await Promise.all([
+    again("tools", () => readTools(session, options, onWarning)),
+    plain("resources", RESOURCES),
+    plain("resources", TEMPLATES),
+    plain("prompts", PROMPTS),
+  ]);
+  const lists: ServerLists = {
+    tools: tools ?? previous.tools,
+    resources: resources?.items ?? previous.resources,
+    resourceTemplates: resourceTemplates?.items ?? previous.resourceTemplates,
+    prompts: prompts?.items ?? previous.prompts,
+    // The oldest of them counts: they expire together.
+    readAt: previous.readAt,
+    ttlMs: shortest(read),
+  };
+  return { lists, failed: [...failed] };
 }
 
 interface PlainList {
   readonly items: readonly Readonly<Record<string, unknown>>[];
   readonly ttlMs?: number | undefined;
+}
+
+function shortest(promises: readonly { readonly ttlMs?: number | undefined }[]): number | undefined {
+  const given = promises.flatMap(({ ttlMs }) => ttlMs ?? []);
+  return given.length > 0 ? Math.min(...given) : undefined;
+}
+
+async function readTools(
+  session: Session,
+  options: ListOptions,
+  onWarning: (message: string) => void,
+): Promise<ToolList> {
+  const tools = await listTools(session, options);
+  if (tools.cut !== undefined) onWarning(`The list of tools is not whole: ${tools.cut}`);
+  return tools;
 }
 
 async function readPlain(
@@ -73,20 +154,12 @@ async function readPlain(
   onWarning: (message: string) => void,
 ): Promise<PlainList> {
   if (session.capabilities[kind.capability] === undefined) return { items: [] };
-  try {
-    const { items, cut, ttlMs } = await listPages(session, kind, options);
-    if (cut !== undefined) onWarning(`The list of ${kind.key} is not whole: ${cut}`);
-    const good = usable(items, kind.id);
-    if (good.length < items.length)
-      onWarning(`${items.length - good.length} of its ${kind.key} have no ${kind.id}`);
-    return { items: good, ttlMs };
-  } catch (error) {
-    if (options.signal?.aborted) throw error;
-    onWarning(
-      `Its ${kind.key} could not be listed: ${error instanceof Error ? error.message : String(error)}`,
-    );
-    return { items: [] };
-  }
+  const { items, cut, ttlMs } = await listPages(session, kind, options);
+  if (cut !== undefined) onWarning(`The list of ${kind.key} is not whole: ${cut}`);
+  const good = usable(items, kind.id);
+  if (good.length < items.length)
+    onWarning(`${items.length - good.length} of its ${kind.key} have no ${kind.id}`);
+  return { items: good, ttlMs };
 }
 
 /** Entries that can be asked for. */

@@ -20,13 +20,13 @@ const known = (toolport: Toolport, ...names: string[]) =>
 /** Long enough for a second reading to show itself. */
 const quiet = () => new Promise((resolve) => setTimeout(resolve, 150));
 
-/** Waits until nothing is read any more: what proved that somebody listens may still be under way. */
+/** Waits until nothing is read any more: a queued reading comes up to a second after the one before. */
 async function settled(toolport: Toolport): Promise<void> {
   let last = performance.now();
   const off = toolport.on("tools", () => {
     last = performance.now();
   });
-  await waitFor(() => performance.now() - last > 400);
+  await waitFor(() => performance.now() - last > 1_500, { timeoutMs: 15_000 });
   off();
 }
 

@@ -1,0 +1,139 @@
+/** How often a server is asked for its lists when it keeps saying that they changed. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { ListName } from "../protocol/list-watch.js";
+import { ListRefresher } from "./list-refresher.js";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+/** A refresher over a server whose lists take `tookMs`, and what became of it. */
+function setup({ tookMs = 0, failing = (): ListName[] => [] } = {}) {
+  const readings: { at: number; lists: readonly ListName[]; version: number }[] = [];
+  const told: ListName[][] = [];
+  const startedAt = performance.now();
+  const server = { version: 0 };
+  const known = { version: 0, most: 0, underWay: 0 };
+  const refresher = new ListRefresher({
+    read: async (lists) => {
+      const { version } = server;
+      readings.push({ at: performance.now() - startedAt, lists, version });
+      known.underWay += 1;
+      known.most = Math.max(known.most, known.underWay);
+      await new Promise((resolve) => setTimeout(resolve, tookMs));
+      known.underWay -= 1;
+      const failed = failing();
+      if (failed.length === 0) known.version = version;
+      return failed;
+    },
+    onRead: (lists) => void told.push([...lists]),
+  });
+  /** Changes every `everyMs`, for `forMs`. */
+  const storm = async (everyMs: number, forMs: number) => {
+    for (let passed = 0; passed < forMs; passed += everyMs) {
+      server.version += 1;
+      refresher.changed("tools");
+      await vi.advanceTimersByTimeAsync(everyMs);
+    }
+  };
+  return { refresher, readings, told, server, known, storm };
+}
+
+test("a single change is read after 50 ms, and so is the next one a while later", async () => {
+  const { refresher, readings, told } = setup();
+  for (let change = 0; change < 3; change += 1) {
+    refresher.changed("prompts");
+    await vi.advanceTimersByTimeAsync(10_000);
+  }
+  expect(readings.map(({ at }) => at)).toEqual([50, 10_050, 20_050]);
+  expect(told).toEqual([["prompts"], ["prompts"], ["prompts"]]);
+});
+
+test("changes that come together are read together, each list once", async () => {
+  const { refresher, readings } = setup();
+  for (const list of ["tools", "prompts", "tools", "resources", "tools"] as const) refresher.changed(list);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(readings.map(({ lists }) => lists)).toEqual([["tools", "prompts", "resources"]]);
+});
+
+describe("a storm", () => {
+  test("of five seconds costs a handful of readings, and the last change is in the last one", async () => {
+    const { readings, server, known, storm } = setup();
+    await storm(2, 5_000);
+    expect(readings.length).toBeLessThanOrEqual(6);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(known.version).toBe(server.version);
+    expect(readings.length).toBeLessThanOrEqual(7);
+  });
+
+  test("of ten minutes costs one reading in five seconds, and no pause is longer than that", async () => {
+    const { readings, storm } = setup();
+    await storm(100, 600_000);
+    expect(readings.length).toBeLessThan(600 / 5 + 8);
+    const gaps = readings.slice(1).map(({ at }, index) => at - readings[index]!.at);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(5_050);
+    await vi.advanceTimersByTimeAsync(10_000);
+  });
+
+  test("one change a second cannot get round it", async () => {
+    const { readings, storm } = setup();
+    await storm(1_000, 600_000);
+    expect(readings.length).toBeLessThan(600 / 5 + 8);
+    await vi.advanceTimersByTimeAsync(10_000);
+  });
+
+  test("over slow lists has one reading under way at a time, never back to back", async () => {
+    const { readings, known, server, storm } = setup({ tookMs: 700 });
+    await storm(5, 20_000);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(known.most).toBe(1);
+    expect(known.version).toBe(server.version);
+    for (const [index, { at }] of readings.slice(1).entries())
+      expect(at - readings[index]!.at).toBeGreaterThanOrEqual(700 + 50);
+  });
+
+  test("is forgotten: a single change afterwards is read at once", async () => {
+    const { refresher, readings, storm } = setup();
+    await storm(2, 5_000);
+    await vi.advanceTimersByTimeAsync(10_000);
+    const before = readings.length;
+    refresher.changed("tools");
+    await vi.advanceTimersByTimeAsync(60);
+    expect(readings.length).toBe(before + 1);
+  });
+});
+
+describe("a list that cannot be read", () => {
+  test("is read again until it can be", async () => {
+    let left = 3;
+    const { refresher, told, known, server } = setup({ failing: () => (left-- > 0 ? ["tools"] : []) });
+    server.version = 7;
+    refresher.changed("tools");
+    refresher.changed("prompts");
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(told).toEqual([["prompts"], ["tools"]]);
+    expect(known.version).toBe(7);
+  });
+
+  test("is left alone after six failures, until it changes again", async () => {
+    const { refresher, readings } = setup({ failing: () => ["tools"] });
+    refresher.changed("tools");
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(readings).toHaveLength(6);
+    refresher.changed("tools");
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(readings).toHaveLength(12);
+  });
+});
+
+test("nothing is read, and no timer left, after close()", async () => {
+  const { refresher, readings } = setup();
+  refresher.changed("tools");
+  refresher.close();
+  refresher.changed("tools");
+  expect(vi.getTimerCount()).toBe(0);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(readings).toEqual([]);
+});

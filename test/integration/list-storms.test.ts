@@ -1,0 +1,147 @@
+/** A server that does not stop saying that its lists changed: it is asked for them one at a time, and less and less. */
+import { createLinkedTransports, createToolport } from "toolport";
+import { createTestServer, type TestServerDefinition } from "toolport/testing";
+import { describe, expect, test } from "vitest";
+import { waitFor } from "../support/wait-for.js";
+
+const STORM_MS = 1_500;
+const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+type Family = "tools" | "resources" | "prompts";
+
+/** One family with one member of this name. */
+const family = (kind: Family, name: string): Pick<TestServerDefinition, Family> => ({
+  ...(kind === "tools" && { tools: { [name]: { handler: () => name } } }),
+  ...(kind === "resources" && { resources: { [`test://${name}`]: { text: name } } }),
+  ...(kind === "prompts" && { prompts: { [name]: { handler: () => name } } }),
+});
+
+/** Serves over HTTP, answers lists slowly, and counts who asks for them. */
+async function slowLists(server: ReturnType<typeof createTestServer>) {
+  const asked: Record<string, number> = {};
+  const underWay: Record<string, number> = {};
+  const most: Record<string, number> = {};
+  const http = await server.http({
+    async intercept(request) {
+      const text = await request.clone().text();
+      const method = /"method":"([^"]+\/list|[^"]+\/listen)"/.exec(text)?.[1] ?? request.method;
+      asked[method] = (asked[method] ?? 0) + 1;
+      if (!method.endsWith("/list")) return undefined;
+      underWay[method] = (underWay[method] ?? 0) + 1;
+      most[method] = Math.max(most[method] ?? 0, underWay[method]);
+      await delay(120);
+      underWay[method] -= 1;
+      return undefined;
+    },
+  });
+  return { http, asked, most };
+}
+
+describe.concurrent.each(["legacy", "modern"] as const)("in the %s era", (era) => {
+  test.each<[Family, string]>([
+    ["tools", "tools/list"],
+    ["resources", "resources/list"],
+    ["prompts", "prompts/list"],
+  ])("a storm of changed %s", async (kind, method) => {
+    const all = { ...family("tools", "a"), ...family("resources", "a"), ...family("prompts", "a") };
+    await using server = createTestServer({ era, ...all });
+    const { http, asked, most } = await slowLists(server);
+    await using toolport = createToolport({ mcpServers: { it: http.entry } });
+    await toolport.connect();
+    await waitFor(() => (asked[era === "modern" ? "subscriptions/listen" : "GET"] ?? 0) > 0);
+    const before = { ...asked };
+    const changed: string[] = [];
+    toolport.on("listsChanged", ({ lists }) => changed.push(...lists));
+    const endAt = performance.now() + STORM_MS;
+    let changes = 0;
+    while (performance.now() < endAt) {
+      changes += 1;
+      await server.update(family(kind, `n${changes}`));
+      await delay(2);
+    }
+    const last = `n${changes}`;
+    const names = () => JSON.stringify(toolport.snapshot()[kind]);
+    await waitFor(() => names().includes(last), { timeoutMs: 15_000, label: () => `${last} in ${names()}` });
+    expect(changes).toBeGreaterThan(30);
+    expect(most[method]).toBe(1);
+    expect(asked[method]! - before[method]!).toBeLessThanOrEqual(8);
+    // Lists that did not change are not asked for.
+    for (const other of ["tools/list", "resources/list", "prompts/list"].filter((name) => name !== method))
+      expect(asked[other]).toBe(before[other]);
+    expect(new Set(changed)).toEqual(new Set([kind]));
+  });
+});
+
+/** A server that says that its tools changed whenever it is asked for them. */
+function restless() {
+  const seen = { lists: 0, underWay: 0, most: 0 };
+  const transport = async () => {
+    const [client, server] = createLinkedTransports();
+    const say = (message: object) => server.send({ jsonrpc: "2.0", ...message } as never);
+    server.onmessage = async (message) => {
+      const { id, method } = message as { id?: number; method?: string };
+      if (id === undefined) return;
+      const capabilities = { tools: { listChanged: true } };
+      const serverInfo = { name: "restless", version: "1" };
+      if (method === "initialize")
+        return say({ id, result: { protocolVersion: "2025-11-25", capabilities, serverInfo } });
+      if (method !== "tools/list") return say({ id, result: { content: [{ type: "text", text: "ok" }] } });
+      seen.lists += 1;
+      seen.most = Math.max(seen.most, ++seen.underWay);
+      for (let round = 0; round < 10; round += 1) {
+        await say({ method: "notifications/tools/list_changed" });
+        await delay(10);
+      }
+      seen.underWay -= 1;
+      await say({ id, result: { tools: [{ name: "one", inputSchema: { type: "object" } }] } });
+    };
+    await server.start();
+    return client;
+  };
+  return { seen, entry: { transport, protocol: "legacy" as const } };
+}
+
+test("a server that announces a change with every list, also the first, does not keep itself busy", async () => {
+  const { seen, entry } = restless();
+  await using toolport = createToolport({ mcpServers: { it: entry } });
+  await toolport.connect();
+  const startedAt = performance.now();
+  await delay(2_000);
+  // The first, then one after 50, 250, 500, 1,000 … ms and the time each takes.
+  expect(seen.lists).toBeLessThanOrEqual(4 + Math.ceil((performance.now() - startedAt) / 1_000));
+  expect(seen.lists).toBeGreaterThan(1);
+  expect(seen.most).toBe(1);
+  expect((await toolport.callTool("it__one")).text).toBe("ok");
+});
+
+test("a list that fails after the last change is read again", async () => {
+  await using server = createTestServer({ era: "legacy", ...family("tools", "old") });
+  let failures = 0;
+  const http = await server.http({
+    async intercept(request) {
+      const isList = (await request.clone().text()).includes("tools/list");
+      if (!isList || failures === 0) return undefined;
+      failures -= 1;
+      return new Response("busy", { status: 500 });
+    },
+  });
+  await using toolport = createToolport({ mcpServers: { it: http.entry } });
+  await toolport.connect();
+  const warnings: string[] = [];
+  toolport.on("warning", ({ message }) => warnings.push(message));
+  const listening = () => toolport.snapshot().tools.map(({ sourceName }) => sourceName);
+  // The stream on which changes are announced may open after connect().
+  await waitFor(async () => {
+    await server.update(family("tools", "new"));
+    return listening().includes("new");
+  });
+  failures = 2;
+  await server.update(family("tools", "last"));
+  await waitFor(() => listening().includes("last"), { timeoutMs: 15_000 });
+  expect(failures).toBe(0);
+  expect(warnings).toEqual([
+    expect.stringContaining("The changed list of tools could not be read"),
+    expect.stringContaining("The changed list of tools could not be read"),
+  ]);
+  expect(toolport.snapshot().servers["it"]).toMatchObject({ state: "ready" });
+});
