@@ -191,10 +191,18 @@ export interface Toolport extends AsyncDisposable {
    * given again replace the former ones from the next request on.
    */
   as(principal: string, options?: PrincipalOptions): Toolport;
-  /** Listens to an event; returns what stops it. */
+  /**
+   * Listens to an event; returns what stops it. A listener that returns promises gets one event at a time (`call`: 100 at
+   * once). When 1,000 events wait for it, the oldest are dropped, with a `warning` and a count in `snapshot()`.
+   *
+   * @example
+   * ```ts
+   * const stop = toolport.on("notification", async ({ server, method }) => void (await db.insert({ server, method })));
+   * ```
+   */
   on<Name extends keyof ToolportEvents>(
     event: Name,
-    listener: (event: ToolportEvents[Name]) => void,
+    listener: (event: ToolportEvents[Name]) => unknown,
   ): () => void;
   /** The SDK's client of a server, for what Toolport does not wrap. */
   client(server: string, options?: WaitOptions): Promise<Client>;

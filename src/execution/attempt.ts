@@ -9,28 +9,23 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import { isFromRounds } from "../protocol/input-rounds.js";
 import { paramHeaders } from "../protocol/param-headers.js";
-import type { Progress } from "../protocol/pending-request.js";
 import type { Session, SessionRequestOptions } from "../protocol/session.js";
 import { readCreatedTask } from "../protocol/tasks/task-state.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
-import { callSafely } from "../util/call-safely.js";
+import { ProgressCallbacks, type ProgressParts } from "./progress-callbacks.js";
 import { askForTask, requireResult, taskReceipt, withoutReceipt } from "./tasks/ask-for-task.js";
 import { createTaskProgress, type TaskProgress } from "./tasks/task-progress.js";
 import type { StartedTask, TaskRuns } from "./tasks/task-runs.js";
 import type { CallHandler, ToolCall } from "./tool-call.js";
 import { INPUT_META_KEY, type ToolResult, toToolResult } from "./tool-result.js";
 
-export interface AttemptParts {
+export interface AttemptParts extends ProgressParts {
   connectionOf: (server: string) => ServerConnection;
   /** The tool as the server listed it. */
   sourceOf: (server: string, sourceName: string) => CatalogEntry | undefined;
   /** Reads the server's lists anew. */
   refresh: (server: string, call: ToolCall) => Promise<void>;
   timeoutMs: number;
-  /** The port's own listener for progress. */
-  onProgress: ((server: { readonly name: string }, progress: Progress) => void) | undefined;
-  /** Told when a callback of the user's throws. */
-  report: (error: unknown) => void;
   /** May run twice although its caller did not say so. */
   isRepeatable?: ((call: ToolCall) => boolean) | undefined;
   /** Calls that became tasks. */
@@ -57,7 +52,8 @@ const HEADER_MISMATCH = -32020;
 
 /** Sends `tools/call`, and writes down what became of it. */
 export function createAttempt(parts: AttemptParts): CallHandler {
-  return (call) => new Attempt(parts, call).run();
+  const progress = new ProgressCallbacks(parts);
+  return (call) => new Attempt(parts, call, progress).run();
 }
 
 /**
@@ -70,13 +66,15 @@ class Attempt {
   readonly #startedAt = performance.now();
   #connection!: ServerConnection;
   #timeoutMs = 0;
+  readonly #callbacks: ProgressCallbacks;
   #progress: TaskProgress | undefined;
   /** Aborted when the work is over, which may be long after the answer. */
   #work: AbortController | undefined;
 
-  constructor(parts: AttemptParts, call: ToolCall) {
+  constructor(parts: AttemptParts, call: ToolCall, callbacks: ProgressCallbacks) {
     this.#parts = parts;
     this.#call = call;
+    this.#callbacks = callbacks;
   }
 
   run(): Promise<ToolResult> {
@@ -230,22 +228,13 @@ class Attempt {
   }
 
   #ofTask(): TaskProgress {
-    this.#progress ??= createTaskProgress((report) => this.#tell(report));
+    this.#progress ??= createTaskProgress(this.#callbacks.of(this.#call, this.#connection.config));
     return this.#progress;
   }
 
   #worked(): AbortSignal {
     this.#work ??= new AbortController();
     return this.#work.signal;
-  }
-
-  #tell(progress: Progress): void {
-    const { tool, options } = this.#call;
-    const { onProgress, report } = this.#parts;
-    const { config } = this.#connection;
-    callSafely(() => options.onProgress?.(progress), report);
-    callSafely(() => config.onProgress?.(progress), report);
-    callSafely(() => onProgress?.({ name: tool.server }, progress), report);
   }
 }
 

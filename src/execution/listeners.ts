@@ -1,4 +1,5 @@
 /** Tells listeners about every tool call, prompt, resource access and completion, before and after; they cannot harm it. */
+import { type DropObserver, OrderedCallback } from "../util/ordered-callback.js";
 import type { CallAttempt, CallInterceptor } from "./tool-call.js";
 
 /** What is about to happen. Read it; do not change it. */
@@ -32,7 +33,9 @@ export interface CallEndEvent extends CallEvent {
 }
 
 /**
- * Told about calls. What it throws or rejects with is reported as a warning and changes nothing; nobody waits for it.
+ * Called before and after every call. What it throws or rejects with is reported as a warning and changes nothing, and no
+ * call waits for it. If it returns promises, up to 100 of them run at once and 1,000 more wait; then the oldest are dropped,
+ * with a warning.
  *
  * @example
  * ```ts
@@ -67,8 +70,10 @@ export interface CallWatch {
 export interface CallListening {
   listeners: readonly CallListener[];
   watch?: CallWatch;
-  /** Told what a listener threw. */
+  /** Gets what a listener threw. */
   report: (error: unknown) => void;
+  /** Hears of events that a slow listener misses. */
+  drops?: DropObserver;
   /** @default performance.now */
   now?: () => number;
 }
@@ -90,25 +95,31 @@ export interface AroundCall {
   isUnheard(): boolean;
 }
 
+type CallMoment = { readonly before: CallEvent } | { readonly after: CallEndEvent };
+
+/**
+ * Calls of one listener that may be under way. Unlike events of servers, calls are the program's own: an audit that writes
+ * to a database should keep up with many of them.
+ */
+export const CALL_LISTENERS_AT_ONCE = 100;
+
 /** Makes the function that tells listeners: for prompts and resources as it is, for tools in {@link listenerStep}. */
 export function createAroundCall({
   listeners,
   watch,
   report,
+  drops,
   now = () => performance.now(),
 }: CallListening): AroundCall {
-  const tell = <Name extends keyof CallListener>(
-    name: Name,
-    event: Readonly<Parameters<NonNullable<CallListener[Name]>>[0]>,
-  ): void => {
-    for (const listener of listeners) {
-      try {
-        const returned = (listener[name] as ((event: unknown) => unknown) | undefined)?.call(listener, event);
-        if (isThenable(returned)) returned.then(undefined, report);
-      } catch (error) {
-        report(error);
-      }
-    }
+  const ordered = listeners.map(
+    (listener) =>
+      new OrderedCallback<CallMoment>(
+        (moment) => ("before" in moment ? listener.before?.(moment.before) : listener.after?.(moment.after)),
+        { report, ...drops, concurrency: CALL_LISTENERS_AT_ONCE },
+      ),
+  );
+  const tell = (moment: CallMoment): void => {
+    for (const listener of ordered) listener.call(moment);
   };
 
   let calls = 0;
@@ -123,7 +134,7 @@ export function createAroundCall({
     if (listeners.length === 0 && watcher === undefined) return run();
     const startedAt = now();
     const id = watcher === undefined ? 0 : ++calls;
-    tell("before", Object.freeze({ ...event }));
+    tell({ before: Object.freeze({ ...event }) });
     watcher?.tell(Object.freeze({ phase: "start", id, ...event }));
     const finish = (end: Pick<CallEndEvent, "outcome" | "error" | "result">): void => {
       const ended = Object.freeze({
@@ -133,7 +144,7 @@ export function createAroundCall({
         durationMs: now() - startedAt,
         ...end,
       });
-      tell("after", ended);
+      tell({ after: ended });
       watcher?.tell(Object.freeze({ phase: "end", id, tries: [...(progress?.tries?.() ?? [])], ...ended }));
     };
     try {
@@ -147,9 +158,6 @@ export function createAroundCall({
   };
   return Object.assign(around, { isUnheard });
 }
-
-const isThenable = (value: unknown): value is PromiseLike<unknown> =>
-  typeof (value as { then?: unknown } | null | undefined)?.then === "function";
 
 const isToolError = (result: unknown): boolean =>
   (result as { isError?: unknown } | null | undefined)?.isError === true;

@@ -15,7 +15,8 @@ export interface CallToolOptions {
   timeoutMs?: number;
   /** Ends the call; the server is told. */
   signal?: AbortSignal;
-  onProgress?: (progress: Progress) => void;
+  /** Gets every progress report of the call; one at a time if it returns promises. */
+  onProgress?: (progress: Progress) => unknown;
   /** The call may run twice: it is repeated when its outcome is unknown. @default false */
   idempotent?: boolean;
   /** HTTP headers for this call only. */

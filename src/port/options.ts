@@ -119,8 +119,8 @@ export interface ToolportOptions extends ServerRequestOptions {
   maxResultBytes?: ResultSizeOption;
   /** Checks arguments and results in place of the built-in validator. @default built in */
   validator?: SchemaValidatorFactory;
-  /** Told of every progress report of every call. */
-  onProgress?: (server: { readonly name: string }, progress: Progress) => void;
+  /** Gets every progress report of every call; one at a time if it returns promises. */
+  onProgress?: (server: { readonly name: string }, progress: Progress) => unknown;
 
   /** Longest silence of a server during one request; `Infinity`: no limit. @default 60000 */
   timeoutMs?: number;

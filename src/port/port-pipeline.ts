@@ -37,8 +37,9 @@ export function createPortPipeline(port: Port): Pipeline {
       sourceOf: (server, sourceName) => port.catalog.find(server, sourceName),
       refresh: (server, { options }) => port.reread(port.pool.require(server), { signal: options.signal }),
       timeoutMs: settings.timeoutMs,
-      onProgress: settings.onProgress,
+      onProgress: port.parts.onProgress,
       report,
+      dropsOf: (callback) => port.parts.drops.of(callback),
       tasks: port.tasks.runs,
       isTraced: () => telemetry.isActive,
       trace: ({ call, session }, run) =>

@@ -11,7 +11,7 @@ import type { ServerConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
 import { CLIENT_INFO } from "../protocol/client-info.js";
 import { memoryStore } from "../state/memory-store.js";
-import { guardLogger, type Logger, silentLogger } from "../telemetry/logger.js";
+import { type Logger, silentLogger } from "../telemetry/logger.js";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "../transports/server-transport.js";
 import type { ServerErrorPolicy, ToolportOptions } from "./options.js";
 
@@ -239,7 +239,7 @@ function readLogger(reader: EntryReader): Logger {
   if (logger === undefined) return silentLogger;
   const methods = ["debug", "info", "warn", "error"] as const;
   const complete = isRecord(logger) && methods.every((method) => typeof logger[method] === "function");
-  if (complete) return guardLogger(logger as unknown as Logger);
+  if (complete) return logger as unknown as Logger;
   reader.report("logger", "must have the methods debug, info, warn and error");
   return silentLogger;
 }

@@ -2,16 +2,20 @@
 import { createFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { StateChange } from "../connection/connection-state.js";
-import { type AroundCall, createAroundCall } from "../execution/listeners.js";
+import { type AroundCall, CALL_LISTENERS_AT_ONCE, createAroundCall } from "../execution/listeners.js";
 import { CLIENT_INFO } from "../protocol/client-info.js";
+import type { Progress } from "../protocol/pending-request.js";
 import { logToLogger } from "../protocol/server-requests/server-log.js";
 import { createServerRequests, type ServerRequests } from "../protocol/server-requests/server-requests.js";
 import { createSchemaValidator, type SchemaValidator } from "../schema/create-validator.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
+import { guardLogger } from "../telemetry/logger.js";
 import { createTelemetry, type Telemetry } from "../telemetry/open-telemetry.js";
 import { createHttpClient } from "../transports/create-transport.js";
 import type { HttpClient } from "../transports/server-transport.js";
 import { Emitter } from "../util/emitter.js";
+import { OrderedCallback } from "../util/ordered-callback.js";
+import { DroppedCalls } from "./dropped-calls.js";
 import type { ToolportEvents } from "./events.js";
 import type { PortSettings } from "./read-options.js";
 
@@ -31,15 +35,31 @@ export interface SharedParts {
   warn(server: string | undefined, message: string): void;
   /** A callback of the user's threw. */
   report(error: unknown): void;
+  /** The option of this name, for all ports together: it is called in order, and bounded if it is slow. */
+  readonly onProgress: ((server: { readonly name: string }, progress: Progress) => void) | undefined;
+  /** Calls of slow callbacks that were dropped. */
+  readonly drops: DroppedCalls;
   close(): void;
+}
+
+interface ServerProgress {
+  readonly server: { readonly name: string };
+  readonly progress: Progress;
 }
 
 const connectionDebug = debugChannel("connection");
 const catalogDebug = debugChannel("catalog");
 
-export function createSharedParts(settings: PortSettings): SharedParts {
-  const { logger } = settings;
-  const emitter = new Emitter<ToolportEvents>((error) => logger.warn(`A listener threw: ${String(error)}`));
+export function createSharedParts(options: PortSettings): SharedParts {
+  const drops = new DroppedCalls((message) => warn(undefined, message));
+  const logger = guardLogger(options.logger, drops.of("logger"));
+  const settings = { ...options, logger };
+  const emitter = new Emitter<ToolportEvents>((name) => ({
+    report: (error) => logger.warn(`A listener threw: ${String(error)}`),
+    // Calls are the program's own; all other events come at the pace of servers.
+    concurrency: name === "call" ? CALL_LISTENERS_AT_ONCE : 1,
+    ...drops.of(`on("${name}")`),
+  }));
   const warn = (server: string | undefined, message: string) => {
     const line = server === undefined ? message : `[${server}] ${message}`;
     catalogDebug(line);
@@ -47,6 +67,12 @@ export function createSharedParts(settings: PortSettings): SharedParts {
     emitter.emit("warning", { server, message });
   };
   const report = (error: unknown) => warn(undefined, `A callback threw: ${String(error)}`);
+  const ordered = <Value>(name: string, callback: (value: Value) => unknown) =>
+    new OrderedCallback(callback, { report, ...drops.of(name) });
+  const { onLog = logToLogger(logger), onProgress } = settings;
+  const logs = ordered("onLog", onLog);
+  const progress =
+    onProgress && ordered("onProgress", (given: ServerProgress) => onProgress(given.server, given.progress));
   return {
     settings,
     emitter,
@@ -64,7 +90,7 @@ export function createSharedParts(settings: PortSettings): SharedParts {
         onElicitation: settings.onElicitation,
         onSampling: settings.onSampling,
         roots: settings.roots,
-        onLog: settings.onLog ?? logToLogger(logger),
+        onLog: (entry) => logs.call(entry),
         extensions: settings.extensions,
         report,
         principal,
@@ -73,7 +99,10 @@ export function createSharedParts(settings: PortSettings): SharedParts {
       listeners: settings.listeners,
       watch: { isWatched: () => emitter.has("call"), tell: (news) => emitter.emit("call", news) },
       report,
+      drops: drops.of("listeners"),
     }),
+    onProgress: progress && ((server, given) => progress.call({ server, progress: given })),
+    drops,
     createHttp: () => createHttpClient(settings.fetch),
     onState(change, config) {
       const line = `[${change.server}] ${change.from} -> ${change.to}: ${change.reason}`;

@@ -42,6 +42,11 @@ export interface ToolportSnapshot {
   servers: Record<string, ServerSnapshot>;
   tools: (ToolInfo & { serverId: string })[];
   withheldTools: WithheldTool[];
+  /**
+   * Calls of callbacks that were dropped because the callback returns promises and is too slow, by callback: `onLog`,
+   * `on("notification")` … Counted for all users together.
+   */
+  droppedCalls: Record<string, number>;
   /** Tools whose texts hold characters that nobody can see. */
   textFindings: TextFinding[];
   /** Tools whose name could not be the plain one, and why. */
@@ -52,7 +57,7 @@ export interface ToolportSnapshot {
 }
 
 /** Takes the picture. Everything in it is a copy or frozen. */
-export function takeSnapshot({ pool, catalog, pipeline, principal }: Port): ToolportSnapshot {
+export function takeSnapshot({ pool, catalog, pipeline, principal, parts }: Port): ToolportSnapshot {
   const owned = <Info extends { server: string }>(infos: readonly Info[]) =>
     infos.map((info) => ({ ...info, serverId: info.server }));
   return {
@@ -67,6 +72,7 @@ export function takeSnapshot({ pool, catalog, pipeline, principal }: Port): Tool
     ),
     tools: owned(catalog.tools()),
     withheldTools: [...catalog.withheld()],
+    droppedCalls: parts.drops.counts(),
     textFindings: catalog.textFindings(),
     nameIssues: [...catalog.snapshot().nameIssues],
     prompts: owned(catalog.prompts()),

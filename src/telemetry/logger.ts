@@ -1,5 +1,5 @@
 /** Where Toolport writes what it has to say: the caller's logger, and `DEBUG=toolport:*`. */
-import { callSafely } from "../util/call-safely.js";
+import { type DropObserver, OrderedCallback } from "../util/ordered-callback.js";
 
 /** Anything with these four methods: `console`, pino, winston … */
 export interface Logger {
@@ -12,14 +12,20 @@ export interface Logger {
 /** Says nothing. A library is silent until it is asked. */
 export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A logger that throws must not take a connection down with it. */
-export function guardLogger(logger: Logger): Logger {
-  const guarded = (level: keyof Logger) => (message: string, details?: unknown) => {
+interface Line {
+  readonly level: keyof Logger;
+  readonly message: string;
+  readonly details: unknown;
+}
+
+/** A logger that throws must not break a connection, and one that returns promises gets its lines one at a time. */
+export function guardLogger(logger: Logger, drops?: DropObserver): Logger {
+  const lines = new OrderedCallback<Line>(({ level, message, details }) => logger[level](message, details), {
     // There is nowhere left to report it.
-    callSafely(
-      () => logger[level](message, details),
-      () => {},
-    );
-  };
+    report() {},
+    ...drops,
+  });
+  const guarded = (level: keyof Logger) => (message: string, details?: unknown) =>
+    lines.call({ level, message, details });
   return { debug: guarded("debug"), info: guarded("info"), warn: guarded("warn"), error: guarded("error") };
 }

@@ -8,7 +8,7 @@ interface Events {
 
 function make() {
   const reported: unknown[] = [];
-  return { reported, emitter: new Emitter<Events>((error) => reported.push(error)) };
+  return { reported, emitter: new Emitter<Events>(() => ({ report: (error) => reported.push(error) })) };
 }
 
 test("tells all who listen, in order, and nobody else", () => {
@@ -74,6 +74,47 @@ class Foreign {
     reject(this.#error);
   }
 }
+
+describe("a listener that returns promises", () => {
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  test("gets one event at a time, while others are called at once", async () => {
+    const { emitter } = make();
+    const heard: string[] = [];
+    let release = () => {};
+    emitter.on("word", async (word) => {
+      heard.push(`slow ${word}`);
+      await new Promise<void>((resolve) => {
+        release = resolve;
+      });
+    });
+    emitter.on("word", (word) => heard.push(`quick ${word}`));
+    for (const word of ["a", "b"]) emitter.emit("word", word);
+    expect(heard).toEqual(["slow a", "quick a", "quick b"]);
+    release();
+    await turn();
+    expect(heard).toEqual(["slow a", "quick a", "quick b", "slow b"]);
+  });
+
+  test("gets what waits after clear(), and nothing more once it is taken off", async () => {
+    const { emitter } = make();
+    const heard: string[] = [];
+    const releases: (() => void)[] = [];
+    const slow = (name: string) => (word: string) => {
+      heard.push(`${name} ${word}`);
+      return new Promise<void>((resolve) => releases.push(resolve));
+    };
+    const off = emitter.on("word", slow("off"));
+    emitter.on("word", slow("cleared"));
+    for (const word of ["a", "b"]) emitter.emit("word", word);
+    off();
+    emitter.clear();
+    emitter.emit("word", "c");
+    for (const release of releases.splice(0)) release();
+    await turn();
+    expect(heard).toEqual(["off a", "cleared a", "cleared b"]);
+  });
+});
 
 describe("a listener that fails", () => {
   test.each<[string, (error: Error) => unknown]>([

@@ -13,7 +13,7 @@ type Family = "tools" | "resources" | "prompts";
 const family = (kind: Family, name: string): Pick<TestServerDefinition, Family> => ({
   ...(kind === "tools" && { tools: { [name]: { handler: () => name } } }),
   ...(kind === "resources" && { resources: { [`test://${name}`]: { text: name } } }),
-  ...(kind === "prompts" && { prompts: { [name]: { handler: () => name } } }),
+  ...(kind === "prompts" && { prompts: { [name]: { get: () => name } } }),
 });
 
 /** Serves over HTTP, answers lists slowly, and counts who asks for them. */

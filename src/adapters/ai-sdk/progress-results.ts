@@ -1,6 +1,8 @@
 /** A call as a stream of preliminary results: one for each sign of progress, and the tool's answer last. */
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { Progress } from "../../protocol/pending-request.js";
+import { LinkedQueue } from "../../util/linked-queue.js";
+import { MAX_WAITING_CALLS } from "../../util/ordered-callback.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
 
 /** What an execution gives: the tool's answer or, before it, how far the tool is. */
@@ -24,11 +26,13 @@ export async function* progressResults({
   const stop = new AbortController();
   const forget = signal === undefined ? () => {} : onSharedAbort(signal, () => stop.abort(signal.reason));
   if (signal?.aborted) stop.abort(signal.reason);
-  const news: Progress[] = [];
+  const news = new LinkedQueue<Progress>();
   let isOver = false;
   let wake = () => {};
   const running = run((progress) => {
     news.push(progress);
+    // Later progress replaces earlier: a slow reader misses the oldest.
+    if (news.size > MAX_WAITING_CALLS) news.shift();
     wake();
   }, stop.signal);
   const end = () => {
@@ -40,7 +44,7 @@ export async function* progressResults({
     while (!isOver) {
       await new Promise<void>((resolve) => {
         wake = resolve;
-        if (news.length > 0 || isOver) resolve();
+        if (news.size > 0 || isOver) resolve();
       });
       for (let next = news.shift(); next !== undefined; next = news.shift()) yield preliminary(next, server);
     }

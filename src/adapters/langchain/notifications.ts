@@ -20,21 +20,23 @@ export function passNotifications(
 ): void {
   const hooks: Notifications = config;
 
+  // The promise is handed to the port, which bounds how many calls of a slow hook run and wait.
   const call = (server: string, run: (source: ServerMessageSource) => unknown) => {
     const options = config.mcpServers[server];
-    if (options !== undefined) callSafely(() => run({ server, options }), report);
+    return options && callSafely(() => run({ server, options }), report);
   };
 
-  toolport.on("state", ({ server, to }) => {
-    if (to === "connected") call(server, (source) => hooks.onInitialized?.(source));
-  });
-  toolport.on("notification", (notification) => {
-    call(notification.server, (source) => passOther(hooks, notification, source));
-  });
-  // Told when the lists have been read again, so that `getTools()` in the hook finds the new ones.
-  toolport.on("listsChanged", ({ server, lists }) => {
-    for (const list of lists) call(server, (source) => hooks[LIST_HOOKS[list]]?.(source));
-  });
+  toolport.on("state", ({ server, to }) =>
+    to === "connected" ? call(server, (source) => hooks.onInitialized?.(source)) : undefined,
+  );
+  toolport.on("notification", (notification) =>
+    call(notification.server, (source) => passOther(hooks, notification, source)),
+  );
+  // Called when the lists have been read again, so that `getTools()` in the hook finds the new ones.
+  for (const list of ["tools", "resources", "prompts"] as const)
+    toolport.on("listsChanged", ({ server, lists }) =>
+      lists.includes(list) ? call(server, (source) => hooks[LIST_HOOKS[list]]?.(source)) : undefined,
+    );
 }
 
 function passOther(

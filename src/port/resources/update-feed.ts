@@ -1,5 +1,7 @@
 /** Hands updates of a resource to one listener: one after the other, and a flood of them as few. */
 
+import { callSafely } from "../../util/call-safely.js";
+
 /** A resource changed, or may have. */
 export interface ResourceUpdate {
   readonly server: string;
@@ -55,12 +57,8 @@ export class UpdateFeed {
     this.#busy = true;
     for (const [uri, update] of this.#waiting) {
       this.#waiting.delete(uri);
-      try {
-        const returned = this.#listener(Object.freeze(update));
-        if (returned instanceof Promise) await returned;
-      } catch (error) {
-        this.#report(error);
-      }
+      const ending = callSafely(() => this.#listener(Object.freeze(update)), this.#report);
+      if (ending !== undefined) await ending;
     }
     this.#busy = false;
   }

@@ -14,14 +14,15 @@ export interface ServerLogEntry {
 }
 
 /**
- * Gets every log message of every server.
+ * Gets every log message of every server. If it returns promises, the messages come one at a time, and when 1,000 wait, the
+ * oldest are dropped with a warning.
  *
  * @example
  * ```ts
  * const onLog: ServerLogListener = ({ server, level, data }) => console.error(server, level, data);
  * ```
  */
-export type ServerLogListener = (entry: ServerLogEntry) => void;
+export type ServerLogListener = (entry: ServerLogEntry) => unknown;
 
 const METHODS: Readonly<Record<string, keyof Logger>> = {
   debug: "debug",

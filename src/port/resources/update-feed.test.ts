@@ -1,0 +1,40 @@
+/** How a listener of a resource gets its updates. */
+import { expect, test, vi } from "vitest";
+import { type ResourceUpdate, UpdateFeed } from "./update-feed.js";
+
+/** A promise as older libraries make them. */
+class Foreign {
+  readonly ends: (() => void)[];
+  constructor(ends: (() => void)[]) {
+    this.ends = ends;
+  }
+  // biome-ignore lint/suspicious/noThenProperty: being a promise of another kind is the point
+  then(resolve: () => void): void {
+    this.ends.push(resolve);
+  }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test.each<[string, (ends: (() => void)[]) => unknown]>([
+  ["a promise", (ends) => new Promise<void>((resolve) => ends.push(resolve))],
+  ["a promise of another kind", (ends) => new Foreign(ends)],
+])("while %s of the listener is not settled, changes are gathered", async (_kind, wait) => {
+  const ends: (() => void)[] = [];
+  const seen: string[] = [];
+  const report = vi.fn();
+  const feed = new UpdateFeed((update: ResourceUpdate) => {
+    seen.push(update.uri);
+    return wait(ends);
+  }, report);
+  const tell = (uri: string) => feed.tell({ server: "s", uri, missed: false }, "t://all");
+  for (const uri of ["a", "b", "b", "b", "c"]) tell(uri);
+  await turn();
+  expect(seen).toEqual(["a"]);
+  while (ends.length > 0) {
+    ends.shift()!();
+    await turn();
+  }
+  expect(seen).toEqual(["a", "b", "c"]);
+  expect(report).not.toHaveBeenCalled();
+});
