@@ -1,4 +1,4 @@
-import type { OAuthClientProvider } from "@modelcontextprotocol/client";
+import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/client";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { failure } from "../../../../test/support/failure.js";
 import {
@@ -22,6 +22,7 @@ class Provider implements OAuthClientProvider {
   readonly redirectUrl = "http://127.0.0.1:9/callback";
   readonly clientMetadata = { redirect_uris: [this.redirectUrl] };
   readonly opened: string[] = [];
+  discovered: OAuthDiscoveryState | undefined;
   #tokens: Tokens;
   constructor(tokens?: Tokens) {
     this.#tokens = tokens;
@@ -36,6 +37,7 @@ class Provider implements OAuthClientProvider {
   redirectToAuthorization(url: URL): void {
     this.opened.push(url.href);
   }
+  discoveryState = () => this.discovered;
   saveCodeVerifier(): void {}
   codeVerifier = () => "verifier";
 }
@@ -95,6 +97,50 @@ describe("tokens that do not say who issued them", () => {
 
   it("are refreshed where the MCP server is its own authorization server", async () => {
     refreshAt(fake);
+    expect((await call(new Provider(unstamped()))).status).toBe(200);
+    expect(fake.tokenRequests("refresh_token")).toHaveLength(1);
+  });
+
+  it("do not go to a token endpoint elsewhere, although the authorization server is the MCP server's own", async () => {
+    fake.metadata = { token_endpoint: `${evil.origin}/token` };
+    refreshAt(evil);
+    const provider = new Provider(unstamped());
+    await expect(call(provider)).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect(evil.requests).toEqual([]);
+    expect(provider.tokens()).toEqual(unstamped());
+    expect(provider.opened).toEqual([expect.stringContaining(`${fake.origin}/authorize?`)]);
+  });
+
+  it("do not go elsewhere when the store gives back null as the issuer", async () => {
+    fake.resource = { authorization_servers: [evil.origin] };
+    refreshAt(evil);
+    const provider = new Provider({ ...unstamped(), issuer: null } as unknown as Tokens);
+    await expect(call(provider)).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect(evil.tokenRequests()).toEqual([]);
+  });
+
+  it("do not go to a token endpoint elsewhere that a saved discovery names", async () => {
+    const provider = new Provider(unstamped());
+    provider.discovered = {
+      authorizationServerUrl: fake.origin,
+      authorizationServerMetadata: {
+        issuer: fake.origin,
+        authorization_endpoint: `${fake.origin}/authorize`,
+        token_endpoint: `${evil.origin}/token`,
+        response_types_supported: ["code"],
+        code_challenge_methods_supported: ["S256"],
+      },
+    };
+    refreshAt(evil);
+    await expect(call(provider)).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect(evil.requests).toEqual([]);
+  });
+
+  it("are refreshed where a server without metadata has only the default endpoints", async () => {
+    refreshAt(fake);
+    const refresh = fake.script;
+    fake.script = (request) =>
+      request.path.startsWith("/.well-known/") ? { status: 404, body: {} } : refresh?.(request);
     expect((await call(new Provider(unstamped()))).status).toBe(200);
     expect(fake.tokenRequests("refresh_token")).toHaveLength(1);
   });

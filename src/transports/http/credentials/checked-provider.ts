@@ -1,13 +1,14 @@
-/**
- * A provider of the caller's, for the SDK to log in with: it stores and opens what it always did, and the rules that
- * hold for the port's own OAuth hold for it as well.
- */
+/** Wraps a caller's `authProvider` for the SDK's login, so that the rules of Toolport's own OAuth apply to it too. */
 import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/client";
 import { checkLoginPage, checkPkce } from "./login-page.js";
 
-type Tokens = Awaited<ReturnType<OAuthClientProvider["tokens"]>>;
-
-/** For one login or refresh of the SDK's. */
+/**
+ * For one login or refresh of the SDK's.
+ *
+ * Tokens without a recorded issuer are withheld unless the authorization server and its token endpoint are both on the MCP
+ * server's own origin: any other address was named by the MCP server, and would receive a refresh token (with the client's
+ * secret) that another server may have issued. The user logs in once more; the new tokens record their issuer.
+ */
 export function checkedProvider(provider: OAuthClientProvider, serverUrl: URL): OAuthClientProvider {
   let metadata: OAuthDiscoveryState["authorizationServerMetadata"];
   const own: Partial<OAuthClientProvider> = {
@@ -27,7 +28,11 @@ export function checkedProvider(provider: OAuthClientProvider, serverUrl: URL): 
     },
     async tokens(context) {
       const tokens = await provider.tokens(context);
-      return mayGoTo(tokens, context?.issuer, serverUrl) ? tokens : undefined;
+      // Without a context the tokens are for the MCP server itself.
+      // A database may return null for a field it never stored; the SDK counts that as unrecorded too.
+      if (context === undefined || tokens === undefined || typeof tokens.issuer === "string") return tokens;
+      const targets = [context.issuer, metadata?.token_endpoint ?? context.issuer];
+      return targets.every((target) => isAt(serverUrl.origin, target)) ? tokens : undefined;
     },
   };
   // Not a copy: only a provider's own methods reach its private fields. Nor its proxy: it may be frozen.
@@ -41,12 +46,6 @@ export function checkedProvider(provider: OAuthClientProvider, serverUrl: URL): 
   });
 }
 
-/**
- * Tokens that do not say who issued them go only to an authorization server on the MCP server's own origin. Any other
- * is one that the MCP server has named, and it would get a refresh token that may be somebody else's: the user logs in
- * once more, and the new tokens say who issued them.
- */
-function mayGoTo(tokens: Tokens, issuer: string | undefined, serverUrl: URL): boolean {
-  if (tokens === undefined || tokens.issuer !== undefined || issuer === undefined) return true;
-  return URL.canParse(issuer) && new URL(issuer).origin === serverUrl.origin;
+function isAt(origin: string, url: string): boolean {
+  return URL.canParse(url) && new URL(url).origin === origin;
 }
