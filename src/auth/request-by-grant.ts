@@ -1,6 +1,7 @@
 /** Tokens without a user: the program's own credentials, a platform's word, or an identity provider's. */
 import type { DpopSession } from "@modelcontextprotocol/client";
 import type { EnterpriseAuthorization, OAuthOptions } from "../config/oauth-options.js";
+import { dropUnknownLifetimes } from "../transports/http/credentials/token-lifetime.js";
 import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
 import { authFailed, authUnavailable, issuerMismatch } from "./auth-failures.js";
 import type { AuthorizationServer } from "./authorization-server.js";
@@ -77,7 +78,7 @@ async function vouchFor(
       clientId,
       ...(clientSecret !== undefined && { clientSecret }),
       ...(scope !== undefined && { scope }),
-      fetchFn: observed.fetch,
+      fetchFn: dropUnknownLifetimes(observed.fetch),
     });
     return granted.jwtAuthGrant;
   } catch (error) {

@@ -1,5 +1,6 @@
 /** Tokens as they are saved: with everything that says where they may go. */
 import type { OAuthTokens } from "@modelcontextprotocol/client";
+import { readLifetimeMs } from "../transports/http/credentials/token-lifetime.js";
 import { type AuthorizationServer, readAuthorizationServer } from "./authorization-server.js";
 import { type OAuthClient, toSavedClient } from "./client-authentication.js";
 
@@ -18,6 +19,7 @@ export interface TokenRecord {
   readonly requestedScope?: string | undefined;
   /** Milliseconds since 1970. */
   readonly obtainedAt: number;
+  /** Undefined: unknown, so the token is used until a 401. */
   readonly expiresAt?: number | undefined;
 }
 
@@ -36,7 +38,7 @@ export interface TokenOrigin {
 
 export function toTokenRecord(tokens: OAuthTokens, origin: TokenOrigin): TokenRecord {
   const { now, requestedScope } = origin;
-  const seconds = Number(tokens.expires_in);
+  const lifetimeMs = readLifetimeMs(tokens.expires_in);
   const refreshToken = tokens.refresh_token ?? origin.refreshToken;
   const scope = tokens.scope ?? origin.grantedScope ?? requestedScope;
   return {
@@ -50,7 +52,7 @@ export function toTokenRecord(tokens: OAuthTokens, origin: TokenOrigin): TokenRe
     ...(refreshToken !== undefined && { refreshToken }),
     ...(scope !== undefined && { scope }),
     ...(requestedScope !== undefined && { requestedScope }),
-    ...(tokens.expires_in !== undefined && Number.isFinite(seconds) && { expiresAt: now + seconds * 1000 }),
+    ...(lifetimeMs !== undefined && { expiresAt: now + lifetimeMs }),
   };
 }
 
@@ -68,7 +70,10 @@ export function readTokenRecord(
     typeof record.accessToken === "string" &&
     typeof record.resource === "string" &&
     typeof record.client?.method === "string";
-  return isWhole ? record : undefined;
+  if (!isWhole) return undefined;
+  // Versions up to 0.1 saved an `expires_in` of 0, -1 or null as an end that was over at once.
+  const { expiresAt, ...unlimited } = record;
+  return typeof expiresAt === "number" && expiresAt > record.obtainedAt ? record : unlimited;
 }
 
 /** Refreshed so long before its end. */

@@ -6,6 +6,7 @@ import type {
   OAuthTokens,
 } from "@modelcontextprotocol/client";
 import { hasBrand, readField } from "../errors/foreign-error.js";
+import { dropUnknownLifetimes } from "../transports/http/credentials/token-lifetime.js";
 import { authFailed, authUnavailable } from "./auth-failures.js";
 import type { AuthorizationServer } from "./authorization-server.js";
 import { authenticateAs, type OAuthClient } from "./client-authentication.js";
@@ -46,7 +47,7 @@ export async function requestTokens(request: TokenRequest): Promise<TokenAnswer>
     const tokens = await fetchToken(provider as OAuthClientProvider, at.issuer, {
       metadata,
       resource,
-      fetchFn: observed.fetch,
+      fetchFn: dropUnknownLifetimes(observed.fetch),
     });
     return { tokens: checkTokens(tokens, dpop !== undefined) };
   } catch (error) {

@@ -37,8 +37,10 @@ export interface FakeAuthorizationServer extends AsyncDisposable {
   resource: Record<string, unknown> | false;
   /** Answers some requests in the server's place. */
   script: Script | undefined;
-  /** In seconds. */
-  expiresIn: number | undefined;
+  /** The `expires_in` of token responses: seconds, or anything else that a server may send; undefined leaves it out. */
+  expiresIn: unknown;
+  /** Whether users get a refresh token. */
+  issuesRefreshTokens: boolean;
   /** Scope that the endpoint's 401 asks for. */
   challengeScope: string | undefined;
   /** The scope a token must have, or the endpoint answers 403. */
@@ -84,6 +86,7 @@ export async function startFakeAuthorizationServer(): Promise<FakeAuthorizationS
     resource: {},
     script: undefined,
     expiresIn: 3600,
+    issuesRefreshTokens: true,
     challengeScope: undefined,
     neededScope: undefined,
     accessTokens: new Set(),
@@ -211,7 +214,7 @@ export async function startFakeAuthorizationServer(): Promise<FakeAuthorizationS
 
   const refuse = (error: string): ScriptedAnswer => ({ status: 400, body: { error } });
 
-  function issue(grant: Grant, headers: IncomingMessage["headers"], withRefresh = true): ScriptedAnswer {
+  function issue(grant: Grant, headers: IncomingMessage["headers"], withRefresh = fake.issuesRefreshTokens): ScriptedAnswer {
     const accessToken = `access-${++issued}-${random("")}`;
     const refreshToken = random("refresh");
     fake.accessTokens.add(accessToken);

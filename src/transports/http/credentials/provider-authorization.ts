@@ -10,10 +10,12 @@ import {
   renewAuthorization,
   tokenOf,
 } from "./shared-authorization.js";
+import { dropUnknownLifetimes } from "./token-lifetime.js";
 
 type Parts = AuthorizationParts & { readonly provider: Provider };
 
-export function authorizeByProvider(parts: Parts): AuthorizedSend {
+export function authorizeByProvider(given: Parts): AuthorizedSend {
+  const parts = { ...given, fetch: dropUnknownLifetimes(given.fetch) };
   const { provider } = parts;
   const renew = renewAuthorization(parts);
   const oauth = isOAuth(provider) ? provider : undefined;

@@ -14,6 +14,7 @@ import type { Resends } from "../../resends.js";
 import type { ServerSendOptions, ServerTransport, TransportContext } from "../../server-transport.js";
 import { checkedProvider } from "../credentials/checked-provider.js";
 import { isOAuth, type Provider, shareAuthorization } from "../credentials/shared-authorization.js";
+import { dropUnknownLifetimes } from "../credentials/token-lifetime.js";
 import { createGuardedFetch } from "../network/guarded-fetch.js";
 import { openWith } from "../network/wire.js";
 import { createSseFetch } from "./sse-fetch.js";
@@ -53,7 +54,7 @@ class SseTransport implements ServerTransport {
   constructor(config: SseConfig, context: TransportContext, sdk: Sdk) {
     const url = new URL(config.url);
     const { authProvider: provider } = config;
-    const guarded = createGuardedFetch(context.http, { serverUrl: url });
+    const guarded = dropUnknownLifetimes(createGuardedFetch(context.http, { serverUrl: url }));
     this.#SseError = sdk.SseError;
     this.#inner = new sdk.SSEClientTransport(url, {
       fetch: createSseFetch({
