@@ -1,7 +1,7 @@
 /** Which client this application is at an authorization server: one registered by hand, a document, or a new one. */
 import type { OAuthClientMetadata } from "@modelcontextprotocol/client";
 import { hasBrand } from "../errors/foreign-error.js";
-import { canonicalHost, isLoopbackHost } from "../transports/http/network/private-address.js";
+import { canonicalHost, isLoopbackHost } from "../transports/http/network/local-host.js";
 import { authFailed, authRequired, authUnavailable, issuerMismatch } from "./auth-failures.js";
 import { exceedsScope, uniteScopes } from "./choose-scope.js";
 import { configuredClient, type OAuthClient, pickMethod } from "./client-authentication.js";

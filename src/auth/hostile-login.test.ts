@@ -52,14 +52,16 @@ describe("the address of the login page", () => {
     expect(error).not.toHaveProperty("authUrl", expect.anything());
     expect(fake.count("POST", "/register")).toBe(0);
     expect(await rig.store.list("oauth/pending/")).toEqual([]);
-    expect(() => checkLoginPage(page, { serverUrl: "https://mcp.example.com/mcp" })).toThrow();
+    await expect(checkLoginPage(page, { serverUrl: "https://mcp.example.com/mcp" })).rejects.toThrow();
   });
 
-  it("is taken when it is https, or on this machine like the server", () => {
+  it("is taken when it is https, or on this machine like the server", async () => {
     const guard = { serverUrl: "http://127.0.0.1:1/mcp" };
-    expect(checkLoginPage("https://example.com/authorize?tenant=1", guard).host).toBe("example.com");
-    expect(checkLoginPage("http://localhost:2/authorize", guard).host).toBe("localhost:2");
-    expect(() => checkLoginPage("http://localhost:2/a", { serverUrl: "https://mcp.example.com" })).toThrow();
+    expect((await checkLoginPage("https://example.com/authorize?tenant=1", guard)).host).toBe("example.com");
+    expect((await checkLoginPage("http://localhost:2/authorize", guard)).host).toBe("localhost:2");
+    await expect(
+      checkLoginPage("http://localhost:2/a", { serverUrl: "https://mcp.example.com" }),
+    ).rejects.toThrow();
   });
 });
 

@@ -2,7 +2,7 @@
 import type { AuthorizationServerMetadata } from "@modelcontextprotocol/client";
 import type { StoredRecord } from "../state/store.js";
 import { checkLoginPage, checkPkce } from "../transports/http/credentials/login-page.js";
-import type { GuardOptions } from "../transports/http/network/guarded-fetch.js";
+import type { AddressRuleOptions } from "../transports/http/network/address-rule.js";
 import { authFailed } from "./auth-failures.js";
 import { toAuthorizationServer } from "./authorization-server.js";
 import { type InteractiveParts, resolveClient } from "./client-identity.js";
@@ -36,7 +36,11 @@ const REUSE_MS = PENDING_MS * 0.8;
 /** The URL of the login page. One that waits already is used again, by whichever process. */
 export async function startAuthorization(parts: InteractiveParts): Promise<string> {
   const { context, info } = parts;
-  checkAuthorizationServer(info.metadata, { ...context.options, serverUrl: context.serverUrl }, info.issuer);
+  await checkAuthorizationServer(
+    info.metadata,
+    { ...context.options, serverUrl: context.serverUrl },
+    info.issuer,
+  );
   const key = loginKey(context);
   const login = await obtainOnce<WaitingLogin>({
     store: context.store,
@@ -51,12 +55,12 @@ export async function startAuthorization(parts: InteractiveParts): Promise<strin
 }
 
 /** Everything that could be wrong with it, before anything of ours goes there. */
-function checkAuthorizationServer(
+async function checkAuthorizationServer(
   metadata: AuthorizationServerMetadata | undefined,
-  guard: GuardOptions,
+  guard: AddressRuleOptions,
   issuer: string,
-): void {
-  checkLoginPage(metadata?.authorization_endpoint ?? new URL("/authorize", issuer).href, guard);
+): Promise<void> {
+  await checkLoginPage(metadata?.authorization_endpoint ?? new URL("/authorize", issuer).href, guard);
   if (metadata === undefined) return;
   if (!metadata.response_types_supported.includes("code")) {
     throw authFailed(

@@ -32,7 +32,7 @@ export async function authorizeInBrowser(options: AuthorizeInBrowserOptions): Pr
   const listener = await openCallbackListener({ redirectUrl });
   try {
     const page = typeof authUrl === "function" ? await authUrl(listener.redirectUrl) : authUrl;
-    const url = checkLoginPage(page, { serverUrl: page });
+    const url = await checkLoginPage(page, { serverUrl: page });
     const visit = await waitForVisit(listener, url, options);
     return await end(visit, options);
   } finally {

@@ -1,6 +1,11 @@
 /** Builds the entry for one way to get at a server, and looks at what whoever uses it should know. */
 import type { DockerServerEntry, HttpServerEntry, StdioServerEntry } from "../config/server-entry.js";
-import { isPrivateHost } from "../transports/http/network/private-address.js";
+import {
+  canonicalHost,
+  isLiteralAddress,
+  isLocalName,
+  isLoopbackHost,
+} from "../transports/http/network/local-host.js";
 import { toBundleEntry, type UnpackedMcpb } from "./bundle-command.js";
 import type { InputDesk } from "./input-desk.js";
 import { toStartEntry } from "./package-command.js";
@@ -62,10 +67,13 @@ function warnOfCommand(entry: ProcessEntry, desk: InputDesk): void {
 function warnOfAddress({ url }: HttpServerEntry, desk: InputDesk): void {
   const text = String(url);
   if (!URL.canParse(text)) return;
-  const { protocol, hostname } = new URL(text);
-  const isPrivate = isPrivateHost(hostname.replace(/^\[|\]$/g, ""));
-  if (isPrivate) desk.warnings.push(`The server's address is inside your own network: ${hostname}`);
-  else if (protocol === "http:") desk.warnings.push("The server is reached without encryption (http:)");
+  const address = new URL(text);
+  const host = canonicalHost(address);
+  if (isLocalName(host)) desk.warnings.push(`The server's address is inside your own network: ${host}`);
+  else if (isLiteralAddress(host))
+    desk.warnings.push(`The server has an IP address, which may be inside your own network: ${host}`);
+  if (address.protocol === "http:" && !isLoopbackHost(host))
+    desk.warnings.push("The server is reached without encryption (http:)");
   if (desk.holdsSecret(text)) desk.warnings.push("A secret is part of the server's address");
 }
 

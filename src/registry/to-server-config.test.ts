@@ -236,6 +236,19 @@ describe("addresses", () => {
     );
   });
 
+  it.each([
+    ["http://10.0.0.1/mcp", ["IP address", "without encryption"]],
+    ["https://[::ffff:10.0.0.1]/mcp", ["IP address"]],
+    ["https://8.8.8.8/mcp", ["IP address"]],
+    ["https://printer.local/mcp", ["inside your own network"]],
+    ["http://localhost:1/mcp", ["inside your own network"]],
+    ["https://example.com/mcp", []],
+  ])("that are literal or local are pointed out: %s", (url, expected) => {
+    const { warnings } = toServerConfig(remote({ url }));
+    // The first is about registries in general.
+    expect(warnings.slice(1)).toEqual(expected.map((words) => expect.stringContaining(words)));
+  });
+
   it("without encryption, or with a secret in them, are pointed out", () => {
     const server = remote({ url: "http://example.com/{key}", variables });
     const { warnings } = toServerConfig(server, { inputs: { key: "s3/cret" } });

@@ -8,7 +8,16 @@ import { root } from "./source-files.js";
 
 const entry = join(root, "dist/index.js");
 /** Too heavy to load before something is connected: they may be reached only by a dynamic import. */
-const HEAVY = ["@modelcontextprotocol/", "@cfworker/", "re2js", "undici", "ws", "zod"];
+const HEAVY = [
+  "@modelcontextprotocol/",
+  "@cfworker/",
+  "cross-spawn",
+  "ipaddr.js",
+  "re2js",
+  "undici",
+  "ws",
+  "zod",
+];
 
 const describeChain = (base: string) => (module: ReachedModule) =>
   module.chain.map((id) => (id.startsWith(base) ? relative(base, id) : id)).join(" → ");

@@ -73,6 +73,12 @@ async function reasonFor({ command, cwd }: SpawnAttempt, errno: string | undefin
       next: "Raise the limit (ulimit -n), or connect fewer servers at once",
     };
   }
+  if (errno === "EINVAL" && process.platform === "win32") {
+    return {
+      what: `"${command}" is a batch file, which cannot take these arguments`,
+      next: 'Remove line breaks, and quotation marks with &, |, <, >, ^ or brackets from "args", or start the program behind the batch file',
+    };
+  }
   return {
     what: `"${command}" could not be started${errno === undefined ? "" : ` (${errno})`}`,
     next: "Check the command and its arguments",

@@ -1,11 +1,9 @@
 /** The life of one server process: started in a group of its own, ended with everything it started. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { statSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { hostGuardian } from "./guardian.js";
 import { ProcessTree } from "./process-tree.js";
-import { resolveSpawnCommand } from "./spawn-command.js";
 
 export interface LaunchOptions {
   readonly command: string;
@@ -94,7 +92,10 @@ export class ServerProcess {
   static async launch(options: LaunchOptions): Promise<ServerProcess> {
     hostGuardian.prepare();
     try {
-      const child = spawnChild(options);
+      // Awaited before the start, not with it: the error of a failed start is emitted in the next tick.
+      const start =
+        process.platform === "win32" ? (await import("./spawn-on-windows.js")).spawnOnWindows : spawn;
+      const child = start(options.command, options.args, spawnOptions(options));
       if (child.pid === undefined) throw await firstError(child);
       hostGuardian.register(child.pid);
       // A later error (a signal that could not be sent) has no one to tell.
@@ -182,24 +183,18 @@ export async function settledWithin(promise: Promise<unknown>, ms: number): Prom
   clearTimeout(timer);
 }
 
-function spawnChild({ command, args, env, cwd, stderr }: LaunchOptions): ChildProcess {
-  const resolved = resolveSpawnCommand({ command, args, env, cwd, platform: process.platform, isFile });
-  return spawn(resolved.command, resolved.args, {
+function spawnOptions({ env, cwd, stderr }: LaunchOptions) {
+  return {
     env,
     cwd,
-    stdio: ["pipe", "pipe", stderr],
+    stdio: ["pipe", "pipe", stderr] as ["pipe", "pipe", typeof stderr],
     shell: false,
     // A group of its own, whose id is the child's. Windows would open a console window for it.
     detached: process.platform !== "win32",
     windowsHide: true,
-    windowsVerbatimArguments: resolved.verbatim,
-  });
+  };
 }
 
 function firstError(child: ChildProcess): Promise<Error> {
   return new Promise((resolve) => child.once("error", resolve));
-}
-
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }

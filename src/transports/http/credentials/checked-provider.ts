@@ -22,7 +22,7 @@ export function checkedProvider(provider: OAuthClientProvider, serverUrl: URL): 
       await provider.saveDiscoveryState?.(state);
     },
     async redirectToAuthorization(url) {
-      checkLoginPage(url.href, { serverUrl });
+      await checkLoginPage(url.href, { serverUrl });
       if (metadata !== undefined) checkPkce(metadata);
       await provider.redirectToAuthorization(url);
     },

@@ -1,7 +1,7 @@
 /** Which URLs may be put in front of a user's browser, and which authorization servers a user may be sent to. */
 import { AuthError } from "../../../errors/auth-error.js";
-import { createAddressRule, type GuardOptions } from "../network/guarded-fetch.js";
-import { canonicalHost, isLoopbackHost } from "../network/private-address.js";
+import type { AddressRuleOptions } from "../network/address-rule.js";
+import { canonicalHost, isLoopbackHost } from "../network/local-host.js";
 
 /** What a URL of an endpoint is made of. No blanks or line breaks, which parsers swallow, and nothing a shell reads. */
 const PLAIN = /^[A-Za-z0-9\-._~:/?[\]@!&*+,=%]+$/;
@@ -21,12 +21,13 @@ const refused = (why: string) =>
  *
  * @throws AuthError, or ConnectionError for private addresses
  */
-export function checkLoginPage(text: string, guard: GuardOptions): URL {
+export async function checkLoginPage(text: string, guard: AddressRuleOptions): Promise<URL> {
   if (!PLAIN.test(text) || !URL.canParse(text)) throw refused("is not a plain URL");
   const url = new URL(text);
   const isLocal = url.protocol === "http:" && isLoopbackHost(canonicalHost(url));
   if (url.protocol !== "https:" && !isLocal) throw refused("is neither https: nor on this machine");
   if (url.username !== "" || url.password !== "") throw refused("has a user name in it");
+  const { createAddressRule } = await import("../network/address-rule.js");
   createAddressRule(guard)(url);
   return url;
 }

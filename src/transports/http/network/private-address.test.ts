@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { canonicalHost, isLoopbackHost, isPrivateAddress, isPrivateHost } from "./private-address.js";
+import { canonicalHost, isLoopbackHost } from "./local-host.js";
+import { isPrivateAddress, isPrivateHost } from "./private-address.js";
 
 const PRIVATE_URLS = [
   "https://127.0.0.1/",
@@ -79,6 +80,70 @@ describe("isPrivateAddress", () => {
   );
   it.each(["1.1.1.1", "2606:4700::1111"])("lets %s pass", (address) =>
     expect(isPrivateAddress(address)).toBe(false),
+  );
+});
+
+/** First and last address of every block that is not globally reachable, and of those that embed one. */
+const BLOCKED_RANGES = [
+  ["0.0.0.0", "0.255.255.255"],
+  ["10.0.0.0", "10.255.255.255"],
+  ["100.64.0.0", "100.127.255.255"],
+  ["127.0.0.0", "127.255.255.255"],
+  ["169.254.0.0", "169.254.255.255"],
+  ["172.16.0.0", "172.31.255.255"],
+  ["192.0.0.0", "192.0.0.255"],
+  ["192.0.2.0", "192.0.2.255"],
+  ["192.88.99.0", "192.88.99.255"],
+  ["192.168.0.0", "192.168.255.255"],
+  ["198.18.0.0", "198.19.255.255"],
+  ["198.51.100.0", "198.51.100.255"],
+  ["203.0.113.0", "203.0.113.255"],
+  ["224.0.0.0", "239.255.255.255"],
+  ["240.0.0.0", "255.255.255.255"],
+  ["::", "::ffff:ffff"],
+  ["::ffff:0:0:0", "::ffff:0:ff:ffff"],
+  ["64:ff9b::", "64:ff9b::ff:ffff"],
+  ["64:ff9b:1::", "64:ff9b:1:ffff:ffff:ffff:ffff:ffff"],
+  ["100::", "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+  ["2001::", "2001:0:ffff:ffff:ffff:ffff:ffff:ffff"],
+  ["2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff"],
+  ["2002:a00::", "2002:aff:ffff:ffff:ffff:ffff:ffff:ffff"],
+  ["3fff::", "3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+  ["4000::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+  ["2600::5efe:a00:0", "2600::5efe:aff:ffff"],
+  ["2600::200:5efe:7f00:1", "2600::200:5efe:a9fe:a9fe"],
+] as const;
+
+it.each(BLOCKED_RANGES)("blocks %s to %s", (first, last) => {
+  expect([first, last].map(isPrivateAddress)).toEqual([true, true]);
+});
+
+describe("Azure's platform address, which is in a public range", () => {
+  it.each([
+    "168.63.129.16",
+    "::ffff:168.63.129.16",
+    "::ffff:a83f:8110",
+    "::ffff:0:a83f:8110",
+    "64:ff9b::a83f:8110",
+    "2002:a83f:8110::1",
+    "2600::5efe:a83f:8110",
+  ])("is blocked as %s", (address) => expect(isPrivateAddress(address)).toBe(true));
+
+  it("is blocked in every spelling of a URL, its neighbours are not", () => {
+    const isBlocked = (url: string) => isPrivateHost(canonicalHost(new URL(url)));
+    expect(["http://0xa83f8110/", "http://2822734096/", "http://168.63.33040/"].map(isBlocked)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect(["http://168.63.129.15/", "http://168.63.129.17/"].map(isBlocked)).toEqual([false, false]);
+  });
+});
+
+describe("what is no plain spelling of an address", () => {
+  it.each(["010.8.8.8", "8.8.2056", "134744072", "0x8080808", "8.8.8.8:80", "8.8.8.8/32", "2606:4700::/32"])(
+    "counts as private: %s",
+    (address) => expect(isPrivateAddress(address)).toBe(true),
   );
 });
 

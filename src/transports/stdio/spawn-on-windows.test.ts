@@ -1,0 +1,143 @@
+/**
+ * What Windows would be asked to run. Nothing here runs on Windows: `process.platform` says so before the modules are loaded
+ * that look at it, and a recorder stands in for `cmd.exe`.
+ */
+import { once } from "node:events";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { spawnOnWindows } from "./spawn-on-windows.js";
+
+const RECORDER = "console.log(JSON.stringify([process.argv0, ...process.argv.slice(2)]));";
+/** `cross-spawn` reads the first line of what it starts, but a program of Windows has none. */
+const CMD = `#!${process.execPath}\nconsole.log(JSON.stringify(process.argv.slice(1)));`;
+
+const base = mkdtempSync(join(tmpdir(), "windows-"));
+const at = (path: string) => join(base, path);
+const { platform } = process;
+const { comspec, PATHEXT } = process.env;
+let start: typeof spawnOnWindows;
+
+beforeAll(async () => {
+  write("cmd.exe", CMD);
+  write("recorder.cjs", RECORDER);
+  for (const path of ["node/node.exe", "work/local.exe", "work/planted.cmd", "work/planted.exe"]) {
+    mkdirSync(dirname(at(path)), { recursive: true });
+    symlinkSync(process.execPath, at(path));
+  }
+  const batchFiles = ["node/npx.cmd", "tools (x86)/run.bat", "work/node_modules/.bin/shim.cmd"];
+  for (const path of batchFiles) write(path, "@echo off\r\nnode %*\r\n");
+  Object.defineProperty(process, "platform", { value: "win32" });
+  process.env["comspec"] = at("cmd.exe");
+  process.env["PATHEXT"] = ".COM;.EXE;.BAT;.CMD";
+  start = (await import("./spawn-on-windows.js")).spawnOnWindows;
+});
+
+afterAll(() => {
+  Object.defineProperty(process, "platform", { value: platform });
+  for (const [name, value] of Object.entries({ comspec, PATHEXT })) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+  rmSync(base, { recursive: true });
+});
+
+function write(path: string, content: string): void {
+  mkdirSync(dirname(at(path)), { recursive: true });
+  writeFileSync(at(path), content);
+  chmodSync(at(path), 0o755);
+}
+
+/** The program that was started and its arguments, as they arrived there. */
+async function run(command: string, args: readonly string[] = []): Promise<string[]> {
+  const env = { Path: `.;relative;"${at("node")}";${at("tools (x86)")}`, PATHEXT: ".COM;.EXE;.BAT;.CMD" };
+  const child = start(command, args, { env, cwd: at("work"), stdio: ["ignore", "pipe", "inherit"] });
+  const [output] = await Promise.all([text(child.stdout!), once(child, "close")]);
+  return JSON.parse(output);
+}
+
+/** The line that `cmd.exe` was given. */
+async function lineOf(command: string, args: readonly string[]): Promise<string> {
+  const [program, ...rest] = await run(command, args);
+  expect(program).toBe(at("cmd.exe"));
+  expect(rest.slice(0, 3)).toEqual(["/d", "/s", "/c"]);
+  expect(rest).toHaveLength(4);
+  return rest[3]!;
+}
+
+describe("a program", () => {
+  it.each([
+    ["node", "node/node.exe"],
+    ["node.exe", "node/node.exe"],
+    ["./local", "work/local.exe"],
+    ["./local.exe", "work/local.exe"],
+    [at("work/local.exe"), "work/local.exe"],
+  ])("%s is started without a shell, its arguments untouched", async (command, expected) => {
+    const args = ["a b", 'c"&d', "%PATH%", "", "e\nf"];
+    expect(await run(command, [at("recorder.cjs"), ...args])).toEqual([at(expected), ...args]);
+  });
+
+  it("in the working directory is not found by its bare name", () => {
+    for (const name of ["planted", "planted.cmd", "planted.exe", "local"]) {
+      expect(() => start(name, [], { env: { PATH: at("node") }, cwd: at("work") })).toThrow(
+        expect.objectContaining({ code: "ENOENT" }),
+      );
+    }
+  });
+
+  it.each(["missing", "./missing", at("missing.exe")])(
+    "that is missing is reported at once: %s",
+    (command) => {
+      expect(() => start(command, [], { env: { PATH: at("node") } })).toThrow(
+        expect.objectContaining({ code: "ENOENT" }),
+      );
+    },
+  );
+});
+
+describe("a batch file", () => {
+  it.each([
+    ["a plain argument", ["-y"], '^"-y^"'],
+    ["a blank", ["a b"], '^"a^ b^"'],
+    ["nothing", [""], '^"^"'],
+    ["operators", ["a&calc|b>c<d"], '^"a^&calc^|b^>c^<d^"'],
+    ["a quotation mark", ['a"b'], '^"a\\^"b^"'],
+    ["a backslash before one", ['a\\"b'], '^"a\\\\\\^"b^"'],
+    ["a trailing backslash", ["C:\\dir\\"], '^"C:\\dir\\\\^"'],
+    ["a variable", ["%PATH%"], '^"^%PATH^%^"'],
+    ["delayed expansion", ["!PATH!"], '^"^!PATH^!^"'],
+    ["a caret", ["a^b"], '^"a^^b^"'],
+    ["JSON", ['{"a":"b c"}'], '^"{\\^"a\\^":\\^"b^ c\\^"}^"'],
+    ["brackets", ["(a)"], '^"^(a^)^"'],
+    ["several", ["a", "b&c"], '^"a^" ^"b^&c^"'],
+  ])("gets %s", async (_, args, quoted) => {
+    expect(await lineOf("npx", args)).toBe(`"${at("node/npx.cmd")} ${quoted}"`);
+  });
+
+  it("may be in a folder with blanks and brackets", async () => {
+    const escaped = at("tools (x86)/run.bat").replace("tools (x86)", "tools^ ^(x86^)");
+    expect(await lineOf("run", ["a"])).toBe(`"${escaped} ^"a^""`);
+  });
+
+  it("of npm, which reads its arguments twice, gets them escaped twice", async () => {
+    const file = at("work/node_modules/.bin/shim.cmd");
+    expect(await lineOf("./node_modules/.bin/shim", ["a&b"])).toBe(`"${file} ^^^"a^^^&b^^^""`);
+  });
+
+  it.each([
+    ["a line break", ["a\nb"]],
+    ["a carriage return", ["a\rb"]],
+    ["an operator after a quotation mark", ['a"&calc']],
+    ["an operator after a quotation mark of another argument", ['a"', "b&calc"]],
+    ["a bracket after a quotation mark", ['a")']],
+  ])("is not started with %s, which it would misread", (_, args) => {
+    const env = { PATH: at("node") };
+    expect(() => start("npx", args, { env })).toThrow(expect.objectContaining({ code: "EINVAL" }));
+  });
+
+  it("is started with an operator between two quotation marks of an argument's own", async () => {
+    expect(await lineOf("npx", ['"a"', "b&c"])).toBe(`"${at("node/npx.cmd")} ^"\\^"a\\^"^" ^"b^&c^""`);
+  });
+});

@@ -1,0 +1,70 @@
+/**
+ * Starts programs on Windows, where `npx` and its like are batch files that only `cmd.exe` can run. `cross-spawn` writes the
+ * command line; loaded on Windows only. Tested against a table of lines, not run on Windows.
+ */
+import type { ChildProcess, SpawnOptions } from "node:child_process";
+import { statSync } from "node:fs";
+import { isAbsolute, resolve } from "node:path";
+import crossSpawn from "cross-spawn";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws the error of a program that is missing (ENOENT), or of arguments that its batch file would misread (EINVAL) */
+export function spawnOnWindows(
+  command: string,
+  args: readonly string[],
+  options: SpawnOptions & { readonly env: Environment },
+): ChildProcess {
+  const file = findProgram(command, options.env, String(options.cwd ?? ""));
+  if (file === undefined) throw spawnError(`spawn ${command} ENOENT`, "ENOENT");
+  if (/\.(?:cmd|bat)$/i.test(file) && !isSafeForBatch(args)) {
+    throw spawnError("A batch file cannot take these arguments", "EINVAL");
+  }
+  return crossSpawn(file, args, options);
+}
+
+/**
+ * Looks the program up before `cross-spawn` does, because that looks into the working directory first, where a project could
+ * have put an `npx.cmd` of its own. A bare name is looked up on PATH only.
+ */
+function findProgram(command: string, env: Environment, cwd: string): string | undefined {
+  const endings = (variable(env, "PATHEXT") ?? ".COM;.EXE;.BAT;.CMD").split(";").filter(Boolean);
+  const withEndings = endings.map((ending) => command + ending.toLowerCase());
+  const names = command.includes(".") ? [command, ...withEndings] : [...withEndings, command];
+  const folders = /[\\/:]/.test(command)
+    ? [cwd]
+    : (variable(env, "PATH") ?? "")
+        .replaceAll('"', "")
+        .split(";")
+        .filter((folder) => isAbsolute(folder));
+  return folders.flatMap((folder) => names.map((name) => resolve(folder, name))).find(isFile);
+}
+
+/** Windows does not tell `Path` from `PATH`. */
+function variable(env: Environment, name: string): string | undefined {
+  const key = Object.keys(env).find((candidate) => candidate.toUpperCase() === name);
+  return key === undefined ? undefined : env[key];
+}
+
+/**
+ * A batch file hands its arguments on as one text (`%*`), which `cmd.exe` reads again, without the escapes of the first
+ * reading. There a quotation mark of an argument ends the quotation, and an operator after it would run another command.
+ * A line break ends the line.
+ */
+function isSafeForBatch(args: readonly string[]): boolean {
+  let isQuoted = false;
+  for (const character of args.map((argument) => `"${argument}"`).join(" ")) {
+    if (character === '"') isQuoted = !isQuoted;
+    else if ("\0\r\n".includes(character)) return false;
+    else if (!isQuoted && "&|<>()^".includes(character)) return false;
+  }
+  return true;
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+function spawnError(message: string, code: "ENOENT" | "EINVAL"): Error {
+  return Object.assign(new Error(message), { code });
+}
