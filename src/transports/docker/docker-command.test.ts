@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { SecretRecord } from "../../config/secret-record.js";
 import {
-  dockerRemoveCommand,
+  dockerRemoveCommands,
   dockerRunCommand,
   type EngineInput,
   toContainerName,
@@ -90,8 +90,23 @@ describe("dockerRunCommand", () => {
     const run = dockerRunCommand(input(config));
     expect(run.args.slice(0, 3)).toEqual(["--url", "unix:///run/podman.sock", "run"]);
     expect(run.env).not.toHaveProperty("DOCKER_HOST");
-    const remove = dockerRemoveCommand(input(config));
-    expect(remove.args).toEqual(["--url", "unix:///run/podman.sock", "rm", "-f", "toolport-time-1"]);
+    const url = ["--url", "unix:///run/podman.sock"];
+    expect(dockerRemoveCommands(input(config)).map(({ args }) => args)).toEqual([
+      [...url, "kill", "toolport-time-1"],
+      [...url, "rm", "-f", "-t", "0", "toolport-time-1"],
+    ]);
+  });
+
+  it.each(["docker", "nerdctl", "/opt/bin/docker"])("removes with the options that %s knows", (engine) => {
+    const commands = dockerRemoveCommands(input({ engine, dockerHost: "unix:///outer" }));
+    expect(commands.map(({ args }) => args)).toEqual([
+      ["kill", "toolport-time-1"],
+      ["rm", "-f", "toolport-time-1"],
+    ]);
+    for (const { command, env } of commands) {
+      expect(command).toBe(engine);
+      expect(env).toMatchObject({ DOCKER_HOST: "unix:///outer" });
+    }
   });
 
   it.each(["", "--privileged"])("refuses the image %j", (image) => {

@@ -56,16 +56,25 @@ export function dockerRunCommand(input: EngineInput): EngineCommand {
   };
 }
 
-/** `docker rm -f`: ends the container, whatever became of the command line that started it. */
-export function dockerRemoveCommand(input: EngineInput): EngineCommand {
-  return {
-    command: input.config.engine,
-    args: [...connectionArgs(input.config), "rm", "-f", input.containerName],
+/**
+ * Ends and removes the container, whatever became of the command line that started it; each command runs whether or not the
+ * one before succeeded.
+ *
+ * `rm -f` of Docker kills at once. That of Podman sends SIGTERM and waits for 10 s; if it is itself ended meanwhile, the
+ * container runs on and is no longer listed. `-t 0` prevents that, but Docker and Podman before 4.0 do not know the option,
+ * and `docker` may be Podman by another name. `kill` works with all of them.
+ */
+export function dockerRemoveCommands(input: EngineInput): readonly EngineCommand[] {
+  const { config, containerName } = input;
+  const command = (...args: string[]): EngineCommand => ({
+    command: config.engine,
+    args: [...connectionArgs(config), ...args, containerName],
     env: engineEnvironment(input),
-  };
+  });
+  return [command("kill"), command("rm", "-f", ...(isPodman(config) ? ["-t", "0"] : []))];
 }
 
-/** A name that says whose it is and that nobody else has. */
+/** A name that shows its server and is unique. */
 export function toContainerName(server: string, suffix: string): string {
   const readable = server.replace(/[^a-zA-Z0-9_.-]+/g, "-").slice(0, 40);
   return `toolport-${readable}-${suffix}`;

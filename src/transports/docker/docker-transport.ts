@@ -13,7 +13,7 @@ import { DEFAULT_STOP_PATIENCE } from "../stdio/server-process.js";
 import { safeEnvironment } from "../stdio/spawn-environment.js";
 import type { StdioTransportOptions } from "../stdio/stdio-transport.js";
 import {
-  dockerRemoveCommand,
+  dockerRemoveCommands,
   dockerRunCommand,
   type EngineInput,
   toContainerName,
@@ -57,12 +57,17 @@ function createRemoval(engineInput: () => EngineInput): () => Promise<void> {
   let last: Promise<void> = Promise.resolve();
   const run = async (): Promise<void> => {
     deadline ??= performance.now() + REMOVE_BUDGET_MS;
-    const { command, args, env } = dockerRemoveCommand(engineInput());
-    const timeout = Math.max(REMOVE_LEAST_MS, Math.ceil(deadline - performance.now()));
-    await new Promise<void>((resolve) => {
-      // What the engine says is read and ignored: mostly that there is no such container, which is the aim.
-      execFile(command, args, { env, timeout, killSignal: "SIGKILL", windowsHide: true }, () => resolve());
-    });
+    const commands = dockerRemoveCommands(engineInput());
+    // An engine that used up the time before gets only the last command, which is enough for Docker and Podman.
+    const due = performance.now() < deadline ? commands : commands.slice(-1);
+    for (const [index, { command, args, env }] of due.entries()) {
+      const share = (deadline - performance.now()) / (due.length - index);
+      const timeout = Math.max(REMOVE_LEAST_MS, Math.ceil(share));
+      await new Promise<void>((resolve) => {
+        // Failures are ignored: mostly there is no such container any more, which is the aim.
+        execFile(command, args, { env, timeout, killSignal: "SIGKILL", windowsHide: true }, () => resolve());
+      });
+    }
   };
   return () => {
     last = last.then(run).catch(() => {});
@@ -77,7 +82,7 @@ function explainMissing({ engine }: DockerConfig): Explanation {
   };
 }
 
-/** The exit codes of `docker run` itself; all others are those of the program in the container. */
+/** The exit codes of `docker run` itself and of its init process; all others are those of the program in the container. */
 function explainEnd({ engine, image }: DockerConfig, { status, spoke }: ProcessEnd): Explanation {
   if (status?.exitCode === 125 && !spoke) {
     return {
@@ -89,6 +94,13 @@ function explainEnd({ engine, image }: DockerConfig, { status, spoke }: ProcessE
     return {
       what: `The program in "${image}" could not be run (exit code ${status.exitCode})`,
       next: 'Check "args": they replace or follow the command of the image',
+    };
+  }
+  if (status?.exitCode === 1 && !spoke) {
+    // Podman's init process ends with 1 if it cannot run the program, as many programs do by themselves.
+    return {
+      what: `The program in "${image}" could not be run, or it exited with code 1 before it sent a message`,
+      next: `Check "args" (they replace or follow the command of the image), or run "${engine} run -i --rm ${image}" by hand to see why it ends`,
     };
   }
   return {
