@@ -175,7 +175,7 @@ test("the token of a login: good, expired and renewable, expired for good", asyn
     const { value } = (await store.get(key)) as { value: object };
     await store.put(key, { ...value, ...fields }, { secret: true });
   };
-  const expiresAt = Date.now() - 1_000;
+  const expired = { obtainedAt: Date.now() - 3_601_000, expiresAt: Date.now() - 1_000 };
   const examine = async () => {
     const { code, json } = await sandbox.run("doctor", "locked", "--json");
     return { code, token: (json().checks as Check[]).find(({ check }) => check === "token") };
@@ -183,10 +183,10 @@ test("the token of a login: good, expired and renewable, expired for good", asyn
   try {
     const good = { status: "ok", message: expect.stringContaining("good until") };
     expect(await examine()).toMatchObject({ code: 0, token: good });
-    await change({ expiresAt });
+    await change(expired);
     const renewable = { status: "ok", message: expect.stringContaining("renewed with the next call") };
     expect(await examine()).toMatchObject({ code: 0, token: renewable });
-    await change({ expiresAt, refreshToken: undefined });
+    await change({ ...expired, refreshToken: undefined });
     const spent = { status: "fail", next: "toolport auth locked" };
     expect(await examine()).toMatchObject({ code: 3, token: spent });
   } finally {
