@@ -1,4 +1,5 @@
 /** All ports of one `createToolport`: the plain one, and one per principal. */
+import type { FilterSet } from "./catalog/filters/filter-set.js";
 import { openDoors } from "./open-doors.js";
 import type { OAuthCallbackOptions } from "./port/oauth-callback.js";
 import { Port } from "./port/port.js";
@@ -24,15 +25,17 @@ export class ToolportRoot {
     if (known !== undefined && known.principal?.update(options) === false) {
       this.#ports.delete(name);
       known.close().catch(this.#parts.report);
+      return this.port(principal, known.filters);
     }
     return this.port(principal);
   }
 
-  port(principal?: Principal): Toolport {
+  /** @param filters what an earlier port of the same user was given: new credentials must not bring tools back */
+  port(principal?: Principal, filters?: FilterSet): Toolport {
     const known = this.#ports.get(principal?.name);
     if (known !== undefined) return known.toolport;
     const first = this.#ports.get(undefined);
-    const port = new Port(this.#parts, principal, first?.port);
+    const port = new Port(this.#parts, { principal, parent: first?.port, filters });
     const configs =
       first?.port.pool.all().map(({ config }) => config) ?? this.#parts.settings.servers.values();
     for (const config of configs) port.register(config);

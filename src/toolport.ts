@@ -155,11 +155,19 @@ export interface Toolport extends AsyncDisposable {
   disconnect(name?: string): Promise<void>;
   /** Asks a server for a sign of life and tells how long it took. */
   ping(name: string, options?: WaitOptions): Promise<{ ms: number }>;
-  /** One more filter that every tool must pass. */
+  /**
+   * One more filter that every tool must pass. On the plain port it applies to all users; on `as(user)` to that user only.
+   *
+   * @example
+   * ```ts
+   * toolport.addFilter({ except: ["delete_*"] }); // no user sees these
+   * toolport.as("guest").addFilter({ only: ["read_*"] }); // and the guest sees no more than this
+   * ```
+   */
   addFilter(filter: FilterInput): void;
-  /** Replaces the filters added so far; those of the options stay. */
+  /** Replaces the filters added to this port so far. Those of the options stay, and for a user those of the plain port. */
   setFilters(filters: FilterInput | readonly FilterInput[]): void;
-  /** Takes back every filter added. */
+  /** Removes every filter added to this port. Those of the options stay, and for a user those of the plain port. */
   resetFilters(): void;
   /** Accepts changed definitions: of the named tools of a server, or of all. */
   approveTools(server: string, tools?: readonly string[]): Promise<void>;

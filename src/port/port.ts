@@ -3,7 +3,7 @@ import type { Client } from "@modelcontextprotocol/client";
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { Catalog } from "../catalog/catalog.js";
 import { toDiscoveryError } from "../catalog/discovery-error.js";
-import type { FilterSet } from "../catalog/filters/filter-set.js";
+import { extendFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
 import { configIdentity } from "../config/config-identity.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { ConnectionPool, ConnectOutcome } from "../connection/connection-pool.js";
@@ -40,6 +40,15 @@ interface AskedRequest extends Pick<RequestFacts, "method" | "prompt" | "uri"> {
   readonly params: Record<string, unknown>;
 }
 
+/** Whose port it is; nothing: the plain port. */
+interface PortOf {
+  readonly principal?: Principal | undefined;
+  /** The plain port, whose servers every user has. */
+  readonly parent?: Port | undefined;
+  /** Filters of an earlier port of the same user. @default none but those that apply to all users */
+  readonly filters?: FilterSet | undefined;
+}
+
 /** What `toolport.ts` puts its methods on. */
 export class Port {
   readonly parts: SharedParts;
@@ -62,12 +71,11 @@ export class Port {
   #http: Promise<HttpClient> | undefined;
   #closing: Promise<void> | undefined;
 
-  /** @param parent the plain port, whose servers are everybody's */
-  constructor(parts: SharedParts, principal?: Principal, parent?: Port) {
+  constructor(parts: SharedParts, { principal, parent, filters }: PortOf = {}) {
     const { settings, warn } = parts;
     this.parts = parts;
     this.principal = principal;
-    this.filters = parts.filters;
+    this.filters = filters ?? (principal === undefined ? parts.filters : extendFilterSet(parts.filters));
     this.serverRequests = parts.serverRequestsFor(principal?.name);
     this.catalog = createPortCatalog(this);
     this.oauth = new PortOAuth({

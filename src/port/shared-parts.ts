@@ -22,7 +22,7 @@ import type { PortSettings } from "./read-options.js";
 export interface SharedParts {
   readonly settings: PortSettings;
   readonly emitter: Emitter<ToolportEvents>;
-  /** Filters hold for everybody, also those added later. */
+  /** Filters of the options and of the plain port. They apply to every user, also those added later. */
   readonly filters: FilterSet;
   readonly telemetry: Telemetry;
   readonly validator: SchemaValidator;

@@ -1,4 +1,4 @@
-/** The filters of a port, which can be added, replaced and reset while it runs. */
+/** The filters of a port, which can be added, replaced and reset while it runs. Each user has its own set. */
 import { type CompiledFilter, compileFilter, type ToolFilter, type ToolFilters } from "./filters.js";
 
 /** What `addFilter` and `setFilters` take. */
@@ -11,9 +11,9 @@ export interface FilterSet {
   readonly filters: readonly CompiledFilter[];
   /** One more that must agree. Returns the new version. */
   add(filter: FilterInput): number;
-  /** Replaces everything added before. Returns the new version. */
+  /** Replaces everything added to this set before. Returns the new version. */
   set(filters: FilterInput | readonly FilterInput[]): number;
-  /** Takes back everything added. Returns the new version. */
+  /** Removes everything added to this set. Returns the new version. */
   reset(): number;
 }
 
@@ -24,28 +24,38 @@ const isList = (input: FilterInput | readonly FilterInput[]): input is readonly 
   Array.isArray(input);
 
 /**
- * Makes the filter set of a port.
+ * Makes the filter set of the plain port, which every user's set builds on.
  *
  * @param configured rules from the options. They always hold: what is added, replaced and reset at run time can narrow
  *   them, never widen.
  */
 export function createFilterSet(configured: ToolFilters = {}): FilterSet {
   const fixed: readonly CompiledFilter[] = [compile(configured)];
-  let filters = fixed;
-  let version = 0;
-  const change = (added: readonly CompiledFilter[]): number => {
-    filters = [...fixed, ...added];
-    version += 1;
-    return version;
+  return changeable({ version: 0, filters: fixed });
+}
+
+/** Makes the filter set of one user: everything in `shared`, as it is at that moment, and the user's own filters. */
+export function extendFilterSet(shared: FilterSet): FilterSet {
+  return changeable(shared);
+}
+
+/** The rules of `base`, which this set cannot change, followed by its own. */
+function changeable(base: Pick<FilterSet, "version" | "filters">): FilterSet {
+  let added: readonly CompiledFilter[] = [];
+  let changes = 0;
+  const change = (filters: readonly CompiledFilter[]): number => {
+    added = filters;
+    changes += 1;
+    return base.version + changes;
   };
   return {
     get version() {
-      return version;
+      return base.version + changes;
     },
     get filters() {
-      return filters;
+      return [...base.filters, ...added];
     },
-    add: (filter) => change([...filters.slice(fixed.length), compile(filter)]),
+    add: (filter) => change([...added, compile(filter)]),
     set: (input) => change((isList(input) ? input : [input]).map(compile)),
     reset: () => change([]),
   };
