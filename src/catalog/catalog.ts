@@ -21,9 +21,10 @@ import type { ListOptions } from "./list-pages.js";
 import { ListRefresher } from "./list-refresher.js";
 import { Readings } from "./readings.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./resource-info.js";
-import { CHANGED, type ChangedTool, type Pins } from "./safety/pins.js";
+import { comparePinsAgain, type Examined, examineLists } from "./safety/examine-lists.js";
+import type { ChangedTool, Pins } from "./safety/pins.js";
 import { suspiciousIn } from "./safety/sanitise.js";
-import { type ScanHook, scanItems, scanTools } from "./safety/scan.js";
+import type { ScanHook } from "./safety/scan.js";
 import { createSearchIndex, type SearchIndex } from "./search/search-index.js";
 import { readServerLists, rereadLists, type ServerLists } from "./server-lists.js";
 import type { ToolInfo, WithheldTool } from "./tool-info.js";
@@ -67,6 +68,7 @@ export class Catalog {
   readonly #reading = new Map<string, Promise<void>>();
   readonly #readings = new Readings();
   readonly #restoring: Promise<void>[] = [];
+  #comparing: Promise<void> | undefined;
   #snapshot: CatalogSnapshot | undefined;
   #filterVersion = -1;
   #search: { of: CatalogSnapshot; index: SearchIndex } | undefined;
@@ -195,15 +197,19 @@ export class Catalog {
   /** Accepts changed definitions, and offers those tools again. */
   async approve(server: string, tools?: readonly string[]): Promise<void> {
     await this.#options.pins.approve(server, tools);
-    const kept = this.#kept.get(server);
-    if (kept === undefined) return;
-    const refused = new Map(
-      [...kept.refused].filter(
-        // What the scan refused is another matter.
-        ([name, reason]) => reason !== CHANGED || (tools !== undefined && !tools.includes(name)),
-      ),
-    );
-    this.#keep(server, { ...kept, refused });
+    await this.#comparePins(server);
+  }
+
+  /** Compares definitions again where the store failed before. Calls at the same time share one comparison. */
+  async checkDuePins(): Promise<void> {
+    const due = [...this.#kept].filter(([, { isPinCheckDue }]) => isPinCheckDue);
+    if (due.length === 0) return;
+    this.#comparing ??= Promise.all(due.map(([server]) => this.#comparePins(server)))
+      .then(() => {})
+      .finally(() => {
+        this.#comparing = undefined;
+      });
+    await this.#comparing;
   }
 
   entry(name: string): CatalogEntry | undefined {
@@ -286,30 +292,25 @@ export class Catalog {
     });
   }
 
-  async #checkPins(server: string, tools: ServerLists["tools"]["tools"]): Promise<ChangedTool[]> {
-    try {
-      return await this.#options.pins.check(server, tools);
-    } catch (error) {
-      this.#options.onWarning(server, `Definitions could not be compared: ${toToolportError(error).message}`);
-      return [];
-    }
-  }
-
-  /** Why tools are refused, by name: what the scan says comes before a change that may be approved. */
-  async #examine(
+  #examine(
     server: string,
     lists: ServerLists,
     onToolChanged = this.#options.onToolChanged,
-  ): Promise<Pick<Kept, "refused" | "refusedItems">> {
-    const { scan, pins } = this.#options;
-    const { tools } = lists.tools;
-    const refused = new Map(await scanTools(scan, { name: server }, tools));
-    const refusedItems = await scanItems(scan, { name: server }, lists);
-    for (const change of await this.#checkPins(server, tools)) {
-      onToolChanged(change);
-      if (pins.mode === "block" && !refused.has(change.tool)) refused.set(change.tool, CHANGED);
-    }
-    return { refused, refusedItems };
+  ): Promise<Examined> {
+    const { scan, pins, onWarning } = this.#options;
+    return examineLists(server, lists, {
+      ...{ scan, pins, onToolChanged },
+      onWarning: (message) => onWarning(server, message),
+    });
+  }
+
+  async #comparePins(server: string): Promise<void> {
+    const kept = this.#kept.get(server);
+    if (kept === undefined) return;
+    const compared = await comparePinsAgain(server, kept, this.#options);
+    // The server may have listed other tools in the meantime.
+    if (compared !== undefined && this.#kept.get(server) === kept)
+      this.#keep(server, { ...kept, ...compared });
   }
 
   async #restoreExamined(server: string, kept: Kept): Promise<void> {

@@ -2,16 +2,12 @@
 import type { Session } from "../protocol/session.js";
 import type { ExportedServer } from "./exported-catalog.js";
 import { readTools } from "./list-tools.js";
-import type { ListItem } from "./safety/scan.js";
+import { type Examined, NOT_EXAMINED } from "./safety/examine-lists.js";
 import { type ServerLists, usable } from "./server-lists.js";
 
 /** What is kept of one server. */
-export interface Kept {
+export interface Kept extends Examined {
   readonly lists: ServerLists;
-  /** Tools that pins or the scan withhold, with the reason. */
-  readonly refused: ReadonlyMap<string, string>;
-  /** Entries of the other lists that the scan leaves out, with the reason. */
-  readonly refusedItems: ReadonlyMap<ListItem, string>;
   readonly session: Pick<Session, "era" | "transport"> | undefined;
   /** Where the lists come from: the server itself, an export of the program's, or the store of an earlier process. */
   readonly origin: "server" | "export" | "store";
@@ -43,5 +39,5 @@ export function restoreServer(exported: ExportedServer, origin: Kept["origin"]):
     readAt: Date.now(),
     ttlMs: undefined,
   };
-  return { lists, refused: new Map(), refusedItems: new Map(), session, origin, turn: 0 };
+  return { lists, ...NOT_EXAMINED, session, origin, turn: 0 };
 }

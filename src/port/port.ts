@@ -182,6 +182,7 @@ export class Port {
     );
     const [outcomes] = await Promise.all([
       wanted.length === 0 ? [] : this.pool.connect(wanted, wait),
+      this.catalog.checkDuePins(),
       ...connections.map((connection) => this.#refreshStale(connection, wait)),
     ]);
     if (wait.signal?.aborted) throw wait.signal.reason;

@@ -1,4 +1,5 @@
-/** Definitions are remembered by hash at first sight; a change is told, or the tool withheld until it is approved. */
+/** Definitions are pinned by hash when they are first listed; every later list is compared with the pins. */
+import { StateError } from "../../errors/state-error.js";
 import type { Store } from "../../state/store.js";
 import type { SourceTool } from "../source-tool.js";
 import { definitionHash } from "./definition-hash.js";
@@ -14,10 +15,23 @@ export interface ChangedTool {
   readonly current: string;
 }
 
-type Hashes = Record<string, string>;
+/** A tool whose definition could not be compared with its pin, and why. */
+export interface UncheckedTool {
+  readonly tool: string;
+  readonly error: unknown;
+}
 
-/** Why a tool is withheld whose definition is no longer the pinned one. */
-export const CHANGED = "Its definition changed since it was pinned";
+/** What came of comparing a list with its pins. A tool in neither list is the one that was pinned. */
+export interface PinCheck {
+  readonly changed: readonly ChangedTool[];
+  readonly unchecked: readonly UncheckedTool[];
+  /** The store failed. Another check may succeed. */
+  readonly isIncomplete: boolean;
+}
+
+type Hashes = Readonly<Record<string, string>>;
+
+const ALL_FINE: PinCheck = { changed: [], unchecked: [], isIncomplete: false };
 
 export class Pins {
   readonly mode: PinMode;
@@ -32,38 +46,90 @@ export class Pins {
     this.#principal = principal;
   }
 
-  /** Compares a list with what was pinned, pins what is new, and returns what changed. */
-  async check(server: string, tools: readonly SourceTool[]): Promise<ChangedTool[]> {
-    if (this.mode === "off") return [];
-    const hashes = await Promise.all(
-      tools.map(async (tool) => [tool.sourceName, await definitionHash(tool.raw)] as const),
+  /** Compares a list with what was pinned, and pins what is new. Never throws. */
+  async check(server: string, tools: readonly SourceTool[]): Promise<PinCheck> {
+    if (this.mode === "off") return ALL_FINE;
+    const hashed = await Promise.all(
+      tools.map(async ({ sourceName: tool, raw }) => {
+        try {
+          return { tool, hash: await definitionHash(raw) };
+        } catch (error) {
+          // For example a number that JSON.parse reads as Infinity. One such tool must not hide changes of the others.
+          return { tool, error };
+        }
+      }),
+    );
+    const hashes = hashed.flatMap(({ tool, hash }) => (hash === undefined ? [] : [[tool, hash] as const]));
+    const unchecked: UncheckedTool[] = hashed.flatMap(({ tool, hash, error }) =>
+      hash === undefined ? [{ tool, error }] : [],
     );
     this.#current.set(server, Object.fromEntries(hashes));
-    const pinned = await this.#update(server, (known) => {
-      const unknown = hashes.filter(([name]) => !Object.hasOwn(known, name));
-      return unknown.length === 0 ? undefined : { ...known, ...Object.fromEntries(unknown) };
-    });
-    return hashes
-      .filter(([name, hash]) => pinned[name] !== hash)
-      .map(([tool, current]) => ({ server, tool, pinned: pinned[tool] ?? "", current }));
+    let known: Hashes = {};
+    let failure: { error: unknown } | undefined;
+    try {
+      known = await this.#update(server, (read) => {
+        known = read;
+        const added = hashes.filter(([name]) => !Object.hasOwn(read, name));
+        return added.length === 0 ? undefined : { ...read, ...Object.fromEntries(added) };
+      });
+    } catch (error) {
+      // `known` holds what could be read: a store that refuses writes still tells which tools changed.
+      failure = { error };
+    }
+    const changed: ChangedTool[] = [];
+    for (const [tool, current] of hashes) {
+      const pinned = Object.hasOwn(known, tool) ? known[tool] : undefined;
+      if (pinned === undefined) unchecked.push({ tool, error: failure?.error });
+      else if (pinned !== current) changed.push({ server, tool, pinned, current });
+    }
+    return { changed, unchecked, isIncomplete: failure !== undefined };
   }
 
   /** Accepts the definitions as they are now: of the named tools, or of all. */
   async approve(server: string, tools?: readonly string[]): Promise<void> {
     const current = this.#current.get(server) ?? {};
     const accepted = Object.entries(current).filter(([name]) => tools === undefined || tools.includes(name));
-    await this.#update(server, (known) => ({ ...known, ...Object.fromEntries(accepted) }));
+    await this.#update(
+      server,
+      (known) => ({ ...known, ...Object.fromEntries(accepted) }),
+      // Accepting every definition also replaces a damaged record; accepting a few would drop the pins of the rest.
+      tools === undefined ? () => ({}) : undefined,
+    );
   }
 
   /** Compare-and-set: other processes may pin at the same time, and what they pinned first holds. */
-  async #update(server: string, change: (known: Hashes) => Hashes | undefined): Promise<Hashes> {
+  async #update(
+    server: string,
+    change: (known: Hashes) => Hashes | undefined,
+    onDamaged: (error: StateError) => Hashes = (error) => {
+      throw error;
+    },
+  ): Promise<Hashes> {
     const key = `pins/${encodeURIComponent(this.#principal)}/${encodeURIComponent(server)}`;
     for (;;) {
       const record = await this.#store.get(key);
-      const known = (record?.value as Hashes | undefined) ?? {};
+      const known = record === undefined ? {} : (readHashes(record.value) ?? onDamaged(damaged(server)));
       const next = change(known);
       if (next === undefined) return known;
       if ((await this.#store.put(key, next, { ifVersion: record?.version ?? 0 })) !== undefined) return next;
     }
   }
 }
+
+/** Undefined if it is no record of pins. An unreadable record must not pass for one without pins. */
+function readHashes(value: unknown): Hashes | undefined {
+  const isRecord =
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.values(value).every((hash) => typeof hash === "string");
+  return isRecord ? (value as Hashes) : undefined;
+}
+
+const damaged = (server: string): StateError =>
+  new StateError({
+    code: "CORRUPT",
+    server,
+    what: "The record of pinned definitions is damaged",
+    next: "Look at the tools of the server, then pin them anew with approveTools()",
+  });
