@@ -3,9 +3,12 @@ import type { ToolportOptions } from "../port/options.js";
 import type { FormValue } from "../protocol/server-requests/complete-form.js";
 import type { FormElicitation, UrlElicitation } from "../protocol/server-requests/elicitation-request.js";
 import type { Shell } from "./shell.js";
+import { createTurns } from "./turns.js";
 
 /** Options of the port: forms and addresses, if there is somebody to ask; log messages, if somebody wants to know. */
 export function answerForms(shell: Shell): Omit<ToolportOptions, "mcpServers" | "store"> {
+  // A second server waits until the first form is done: an answer must not go to the wrong server.
+  const inTurn = createTurns();
   return {
     ...(shell.isVerbose && {
       onLog: ({ server, level, data }) => shell.tell(`${server}: ${level}: ${text(data)}`, "dim"),
@@ -13,11 +16,11 @@ export function answerForms(shell: Shell): Omit<ToolportOptions, "mcpServers" | 
     ...(shell.isInteractive && {
       onElicitation: {
         form: async (request, { server }) => {
-          const content = await fillIn(shell, request, server);
+          const content = await inTurn(() => fillIn(shell, request, server));
           return content === undefined ? { action: "decline" } : { action: "accept", content };
         },
         url: async (request, { server }) => ({
-          action: (await visit(shell, request, server)) ? "accept" : "decline",
+          action: (await inTurn(() => visit(shell, request, server))) ? "accept" : "decline",
         }),
       },
     }),

@@ -1,4 +1,4 @@
-/** Questions to whoever sits at the terminal. */
+/** Asks one question on a terminal. */
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 
@@ -6,11 +6,16 @@ interface Terminal {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
   readonly signal: AbortSignal;
-  /** Ctrl-C while a question is open: the terminal then sends no signal by itself. */
+  /** Ctrl-C while a question is open: in raw mode the terminal sends no signal. */
   readonly onInterrupt: () => void;
 }
 
-/** The answer, or undefined if the input ended instead (Ctrl-D). What is secret is not shown while it is typed. */
+/**
+ * Resolves with the answer, or with undefined if the input ended instead (Ctrl-D). A secret is not shown while it is typed.
+ * One question at a time: two open readline interfaces would both read, and both echo, every key.
+ *
+ * @throws the signal's reason if it is aborted
+ */
 export function askOnTerminal(
   question: string,
   { input, output, signal, onInterrupt }: Terminal,
@@ -26,21 +31,21 @@ export function askOnTerminal(
       },
     });
     const lines = createInterface({ input, output: echo, terminal: true, historySize: 0 });
-    const onAbort = () => {
-      lines.close();
-      reject(signal.reason);
-    };
-    const end = (answer: string | undefined) => {
-      signal.removeEventListener("abort", onAbort);
-      lines.removeAllListeners("close");
-      lines.close();
-      if (isSecret || answer === undefined) output.write("\n");
-      resolve(answer);
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
+    const close = () => lines.close();
+    let answer: string | undefined;
+    signal.addEventListener("abort", close, { once: true });
     lines.on("SIGINT", onInterrupt);
-    lines.on("close", () => end(undefined));
-    lines.question(question, end);
+    // Every end comes through here, after readline's own listener has let go of the input.
+    lines.once("close", () => {
+      signal.removeEventListener("abort", close);
+      if (isSecret || answer === undefined) output.write("\n");
+      if (answer === undefined && signal.aborted) reject(signal.reason);
+      else resolve(answer);
+    });
+    lines.question(question, (text) => {
+      answer = text;
+      close();
+    });
     isMuted = isSecret;
   });
 }

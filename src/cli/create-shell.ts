@@ -9,6 +9,7 @@ import type { CommandLine } from "./run-command-line.js";
 import type { OpenedStore, OutputForm, Shell } from "./shell.js";
 import { createSpinner, noSpinner } from "./spinner.js";
 import { statePath } from "./state-path.js";
+import { createTurns } from "./turns.js";
 
 interface Surroundings {
   readonly line: CommandLine;
@@ -39,8 +40,7 @@ export function createShell(
     spinner.clear();
     stdout.write(text);
   };
-  const ask = async (question: string, options?: { isSecret?: boolean }) => {
-    if (!isInteractive) return undefined;
+  const askNow = async (question: string, options?: { isSecret?: boolean }) => {
     spinner.pause();
     const terminal = { input: stdin, output: stderr, signal: watch.signal };
     const onInterrupt = () => watch.end("SIGINT");
@@ -50,6 +50,10 @@ export function createShell(
       spinner.resume();
     }
   };
+  // Servers may ask at the same time; their questions are shown one after the other.
+  const inTurn = createTurns();
+  const ask: Shell["ask"] = async (question, options) =>
+    isInteractive ? inTurn(() => askNow(question, options)) : undefined;
 
   let store: Promise<OpenedStore> | undefined;
   const shell: Shell = {

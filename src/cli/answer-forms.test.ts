@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import type { FormElicitation, UrlElicitation } from "../protocol/server-requests/elicitation-request.js";
+import { answerForms } from "./answer-forms.js";
+import type { Shell } from "./shell.js";
+
+test("forms of several servers at once are shown one after the other", async () => {
+  const screen: string[] = [];
+  const shell = {
+    isInteractive: true,
+    tell: (text: string) => void screen.push(text.trim()),
+    async ask(question: string) {
+      screen.push(question.trim());
+      await new Promise(setImmediate);
+      return question.includes("[y/N]") ? "y" : "x";
+    },
+  } as Partial<Shell> as Shell;
+  const { form, url } = answerForms(shell).onElicitation as {
+    form: (request: Partial<FormElicitation>, origin: { server: string }) => Promise<unknown>;
+    url: (request: Partial<UrlElicitation>, origin: { server: string }) => Promise<unknown>;
+  };
+  const requestedSchema = { type: "object", properties: { name: { type: "string" } } };
+  const request = { message: "Who?", requestedSchema } as Partial<FormElicitation>;
+  const answers = await Promise.all([
+    form(request, { server: "a" }),
+    url({ message: "Pay", url: "https://example.com/", host: "example.com" }, { server: "b" }),
+    form(request, { server: "c" }),
+  ]);
+  expect(answers).toMatchObject([{ action: "accept" }, { action: "accept" }, { action: "accept" }]);
+  const filled = ["Answer? [y/N]", "name (string, may be empty):"];
+  expect(screen).toEqual([
+    ...["a asks: Who?", ...filled],
+    ...["b asks: Pay", "It wants you to open a page of example.com:", "https://example.com/"],
+    "Have you opened it? [y/N]",
+    ...["c asks: Who?", ...filled],
+  ]);
+});

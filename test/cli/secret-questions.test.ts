@@ -1,0 +1,135 @@
+/** Questions in a real terminal: a secret is never shown, and every other answer is shown once. */
+import { expect, test, vi } from "vitest";
+import { useProgram } from "../support/cli-sandbox.js";
+import { startRegistryServer } from "../support/registry-server.js";
+import { hasTerminal, openTerminal, type Terminal } from "../support/terminal.js";
+
+const createSandbox = useProgram();
+vi.setConfig({ testTimeout: 60_000 });
+
+const variable = (name: string, isSecret: boolean) => ({ name, isRequired: true, isSecret });
+
+const SERVER = {
+  name: "io.github.somebody/weather",
+  description: "Weather",
+  version: "1.2.0",
+  packages: [
+    {
+      registryType: "npm",
+      identifier: "@somebody/weather",
+      version: "1.2.0",
+      transport: { type: "stdio" },
+      environmentVariables: [
+        variable("FIRST_KEY", true),
+        variable("REGION", false),
+        variable("SECOND_KEY", true),
+        variable("THIRD_KEY", true),
+        variable("ACCOUNT", false),
+      ],
+    },
+  ],
+};
+
+/** Runs `add --from-registry` in a terminal, then prints the settings that it left the terminal with. */
+async function addInTerminal(
+  use: (terminal: Terminal, saved: () => Promise<Record<string, unknown>>) => Promise<void>,
+): Promise<void> {
+  using sandbox = createSandbox();
+  await using registry = await startRegistryServer({ records: [{ server: SERVER }] });
+  const line = [process.execPath, sandbox.main, "add", "--from-registry", SERVER.name];
+  const script = `"$@"; code=$?; stty -a; echo "exit code $code"`;
+  const terminal = openTerminal(
+    ["sh", "-c", script, "sh", ...line, "--registry", registry.url, "--no-check"],
+    { cwd: sandbox.project, env: sandbox.env },
+  );
+  try {
+    await use(terminal, async () => JSON.parse(await sandbox.read(sandbox.ownFile)).mcpServers.weather.env);
+    expect(await terminal.ended).toBe(0);
+    // The shell gets its terminal back as it was.
+    expect(terminal.shown).toMatch(/ echo /);
+    expect(terminal.shown).toMatch(/ icanon/);
+  } finally {
+    terminal.kill();
+  }
+}
+
+/** The line of the screen that begins with this question. */
+function lineOf({ shown }: Terminal, question: string): string {
+  const lines = shown.split("\n").filter((line) => line.includes(question));
+  expect(lines, `${question} in ${JSON.stringify(shown)}`).toHaveLength(1);
+  // Without what moves the cursor or erases.
+  return lines[0]!.replace(/\u001b\[[0-9;]*[A-Za-z]|\r/g, "");
+}
+
+test.skipIf(!hasTerminal)(
+  "secrets between other answers stay hidden; the others are shown once",
+  async () => {
+    await addInTerminal(async (terminal, saved) => {
+      const answer = async (question: string, keys: string) => {
+        await terminal.waitForText(`${question}: `);
+        for (const key of keys) terminal.type(key);
+        terminal.type("\r");
+      };
+      await answer("FIRST_KEY", "Qz7!Kw");
+      await answer("REGION", "north");
+      // With a correction, a cursor key and a line that is begun anew.
+      await answer("SECOND_KEY", "Jx#\u0015Vj9&Xx\u007f\u007fYb\u001b[D\u001b[C");
+      await answer("THIRD_KEY", "Gf5@Pq");
+      await answer("ACCOUNT", "ada");
+      await terminal.waitForText("[y/N] ");
+      terminal.type("y\r");
+      await terminal.waitForText("exit code 0");
+      expect(lineOf(terminal, "FIRST_KEY: ")).toBe("FIRST_KEY: ");
+      expect(lineOf(terminal, "REGION: ")).toBe("REGION: north");
+      expect(lineOf(terminal, "SECOND_KEY: ")).toBe("SECOND_KEY: ");
+      expect(lineOf(terminal, "THIRD_KEY: ")).toBe("THIRD_KEY: ");
+      expect(lineOf(terminal, "ACCOUNT: ")).toBe("ACCOUNT: ada");
+      expect(lineOf(terminal, "Add weather to")).toMatch(/\[y\/N\] y$/);
+      // Names of temporary folders are letters and digits.
+      for (const part of ["7!", "!K", "x#", "9&", "&Y", "5@", "@P"])
+        expect(terminal.shown).not.toContain(part);
+      expect(await saved()).toEqual({
+        FIRST_KEY: "Qz7!Kw",
+        REGION: "north",
+        SECOND_KEY: "Vj9&Yb",
+        THIRD_KEY: "Gf5@Pq",
+        ACCOUNT: "ada",
+      });
+    });
+  },
+);
+
+test.skipIf(!hasTerminal)(
+  "Ctrl-C in the middle of a secret ends the program and shows nothing of it",
+  async () => {
+    await addInTerminal(async (terminal) => {
+      await terminal.waitForText("FIRST_KEY: ");
+      terminal.type("Qz7!Kw\r");
+      await terminal.waitForText("REGION: ");
+      terminal.type("north\r");
+      await terminal.waitForText("SECOND_KEY: ");
+      terminal.type("Vj9&");
+      terminal.type("\u0003");
+      await terminal.waitForText("exit code 130");
+      expect(lineOf(terminal, "SECOND_KEY: ")).toBe("SECOND_KEY: ");
+      expect(terminal.shown).not.toMatch(/7!|9&|THIRD_KEY: /);
+    });
+  },
+);
+
+test.skipIf(!hasTerminal)("Ctrl-D is no answer, and the next question is asked", async () => {
+  await addInTerminal(async (terminal) => {
+    await terminal.waitForText("FIRST_KEY: ");
+    terminal.type("\u0004");
+    await terminal.waitForText("REGION: ");
+    terminal.type("\u0004");
+    await terminal.waitForText("SECOND_KEY: ");
+    terminal.type("Vj9&\r");
+    await terminal.waitForText("THIRD_KEY: ");
+    terminal.type("\u0003");
+    await terminal.waitForText("exit code 130");
+    expect(lineOf(terminal, "REGION: ")).toBe("REGION: ");
+    expect(lineOf(terminal, "SECOND_KEY: ")).toBe("SECOND_KEY: ");
+    expect(terminal.shown).not.toContain("9&");
+  });
+});
