@@ -9,6 +9,7 @@ import type { Store } from "../state/store.js";
 import { CliError } from "./cli-error.js";
 import { EXIT } from "./exit-codes.js";
 import { shellWord } from "./next-command.js";
+import { indented } from "./plain-text.js";
 import type { Shell } from "./shell.js";
 
 /** What a file of a project could do without being asked: start a program, or send values of this machine somewhere. */
@@ -40,7 +41,7 @@ export async function agreeToServers(
     const changed = isChanged ? ", and has changed since you agreed to it" : "";
     if (shell.isInteractive || !shell.isQuiet) {
       shell.tell(`The server ${JSON.stringify(name)} comes from ${file}:${line}${changed}:`, "yellow");
-      shell.tell(indent(describeCommand(entry).text));
+      shell.tell(indented(describeCommand(entry).text).split("\n"));
     }
     if (await shell.confirm(`Allow ${JSON.stringify(name)}?`)) await trust.trust(server);
     else untrusted[name] = refusal(name, { file, line, isChanged });
@@ -61,9 +62,3 @@ function refusal(
     server: name,
   });
 }
-
-const indent = (text: string): string =>
-  text
-    .split("\n")
-    .map((line) => `  ${line}`)
-    .join("\n");

@@ -7,7 +7,8 @@ test("forms of several servers at once are shown one after the other", async () 
   const screen: string[] = [];
   const shell = {
     isInteractive: true,
-    tell: (text: string) => void screen.push(text.trim()),
+    tell: (lines: string | readonly string[]) =>
+      void screen.push(...[lines].flat().map((line) => line.trim())),
     async ask(question: string) {
       screen.push(question.trim());
       await new Promise(setImmediate);

@@ -2,6 +2,7 @@
 import type { ToolportOptions } from "../port/options.js";
 import type { FormValue } from "../protocol/server-requests/complete-form.js";
 import type { FormElicitation, UrlElicitation } from "../protocol/server-requests/elicitation-request.js";
+import { plainBlock } from "./plain-text.js";
 import type { Shell } from "./shell.js";
 import { createTurns } from "./turns.js";
 
@@ -34,7 +35,7 @@ async function fillIn(
   { message, requestedSchema }: FormElicitation,
   server: string,
 ): Promise<Record<string, FormValue> | undefined> {
-  shell.tell(`${server} asks: ${message}`, "yellow");
+  shell.tell(plainBlock(`${server} asks: ${message}`).split("\n"), "yellow");
   const answer = await shell.ask("Answer? [y/N] ");
   if (!["y", "yes"].includes((answer ?? "").trim().toLowerCase())) return undefined;
   const required = requestedSchema.required ?? [];
@@ -65,7 +66,7 @@ async function visit(
   { message, url, host, isPunycode }: UrlElicitation,
   server: string,
 ): Promise<boolean> {
-  shell.tell(`${server} asks: ${message}`, "yellow");
+  shell.tell(plainBlock(`${server} asks: ${message}`).split("\n"), "yellow");
   shell.tell(
     `It wants you to open a page of ${host}${isPunycode ? " (look twice: this name may imitate another)" : ""}:`,
   );

@@ -5,6 +5,7 @@ import { ConnectionError, type ConnectionErrorCode } from "../errors/connection-
 import { CliError } from "./cli-error.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { shellWord } from "./next-command.js";
+import { plainBlock, plainLine } from "./plain-text.js";
 import type { OpenedPort, Shell } from "./shell.js";
 import { errorDocument } from "./tell-error.js";
 
@@ -102,7 +103,8 @@ export async function connectForList(
   if (server !== undefined) await requireServer(shell, opened, server);
   const outcomes = server === undefined ? await connectServers(shell, opened) : [];
   const failed = outcomes.filter(({ status }) => status !== "ok" && status !== "disabled");
-  for (const { name, error } of failed) shell.warn(`${name}: ${errorDocument(error).message}`);
+  for (const { name, error } of failed)
+    shell.warn(plainBlock(`${plainLine(name)}: ${errorDocument(error).message}`).split("\n"));
   const isNothing = failed.length > 0 && failed.length === outcomes.length;
   return {
     errors: failed.map(({ name, error }) => ({ server: name, ...errorDocument(error) })),

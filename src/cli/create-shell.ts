@@ -4,7 +4,7 @@ import { CliError } from "./cli-error.js";
 import { choosePaint } from "./colours.js";
 import { flagOption, type Invocation, textOption, textsOption } from "./command.js";
 import type { SignalWatch } from "./interruption.js";
-import { plainJson, plainText } from "./plain-text.js";
+import { plainJson, plainLine, plainText } from "./plain-text.js";
 import type { CommandLine } from "./run-command-line.js";
 import type { OpenedStore, OutputForm, Shell } from "./shell.js";
 import { createSpinner, noSpinner } from "./spinner.js";
@@ -45,7 +45,7 @@ export function createShell(
     const terminal = { input: stdin, output: stderr, signal: watch.signal };
     const onInterrupt = () => watch.end("SIGINT");
     try {
-      return await askOnTerminal(plainText(question), { ...terminal, onInterrupt }, options);
+      return await askOnTerminal(plainLine(question), { ...terminal, onInterrupt }, options);
     } finally {
       spinner.resume();
     }
@@ -79,13 +79,15 @@ export function createShell(
         });
       write(bytes);
     },
-    tell(text, colour) {
+    tell(lines, colour) {
       if (isSilent) return;
       spinner.clear();
-      stderr.write(`${colour === undefined ? plainText(text) : paintTold(colour, plainText(text))}\n`);
+      const text = (typeof lines === "string" ? [lines] : lines).map(plainLine).join("\n");
+      stderr.write(`${colour === undefined ? text : paintTold(colour, text)}\n`);
     },
-    warn(text) {
-      if (!isQuiet) shell.tell(`warning: ${text}`, "yellow");
+    warn(lines) {
+      const [first, ...rest] = typeof lines === "string" ? [lines] : lines;
+      if (!isQuiet) shell.tell([`warning: ${first}`, ...rest], "yellow");
     },
     progress: (text) => spinner.start(text),
     async confirm(question) {

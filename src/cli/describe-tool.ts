@@ -5,13 +5,13 @@ import { isObject } from "../schema/json-schema.js";
 import { formatTable } from "../util/format-table.js";
 import type { Paint } from "./colours.js";
 import { shellWord } from "./next-command.js";
-import { oneLine, plainJson, plainText } from "./plain-text.js";
+import { indented, oneLine, plainJson, plainLine, plainText } from "./plain-text.js";
 import { cell } from "./table-cell.js";
 
-/** `forecast(city, days?)`. */
+/** `forecast(city, days?)`, on one line. */
 export function signature({ sourceName, inputSchema }: ToolInfo): string {
   const words = argumentsOf(inputSchema).map(({ name, isRequired }) => (isRequired ? name : `${name}?`));
-  return `${sourceName}(${words.join(", ")})`;
+  return plainLine(`${sourceName}(${words.join(", ")})`);
 }
 
 /** Lines that are safe to print, in colours. */
@@ -22,14 +22,14 @@ export function describeTool(tool: ToolInfo, paint: Paint): string[] {
   return [
     paint("bold", cell(`${server}.${sourceName}`)),
     ...(title === undefined ? [] : [cell(title)]),
-    ...(description === undefined ? [] : ["", ...plainText(description).trim().split("\n")]),
+    ...(description === undefined ? [] : ["", ...indented(plainText(description).trim()).split("\n")]),
     "",
     ...(given.length === 0 ? ["It takes no arguments."] : argumentTable(given)),
     ...(outputSchema === undefined ? [] : ["", "Answers with", `  ${plainJson(outputSchema)}`]),
     ...(hints.length === 0 ? [] : ["", `The server says: ${cell(hints.map(([key]) => key).join(", "))}`]),
     "",
     paint("dim", `Public name: ${cell(name)}`),
-    paint("dim", `Call it:     toolport call ${plainText(exampleOf(server, sourceName, given))}`),
+    paint("dim", `Call it:     toolport call ${plainLine(exampleOf(server, sourceName, given))}`),
   ];
 }
 
@@ -80,6 +80,6 @@ function argumentTable(given: readonly ArgumentInfo[]): string[] {
 function exampleOf(server: string, tool: string, given: readonly ArgumentInfo[]): string {
   const words = given
     .filter(({ isRequired }) => isRequired)
-    .map(({ name, type }) => (/\[\]$|object|any/.test(type) ? `${name}:=…` : `${name}=…`));
+    .map(({ name, type }) => `${shellWord(name)}${/\[\]$|object|any/.test(type) ? ":" : ""}=…`);
   return [shellWord(`${server}.${tool}`), ...words].join(" ");
 }

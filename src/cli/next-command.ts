@@ -4,8 +4,10 @@ import { CatalogError } from "../errors/catalog-error.js";
 import { ConfigError } from "../errors/config-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
+import { replaceHidden } from "../util/visible-text.js";
 import { CliError } from "./cli-error.js";
 import { Interruption } from "./interruption.js";
+import { plainLine } from "./plain-text.js";
 
 /** A whole command line; undefined only if there is nothing left to try. */
 export function nextCommand(error: unknown): string | undefined {
@@ -45,6 +47,16 @@ function afterCatalogError({ code, server, suggestions }: CatalogError): string 
 const commandOf = (command: string, word: string | undefined): string =>
   `toolport ${command}${word === undefined ? "" : ` ${shellWord(word)}`}`;
 
-/** A word as a shell needs it, so that the line can be copied. */
-export const shellWord = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+/**
+ * A word as a shell needs it, so that the line can be copied. What cannot be seen, or would break the line, is written as
+ * an escape in `$'…'`, which bash, zsh and ksh read.
+ */
+export function shellWord(word: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  if (plainLine(word) === word) return `'${word.replaceAll("'", "'\\''")}'`;
+  const escaped = replaceHidden(word.replace(/[\\']/g, "\\$&"), escapeForShell);
+  return `$'${escaped.replace(/[\n\t\u2028\u2029]/g, escapeForShell)}'`;
+}
+
+const escapeForShell = (character: string): string =>
+  `\\U${character.codePointAt(0)!.toString(16).padStart(8, "0")}`;

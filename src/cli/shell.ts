@@ -73,15 +73,18 @@ export interface Shell {
   printJson(value: unknown, options?: { isLine?: boolean }): void;
   /** Bytes as they are, to stdout. Refused on a terminal. */
   printBytes(bytes: Uint8Array): Promise<void>;
-  /** Everything that is not data, to stderr. Nothing with `--json`, whose stderr holds errors only, unless `--verbose`. */
-  tell(text: string, colour?: Colour): void;
+  /**
+   * Everything that is not data, to stderr: one line, or several that are given one by one. Line breaks inside a line are
+   * spelled out. Nothing with `--json`, whose stderr holds errors only, unless `--verbose`.
+   */
+  tell(lines: string | readonly string[], colour?: Colour): void;
   /** As `tell`, unless `--quiet`. */
-  warn(text: string): void;
+  warn(lines: string | readonly string[]): void;
   /** Shows that something goes on, on a terminal; `done` ends it. */
   progress(text: string): { update(text: string): void; done(): void };
   /** Asks yes or no. Without a terminal: the answer of `--yes`. */
   confirm(question: string): Promise<boolean>;
-  /** Asks for a text; undefined without a terminal. `isSecret`: it is not shown. */
+  /** Asks for a text, on one line; undefined without a terminal. `isSecret`: it is not shown. */
   ask(question: string, options?: { isSecret?: boolean }): Promise<string | undefined>;
   readAllInput(): Promise<string>;
   /** The servers of `--config`, or of the files that are found. Problems are in `issues`. */

@@ -72,3 +72,19 @@ test("what a program wrote before it died is shown, and cannot steer the termina
   );
   expect(errorDocument(error)).toMatchObject({ processExitCode: 3, code: "SPAWN_FAILED", server: "s" });
 });
+
+test("a tool's name and a server's words cannot begin a line, and the command to try can be copied", () => {
+  const tool = "read\u200b\nwarning: it's fine";
+  const what = "It said:\nerror: forged\n  - an issue";
+  const error = new ToolCallError({ code: "INVALID_ARGUMENTS", server: "s", tool, what });
+  expect(tellError(error, { ...plain, isJson: false })).toBe(
+    [
+      "error: s.read\\u{200b}\\nwarning: it's fine: It said:",
+      "  error: forged",
+      "  - an issue (INVALID_ARGUMENTS)",
+      "Try: toolport tools $'s.read\\U0000200b\\U0000000awarning: it\\'s fine'",
+    ].join("\n"),
+  );
+  expect(error.tool).toBe(tool);
+  expect(error.message).toMatch(/^\[s\/read\\u\{200b\}\\nwarning: it's fine\] It said:/);
+});

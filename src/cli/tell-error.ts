@@ -9,7 +9,7 @@ import { redactText } from "../util/redact-text.js";
 import { CliError } from "./cli-error.js";
 import { exitCodeOf } from "./exit-codes.js";
 import { nextCommand } from "./next-command.js";
-import { plainJson, plainText } from "./plain-text.js";
+import { indented, plainBlock, plainJson, plainLine, plainText } from "./plain-text.js";
 
 /** What programs read. Fields that do not apply are absent. */
 export interface ErrorDocument {
@@ -101,19 +101,13 @@ export function tellError(error: unknown, { isJson, isVerbose, paint }: Teller):
     server === undefined || error instanceof CliError
       ? ""
       : `${tool === undefined ? server : `${server}.${tool}`}: `;
-  const lines = [`${paint("red", "error:")} ${plainText(`${who}${message} (${code})`)}`];
+  const lines = [`${paint("red", "error:")} ${plainBlock(`${plainLine(who)}${message} (${code})`)}`];
   if (stderrTail !== undefined) {
     lines.push("The program wrote:");
-    lines.push(
-      ...plainText(stderrTail)
-        .trimEnd()
-        .split("\n")
-        .slice(-10)
-        .map((line) => `  ${line}`),
-    );
+    lines.push(...plainText(stderrTail).trimEnd().split("\n").slice(-10).map(indented));
   }
   if (isVerbose && error instanceof Error && error.stack !== undefined)
     lines.push(paint("dim", plainText(redactText(error.stack))));
-  if (next !== undefined) lines.push(`Try: ${paint("bold", plainText(next))}`);
+  if (next !== undefined) lines.push(`Try: ${paint("bold", plainLine(next))}`);
   return lines.join("\n");
 }

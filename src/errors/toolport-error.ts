@@ -1,5 +1,7 @@
 /** The root of every error Toolport throws: who failed, why, and whether trying again can help. */
 
+import { visibleLine } from "../util/visible-text.js";
+
 const marker = Symbol.for("toolport.error");
 
 /** Whether the server can have acted on the request that failed. */
@@ -25,7 +27,9 @@ export interface ToolportErrorInit<Code extends string = string> {
 }
 
 function format({ code, what, next, server, tool }: ToolportErrorInit): string {
-  const who = server === undefined ? "" : `[${tool === undefined ? server : `${server}/${tool}`}] `;
+  const name = tool === undefined ? server : `${server}/${tool}`;
+  // A tool's name is whatever its server says: it must not look like the rest of the message.
+  const who = server === undefined || name === undefined ? "" : `[${visibleLine(name)}] `;
   return `${who}${what}.${next === undefined ? "" : ` ${next}.`} (${code})`;
 }
 

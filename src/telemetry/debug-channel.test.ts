@@ -43,7 +43,11 @@ test("a channel that is named writes one line to stderr, under its name", () => 
   const channel = debugChannel("connection");
   expect(channel.enabled).toBe(true);
   channel("ready");
-  expect(write.mock.calls).toEqual([["toolport:connection ready"]]);
+  channel("a\n\u200btoolport:connection forged");
+  expect(write.mock.calls).toEqual([
+    ["toolport:connection ready"],
+    ["toolport:connection a\\n\\u{200b}toolport:connection forged"],
+  ]);
 });
 
 test("a channel that is not named is silent", () => {

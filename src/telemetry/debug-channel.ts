@@ -1,5 +1,7 @@
 /** `DEBUG=toolport:*`: what the `debug` package does, in a form that every runtime can load. */
 
+import { visibleLine } from "../util/visible-text.js";
+
 /** The parts of Toolport that can be watched. */
 export type ChannelName = "connection" | "catalog" | "call" | "auth" | "wire";
 
@@ -48,13 +50,13 @@ const ALIASES: Readonly<Partial<Record<ChannelName, readonly string[]>>> = {
   call: ["@langchain/mcp-adapters:tools"],
 };
 
-/** A channel named `toolport:<name>`. It writes to stderr only, and only when `DEBUG` names it. */
+/** A channel named `toolport:<name>`. It writes to stderr only, and only when `DEBUG` names it: one line a message. */
 export function debugChannel(name: ChannelName): DebugChannel {
   const full = `toolport:${name}`;
   const patterns = environment();
   const enabled = [full, ...(ALIASES[name] ?? [])].some((known) => isChannelEnabled(known, patterns));
   const channel = (message: string): void => {
-    if (enabled) console.error(`${full} ${message}`);
+    if (enabled) console.error(`${full} ${visibleLine(message)}`);
   };
   return Object.assign(channel, { enabled });
 }

@@ -1,4 +1,6 @@
-/** Makes foreign text fit to be shown: no URL query, no credentials, no control characters, not endless. */
+/** Makes foreign text fit to be shown: no URL query, no credentials, nothing hidden, not endless. */
+
+import { replaceHidden } from "./visible-text.js";
 
 const MAX_QUOTED = 500;
 const GONE = "[redacted]";
@@ -36,7 +38,7 @@ const CREDENTIALS: readonly Rule[] = [
 export function redactText(text: string, { maxLength = MAX_QUOTED }: { maxLength?: number } = {}): string {
   let shown = text.slice(0, maxLength * 8);
   for (const [pattern, replacement] of [QUERIES, ...CREDENTIALS]) shown = shown.replace(pattern, replacement);
-  shown = shown.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ").trim();
+  shown = replaceHidden(shown.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " "), () => "").trim();
   return shown.length > maxLength ? `${shown.slice(0, maxLength)}…` : shown;
 }
 

@@ -4,11 +4,11 @@ import type { SourcePreference } from "../../registry/server-sources.js";
 import { type ServerConfigResult, toServerConfig } from "../../registry/to-server-config.js";
 import { CliError } from "../cli-error.js";
 import { type Invocation, textOption, textsOption } from "../command.js";
-import { describeEntry, indented } from "../config/shown-entry.js";
+import { describeEntry } from "../config/shown-entry.js";
 import { EXIT } from "../exit-codes.js";
 import { shellWord } from "../next-command.js";
 import { openRegistry } from "../open-registry.js";
-import { plainText } from "../plain-text.js";
+import { indented, plainLine } from "../plain-text.js";
 import type { Shell } from "../shell.js";
 import type { Addition } from "./addition.js";
 import { readPairs } from "./read-pairs.js";
@@ -41,17 +41,15 @@ export async function readFromRegistry(
   }
   if (result.entry === undefined) throw unusable(wanted, result);
   if (result.start !== undefined) {
-    shell.tell(
-      `Start this first; Toolport does not:\n${indented(describeEntry(result.start).text)}`,
-      "yellow",
-    );
+    const lines = indented(describeEntry(result.start).text).split("\n");
+    shell.tell(["Start this first; Toolport does not:", ...lines], "yellow");
   }
   return {
     name: invocation.words[0] ?? result.name,
     entry: result.entry as unknown as Record<string, unknown>,
     shown: result.entry,
     needsConsent: true,
-    warnings: result.warnings.map(plainText),
+    warnings: result.warnings,
   };
 }
 
@@ -62,7 +60,7 @@ function questionFor({ name, description, choices, placeholder, problem }: Regis
     ...(placeholder === undefined ? [] : [`such as ${placeholder}`]),
     ...(problem === undefined ? [] : [`it ${problem}`]),
   ];
-  return plainText(parts.length === 0 ? name : `${name} (${parts.join("; ")})`);
+  return plainLine(parts.length === 0 ? name : `${name} (${parts.join("; ")})`);
 }
 
 function unusable(wanted: string, { missing, reason }: ServerConfigResult): CliError {
@@ -74,7 +72,7 @@ function unusable(wanted: string, { missing, reason }: ServerConfigResult): CliE
     message:
       missing.length > 0
         ? `${wanted} needs to be told:${needs.join("")}`
-        : `${wanted} cannot be added: ${plainText(reason ?? "")}`,
+        : `${wanted} cannot be added: ${plainLine(reason ?? "")}`,
     next:
       missing.length > 0
         ? `toolport add --from-registry ${shellWord(wanted)} ${given}`

@@ -10,9 +10,10 @@ import { checkServers, type ServerCheck } from "../check-servers.js";
 import { CliError } from "../cli-error.js";
 import { type CommandModule, flagOption, type Invocation, textOption } from "../command.js";
 import { ownFileFor } from "../config/own-files.js";
-import { describeEntry, indented } from "../config/shown-entry.js";
+import { describeEntry } from "../config/shown-entry.js";
 import { EXIT } from "../exit-codes.js";
 import { shellWord } from "../next-command.js";
+import { indented } from "../plain-text.js";
 import type { Shell } from "../shell.js";
 
 export const run: CommandModule["run"] = async (invocation, shell) => {
@@ -52,7 +53,7 @@ async function agree(
 ): Promise<void> {
   for (const warning of warnings) shell.warn(warning);
   if (!needsConsent) return;
-  shell.tell(`${name}:\n${indented(describeEntry(shown).text)}`);
+  shell.tell([`${name}:`, ...indented(describeEntry(shown).text).split("\n")]);
   if (shell.agreesToAll || (await shell.confirm(`Add ${name} to ${file}?`))) return;
   throw new CliError({
     code: "NOT_AGREED",

@@ -96,7 +96,7 @@ function showPage(
 ): void {
   if (shell.form === "json") return shell.printJson({ event: "authUrl", server, url }, { isLine: true });
   if (!flagOption(invocation, "no-browser")) {
-    shell.tell(`Log in to ${server} in your browser. If it does not open, go to:\n\n  ${url}\n`);
+    shell.tell([`Log in to ${server} in your browser. If it does not open, go to:`, "", `  ${url}`, ""]);
     return;
   }
   shell.tell(`Log in to ${server} here:`);

@@ -3,7 +3,6 @@ import { relative, resolve } from "node:path";
 import type { ToolInfo } from "../../catalog/tool-info.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { type ContentPart, toContentParts } from "../../content/content-part.js";
-import { partNote } from "../../content/part-note.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { answerForms } from "../answer-forms.js";
 import { CliError } from "../cli-error.js";
@@ -14,6 +13,7 @@ import { readArguments } from "../read-arguments.js";
 import { isBytes, type SavedFile, saveBytes } from "../save-bytes.js";
 import { selectTool } from "../select-tool.js";
 import type { OpenedPort, Shell } from "../shell.js";
+import { shownPart } from "../shown-part.js";
 
 export async function run(invocation: Invocation, shell: Shell): Promise<number> {
   const [selector = "", ...words] = invocation.words;
@@ -121,7 +121,7 @@ async function printResult(shell: Shell, { tool, result, parts, files }: Answer)
     const file = files.find((saved) => saved.index === index);
     if (file !== undefined) return `Saved ${shorter(file.path, shell.cwd)} (${file.bytes} bytes)`;
     if (shell.form === "raw" && part.kind === "text-resource") return part.text;
-    return partNote(part);
+    return shownPart(part);
   });
   if (lines.length > 0) shell.print(lines.join("\n"));
   else if (result.structuredContent !== undefined)

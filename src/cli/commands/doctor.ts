@@ -4,7 +4,7 @@ import type { CommandModule } from "../command.js";
 import type { Finding, FindingStatus } from "../doctor/finding.js";
 import { runDoctor } from "../doctor/run-doctor.js";
 import { EXIT } from "../exit-codes.js";
-import { plainText } from "../plain-text.js";
+import { plainLine, plainText } from "../plain-text.js";
 import type { Shell } from "../shell.js";
 
 const MARKS: Readonly<Record<FindingStatus, readonly [mark: string, colour: Colour]>> = {
@@ -26,7 +26,7 @@ export const run: CommandModule["run"] = async (invocation, shell) => {
   }
   for (const [server, group] of byServer(findings)) {
     shell.printPainted([
-      shell.paint("bold", plainText(server ?? "This machine")),
+      shell.paint("bold", plainLine(server ?? "This machine")),
       ...group.flatMap((finding) => linesOf(finding, shell)),
       "",
     ]);
@@ -34,7 +34,10 @@ export const run: CommandModule["run"] = async (invocation, shell) => {
   const { ok, warn, fail, skip } = countOf(findings);
   shell.print(`${ok} fine, ${warn} to look at, ${fail} wrong, ${skip} not checked`);
   if (next.length === 0) shell.print("Nothing needs to be done.");
-  else shell.print(["What to do:", ...next.map((step, index) => `  ${index + 1}. ${step}`)].join("\n"));
+  else
+    shell.print(
+      ["What to do:", ...next.map((step, index) => `  ${index + 1}. ${plainLine(step)}`)].join("\n"),
+    );
   return exitCode;
 };
 
@@ -54,7 +57,7 @@ function linesOf({ check, status, message, next }: Finding, { paint }: Shell): s
   return [
     `  ${paint(colour, mark)} ${check.padEnd(8)} ${first}`,
     ...rest.map((line) => `             ${line}`),
-    ...(next === undefined || status === "ok" ? [] : [paint("dim", `             → ${plainText(next)}`)]),
+    ...(next === undefined || status === "ok" ? [] : [paint("dim", `             → ${plainLine(next)}`)]),
   ];
 }
 

@@ -3,7 +3,7 @@ import { CliError } from "../cli-error.js";
 import { type Invocation, textOption } from "../command.js";
 import { connectForList } from "../connect-servers.js";
 import { signature } from "../describe-tool.js";
-import { oneLine } from "../plain-text.js";
+import { oneLine, plainLine } from "../plain-text.js";
 import { printRows } from "../print-rows.js";
 import type { Shell } from "../shell.js";
 
@@ -14,7 +14,8 @@ export async function run(invocation: Invocation, shell: Shell): Promise<number>
   const { errors, exitCode } = await connectForList(shell, opened, undefined);
   const tools = await opened.toolport.searchTools(query, { limit, signal: shell.signal });
   if (shell.form === "json") shell.printJson({ query, tools, errors });
-  else if (shell.form === "raw") for (const tool of tools) shell.print(`${tool.server}.${tool.sourceName}`);
+  else if (shell.form === "raw")
+    for (const tool of tools) shell.print(plainLine(`${tool.server}.${tool.sourceName}`));
   else if (tools.length === 0) shell.tell("No tool fits. All there are: toolport tools");
   else
     printRows(

@@ -4,8 +4,9 @@ import { CliError } from "../cli-error.js";
 import { type CommandModule, flagOption, textsOption } from "../command.js";
 import { findImports, type ImportCandidate } from "../config/find-imports.js";
 import { ownFileFor } from "../config/own-files.js";
-import { describeEntry, indented } from "../config/shown-entry.js";
+import { describeEntry } from "../config/shown-entry.js";
 import { EXIT } from "../exit-codes.js";
+import { indented } from "../plain-text.js";
 import { printRows } from "../print-rows.js";
 import type { Shell } from "../shell.js";
 
@@ -67,7 +68,7 @@ async function agree(coming: readonly ImportCandidate[], target: string, shell: 
   const starting = coming.filter(({ shown, entry }) => describeEntry(shown ?? entry).startsProcess);
   if (starting.length === 0 || shell.agreesToAll) return;
   for (const { name, shown, entry } of starting)
-    shell.tell(`${name}:\n${indented(describeEntry(shown ?? entry).text)}`);
+    shell.tell([`${name}:`, ...indented(describeEntry(shown ?? entry).text).split("\n")]);
   if (await shell.confirm(`Write ${coming.length} servers to ${target}?`)) return;
   throw new CliError({
     code: "NOT_AGREED",

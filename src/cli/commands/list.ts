@@ -6,6 +6,7 @@ import type { Colour } from "../colours.js";
 import type { Invocation } from "../command.js";
 import { connectServers, type ServerOutcome, type ServerStatus } from "../connect-servers.js";
 import { EXIT, exitCodeOf } from "../exit-codes.js";
+import { plainBlock, plainLine } from "../plain-text.js";
 import type { OpenedPort, ServerOrigin, Shell } from "../shell.js";
 import { cell } from "../table-cell.js";
 import { errorDocument } from "../tell-error.js";
@@ -22,7 +23,7 @@ export async function run({ words: [server] }: Invocation, shell: Shell): Promis
   const opened = await shell.openPort({ ...(server !== undefined && { servers: [server] }) });
   const outcomes = await connectServers(shell, opened, server === undefined ? undefined : [server]);
   if (shell.form === "json") shell.printJson(toDocument(outcomes, opened));
-  else if (shell.form === "raw") for (const { name } of outcomes) shell.print(name);
+  else if (shell.form === "raw") for (const { name } of outcomes) shell.print(plainLine(name));
   else {
     shell.printPainted(toTable(outcomes, opened, shell));
     for (const outcome of outcomes)
@@ -77,7 +78,7 @@ function toTable(outcomes: readonly ServerOutcome[], { sources }: OpenedPort, sh
 function explain({ name, error, authUrl }: ServerOutcome, shell: Shell): void {
   if (error === undefined) return;
   const { code, message, next } = errorDocument(error);
-  shell.tell(`\n${name}: ${message} (${code})`, "yellow");
+  shell.tell(["", ...plainBlock(`${plainLine(name)}: ${message} (${code})`).split("\n")], "yellow");
   if (authUrl !== undefined && shell.isVerbose) shell.tell(`  ${authUrl}`);
   if (next !== undefined) shell.tell(`  Try: ${next}`);
 }

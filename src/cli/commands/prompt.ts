@@ -1,11 +1,11 @@
 /** `toolport prompt`: one prompt, filled in. */
 import { toContentPart } from "../../content/content-part.js";
-import { partNote } from "../../content/part-note.js";
 import { CliError } from "../cli-error.js";
 import type { Invocation } from "../command.js";
 import { requireServer } from "../connect-servers.js";
 import { EXIT } from "../exit-codes.js";
 import type { Shell } from "../shell.js";
+import { shownPart } from "../shown-part.js";
 
 export async function run({ words }: Invocation, shell: Shell): Promise<number> {
   const [server = "", name = "", ...given] = words;
@@ -24,7 +24,7 @@ export async function run({ words }: Invocation, shell: Shell): Promise<number> 
   for (const { role, content } of prompt.messages) {
     if (shell.form === "text")
       shell.printPainted([shell.paint("bold", `${role === "user" ? "user" : "assistant"}:`)]);
-    shell.print(partNote(toContentPart(content)));
+    shell.print(shownPart(toContentPart(content)));
   }
   return EXIT.ok;
 }

@@ -1,7 +1,7 @@
 /** `toolport prompts`: what can be filled in. */
 import type { Invocation } from "../command.js";
 import { connectForList } from "../connect-servers.js";
-import { oneLine } from "../plain-text.js";
+import { oneLine, plainLine } from "../plain-text.js";
 import { printRows } from "../print-rows.js";
 import type { Shell } from "../shell.js";
 
@@ -11,7 +11,7 @@ export async function run({ words: [server] }: Invocation, shell: Shell): Promis
   const all = await opened.toolport.prompts({ signal: shell.signal });
   const prompts = all.filter((prompt) => server === undefined || prompt.server === server);
   if (shell.form === "json") shell.printJson({ prompts, errors });
-  else if (shell.form === "raw") for (const { name } of prompts) shell.print(name);
+  else if (shell.form === "raw") for (const { name } of prompts) shell.print(plainLine(name));
   else if (prompts.length === 0) shell.tell("There are no prompts");
   else
     printRows(

@@ -1,7 +1,7 @@
 /** `toolport resources`: what can be read. */
 import type { Invocation } from "../command.js";
 import { connectForList } from "../connect-servers.js";
-import { oneLine } from "../plain-text.js";
+import { oneLine, plainLine } from "../plain-text.js";
 import { printRows } from "../print-rows.js";
 import type { Shell } from "../shell.js";
 
@@ -17,7 +17,7 @@ export async function run({ words: [server] }: Invocation, shell: Shell): Promis
     ...resourceTemplates.map(({ uriTemplate, ...info }) => ({ ...info, uri: uriTemplate })),
   ];
   if (shell.form === "json") shell.printJson({ resources, resourceTemplates, errors });
-  else if (shell.form === "raw") for (const { uri } of rows) shell.print(uri);
+  else if (shell.form === "raw") for (const { uri } of rows) shell.print(plainLine(uri));
   else if (rows.length === 0) shell.tell("There are no resources");
   else
     printRows(

@@ -11,6 +11,7 @@ import { EXIT, exitCodeOf } from "../exit-codes.js";
 import { shellWord } from "../next-command.js";
 import { oneLine } from "../plain-text.js";
 import type { Shell } from "../shell.js";
+import { createTurns } from "../turns.js";
 
 const MAX_SHOWN = 300;
 
@@ -69,12 +70,8 @@ async function findModel(invocation: Invocation, shell: Shell): Promise<Model> {
 
 /** One question at a time, however many calls the model makes at once. */
 function createApproval(shell: Shell): (request: ApprovalRequest) => Promise<boolean> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (request) => {
-    const answer = last.then(() => approve(request, shell));
-    last = answer.catch(() => {});
-    return answer;
-  };
+  const inTurn = createTurns();
+  return (request) => inTurn(() => approve(request, shell));
 }
 
 async function approve({ server, tool, args }: ApprovalRequest, shell: Shell): Promise<boolean> {

@@ -4,6 +4,7 @@ import type { Store } from "../../state/store.js";
 import { CliError } from "../cli-error.js";
 import { type CommandModule, flagOption } from "../command.js";
 import { EXIT } from "../exit-codes.js";
+import { plainLine } from "../plain-text.js";
 import { printRows } from "../print-rows.js";
 import type { OpenedStore, Shell } from "../shell.js";
 import { listState } from "../state/list-state.js";
@@ -67,7 +68,8 @@ async function tidy(opened: OpenedStore, isDryRun: boolean, shell: Shell): Promi
     shell.printJson({ isDryRun, removed, unreadable, freedBytes });
     return EXIT.ok;
   }
-  for (const { key, why } of removed) shell.print(`${isDryRun ? "would go" : "removed"}: ${key} (${why})`);
+  for (const { key, why } of removed)
+    shell.print(plainLine(`${isDryRun ? "would go" : "removed"}: ${key} (${why})`));
   for (const { key, why } of unreadable) shell.warn(`${key} cannot be read and was left alone: ${why}`);
   const space = isDryRun ? "" : `, ${freedBytes} bytes of the file were freed`;
   shell.tell(`${removed.length} records ${isDryRun ? "would be" : "were"} removed${space}`);

@@ -4,7 +4,7 @@ import type { Invocation } from "../command.js";
 import { connectForList } from "../connect-servers.js";
 import { describeTool, signature } from "../describe-tool.js";
 import { EXIT } from "../exit-codes.js";
-import { oneLine } from "../plain-text.js";
+import { oneLine, plainLine } from "../plain-text.js";
 import { printRows } from "../print-rows.js";
 import { requireTool, serversOf, throwIfMistyped } from "../select-tool.js";
 import type { Shell } from "../shell.js";
@@ -33,7 +33,8 @@ export async function run({ words: [word] }: Invocation, shell: Shell): Promise<
     ...(server !== undefined && { servers: [server] }),
   });
   if (shell.form === "json") shell.printJson({ tools, errors });
-  else if (shell.form === "raw") for (const tool of tools) shell.print(`${tool.server}.${tool.sourceName}`);
+  else if (shell.form === "raw")
+    for (const tool of tools) shell.print(plainLine(`${tool.server}.${tool.sourceName}`));
   else if (tools.length === 0) shell.tell("There are no tools");
   else printRows(shell, ["TOOL", "WHAT IT DOES"], tools.map(toRow));
   return exitCode;

@@ -1,7 +1,7 @@
 /** What a server would run or call, in words that are safe to print. */
 import type { ServerEntry } from "../../config/server-entry.js";
 import { type CommandDescription, describeCommand } from "../../node/describe-command.js";
-import { plainText } from "../plain-text.js";
+import { plainLine } from "../plain-text.js";
 
 /** As `describeCommand`; an entry that is not whole yet (a variable in its URL) is shown by its fields. */
 export function describeEntry(
@@ -12,15 +12,8 @@ export function describeEntry(
   } catch {
     const { command, args, url, image } = entry as Record<string, unknown>;
     const words = [command, ...(Array.isArray(args) ? args : [])].filter((word) => typeof word === "string");
-    const shown = plainText(words.length > 0 ? words.join(" ") : String(url ?? image ?? "(not known)"));
+    const shown = plainLine(words.length > 0 ? words.join(" ") : String(url ?? image ?? "(not known)"));
     const startsProcess = command !== undefined || image !== undefined;
     return { command: shown, startsProcess, text: `${startsProcess ? "runs" : "calls"}      ${shown}` };
   }
 }
-
-/** For lines under a heading. */
-export const indented = (text: string): string =>
-  text
-    .split("\n")
-    .map((line) => `  ${line}`)
-    .join("\n");

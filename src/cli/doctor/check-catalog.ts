@@ -3,6 +3,7 @@
 import type { ToolportSnapshot } from "../../port/snapshot.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
 import type { SchemaChangeKind, SchemaTarget } from "../../schema/derive/derived-schema.js";
+import { plainLine } from "../plain-text.js";
 import type { Finding } from "./finding.js";
 
 const PROVIDERS: Readonly<Partial<Record<SchemaTarget, string>>> = {
@@ -47,7 +48,7 @@ function checkNames({ nameIssues }: ToolportSnapshot, server: string): Finding[]
     ];
   return own.map(({ sourceName, name, reason, kind }) => ({
     ...{ check: "names", server, status: "warn" },
-    message: `The tool ${sourceName} is offered as ${name} (${kind}): ${reason}`,
+    message: `The tool ${plainLine(sourceName)} is offered as ${name} (${kind}): ${reason}`,
     next: "Use that name, or give it another with toolNameMapper",
   }));
 }
@@ -101,7 +102,7 @@ interface ChangedTool {
 }
 
 function list(tools: readonly ChangedTool[]): string {
-  const names = tools.slice(0, MAX_NAMED).map(({ sourceName }) => sourceName);
+  const names = tools.slice(0, MAX_NAMED).map(({ sourceName }) => plainLine(sourceName));
   const more = tools.length - names.length;
   return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
@@ -122,7 +123,7 @@ function checkWithheld(
       .map(
         ({ name, reason }): Finding => ({
           ...{ check: "tools", server, status: "warn" },
-          message: `The tool ${name} is not offered: ${reason}`,
+          message: `The tool ${plainLine(name)} is not offered: ${reason}`,
         }),
       ),
     ...textFindings
@@ -130,7 +131,7 @@ function checkWithheld(
       .map(
         ({ name, removed, left }): Finding => ({
           ...{ check: "texts", server, status: "warn" },
-          message: `The tool ${name} holds ${removed + left} characters that nobody can see`,
+          message: `The tool ${plainLine(name)} holds ${removed + left} characters that nobody can see`,
           next: `Look at it before you trust it: toolport inspect ${server}`,
         }),
       ),
