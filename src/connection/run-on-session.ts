@@ -1,4 +1,5 @@
 /** Runs something on a server's session and heals what can be healed without guessing. */
+import { secretsOf } from "../config/known-secrets.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
@@ -92,7 +93,10 @@ export function runOnSession<Result>(
     },
     (error: unknown) => {
       const ended = session === undefined ? Promise.reject(error) : again(run(), error, session);
-      return ended.finally(release);
+      return ended.finally(release).catch((failure: unknown) => {
+        // Errors about an answer that is none are made above the wire.
+        throw secretsOf(connection.config).redactError(failure);
+      });
     },
   );
 }

@@ -16,13 +16,13 @@ export type ToolCallErrorCode =
 export interface ToolCallErrorDetails {
   /** JSON-RPC error code of the server's answer. */
   rpcCode?: number | undefined;
-  /** `data` of the JSON-RPC error. */
+  /** `data` of the JSON-RPC error, without secrets of the server's entry. */
   data?: unknown;
   /** What was going on when the time ran out: `connect`, `list`, `call`, … */
   phase?: string | undefined;
   /** Problems found in the arguments, each with its path. */
   issues?: readonly { path: string; message: string }[] | undefined;
-  /** The answer as it came, where it was not accepted. */
+  /** The answer as it came, where it was not accepted; secrets of the server's entry are taken out of it. */
   result?: unknown;
   /** One error per thing that was tried, where several were. */
   attempts?: readonly ToolportError[] | undefined;

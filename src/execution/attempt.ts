@@ -1,6 +1,7 @@
 /** The innermost step: one request to one server, its time, its headers, its trace. */
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import { compileNames } from "../catalog/filters/glob.js";
+import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { runOnSession } from "../connection/run-on-session.js";
 import type { ServerConnection } from "../connection/server-connection.js";
@@ -168,7 +169,9 @@ class Attempt {
     const { tool, options } = this.#call;
     // An abort is the caller's own: its reason passes through as it is.
     if (options.signal?.aborted) throw cause;
-    const error = toToolportError(cause, { server: tool.server, tool: tool.sourceName });
+    const converted = toToolportError(cause, { server: tool.server, tool: tool.sourceName });
+    const error =
+      this.#connection === undefined ? converted : secretsOf(this.#connection.config).redactError(converted);
     this.#note(error);
     throw error;
   }

@@ -6,8 +6,15 @@ import { isTaskReceipt } from "./tasks/task-record.js";
 import type { CallHandler, CallInterceptor, ToolCall } from "./tool-call.js";
 import type { ToolResult } from "./tool-result.js";
 
-/** Checks `structuredContent` against `outputSchema`. A tool that reports failure promises nothing. */
-export function checkOutputStep(validatorOf: (call: ToolCall) => SchemaValidator): CallInterceptor {
+/**
+ * Checks `structuredContent` against `outputSchema`. A tool that reports failure promises nothing.
+ *
+ * @param redact takes out of the error what the server was entrusted with: an answer in an error ends in logs
+ */
+export function checkOutputStep(
+  validatorOf: (call: ToolCall) => SchemaValidator,
+  redact: (server: string, error: ToolCallError) => ToolCallError,
+): CallInterceptor {
   return (next) => (call) => {
     const { outputSchema } = call.tool;
     return outputSchema === undefined ? next(call) : check(call, outputSchema, next);
@@ -18,15 +25,16 @@ export function checkOutputStep(validatorOf: (call: ToolCall) => SchemaValidator
     const { tool } = call;
     if (result.isError || isTaskReceipt(call, result)) return result;
     const refuse = (what: string, issues: readonly { path: string; message: string }[]): never => {
-      throw new ToolCallError({
+      const error = new ToolCallError({
         code: "INVALID_OUTPUT",
         server: tool.server,
         tool: tool.sourceName,
         what,
-        next: "The answer as it came is in `result`; report this to the maker of the server",
+        next: "The answer is in `result`; report this to the maker of the server",
         issues,
         result,
       });
+      throw redact(tool.server, error);
     };
     if (result.structuredContent === undefined) {
       return refuse("The tool promises structured content and sent none", []);

@@ -1,4 +1,5 @@
 /** The call pipeline: one array, outermost first. What a call goes through can be read here from top to bottom. */
+import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
@@ -59,7 +60,10 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 
   const sizeStep =
     maxResultBytes !== undefined && resultSizeStep(maxResultBytes, { report: parts.attempt.report });
-  const outputStep = checkOutputStep(validatorOf);
+  const outputStep = checkOutputStep(validatorOf, (server, error) => {
+    const config = parts.configOf(server);
+    return config === undefined ? error : secretsOf(config).redactError(error);
+  });
 
   const steps: readonly (CallInterceptor | false)[] = [
     telemetryStep(parts.telemetry), // one span around everything

@@ -1,6 +1,6 @@
 /** Ties the connections of one port to its options, its credentials, its catalog and those who listen. */
 import { toDiscoveryError } from "../catalog/discovery-error.js";
-import { redactSecrets } from "../config/redact-secrets.js";
+import { secretsOf } from "../config/known-secrets.js";
 import { ConnectionPool } from "../connection/connection-pool.js";
 import { EraMemory } from "../protocol/era-memory.js";
 import { createWireLog } from "../telemetry/wire-log.js";
@@ -50,7 +50,7 @@ export function createPortPool(port: Port): ConnectionPool {
         logRequests,
         logResponses,
         logger,
-        redact: redactSecrets(config),
+        redact: secretsOf(config).foreign,
       });
     },
   });

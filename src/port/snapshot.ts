@@ -4,6 +4,7 @@ import type { Catalog, TextFinding } from "../catalog/catalog.js";
 import type { NameIssue } from "../catalog/names/assign-names.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../catalog/resource-info.js";
 import type { ToolInfo, WithheldTool } from "../catalog/tool-info.js";
+import { secretsOf } from "../config/known-secrets.js";
 import { type ConnectionState, type ConnectionStatus, errorOf } from "../connection/connection-state.js";
 import type { ServerConnection } from "../connection/server-connection.js";
 import type { BreakerSnapshot } from "../execution/breaker.js";
@@ -120,7 +121,8 @@ function address(config: ServerConnection["config"]): string {
   }
   if ("command" in config) {
     // The whole of it: somebody may have to agree to it before it is run.
-    return redactText([config.command, ...config.args].join(" "), { maxLength: Number.POSITIVE_INFINITY });
+    const line = secretsOf(config).own([config.command, ...config.args].join(" "));
+    return redactText(line, { maxLength: Number.POSITIVE_INFINITY });
   }
   return "image" in config ? config.image : "custom";
 }

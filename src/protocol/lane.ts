@@ -6,6 +6,7 @@
  * client's schema passes, lets one malformed tool cost only itself, and lets a lost answer fail at once.
  */
 import type { JSONRPCMessage, MessageExtraInfo, RequestId } from "@modelcontextprotocol/client";
+import type { KnownSecrets } from "../config/known-secrets.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
@@ -55,8 +56,8 @@ export class Lane {
   lastSignAt: (() => number) | undefined;
   /** Hear what the server tells by itself, progress of requests apart; before the SDK's client does. */
   readonly hearers = new Set<(method: string, params: Readonly<Record<string, unknown>>) => void>();
-  /** Takes what the server was entrusted with out of what it says of its failures. */
-  redact: ((text: string) => string) | undefined;
+  /** Takes what the server was entrusted with out of what becomes an error. */
+  secrets: KnownSecrets | undefined;
   /** The server sent what is no message, or one that is too large and answers nothing. The connection goes on. */
   onoddity?: ((error: ConnectionError) => void) | undefined;
 
@@ -86,7 +87,8 @@ export class Lane {
       server,
       clock: this.#clock,
       lastSignAt: () => this.lastSignAt?.() ?? 0,
-      redact: (text) => this.redact?.(text) ?? text,
+      redact: (text) => this.secrets?.foreign(text) ?? text,
+      redactError: (error) => this.secrets?.redactError(error) ?? error,
       cancel: (id, why) => this.#cancel(id, why),
     };
     this.clientSide = new ClientSide(inner, {
@@ -98,6 +100,7 @@ export class Lane {
     });
     inner.onmessage = (message, extra) => this.#receive(message, extra);
     inner.onerror = (error) => {
+      this.#host.redactError(error);
       if (isOddity(error)) this.onoddity?.(error);
       this.clientSide.onerror?.(error);
     };
@@ -254,7 +257,7 @@ export class Lane {
 
   /** The answer to this one request will not come. */
   #fail(id: RequestId, cause: ToolportError): void {
-    const error = toToolportError(cause, { server: this.#server });
+    const error = this.#host.redactError(toToolportError(cause, { server: this.#server }));
     const pending = isOurs(id) ? this.#take(id) : undefined;
     if (pending !== undefined) pending.reject(error);
     else this.clientSide.fail(id, error);
@@ -288,6 +291,7 @@ export class Lane {
     if (this.#closed) return;
     this.#closed = true;
     this.#closeError ??= this.#inner.closeError;
+    this.#host.redactError(this.#closeError);
     const error = this.#gone("unknown");
     for (const { id } of this.#pending.toArray()) this.#take(id)?.reject(error);
     this.#worked.clear();

@@ -1,7 +1,7 @@
 /** From a server's configuration to a live session: transports in turn, eras in turn, one error in the end. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import { secretsOf, shareSecrets } from "../config/known-secrets.js";
 import type { LogLevel } from "../config/log-levels.js";
-import { redactSecrets } from "../config/redact-secrets.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
@@ -73,7 +73,7 @@ export async function openSession(given: OpenOptions): Promise<OpenedSession> {
       return await open({ ...options, config: attempt.config, remembered: attempt.remembered });
     } catch (error) {
       if (options.signal.aborted) throw options.signal.reason;
-      errors.push(error as ToolportError);
+      errors.push(secretsOf(options.config).redactError(error as ToolportError));
     }
   }
   throw summary(options.config, errors);
@@ -105,7 +105,10 @@ function* attempts({ config, remembered }: OpenOptions): Generator<Attempt> {
   }
 }
 
-const asSse = ({ sseFallback: _, kind: __, ...rest }: HttpConfig): SseConfig => ({ ...rest, kind: "sse" });
+function asSse(config: HttpConfig): SseConfig {
+  const { sseFallback: _, kind: __, ...rest } = config;
+  return shareSecrets(config, { ...rest, kind: "sse" });
+}
 
 /** 400, 404 and 405 mean "not this transport", unless the body shows that an MCP server said it. */
 function isOtherTransport(error: ToolportError): boolean {
@@ -157,7 +160,7 @@ async function open(options: OpenOptions): Promise<OpenedSession> {
     lane.tap = tap;
     if (onNotification !== undefined) lane.hearers.add(onNotification);
     lane.onoddity = options.onOddity;
-    lane.redact = redactSecrets(config);
+    lane.secrets = secretsOf(config);
     const opened = await connect(lane, transport, options);
     signal.throwIfAborted();
     return opened;

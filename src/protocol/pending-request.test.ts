@@ -28,6 +28,7 @@ function start(limits: Partial<RequestLimits>) {
       server: "it",
       clock,
       lastSignAt: () => 0,
+      redactError: (error) => error,
       redact: (text) => text,
       cancel: (_id, why) => void cancels.push(why),
     },

@@ -30,6 +30,8 @@ export interface RequestHost {
   lastSignAt(): number;
   /** Takes secrets out of what the server says. */
   redact(text: string): string;
+  /** Takes secrets out of an error of ours. Anything else comes back as it is. */
+  redactError<Value>(error: Value): Value;
   /** Called when the caller gives up: by abort or by time. */
   cancel(id: string, why: string): void;
 }
@@ -112,7 +114,7 @@ export class PendingRequest implements Clocked {
 
   reject(error: unknown): void {
     this.#finish();
-    this.#reject(error);
+    this.#reject(this.#host.redactError(error));
   }
 
   /** The server answered with a JSON-RPC error, or with what it takes for one. */

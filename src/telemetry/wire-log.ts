@@ -16,12 +16,14 @@ export const isSecretName = (name: string): boolean => SECRET_NAME.test(name) &&
 const channel = debugChannel("wire");
 
 /** The message as text: secret-looking fields blanked, long text cut. */
-export function describeMessage(message: unknown): string {
+export function describeMessage(message: unknown, redact: (text: string) => string = (text) => text): string {
   const text = JSON.stringify(message, (name, value: unknown) => {
     if ((isSecretName(name) || SESSION_NAME.test(name)) && value !== null) return "[redacted]";
-    return typeof value === "string" ? redactText(value) : value;
+    // Redacted before it is shortened: half a secret is still a secret.
+    return typeof value === "string" ? redactText(redact(value)) : value;
   });
-  return text.length > MAX_LOGGED ? `${text.slice(0, MAX_LOGGED)}… (${text.length} characters)` : text;
+  const shown = redact(text);
+  return shown.length > MAX_LOGGED ? `${shown.slice(0, MAX_LOGGED)}… (${text.length} characters)` : shown;
 }
 
 export interface WireLogOptions {
@@ -45,7 +47,7 @@ export function createWireLog({
   return (direction, message) => {
     const wanted = direction === "sent" ? logRequests : logResponses;
     if (!wanted && !channel.enabled) return;
-    const line = `[${server}] ${direction === "sent" ? "->" : "<-"} ${redact(describeMessage(message))}`;
+    const line = `[${server}] ${direction === "sent" ? "->" : "<-"} ${describeMessage(message, redact)}`;
     if (wanted) logger.info(line);
     channel(line);
   };

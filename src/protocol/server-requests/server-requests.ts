@@ -124,9 +124,16 @@ function listen(
   lane: Lane,
   { server, onLog, report }: { server: string; onLog: ServerLogListener; report: (error: unknown) => void },
 ): void {
-  lane.hearers.add((method, { level, logger, data }) => {
+  lane.hearers.add((method, params) => {
+    const { level, logger, data } = params;
     if (method !== "notifications/message" || !isLogLevel(level)) return;
-    const message = { server, level, ...(typeof logger === "string" && { logger }), data };
+    const { secrets } = lane;
+    const said =
+      secrets === undefined ? { logger, data } : (secrets.redactData({ logger, data }) as typeof params);
+    const message = {
+      ...{ server, level, data: said["data"] },
+      ...(typeof said["logger"] === "string" && { logger: said["logger"] }),
+    };
     callSafely(() => onLog(message), report);
   });
 }

@@ -1,6 +1,7 @@
 /** A stdio server that runs in a container: the engine's command line, and a container that is removed for certain. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { secretsOf } from "../../config/known-secrets.js";
 import type { DockerConfig } from "../../config/server-config.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import {
@@ -41,7 +42,7 @@ export function createDockerTransport(
     encoding: "utf8",
     maxMessageBytes: context.maxMessageBytes,
     patience: options.patience ?? DEFAULT_STOP_PATIENCE,
-    secrets: config.env.reveal(),
+    redact: secretsOf(config).foreign,
     launchOptions: () => ({ ...dockerRunCommand(engineInput()), cwd: undefined, stderr: "pipe" }),
     explainStart: (errno) => (errno === "ENOENT" ? explainMissing(config) : undefined),
     explainEnd: (end) => explainEnd(config, end),

@@ -4,6 +4,7 @@ import type { ConnectionError } from "../../errors/connection-error.js";
 import type { Endpoint } from "./endpoint.js";
 import type { Discard } from "./events/shared-events.js";
 import type { MessageFields } from "./message-fields.js";
+import type { Redact } from "./network/answer-error.js";
 import type { OpenRequest, RequestLedger } from "./request-ledger.js";
 
 export interface EndpointContext {
@@ -11,6 +12,8 @@ export interface EndpointContext {
   readonly fields: MessageFields;
   readonly ledger: RequestLedger;
   readonly maxMessageBytes: number;
+  /** Takes secrets out of what the server says, before it is shortened: half a secret is still a secret. */
+  readonly redact: Redact;
   /** A message has come, perhaps in the answer to a request. Never throws. */
   readonly onMessage: (message: JSONRPCMessage, own?: OpenRequest) => void;
   /** Something went wrong that concerns no request. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { SecretRecord } from "../../config/secret-record.js";
-import { redactHeaders, withUserHeaders } from "./endpoint-headers.js";
+import { withUserHeaders } from "./endpoint-headers.js";
 
 describe("withUserHeaders", () => {
   it("adds fields, but not over those of the transport or of an auth provider", async () => {
@@ -43,22 +43,4 @@ describe("withUserHeaders", () => {
       retryable: true,
     });
   });
-});
-
-it("redacts values and the token within an authorization", () => {
-  const redact = redactHeaders({
-    authorization: "Bearer abcdef",
-    "x-key": "k-123456",
-    accept: "application/json",
-  });
-  expect(redact("got abcdef and k-123456, want application/json")).toBe(
-    "got [redacted: authorization token] and [redacted: x-key], want application/json",
-  );
-});
-
-it("redacts the query of the URL, whole or in parts", () => {
-  const redact = redactHeaders({}, new URL("http://127.0.0.1/messages?session=abc%2Fdef&n=1"));
-  expect(redact("no /messages?session=abc%2Fdef&n=1 and no abc/def here, 1")).toBe(
-    "no /messages?[redacted: query] and no [redacted: session of the query] here, 1",
-  );
 });

@@ -3,7 +3,6 @@ import type { ConnectionError } from "../../errors/connection-error.js";
 import { AnswerStream } from "./answer-stream.js";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
-import { redactHeaders } from "./endpoint-headers.js";
 import { ListeningStream } from "./listening-stream.js";
 import { badResponse, sessionLost, statusError } from "./network/answer-error.js";
 import { isEventStream } from "./network/media-type.js";
@@ -96,7 +95,7 @@ export class EndpointStreams {
       this.#context.onSessionLost(error);
       return error;
     }
-    const redact = redactHeaders(request.sent ?? {});
+    const { redact } = this.#context;
     if (answer.status >= 400) return streamCut(statusError(answer, bytes, redact));
     return streamCut(badResponse({ answer, why: "is no event stream", bytes, redact }));
   }

@@ -1,4 +1,5 @@
 /** The MCP endpoint of one connection: requests go out with the user's fields and with credentials, within its origin. */
+import type { KnownSecrets } from "../../config/known-secrets.js";
 import type { HeaderSource } from "../../config/server-config.js";
 import { AuthError } from "../../errors/auth-error.js";
 import { SlotList } from "../../util/slot-list.js";
@@ -18,6 +19,8 @@ export interface EndpointOptions {
   /** Fields that are asked for anew with every request; others are in the request already. */
   readonly headers: HeaderSource;
   readonly open: WireClient["open"];
+  /** Is told every field that goes out. */
+  readonly secrets: Pick<KnownSecrets, "note">;
   /** Without: nobody has credentials, or they stand in the headers. */
   readonly authorize: AuthorizedSend | undefined;
 }
@@ -33,7 +36,7 @@ export interface EndpointRequest {
   readonly resends?: Resends | undefined;
   /** Credentials of this request's own: there is nobody to ask for others. */
   readonly authorization?: string | undefined;
-  /** What went out in the end, for those who have to hide it. */
+  /** What went out in the end. */
   sent?: Readonly<Record<string, string>>;
 }
 
@@ -95,6 +98,7 @@ export class Endpoint {
   #open(url: URL, request: EndpointRequest, headers: Readonly<Record<string, string>>): Promise<WireAnswer> {
     const { method, body, line, standing } = request;
     request.sent = headers;
+    this.#options.secrets.note(headers);
     return this.#options.open({ url, method, headers, body, line, standing });
   }
 

@@ -1,5 +1,6 @@
 /** Streamable HTTP: one POST a message, answers by JSON or by events, with limits, typed failures and streams that come back. */
 import type { JSONRPCMessage, MessageExtraInfo, RequestId } from "@modelcontextprotocol/client";
+import { secretsOf } from "../../config/known-secrets.js";
 import type { HttpConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import type { ToolportError } from "../../errors/toolport-error.js";
@@ -66,9 +67,12 @@ class HttpTransport implements ServerTransport {
   /** The server was told that it may ask something of us. */
   #mayAsk = true;
 
-  constructor({ config: { headers }, context: { http, maxMessageBytes }, url, authorize }: Parts) {
+  constructor({ config, context: { http, maxMessageBytes }, url, authorize }: Parts) {
+    const { headers } = config;
+    const secrets = secretsOf(config);
     this.#context = {
-      endpoint: new Endpoint({ url, headers, open: openWith(http), authorize }),
+      endpoint: new Endpoint({ url, headers, secrets, open: openWith(http), authorize }),
+      redact: secrets.foreign,
       fields: new MessageFields(headers),
       ledger: new RequestLedger((id, error) => this.onstreamcut?.(id, error)),
       maxMessageBytes,

@@ -8,7 +8,7 @@ import { explainRefusal } from "./refusal.js";
 
 /** Resolves when the server has taken it. */
 export async function postNotice(
-  { endpoint, fields }: EndpointContext,
+  { endpoint, fields, redact }: EndpointContext,
   message: JSONRPCMessage,
   headers: Readonly<Record<string, string>> | undefined,
 ): Promise<void> {
@@ -22,7 +22,7 @@ export async function postNotice(
       authorization: ownAuthorization(headers),
     };
     const answer = await endpoint.send(request);
-    if (answer.status < 200 || answer.status >= 300) await explainRefusal(answer, request, undefined);
+    if (answer.status < 200 || answer.status >= 300) await explainRefusal(answer, request, { redact });
     discardBody(answer);
   } finally {
     endpoint.over(line);

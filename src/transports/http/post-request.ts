@@ -4,10 +4,9 @@ import { ConnectionError } from "../../errors/connection-error.js";
 import { parseJson } from "../../util/parse-json.js";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
-import { redactHeaders } from "./endpoint-headers.js";
 import type { EndpointStreams } from "./endpoint-streams.js";
 import { ownAuthorization } from "./message-fields.js";
-import { badResponse, tooLarge } from "./network/answer-error.js";
+import { badResponse, type Redact, tooLarge } from "./network/answer-error.js";
 import { collectBody } from "./network/collect-body.js";
 import { decodeText, mediaType } from "./network/media-type.js";
 import { discardBody, readRefusal } from "./network/read-refusal.js";
@@ -28,7 +27,7 @@ export interface RequestPost {
 
 /** Resolves when the answer has been handed on, or comes by a stream. */
 export async function postRequest({ context, streams, own, message }: RequestPost): Promise<void> {
-  const { endpoint, fields } = context;
+  const { endpoint, fields, redact } = context;
   const { line } = own;
   const given = own.options?.headers;
   let streaming = false;
@@ -45,7 +44,7 @@ export async function postRequest({ context, streams, own, message }: RequestPos
     const answer = await endpoint.send(request);
     const { status } = answer;
     if (status < 200 || status >= 300)
-      return context.onMessage(await explainRefusal(answer, request, own), own);
+      return context.onMessage(await explainRefusal(answer, request, { own, redact }), own);
     if (message.method === "initialize") fields.sessionId = answer.headers.get("mcp-session-id") || undefined;
     // The answer comes by another stream.
     if (status === 202) return discardBody(answer);
@@ -56,7 +55,7 @@ export async function postRequest({ context, streams, own, message }: RequestPos
     }
     await (type === "application/json"
       ? readJson(context, { answer, own, request })
-      : noAnswer(answer, request));
+      : noAnswer(answer, redact));
   } finally {
     if (!streaming) {
       endpoint.over(line);
@@ -65,9 +64,8 @@ export async function postRequest({ context, streams, own, message }: RequestPos
   }
 }
 
-async function noAnswer(answer: WireAnswer, request: EndpointRequest): Promise<never> {
+async function noAnswer(answer: WireAnswer, redact: Redact): Promise<never> {
   const bytes = await readRefusal(answer);
-  const redact = redactHeaders(request.sent ?? {});
   throw badResponse({ answer, why: "is neither JSON nor an event stream", bytes, redact });
 }
 
@@ -100,7 +98,7 @@ async function readJson(context: EndpointContext, { answer, own, request }: Json
           : body === undefined
             ? "is not valid JSON"
             : "does not answer the request";
-    const redact = redactHeaders(request.sent ?? {});
+    const { redact } = context;
     throw badResponse({ answer, why, bytes: text === undefined ? undefined : bytes, redact });
   }
   if ("jsonrpc" in message) context.onMessage(message, own);

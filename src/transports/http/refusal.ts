@@ -2,8 +2,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { parseJson } from "../../util/parse-json.js";
 import { type EndpointRequest, isUnchallenged } from "./endpoint.js";
-import { redactHeaders } from "./endpoint-headers.js";
-import { badResponse, sessionLost, statusError } from "./network/answer-error.js";
+import { badResponse, type Redact, sessionLost, statusError } from "./network/answer-error.js";
 import { decodeText } from "./network/media-type.js";
 import { readRefusal } from "./network/read-refusal.js";
 import type { WireAnswer } from "./network/wire.js";
@@ -23,11 +22,10 @@ const SESSION_CODES: ReadonlySet<number> = new Set([-32_000, -32_001, -32_600]);
 export async function explainRefusal(
   answer: WireAnswer,
   request: EndpointRequest,
-  own: OpenRequest | undefined,
+  { own, redact }: { own?: OpenRequest; redact: Redact },
 ): Promise<JSONRPCMessage> {
   const { status, statusText } = answer;
   const sent = request.sent ?? {};
-  const redact = redactHeaders(sent);
   const bytes = await readRefusal(answer);
   request.line.throwIfAborted();
   if (status === 429 || status >= 500) throw statusError(answer, bytes, redact);

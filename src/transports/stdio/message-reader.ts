@@ -23,6 +23,8 @@ export interface MessageReaderOptions {
 
 const SPACE = 32;
 const EXCERPT_CHARS = 80;
+/** Long secrets shrink when they are redacted: enough of a line is looked at that the cut does not come into sight. */
+const MAX_REDACTED_CHARS = 16 * 1024;
 
 /** One stream of messages. */
 export class MessageReader {
@@ -101,7 +103,7 @@ export class MessageReader {
   #warnOfLine(text: string): void {
     if (this.#warnedOfLine) return;
     this.#warnedOfLine = true;
-    const plain = this.#options.redact(toPlainText(text.slice(0, 4 * EXCERPT_CHARS))).replace(/\s+/g, " ");
+    const plain = this.#options.redact(toPlainText(text.slice(0, MAX_REDACTED_CHARS))).replace(/\s+/g, " ");
     const excerpt = plain.length > EXCERPT_CHARS ? `${plain.slice(0, EXCERPT_CHARS)}…` : plain;
     const error = this.#badResponse(
       `The server wrote a line to its standard output that is not a JSON-RPC message ("${excerpt}"); it and others like it are skipped`,

@@ -2,7 +2,6 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import type { Outcome } from "../../errors/toolport-error.js";
-import { redactValues } from "../../util/redact-values.js";
 import type { ServerTransport } from "../server-transport.js";
 import { explainSpawnError } from "./explain-spawn-error.js";
 import { createLineDecoder } from "./line-decoder.js";
@@ -37,8 +36,8 @@ export interface ProcessTransportOptions {
   readonly encoding: string;
   readonly maxMessageBytes: number;
   readonly patience: StopPatience;
-  /** Variables whose values must not show up in errors, even if the process prints them. */
-  readonly secrets: Readonly<Record<string, string>>;
+  /** Takes out what must not show up in errors, even if the process prints it. */
+  readonly redact: (text: string) => string;
   readonly launchOptions: () => LaunchOptions;
   /** Says what a missing program means here. @default words about the command */
   readonly explainStart?: ((errno: string | undefined) => Explanation | undefined) | undefined;
@@ -69,7 +68,6 @@ export class ProcessTransport implements ServerTransport {
   readonly stderr = null;
 
   readonly #options: ProcessTransportOptions;
-  readonly #redact: (text: string) => string;
   readonly #stderrTail: StderrTail;
   #phase: "new" | "starting" | "open" | "ending" | "closed" = "new";
   #closedByCaller = false;
@@ -87,8 +85,7 @@ export class ProcessTransport implements ServerTransport {
 
   constructor(options: ProcessTransportOptions) {
     this.#options = options;
-    this.#redact = redactValues(options.secrets);
-    this.#stderrTail = new StderrTail(this.#redact);
+    this.#stderrTail = new StderrTail(options.redact);
     this.firstSign = new Promise((resolve) => {
       this.#giveSign = resolve;
     });
@@ -166,7 +163,7 @@ export class ProcessTransport implements ServerTransport {
       server,
       maxMessageBytes,
       decode,
-      redact: this.#redact,
+      redact: this.#options.redact,
       onMessage: (message) => this.#receive(message),
       onDiscard: (discarded) => this.#isolate(() => this.ondiscard?.(discarded)),
       onWarning: (error) => this.#report(error),

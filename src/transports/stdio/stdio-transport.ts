@@ -1,4 +1,5 @@
 /** A local process that speaks MCP on its standard input and output. */
+import { secretsOf } from "../../config/known-secrets.js";
 import type { StdioConfig } from "../../config/server-config.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import { ProcessTransport } from "./process-transport.js";
@@ -30,7 +31,7 @@ export function createStdioTransport(
     encoding,
     maxMessageBytes: context.maxMessageBytes,
     patience: options.patience ?? DEFAULT_STOP_PATIENCE,
-    secrets: own,
+    redact: secretsOf(config).foreign,
     launchOptions: () => {
       const defaults = safeEnvironment();
       const inherited = config.inheritEnv ? process.env : undefined;

@@ -1,6 +1,7 @@
 /** WebSockets of the `ws` package: header fields, pings, a cap on what comes in. */
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
+import { secretsOf } from "../../config/known-secrets.js";
 import type { WebSocketConfig } from "../../config/server-config.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import { checkHeader, revealHeaders } from "../user-headers.js";
@@ -69,6 +70,7 @@ async function dial(dialing: Dialing): Promise<void> {
   const { config, signal } = dialing;
   const headers = await revealHeaders(config.headers);
   for (const [name, value] of Object.entries(headers)) checkHeader(name, value);
+  secretsOf(config).note(headers);
   signal.throwIfAborted();
   const offered = withoutSubprotocol.has(config) ? [] : [SUBPROTOCOL];
   if ((await upgrade(dialing, headers, offered)) === "open") return;

@@ -6,6 +6,8 @@ import { parseRetryAfter } from "./retry-after.js";
 import type { WireAnswer } from "./wire.js";
 
 const EXCERPT_CHARS = 200;
+/** Long secrets shrink when they are redacted: enough of the body is looked at that the cut does not come into sight. */
+const MAX_REDACTED_BYTES = 64 * 1024;
 const decoder = new TextDecoder();
 
 /** Takes what must not be shown out of a text. */
@@ -14,7 +16,7 @@ export type Redact = (text: string) => string;
 /** The beginning of a body, fit for an error message. */
 function excerpt(bytes: Uint8Array, redact: Redact): string {
   // Redacted before it is shortened: half a secret is still a secret.
-  const text = redact(toPlainText(decoder.decode(bytes.subarray(0, 4 * EXCERPT_CHARS))));
+  const text = redact(toPlainText(decoder.decode(bytes.subarray(0, MAX_REDACTED_BYTES))));
   return text.replace(/\s+/g, " ").trim().slice(0, EXCERPT_CHARS);
 }
 

@@ -1,13 +1,14 @@
 /** The fetch that the SDK's legacy HTTP+SSE transport gets. */
+import type { KnownSecrets } from "../../../config/known-secrets.js";
 import type { HeaderSource } from "../../../config/server-config.js";
 import { AuthError } from "../../../errors/auth-error.js";
 import { ConnectionError } from "../../../errors/connection-error.js";
 import type { AuthorizedSend } from "../credentials/authorized-send.js";
 import { credentialsRefused } from "../endpoint.js";
-import { redactHeaders, withUserHeaders } from "../endpoint-headers.js";
+import { withUserHeaders } from "../endpoint-headers.js";
 import { eventBody } from "../events/event-body.js";
 import type { Discard } from "../events/shared-events.js";
-import { badResponse, sessionLost, statusError } from "../network/answer-error.js";
+import { badResponse, type Redact, sessionLost, statusError } from "../network/answer-error.js";
 import { lightResponse } from "../network/light-response.js";
 import { isEventStream } from "../network/media-type.js";
 import { discardBody, readRefusal } from "../network/read-refusal.js";
@@ -18,6 +19,7 @@ import { createEndpointReader } from "./sse-endpoint.js";
 export interface SseFetchContext {
   readonly url: URL;
   readonly headers: HeaderSource;
+  readonly secrets: KnownSecrets;
   /** The SDK has a provider to ask when the server wants authorization. */
   readonly hasAuthProvider: boolean;
   readonly maxMessageBytes: number;
@@ -66,6 +68,8 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
           signal: init?.signal,
           standing: listens,
         };
+        context.secrets.note(request.headers);
+        context.secrets.noteAddress(url);
         const response = await (listens ? listen(context, request, onEndpoint) : deliver(context, request));
         refusedWith = response.status;
         return response;
@@ -99,9 +103,9 @@ async function listen(
     return lightResponse(answer, request.url, stream);
   }
   const bytes = await readRefusal(answer);
-  const redact = redactHeaders(request.headers, request.url);
+  const redact = context.secrets.foreign;
   if (answer.status < 300) throw badResponse({ answer, why: "is no event stream", bytes, redact });
-  return refusal({ answer, bytes, request });
+  return refusal({ answer, bytes, redact: context.secrets.foreign });
 }
 
 async function deliver(context: SseFetchContext, request: WireRequest): Promise<Response> {
@@ -113,20 +117,20 @@ async function deliver(context: SseFetchContext, request: WireRequest): Promise<
   }
   const bytes = await readRefusal(answer);
   if (SESSION_STATUSES.has(status)) throw sessionLost(status);
-  return refusal({ answer, bytes, request });
+  return refusal({ answer, bytes, redact: context.secrets.foreign });
 }
 
 interface Refusal {
   readonly answer: WireAnswer;
   readonly bytes: Uint8Array;
-  readonly request: WireRequest;
+  readonly redact: Redact;
 }
 
 /** Redirects are for the SDK, refusals for whoever has the credentials; the rest is told here. */
-function refusal({ answer, bytes, request }: Refusal): Response {
+function refusal({ answer, bytes, redact }: Refusal): Response {
   const { status } = answer;
   if (status < 400 || status === 401 || status === 403) return toResponse(answer, bytes);
-  throw statusError(answer, bytes, redactHeaders(request.headers, request.url));
+  throw statusError(answer, bytes, redact);
 }
 
 /** A refusal that nothing could be done about; where the SDK has a provider, it asks that and sends the message again. */

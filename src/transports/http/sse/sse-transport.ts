@@ -6,6 +6,7 @@ import type {
   SSEClientTransport,
   SseError,
 } from "@modelcontextprotocol/client";
+import { secretsOf } from "../../../config/known-secrets.js";
 import type { SseConfig } from "../../../config/server-config.js";
 import { ConnectionError } from "../../../errors/connection-error.js";
 import { ToolportError } from "../../../errors/toolport-error.js";
@@ -60,6 +61,7 @@ class SseTransport implements ServerTransport {
       fetch: createSseFetch({
         url,
         headers: config.headers,
+        secrets: secretsOf(config),
         hasAuthProvider: provider !== undefined,
         maxMessageBytes: context.maxMessageBytes,
         open: openWith(context.http),

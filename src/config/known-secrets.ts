@@ -1,0 +1,176 @@
+/** What one server was entrusted with, and the one redaction for everything it says that becomes an error or a log line. */
+import { type ErrorRedaction, redactError, redactValue } from "../errors/redact-error.js";
+import { type NamedSecret, redactValues } from "../util/redact-values.js";
+import { SecretRecord } from "./secret-record.js";
+import type { ServerConfig } from "./server-config.js";
+
+/** Header fields of the protocol, the network and the trace: no secrets, and often arguments of the caller's. */
+const NO_SECRETS =
+  /^(?:accept|accept-.*|connection|content-.*|host|last-event-id|mcp-method|mcp-name|mcp-param-.*|mcp-protocol-version|origin|traceparent|tracestate|baggage|transfer-encoding|user-agent)$/;
+/** A token may be renewed while an older request is still to be answered. */
+const MAX_NOTED = 8;
+/** A part of a path that was made to be hard to guess. */
+const PATH_TOKEN = /^(?=.*\d)(?=.*[a-z])[\w~.-]{20,}$/i;
+/** Options of programs that are followed by a secret. */
+const SECRET_OPTION = /^--?[\w-]*(?:key|token|secret|password|passwd|pass|auth|credential)s?$/i;
+/** Ordinary words and paths, which our own sentences may hold by chance. */
+const ORDINARY = /^(?:[a-z]{1,15}|(?:[a-z]:)?[\\/].*|~.*)$/i;
+
+export class KnownSecrets implements ErrorRedaction {
+  readonly #fixed: readonly NamedSecret[];
+  readonly #noted = new Map<string, string[]>();
+  /** Names of fields that hold no secrets; not looked at twice. */
+  readonly #plain = new Set<string>();
+  #redactors: ErrorRedaction | undefined;
+
+  constructor(config: ServerConfig) {
+    this.#fixed = [...fixedSecrets(config)];
+  }
+
+  /** Remembers header fields that went out: those of a function, of one user, of one call, and tokens. */
+  note(headers: Readonly<Record<string, string>>): void {
+    for (const name in headers) {
+      if (this.#plain.has(name)) continue;
+      const value = headers[name]!;
+      const known = this.#noted.get(name);
+      if (known?.[0] === value || known?.includes(value)) continue;
+      if (NO_SECRETS.test(name.toLowerCase())) {
+        this.#plain.add(name);
+        continue;
+      }
+      this.#noted.set(name, [value, ...(known ?? [])].slice(0, MAX_NOTED));
+      this.#redactors = undefined;
+    }
+  }
+
+  /** Remembers an address that the server gave out, such as the one of a session. */
+  noteAddress(url: URL): void {
+    if (url.search === "") return;
+    const known = this.#noted.get("address") ?? [];
+    if (known.includes(url.href)) return;
+    this.#noted.set("address", [url.href, ...known].slice(0, MAX_NOTED));
+    this.#redactors = undefined;
+  }
+
+  /** For our own sentences: ordinary words are left in them. */
+  readonly own = (text: string): string => this.#made().own(text);
+
+  /** For everything that came from the server. */
+  readonly foreign = (text: string): string => this.#made().foreign(text);
+
+  /** Redacts an error of ours in place and returns it; anything else, such as a caller's reason to abort, comes back as it is. */
+  readonly redactError = <Value>(error: Value): Value => {
+    redactError(error, this.#made());
+    return error;
+  };
+
+  /** Data that the server sent, without secrets; the same object if there are none. */
+  redactData(data: unknown): unknown {
+    return redactValue(data, this.#made());
+  }
+
+  #made(): ErrorRedaction {
+    this.#redactors ??= makeRedactors([...this.#fixed, ...this.#notedSecrets()]);
+    return this.#redactors;
+  }
+
+  *#notedSecrets(): Iterable<NamedSecret> {
+    for (const [name, values] of this.#noted)
+      for (const value of values)
+        yield* name === "address" ? addressSecrets(value) : headerSecrets(name, value);
+  }
+}
+
+const known = new WeakMap<ServerConfig, KnownSecrets>();
+
+/** The secrets of a server: the same object for all who have its configuration. */
+export function secretsOf(config: ServerConfig): KnownSecrets {
+  let secrets = known.get(config);
+  if (secrets === undefined) {
+    secrets = new KnownSecrets(config);
+    known.set(config, secrets);
+  }
+  return secrets;
+}
+
+/** The same server under another configuration, such as another transport, keeps its secrets. */
+export function shareSecrets<Config extends ServerConfig>(from: ServerConfig, to: Config): Config {
+  known.set(to, secretsOf(from));
+  return to;
+}
+
+function makeRedactors(secrets: readonly NamedSecret[]): ErrorRedaction {
+  const telling = secrets.filter(([, value]) => !ORDINARY.test(value));
+  return { foreign: redactValues(secrets), own: redactValues(telling) };
+}
+
+function* fixedSecrets(config: ServerConfig): Iterable<NamedSecret> {
+  if ("env" in config) yield* Object.entries(config.env.reveal());
+  if ("headers" in config && config.headers instanceof SecretRecord)
+    for (const [name, value] of Object.entries(config.headers.reveal())) yield* headerSecrets(name, value);
+  if ("url" in config) yield* addressSecrets(config.url);
+  if ("oauth" in config && config.oauth) yield* textsIn("oauth", config.oauth.reveal());
+  if ("args" in config) yield* argumentSecrets(config.args);
+  if ("runArgs" in config) yield* argumentSecrets(config.runArgs);
+}
+
+/** A server that takes "Bearer abc" knows "abc"; one that takes Basic credentials knows the password; and so on. */
+function* headerSecrets(name: string, value: string): Iterable<NamedSecret> {
+  yield [name, value];
+  const [scheme = "", ...rest] = value.split(" ");
+  const token = rest.join(" ");
+  if (token !== "") yield [name, token];
+  if (/^(?:proxy-)?authorization$/i.test(name) && /^basic$/i.test(scheme)) yield* basicSecrets(name, token);
+  if (/^cookie$/i.test(name))
+    for (const part of value.split(";")) yield [name, part.slice(part.indexOf("=") + 1).trim()];
+}
+
+function* basicSecrets(name: string, token: string): Iterable<NamedSecret> {
+  let pair: string;
+  try {
+    pair = new TextDecoder().decode(Uint8Array.from(atob(token), (character) => character.charCodeAt(0)));
+  } catch {
+    // Not base64: there is nothing to decode.
+    return;
+  }
+  yield [name, pair];
+  yield [name, pair.slice(pair.indexOf(":") + 1)];
+}
+
+/** The query, each of its values as written and as read, a key without a value, and parts of the path that look like keys. */
+function* addressSecrets(address: string): Iterable<NamedSecret> {
+  const url = new URL(address);
+  yield ["query", url.search.slice(1)];
+  for (const part of url.search.slice(1).split("&")) {
+    const mark = part.indexOf("=");
+    yield ["query", part.slice(mark + 1)];
+  }
+  for (const [name, value] of url.searchParams) yield ["query", value === "" ? name : value];
+  for (const part of url.pathname.split("/")) if (PATH_TOKEN.test(part)) yield ["path", part];
+}
+
+/** `--api-key abc`, `--token=abc`, `-e KEY=abc`. */
+function* argumentSecrets(args: readonly string[]): Iterable<NamedSecret> {
+  for (const [index, argument] of args.entries()) {
+    const mark = argument.indexOf("=");
+    const name = mark < 0 ? argument : argument.slice(0, mark);
+    const next = args[index + 1];
+    if (SECRET_OPTION.test(name) && mark >= 0) yield [name, argument.slice(mark + 1)];
+    else if (SECRET_OPTION.test(name) && next !== undefined && !next.startsWith("-")) yield [name, next];
+    const previous = args[index - 1] ?? "";
+    const isVariable = /^(?:-e|--env)$/.test(previous) || name === "--env";
+    if (!isVariable) continue;
+    const pair = name === "--env" ? argument.slice(mark + 1) : argument;
+    const at = pair.indexOf("=");
+    if (at > 0) yield [pair.slice(0, at), pair.slice(at + 1)];
+  }
+}
+
+/** Names that do not speak of secrets are ids and addresses, which errors should name. */
+function* textsIn(name: string, value: unknown): Iterable<NamedSecret> {
+  if (typeof value === "string") {
+    if (/secret|key|token|assertion|^d$/i.test(name)) yield [name, value];
+  } else if (typeof value === "object" && value !== null && !(value instanceof URL)) {
+    for (const [key, inner] of Object.entries(value)) yield* textsIn(key, inner);
+  }
+}
