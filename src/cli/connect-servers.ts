@@ -2,8 +2,10 @@
 import type { ConnectionStatus } from "../connection/connection-state.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError, type ConnectionErrorCode } from "../errors/connection-error.js";
-import { CliError } from "./cli-error.js";
+import type { ServerReport } from "../port/report.js";
+import type { CliError } from "./cli-error.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
+import { disabledServer } from "./load-servers.js";
 import { shellWord } from "./next-command.js";
 import { plainBlock, plainLine } from "./plain-text.js";
 import type { OpenedPort, Shell } from "./shell.js";
@@ -29,12 +31,13 @@ const OFFLINE: readonly ConnectionErrorCode[] = [
   ...(["CIRCUIT_OPEN", "CLOSED", "SESSION_LOST", "STREAM_CUT"] as const),
 ];
 
-/** Connects all servers of the port, or those named. Never throws for a server that fails. */
+/** Connects all servers of the port, or those named. Never throws for a server that fails or was left out. */
 export async function connectServers(
   shell: Shell,
-  { toolport, untrusted }: OpenedPort,
+  { toolport, leftOut, sources }: OpenedPort,
   names?: readonly string[],
 ): Promise<ServerOutcome[]> {
+  const inPort = names?.filter((name) => !leftOut.has(name));
   const progress = shell.progress(names === undefined ? "Connecting" : `Connecting to ${names.join(", ")}`);
   const waiting = new Set<string>();
   const stop = toolport.on("state", ({ server, to }) => {
@@ -44,14 +47,20 @@ export async function connectServers(
     if (waiting.size > 0) progress.update(`Connecting to ${[...waiting].join(", ")}`);
   });
   try {
-    const report = await toolport.connect({
-      signal: shell.signal,
-      ...(names !== undefined && { servers: names }),
-    });
-    const known = Object.keys(toolport.snapshot().servers).filter((name) => names?.includes(name) ?? true);
+    const report =
+      inPort?.length === 0
+        ? { servers: {} }
+        : await toolport.connect({ signal: shell.signal, ...(inPort !== undefined && { servers: inPort }) });
+    const all = new Set([...Object.keys(toolport.snapshot().servers), ...leftOut.keys()]);
+    // In the order of the files; servers of the saved state come last.
+    const known = [...new Set([...Object.keys(sources), ...all])].filter(
+      (name) => all.has(name) && (names?.includes(name) ?? true),
+    );
     return known.map((name) => {
-      const found = report.servers[name];
-      if (found === undefined) return leftDown(name, untrusted[name]);
+      const found: ServerReport | undefined = Object.hasOwn(report.servers, name)
+        ? report.servers[name]
+        : undefined;
+      if (found === undefined) return leftDown(name, leftOut.get(name));
       const { state, error, authUrl, toolCount, ms } = found;
       return { name, status: statusOf(state, error), state, error, authUrl, toolCount, ms };
     });
@@ -67,22 +76,13 @@ function statusOf(state: ConnectionStatus, error: Error | undefined): ServerStat
   return error instanceof ConnectionError && OFFLINE.includes(error.code) ? "offline" : "error";
 }
 
-/** Nobody wants it up, or nobody has agreed to it. */
-function leftDown(name: string, refused: CliError | undefined): ServerOutcome {
+/** A server that is switched off, or that the user has not agreed to. */
+function leftDown(name: string, error: CliError = disabledServer(name)): ServerOutcome {
   return {
-    ...{ name, status: refused === undefined ? "disabled" : "error", state: "closed" },
-    ...{ error: refused ?? disabled(name), authUrl: undefined, toolCount: 0, ms: 0 },
+    ...{ name, status: error.code === "DISABLED" ? "disabled" : "error", state: "closed" },
+    ...{ error, authUrl: undefined, toolCount: 0, ms: 0 },
   };
 }
-
-const disabled = (name: string): CliError =>
-  new CliError({
-    code: "DISABLED",
-    message: `The server ${JSON.stringify(name)} is disabled in its file`,
-    next: `toolport enable ${shellWord(name)}`,
-    exitCode: EXIT.configuration,
-    server: name,
-  });
 
 /** Connects one server that has to be there. */
 export async function requireServer(shell: Shell, opened: OpenedPort, name: string): Promise<ServerOutcome> {

@@ -4,6 +4,7 @@ import { CliError } from "./cli-error.js";
 import { choosePaint } from "./colours.js";
 import { flagOption, type Invocation, textOption, textsOption } from "./command.js";
 import type { SignalWatch } from "./interruption.js";
+import type { ServerLoader } from "./load-servers.js";
 import { plainJson, plainLine, plainText } from "./plain-text.js";
 import type { CommandLine } from "./run-command-line.js";
 import type { OpenedStore, OutputForm, Shell } from "./shell.js";
@@ -55,6 +56,17 @@ export function createShell(
   const ask: Shell["ask"] = async (question, options) =>
     isInteractive ? inTurn(() => askNow(question, options)) : undefined;
 
+  let loader: Promise<ServerLoader> | undefined;
+  const openLoader = () => {
+    loader ??= import("./load-servers.js").then(({ createServerLoader }) =>
+      createServerLoader(textsOption(invocation, "config"), {
+        shell,
+        options: placeOptions(invocation),
+        command: invocation.command.name,
+      }),
+    );
+    return loader;
+  };
   let store: Promise<OpenedStore> | undefined;
   const shell: Shell = {
     env,
@@ -102,10 +114,9 @@ export function createShell(
       for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Uint8Array));
       return Buffer.concat(chunks).toString("utf8");
     },
-    async loadServers() {
-      const { loadServers } = await import("./load-servers.js");
-      return loadServers(shell, textsOption(invocation, "config"));
-    },
+    readServers: async () => (await openLoader()).read(),
+    loadServers: async (names, options) => (await openLoader()).load(names, options),
+    trustServers: async (names, file) => (await openLoader()).trust(names, file),
     openStore() {
       store ??= (async () => {
         const { openStore } = await import("./open-store.js");
@@ -136,6 +147,15 @@ export function createShell(
     }
   };
   return { shell, close };
+}
+
+/** The options that say which files and which state are meant, as they were typed. */
+function placeOptions(invocation: Invocation): string[] {
+  const state = textOption(invocation, "state");
+  return [
+    ...textsOption(invocation, "config").flatMap((path) => ["--config", path]),
+    ...(state === undefined ? [] : ["--state", state]),
+  ];
 }
 
 function readForm(invocation: Invocation): OutputForm {

@@ -1,6 +1,9 @@
 /** What a command has to work with: where it may write, what the user said, and a port to the servers. */
 import type { ServerEntry } from "../config/server-entry.js";
+import type { ConfigIssue } from "../errors/config-error.js";
+import type { ConfigSource } from "../node/config-source.js";
 import type { LoadedConfig } from "../node/load-config.js";
+import type { WrittenServer } from "../node/read-servers.js";
 import type { ToolportOptions } from "../port/options.js";
 import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";
@@ -17,13 +20,34 @@ export interface ServerOrigin {
   readonly kind: string;
 }
 
+/** The servers of the files as they are written: nothing of them is expanded, read or looked up. */
+export interface WrittenServers {
+  /** By name; those whose entry is wrong are not among them. */
+  readonly servers: ReadonlyMap<string, WrittenServer>;
+  readonly files: readonly string[];
+  readonly issues: readonly ConfigIssue[];
+}
+
+/** Servers that may be used, and those that may not. */
+export interface LoadedServers {
+  /** What the files say, problems included; `mcpServers` holds only servers that may be used. */
+  readonly config: LoadedConfig;
+  /** Where each server comes from, those left out included. */
+  readonly sources: Readonly<Record<string, ConfigSource>>;
+  /** Servers of a project's file that were not expanded: the user has not agreed to them, or the file switches them off. */
+  readonly leftOut: ReadonlyMap<string, CliError>;
+  /** One error for all servers that the user has not agreed to; undefined if there is none. */
+  readonly refusal: CliError | undefined;
+}
+
 /** A port made from the user's files, options and saved state. */
 export interface OpenedPort {
   readonly toolport: Toolport;
   /** Where each configured server comes from; a server that is not here comes from the store. */
   readonly sources: Readonly<Record<string, ServerOrigin>>;
-  /** Servers that stay down because nobody has agreed to them, with the error that says what to do. */
-  readonly untrusted: Readonly<Record<string, CliError>>;
+  /** Servers that are not in the port, with the error that says why: see {@link LoadedServers}. */
+  readonly leftOut: LoadedServers["leftOut"];
+  readonly refusal: LoadedServers["refusal"];
   /** What the files say, problems included. */
   readonly config: LoadedConfig;
   /** Undefined if state is kept in memory. */
@@ -38,6 +62,12 @@ export interface OpenPortOptions {
    * @default all
    */
   readonly servers?: readonly string[] | ((names: readonly string[]) => readonly string[] | undefined);
+  /**
+   * What to do without a terminal if the user has not agreed to a server: fail before anything is started or contacted,
+   * or make the port without it.
+   * @default "throw"
+   */
+  readonly onRefused?: "throw" | "leaveOut";
   /** Changes an entry before it is used. @default none */
   readonly changeEntry?: (entry: ServerEntry, name: string) => ServerEntry;
   /** More options of `createToolport`. @default none */
@@ -87,8 +117,16 @@ export interface Shell {
   /** Asks for a text, on one line; undefined without a terminal. `isSecret`: it is not shown. */
   ask(question: string, options?: { isSecret?: boolean }): Promise<string | undefined>;
   readAllInput(): Promise<string>;
-  /** The servers of `--config`, or of the files that are found. Problems are in `issues`. */
-  loadServers(): Promise<LoadedConfig>;
+  /** The servers of `--config`, or of the files that are found, as they are written. Problems are in `issues`. */
+  readServers(): Promise<WrittenServers>;
+  /**
+   * Expands servers (all, if none are named), after the user agreed to those of a project's file.
+   *
+   * `mayAsk: false`: nothing is asked, only what was agreed to before counts. @default true
+   */
+  loadServers(names?: readonly string[], options?: { mayAsk?: boolean }): Promise<LoadedServers>;
+  /** Remembers that the user wrote these servers of a file, or saw them before they were written. */
+  trustServers(names: readonly string[], file: string): Promise<void>;
   /** Opens the state once. Closed when the command ends. */
   openStore(): Promise<OpenedStore>;
   /** Loads configuration, state and trust, and makes a port. Closed when the command ends. */

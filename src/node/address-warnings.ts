@@ -4,7 +4,7 @@ import type { ServerConfig } from "../config/server-config.js";
 const LOOPBACK = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/;
 const SECRET = /token|secret|password|passwd|api[_-]?key|^key$|^auth/i;
 
-export function addressWarnings(config: ServerConfig): string[] {
+export function addressWarnings(config: ServerConfig | { readonly url: string }): string[] {
   if (!("url" in config)) return [];
   const url = new URL(config.url);
   const warnings: string[] = [];

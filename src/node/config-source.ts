@@ -10,7 +10,7 @@ export interface ConfigSource {
   readonly line: number;
   /** Whose way of writing it is. */
   readonly kind: DialectKind;
-  /** A file of a project came with it, from others perhaps; ask before it starts a process. */
+  /** A project's file may come from others: ask before its servers are used. */
   readonly scope: ConfigScope;
   /** Fields that Toolport has no use for, as they were written; absent if there are none. */
   readonly extra?: Readonly<Record<string, unknown>>;

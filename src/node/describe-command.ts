@@ -6,7 +6,7 @@ import type { ServerEntry } from "../config/server-entry.js";
 import { redactUrl } from "../util/redact-text.js";
 import { addressWarnings } from "./address-warnings.js";
 import { type CommandRisk, commandRisks, HIDDEN } from "./command-dangers.js";
-import { decidesWhatRuns } from "./config-fingerprint.js";
+import { isTelling, variableRisks } from "./variable-dangers.js";
 
 export interface CommandDescription {
   /** The whole command line as one would type it, or the address. Safe to print. */
@@ -20,7 +20,7 @@ export interface CommandDescription {
 
 /**
  * Describes what connecting to a server would do. Arguments are shown in full, since they decide what happens; values
- * of variables and headers are not, except of variables that decide what is run.
+ * of variables and headers are not, except of variables that decide what is run or whom it talks to.
  *
  * @example
  * ```ts
@@ -34,13 +34,16 @@ export interface CommandDescription {
 export function describeCommand(entry: ServerEntry): CommandDescription {
   const config = parseServerEntry("server", entry);
   const { command, lines, risks, startsProcess } = describe(config);
-  const warnings = [...risks].sort((a, b) => a.level.localeCompare(b.level));
-  const text = [
-    ...lines,
-    ...warnings.map(({ level, message }) => row(level === "danger" ? "DANGER" : "note", message)),
-  ];
-  return { command, startsProcess, risks: warnings, text: text.join("\n") };
+  const warnings = sortRisks(risks);
+  return { command, startsProcess, risks: warnings, text: [...lines, ...riskRows(warnings)].join("\n") };
 }
+
+/** What can do harm at once comes first. */
+export const sortRisks = (risks: readonly CommandRisk[]): CommandRisk[] =>
+  [...risks].sort((a, b) => a.level.localeCompare(b.level));
+
+export const riskRows = (risks: readonly CommandRisk[]): string[] =>
+  risks.map(({ level, message }) => row(level === "danger" ? "DANGER" : "note", message));
 
 interface Described {
   readonly command: string;
@@ -49,7 +52,8 @@ interface Described {
   readonly startsProcess: boolean;
 }
 
-const row = (label: string, text: string): string => `${label.padEnd(9)} ${text}`;
+/** A line of a description: what it is about, and the text. */
+export const row = (label: string, text: string): string => `${label.padEnd(9)} ${text}`;
 
 function describe(config: ServerConfig): Described {
   switch (config.kind) {
@@ -71,21 +75,26 @@ function describe(config: ServerConfig): Described {
         row("calls", command),
         ...(names.length > 0 ? [row("sends", names.map(visible).join(", "))] : []),
       ];
-      const risks = addressWarnings(config).map((message): CommandRisk => ({ level: "danger", message }));
-      const host = new URL(config.url).hostname;
-      if (host.split(".").some((label) => label.startsWith("xn--"))) {
-        risks.push({ level: "danger", message: "has a host whose name may only look like the one you know" });
-      }
-      return { command, lines, risks, startsProcess: false };
+      return { command, lines, risks: addressRisks(config), startsProcess: false };
     }
   }
+}
+
+/** What is unwise or suspicious about an address. */
+export function addressRisks(config: { readonly url: string }): CommandRisk[] {
+  const risks = addressWarnings(config).map((message): CommandRisk => ({ level: "danger", message }));
+  const host = new URL(config.url).hostname;
+  if (host.split(".").some((label) => label.startsWith("xn--"))) {
+    risks.push({ level: "danger", message: "has a host whose name may only look like the one you know" });
+  }
+  return risks;
 }
 
 function describeProcess(words: readonly string[], config: StdioConfig | DockerConfig): Described {
   const { env } = config;
   const values = env.reveal();
   const command = words.map(quote).join(" ");
-  const telling = env.names.filter(decidesWhatRuns);
+  const telling = env.names.filter(isTelling);
   const lines = [row("runs", command)];
   if (config.kind === "stdio" && config.cwd !== undefined) lines.push(row("in", quote(config.cwd)));
   if (env.names.length > 0) {
@@ -94,13 +103,7 @@ function describeProcess(words: readonly string[], config: StdioConfig | DockerC
     );
     lines.push(row("sets", shown.join(", ")));
   }
-  const risks = [...commandRisks(words)];
-  if (telling.length > 0) {
-    risks.push({
-      level: "danger",
-      message: `sets ${telling.map(visible).join(", ")}, which can change what is run`,
-    });
-  }
+  const risks = [...commandRisks(words), ...variableRisks(env.names.map(visible))];
   if (config.kind === "stdio" && config.inheritEnv) {
     risks.push({ level: "danger", message: "gets all variables of this program, keys among them" });
   }
@@ -125,7 +128,7 @@ const namesOf = (headers: HeaderSource): string[] =>
   headers instanceof SecretRecord ? headers.names : ["(headers made by a function)"];
 
 /** What cannot be seen is spelled out; nothing of it may reach a terminal. */
-const visible = (text: string): string =>
+export const visible = (text: string): string =>
   text.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 
 /** As a shell would need it, so that one sees where a word ends. */

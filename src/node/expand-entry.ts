@@ -1,5 +1,4 @@
 /** Expands the variables of one entry and makes its paths absolute. */
-import { readFile, stat } from "node:fs/promises";
 import { basename, sep } from "node:path";
 import util from "node:util";
 import type { ConfigPath } from "../config/config-issues.js";
@@ -8,9 +7,6 @@ import { resolveCommand, resolvePath } from "../config/resolve-path.js";
 import type { DialectEntry } from "./dialects/dialect.js";
 import { type Environment, expandVariables, type Found, type VariableSource } from "./expand-variables.js";
 import { hideValues } from "./hide-values.js";
-
-/** A secret or a list of variables; nothing that is read into a text is longer. */
-const MAX_FILE_BYTES = 256 * 1024;
 
 export interface EntrySurroundings {
   readonly env: Environment;
@@ -22,6 +18,8 @@ export interface EntrySurroundings {
   /** `$NAME` is a variable. */
   readonly bare: boolean;
   readonly askInput: (id: string) => Promise<Found>;
+  /** The content of a file, by its absolute path. */
+  readonly readFile: (path: string) => Promise<Found>;
   /** Tells what is wrong, by the path in the entry. */
   readonly report: (path: ConfigPath, message: string) => void;
   readonly warn: (path: ConfigPath, message: string) => void;
@@ -32,24 +30,8 @@ export async function expandEntry(
   { entry, envFile, passedVariables }: DialectEntry,
   surroundings: EntrySurroundings,
 ): Promise<Record<string, unknown>> {
-  const { env, home, baseDir, workspaceFolder, bare, askInput } = surroundings;
-  const source: VariableSource = {
-    env,
-    bare,
-    askInput,
-    words: {
-      workspaceFolder,
-      workspaceFolderBasename: basename(workspaceFolder),
-      userHome: home,
-      pathSeparator: sep,
-      "/": sep,
-    },
-    readFile: async (path) => {
-      const read = await readSmallFile(resolveFrom(path, surroundings));
-      // The newline at the end of a file is the editor's, not the secret's.
-      return "problem" in read ? read : { value: read.value.replace(/\r?\n$/, ""), secret: true };
-    },
-  };
+  const { home, baseDir } = surroundings;
+  const source = variableSource(surroundings);
   const expanded = (await expandAll(entry, [], { source, surroundings })) as Record<string, unknown>;
   if (envFile !== undefined || passedVariables.length > 0) {
     const more = await moreVariables({ envFile, passedVariables }, source, surroundings);
@@ -61,6 +43,33 @@ export async function expandEntry(
   if (typeof cwd === "string") expanded["cwd"] = resolvePath(baseDir, fromHome(cwd, home));
   hideValues(expanded);
   return expanded;
+}
+
+/** Names that stand for places, not for variables of the user. */
+export const PLACE_NAMES: readonly string[] = [
+  ...["workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator"],
+];
+
+/** Where the variables of an entry get their values from. */
+export function variableSource(surroundings: EntrySurroundings): VariableSource {
+  const { env, home, workspaceFolder, bare, askInput } = surroundings;
+  return {
+    env,
+    bare,
+    askInput,
+    words: {
+      workspaceFolder,
+      workspaceFolderBasename: basename(workspaceFolder),
+      userHome: home,
+      pathSeparator: sep,
+      "/": sep,
+    },
+    readFile: async (path) => {
+      const read = await surroundings.readFile(resolveFrom(path, surroundings));
+      // The newline at the end of a file is the editor's, not the secret's.
+      return "problem" in read ? read : { value: read.value.replace(/\r?\n$/, ""), secret: true };
+    },
+  };
 }
 
 interface Expanding {
@@ -112,7 +121,7 @@ async function moreVariables(
   });
   if (envFile === undefined) return Object.fromEntries(passed);
   const path = await expandOne(envFile, ["envFile"], { source, surroundings });
-  const read = await readSmallFile(resolveFrom(path, surroundings));
+  const read = await surroundings.readFile(resolveFrom(path, surroundings));
   if ("problem" in read) {
     surroundings.report(["envFile"], read.problem);
     return Object.fromEntries(passed);
@@ -122,18 +131,8 @@ async function moreVariables(
 
 const fromHome = (path: string, home: string): string => (/^~[\\/]/.test(path) ? home + path.slice(1) : path);
 
-const resolveFrom = (path: string, { baseDir, home }: EntrySurroundings): string =>
-  resolvePath(baseDir, fromHome(path, home));
-
-async function readSmallFile(path: string): Promise<Found> {
-  try {
-    const found = await stat(path);
-    if (!found.isFile()) return { problem: "names something that is not a file" };
-    if (found.size > MAX_FILE_BYTES) return { problem: `names a file of more than ${MAX_FILE_BYTES} bytes` };
-    return { value: (await readFile(path, "utf8")).replace(/^\uFEFF/, "") };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const reason = code === "ENOENT" ? "does not exist" : `cannot be read (${code ?? "unknown reason"})`;
-    return { problem: `names a file that ${reason}; correct the path` };
-  }
-}
+/** A path of an entry, seen from its file. */
+export const resolveFrom = (
+  path: string,
+  { baseDir, home }: Pick<EntrySurroundings, "baseDir" | "home">,
+): string => resolvePath(baseDir, fromHome(path, home));

@@ -38,6 +38,27 @@ const INSIDE = new RegExp(`^(?:env:)?(?<name>${NAME})(?::-(?<fallback>.*))?$`, "
 /** Whether a text holds anything that looks like a variable. */
 export const hasVariables = (text: string): boolean => text.search(REFERENCE) >= 0;
 
+/** What one reference in a text asks for. */
+export type Reference =
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "input"; readonly id: string }
+  | { readonly kind: "variable"; readonly name: string; readonly fallback: string | undefined };
+
+/** What a text refers to. Pure: nothing is looked up. */
+export function referencesIn(text: string, { bare = false }: { bare?: boolean } = {}): Reference[] {
+  return [...text.matchAll(bare ? REFERENCE_OR_BARE : REFERENCE)].flatMap((match) => {
+    const found = readReference(match);
+    return typeof found === "object" ? [found] : [];
+  });
+}
+
+/** The text with the default of each variable in its place, for a look at what it may become. */
+export const withDefaults = (text: string): string =>
+  text.replace(new RegExp(FORMS, "g"), (whole, ...rest: unknown[]) => {
+    const { braced = "" } = rest.at(-1) as { braced?: string };
+    return INSIDE.exec(braced)?.groups?.["fallback"] ?? whole;
+  });
+
 /** Puts braces around bare variables, which is how every file of ours understands them. */
 export const withBraces = (text: string): string =>
   text.replace(REFERENCE_OR_BARE, (whole, ...rest: unknown[]) => {
@@ -71,20 +92,33 @@ export async function expandVariables(text: string, source: VariableSource): Pro
   return { text: expanded + text.slice(end), problems, secret };
 }
 
+/** What a match stands for; a text if it is none of the known forms. */
+function readReference(match: RegExpExecArray): Reference | string {
+  const { second, braced, plain, shell, bare } = match.groups ?? {};
+  const inside = braced ?? plain ?? shell ?? bare ?? "";
+  if (second === "$") return inside;
+  const special = /^(file|input):(.*)$/s.exec(inside);
+  if (special?.[1] === "file") return { kind: "file", path: special[2]! };
+  if (special?.[1] === "input") return { kind: "input", id: special[2]! };
+  const { name, fallback } = INSIDE.exec(inside)?.groups ?? {};
+  return name === undefined ? inside : { kind: "variable", name, fallback };
+}
+
 async function lookUp(match: RegExpExecArray, source: VariableSource): Promise<Found> {
   const [whole] = match;
-  const { second, braced, plain, shell, bare } = match.groups ?? {};
+  const { second, braced } = match.groups ?? {};
   if (second === "$") return { value: whole.slice(1) };
-  const inside = braced ?? plain ?? shell ?? bare ?? "";
-  if (braced !== undefined && Object.hasOwn(source.words ?? {}, inside))
-    return { value: source.words![inside]! };
-  const special = /^(file|input):(.*)$/s.exec(inside);
-  if (special?.[1] === "file" && source.readFile) return source.readFile(special[2]!);
-  if (special?.[1] === "input" && source.askInput) return source.askInput(special[2]!);
-  const { name, fallback } = INSIDE.exec(inside)?.groups ?? {};
-  if (name !== undefined) return fromEnvironment(name, fallback, source.env);
+  if (braced !== undefined && Object.hasOwn(source.words ?? {}, braced))
+    return { value: source.words![braced]! };
+  const reference = readReference(match);
+  if (typeof reference !== "string") {
+    const { kind } = reference;
+    if (kind === "variable") return fromEnvironment(reference.name, reference.fallback, source.env);
+    if (kind === "file" && source.readFile) return source.readFile(reference.path);
+    if (kind === "input" && source.askInput) return source.askInput(reference.id);
+  }
   // Sent as plain text it would fail far from here, so what looks like a variable is reported.
-  if (/^[A-Za-z]+:/.test(inside)) {
+  if (typeof reference !== "string" || /^[A-Za-z]+:/.test(reference)) {
     return { problem: `holds ${shown(whole)}, which is not understood; write \${NAME} or \${NAME:-default}` };
   }
   return { value: whole };

@@ -18,10 +18,11 @@ import type { ConfigSource } from "./config-source.js";
 import { detectDialect } from "./detect-dialect.js";
 import type { DialectKind } from "./dialects/dialect.js";
 import { dialectOf } from "./dialects/dialects.js";
+import { type CheckedServer, checkWritten, expandServer } from "./expand-server.js";
 import { findConfigs, findProjectConfigs } from "./find-configs.js";
 import { importedConfigs } from "./imported-configs.js";
 import { mergeServers } from "./merge-servers.js";
-import { type ReadServer, readServers } from "./read-servers.js";
+import { readServers, type WrittenServer } from "./read-servers.js";
 
 /** The servers of one or more files, ready for `createToolport`. */
 export interface LoadedConfig {
@@ -77,35 +78,77 @@ export async function loadConfig(
   pathOrDir?: string | undefined,
   options: LoadConfigOptions = {},
 ): Promise<LoadedConfig> {
+  return expandConfig(await readConfig(pathOrDir, options), { ...options, isUsed: () => true });
+}
+
+/** Files that were read, with their servers as they are written: nothing of them is expanded. */
+export interface ReadConfig {
+  /** In the order in which their servers win. */
+  readonly found: readonly ReadFile[];
+  /** Problems that are no file's. */
+  readonly issues: readonly ConfigIssue[];
+}
+
+/** As {@link loadConfig}, but expands nothing: no variable, no file of an entry, no question to the user. */
+export async function readConfig(
+  pathOrDir: string | undefined,
+  options: LoadConfigOptions,
+): Promise<ReadConfig> {
   const given = surroundingsOf(options);
   const path = pathOrDir === undefined ? undefined : resolve(pathOrDir);
   const isFolder = path !== undefined && (await isDirectory(path));
   // What the caller names is the project, wherever the program runs.
   const surroundings = isFolder ? { ...given, cwd: path } : given;
-  const issues: ConfigIssue[] = [];
-  const warnings: ConfigIssue[] = [];
-  const files: string[] = [];
-  const servers: ReadServer[] = [];
+  const found: ReadFile[] = [];
   const queue = await chooseFiles(path, { isFolder, surroundings, options });
-  if (queue.length === 0) issues.push(nothingFound(surroundings, options));
-  // One after the other: some variables are questions to the user.
+  const issues = queue.length === 0 ? [nothingFound(surroundings, options)] : [];
   for (const location of queue) {
-    if (files.includes(location.file)) continue;
-    const read = await loadFile(location, surroundings, options);
-    issues.push(...read.issues);
-    warnings.push(...read.warnings);
-    servers.push(...read.servers);
-    if (read.isRead) files.push(location.file);
+    if (found.some(({ file, isRead }) => isRead && file === location.file)) continue;
+    const read = await readFile(location, surroundings, options);
+    found.push(read);
     queue.push(...read.imports);
+  }
+  return { found, issues };
+}
+
+/** The server of each name that counts: the first. */
+export function winnersOf({ found }: ReadConfig): Map<string, WrittenServer> {
+  const winners = new Map<string, WrittenServer>();
+  for (const server of found.flatMap(({ servers }) => servers))
+    if (!winners.has(server.name)) winners.set(server.name, server);
+  return winners;
+}
+
+/** Expands the servers that are used; the others are only checked as they are written, and left out. */
+export async function expandConfig(
+  { found, issues: general }: ReadConfig,
+  {
+    onProblem,
+    isUsed,
+  }: Pick<LoadConfigOptions, "onProblem"> & { isUsed: (server: WrittenServer) => boolean },
+): Promise<LoadedConfig> {
+  const issues = [...general];
+  const warnings: ConfigIssue[] = [];
+  const servers: (WrittenServer & Pick<CheckedServer, "good">)[] = [];
+  for (const file of found) {
+    issues.push(...file.issues);
+    warnings.push(...file.warnings);
+    // One after the other: some variables are questions to the user.
+    for (const server of file.servers) {
+      const checked = isUsed(server) ? await expandServer(server) : checkWritten(server);
+      issues.push(...checked.issues);
+      warnings.push(...checked.warnings);
+      servers.push({ ...server, good: checked.good });
+    }
   }
   const merged = mergeServers(servers);
   issues.push(...merged.issues);
   warnings.push(...merged.warnings);
   inOrder(issues);
-  if (issues.length > 0 && options.onProblem !== "report") throw toError(issues);
+  if (issues.length > 0 && onProblem !== "report") throw toError(issues);
   return {
     mcpServers: merged.mcpServers,
-    files,
+    files: found.filter(({ isRead }) => isRead).map(({ file }) => file),
     sources: merged.sources,
     issues,
     warnings: inOrder(warnings),
@@ -143,38 +186,40 @@ async function chooseFiles(
 const named = (locations: readonly ConfigLocation[]): NamedLocation[] =>
   locations.map((location) => ({ ...location, named: false }));
 
-interface LoadedFile {
-  readonly servers: readonly ReadServer[];
+interface ReadFile {
+  readonly file: string;
+  readonly servers: readonly WrittenServer[];
   readonly issues: readonly ConfigIssue[];
   readonly warnings: readonly ConfigIssue[];
   readonly imports: readonly NamedLocation[];
   readonly isRead: boolean;
 }
 
-async function loadFile(
+async function readFile(
   location: NamedLocation,
   surroundings: Surroundings,
-  options: LoadConfigOptions,
-): Promise<LoadedFile> {
+  { inputs, extraKeys }: LoadConfigOptions,
+): Promise<ReadFile> {
+  const { file, named: isNamed } = location;
   try {
-    const document = await readDocument(location.file);
+    const document = await readDocument(file);
     const dialect = location.kind === undefined ? detectDialect(document) : dialectOf(location.kind);
-    const place = placeOf(location.file, surroundings);
-    const { inputs, extraKeys } = options;
-    const read = await readServers(document, dialect, {
+    const place = placeOf(file, surroundings);
+    const read = readServers(document, dialect, {
       ...{ place, surroundings, inputs, extraKeys },
-      named: location.named,
+      named: isNamed,
     });
     const imported = dialect.kind === "mcporter" ? await importedConfigs(document, surroundings) : undefined;
     return {
       ...read,
+      file,
       warnings: [...read.warnings, ...(imported?.warnings ?? [])],
       imports: named(imported?.locations ?? []),
       isRead: true,
     };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return { servers: [], issues: error.issues, warnings: [], imports: [], isRead: false };
+    return { file, servers: [], issues: error.issues, warnings: [], imports: [], isRead: false };
   }
 }
 

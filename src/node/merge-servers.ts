@@ -5,7 +5,11 @@ import { checkFallback } from "../config/parse-servers.js";
 import type { FallbackOption, ServerEntry } from "../config/server-entry.js";
 import type { ConfigIssue } from "../errors/config-error.js";
 import type { ConfigSource } from "./config-source.js";
-import type { ReadServer } from "./read-servers.js";
+import type { CheckedServer } from "./expand-server.js";
+import type { WrittenServer } from "./read-servers.js";
+
+/** A server and what became of it. */
+type ReadServer = Pick<WrittenServer, "name" | "source" | "locate"> & Pick<CheckedServer, "good">;
 
 export interface MergedServers {
   readonly mcpServers: Record<string, ServerEntry>;

@@ -1,32 +1,45 @@
-/** Reads the servers of one file: each is translated, expanded and checked on its own, so that a bad one costs only itself. */
+/** Reads the servers of one file as they are written. Nothing is expanded: that is for `expand-server.ts`, after consent. */
 import { type ConfigPath, formatPath } from "../config/config-issues.js";
 import { isRecord } from "../config/entry-reader.js";
-import { parseServerEntry } from "../config/parse-servers.js";
-import type { ServerConfig } from "../config/server-config.js";
-import type { ServerEntry } from "../config/server-entry.js";
-import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
+import type { ConfigIssue } from "../errors/config-error.js";
 import { suggest } from "../util/suggest.js";
-import { addressWarnings } from "./address-warnings.js";
 import { type ConfigDocument, valueAt } from "./config-document.js";
 import { createInputs, type InputAnswers } from "./config-inputs.js";
 import type { ConfigPlace, Surroundings } from "./config-locations.js";
 import type { ConfigSource } from "./config-source.js";
 import { findContainers, type ServerContainer } from "./detect-dialect.js";
 import type { Dialect, DialectEntry } from "./dialects/dialect.js";
-import { expandEntry } from "./expand-entry.js";
-import type { Found } from "./expand-variables.js";
+import { type Found, referencesIn } from "./expand-variables.js";
+import { createFileReader } from "./file-reader.js";
 import { foldersFrom } from "./find-configs.js";
 import { hideAll } from "./hide-values.js";
+import { textsIn } from "./project-files.js";
 import { writtenEntry } from "./written-entry.js";
 
-/** One server of a file. */
-export interface ReadServer {
+/** One server of a file, as it is written. */
+export interface WrittenServer {
   readonly name: string;
   readonly source: ConfigSource;
-  /** Absent if something is wrong with it. */
-  readonly good?: { readonly entry: ServerEntry; readonly config: ServerConfig };
+  /** The entry in the words of its file; undefined if it is not an object. */
+  readonly raw: Readonly<Record<string, unknown>> | undefined;
+  /** In the words of Toolport, with its variables. */
+  readonly translated: DialectEntry;
+  /** The file's definitions of the inputs that the entry asks for: their defaults are values of the entry. */
+  readonly inputs: readonly unknown[];
+  /** What is wrong with it, and what may surprise, as far as that can be said without expanding it. */
+  readonly issues: readonly ConfigIssue[];
+  readonly warnings: readonly ConfigIssue[];
+  /** False if the file switches it off. */
+  readonly isEnabled: boolean;
   /** Finds the line of something in its entry. */
   readonly locate: (path: ConfigPath) => { file: string; line: number };
+  /** Says something about a part of its entry. */
+  readonly note: (path: ConfigPath, message: string) => ConfigIssue;
+  readonly dialect: Dialect;
+  readonly options: ReadServersOptions;
+  readonly askInput: (id: string) => Promise<Found>;
+  /** Files that were read for it, each once. */
+  readonly readFile: (path: string) => Promise<Found>;
 }
 
 export interface ReadServersOptions {
@@ -39,7 +52,8 @@ export interface ReadServersOptions {
 }
 
 export interface ReadServers {
-  readonly servers: readonly ReadServer[];
+  readonly servers: readonly WrittenServer[];
+  /** About the file itself; what is about a server stands with it. */
   readonly issues: readonly ConfigIssue[];
   readonly warnings: readonly ConfigIssue[];
 }
@@ -51,6 +65,7 @@ class ServerReading {
   readonly issues: ConfigIssue[] = [];
   readonly warnings: ConfigIssue[] = [];
   readonly askInput: (id: string) => Promise<Found>;
+  readonly inputs: readonly unknown[];
 
   constructor(
     readonly document: ConfigDocument,
@@ -58,6 +73,7 @@ class ServerReading {
     readonly options: ReadServersOptions,
   ) {
     const declared = valueAt(document.root, ["inputs"]) ?? valueAt(document.root, ["mcp", "inputs"]);
+    this.inputs = Array.isArray(declared) ? declared : [];
     this.askInput = createInputs(document.file, declared, options.inputs);
   }
 
@@ -66,18 +82,19 @@ class ServerReading {
   }
 }
 
-export async function readServers(
+/** Pure, but for the document that was read before. */
+export function readServers(
   document: ConfigDocument,
   dialect: Dialect,
   options: ReadServersOptions,
-): Promise<ReadServers> {
+): ReadServers {
   const reading = new ServerReading(document, dialect, options);
   const folders = foldersFrom(options.surroundings.cwd, options.surroundings.home);
   const containers = findContainers(document, dialect, { folders, allowBareMap: options.named });
   if (containers.length === 0) reportMissing(reading);
-  const servers = new Map<string, ReadServer>();
+  const servers = new Map<string, WrittenServer>();
   for (const container of containers) {
-    for (const server of await readContainer(reading, container)) {
+    for (const server of readContainer(reading, container)) {
       if (!servers.has(server.name)) servers.set(server.name, server);
     }
   }
@@ -99,10 +116,7 @@ function reportMissing(reading: ServerReading): void {
   else if (options.named) reading.warnings.push(note);
 }
 
-async function readContainer(
-  reading: ServerReading,
-  { path, around }: ServerContainer,
-): Promise<ReadServer[]> {
+function readContainer(reading: ServerReading, { path, around }: ServerContainer): WrittenServer[] {
   const { document, dialect } = reading;
   const entries = valueAt(document.root, path);
   const twice = document.duplicates.filter(({ path: found }) => startsWith(found, path));
@@ -115,7 +129,7 @@ async function readContainer(
     reading.issues.push(reading.note(path, "must be an object with one entry per server name"));
     return [];
   }
-  const servers: ReadServer[] = [];
+  const servers: WrittenServer[] = [];
   for (const [name, raw] of Object.entries(entries)) {
     if (path.length === 0 && name.startsWith("$")) continue;
     const doubled = twice
@@ -124,7 +138,7 @@ async function readContainer(
         reading.note(found, `is given twice (first on line ${firstLine})`, line),
       );
     const disabledBy = dialect.disabledBy?.(around, name);
-    servers.push(await readServer(reading, { name, raw, path: [...path, name], doubled, disabledBy }));
+    servers.push(readServer(reading, { name, raw, path: [...path, name], doubled, disabledBy }));
   }
   return servers;
 }
@@ -140,99 +154,45 @@ interface ServerPlace {
   readonly disabledBy: string | undefined;
 }
 
-async function readServer(reading: ServerReading, place: ServerPlace): Promise<ReadServer> {
-  const { document, dialect, options } = reading;
+function readServer(reading: ServerReading, place: ServerPlace): WrittenServer {
+  const { document, dialect, options, askInput } = reading;
   const { name, raw, path } = place;
   const translated = dialect.readEntry(isRecord(raw) ? raw : {});
   if (place.disabledBy !== undefined) translated.entry["enabled"] = false;
   const inFile = (inner: ConfigPath): ConfigPath => [...path, ...translated.originOf(inner)];
-  const locate = (inner: ConfigPath) => ({ file: document.file, line: document.lineOf(inFile(inner)) });
   const issues = [
     ...place.doubled,
     ...translated.problems.map((note) => reading.note([...path, ...note.path], note.message)),
   ];
-  const warnings = translated.warnings.map((note) => reading.note([...path, ...note.path], note.message));
-  const checked = isRecord(raw)
-    ? await checkServer(reading, { name, translated, inFile, issues, warnings })
-    : void issues.push(reading.note(path, "must be an object with the fields of a server"));
-  // What is switched off may stay broken: nobody misses it.
-  reading.warnings.push(...warnings);
-  reading[translated.entry["enabled"] === false ? "warnings" : "issues"].push(...issues);
+  if (!isRecord(raw)) issues.push(reading.note(path, "must be an object with the fields of a server"));
   hideAll(translated.extra);
+  const bare = dialect.bareVariables === true;
   const source: ConfigSource = {
     file: document.file,
     line: document.lineOf(path),
     kind: dialect.kind,
     scope: options.place.scope,
-    written: writtenEntry(translated, {
-      baseDir: options.place.baseDir,
-      bare: dialect.bareVariables === true,
-    }),
+    written: writtenEntry(translated, { baseDir: options.place.baseDir, bare }),
     ...(Object.keys(translated.extra).length > 0 && { extra: translated.extra }),
   };
-  return { name, source, locate, ...(checked !== undefined && issues.length === 0 && { good: checked }) };
+  return {
+    ...{ name, source, translated, issues, dialect, options, askInput },
+    raw: isRecord(raw) ? raw : undefined,
+    inputs: inputsOf(translated, { declared: reading.inputs, bare }),
+    warnings: translated.warnings.map((note) => reading.note([...path, ...note.path], note.message)),
+    isEnabled: translated.entry["enabled"] !== false,
+    locate: (inner) => ({ file: document.file, line: document.lineOf(inFile(inner)) }),
+    note: (inner, message) => reading.note(inFile(inner), message),
+    readFile: createFileReader(),
+  };
 }
 
-interface CheckedPlace {
-  readonly name: string;
-  readonly translated: DialectEntry;
-  readonly inFile: (path: ConfigPath) => ConfigPath;
-  readonly issues: ConfigIssue[];
-  readonly warnings: ConfigIssue[];
-}
-
-async function checkServer(
-  reading: ServerReading,
-  { name, translated, inFile, issues, warnings }: CheckedPlace,
-): Promise<ReadServer["good"]> {
-  const { dialect, options } = reading;
-  const { place, surroundings } = options;
-  const isOff = translated.entry["enabled"] === false;
-  const told = new Set(issues.map(({ path }) => path));
-  const entry = await expandEntry(translated, {
-    ...surroundings,
-    baseDir: place.baseDir,
-    workspaceFolder: place.scope === "project" ? place.baseDir : surroundings.cwd,
-    bare: dialect.bareVariables === true,
-    // Nobody is asked on behalf of a server that is switched off.
-    askInput: isOff ? async () => ({ value: "" }) : reading.askInput,
-    report: (path, message) => {
-      const note = reading.note(inFile(path), message);
-      (isOff ? warnings : issues).push(note);
-      told.add(note.path);
-    },
-    warn: (path, message) => warnings.push(reading.note(inFile(path), message)),
-  });
-  // A process of a project's file runs in the project, as it does with the program the file was written for.
-  const isForeign = dialect.kind !== "toolport" && place.projectDir !== undefined;
-  if (isForeign && typeof entry["command"] === "string") entry["cwd"] ??= place.projectDir;
-  const checked = parseEntry(name, entry, {
-    extraKeys: options.extraKeys,
-    report: (path, message) => {
-      const note = reading.note(inFile(path), message);
-      // A text whose variable is missing is wrong in other ways, too; one complaint is enough.
-      if (!told.has(note.path)) issues.push(note);
-    },
-  });
-  for (const message of checked === undefined ? [] : addressWarnings(checked.config)) {
-    warnings.push(reading.note(inFile(["url"]), message));
-  }
-  return checked;
-}
-
-function parseEntry(
-  name: string,
-  entry: Record<string, unknown>,
-  options: { extraKeys: readonly string[] | undefined; report: (path: ConfigPath, message: string) => void },
-): ReadServer["good"] {
-  const paths: ConfigPath[] = [];
-  const locate = (path: ConfigPath) => void paths.push(path.slice(1));
-  try {
-    const config = parseServerEntry(name, entry, { extraKeys: options.extraKeys, locate });
-    return { entry: entry as unknown as ServerEntry, config };
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    for (const [index, { message }] of error.issues.entries()) options.report(paths[index] ?? [], message);
-    return undefined;
-  }
+function inputsOf(
+  { entry, envFile }: DialectEntry,
+  { declared, bare }: { declared: readonly unknown[]; bare: boolean },
+): unknown[] {
+  const asked = textsIn([entry, envFile])
+    .flatMap((text) => referencesIn(text, { bare }))
+    .flatMap((reference) => (reference.kind === "input" ? [reference.id] : []));
+  return declared.filter((input) => isRecord(input) && asked.includes(input["id"] as string));
 }

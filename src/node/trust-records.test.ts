@@ -21,30 +21,42 @@ describe("a fingerprint", () => {
     ["args", entry, { ...entry, args: ["-y", "server", "--evil"] }],
     ["order of args", entry, { ...entry, args: ["server", "-y"] }],
     ["names of variables", entry, { ...entry, env: { ...entry.env, MORE: "" } }],
-    [
-      "a variable that decides what runs",
-      entry,
-      { ...entry, env: { ...entry.env, NODE_OPTIONS: "-r ./x.js" } },
-    ],
     ["cwd", entry, { ...entry, cwd: "/tmp" }],
     ["no cwd", entry, { ...entry, cwd: undefined as unknown as string }],
     ["inheritEnv", entry, { ...entry, inheritEnv: true }],
     ["url", remote, { ...remote, url: "https://evil.example/mcp" }],
     ["names of headers", remote, { headers: { ...remote.headers, "X-More": "1" }, url: remote.url }],
+    ["the value of a header", remote, { ...remote, headers: { Authorization: "Bearer two" } }],
     ["kind", entry, { image: "npx", args: entry.args, env: entry.env }],
+    ["filters", entry, { ...entry, only: ["x"] }],
+    ["limits", { ...entry, timeoutMs: 5 }, { ...entry, timeoutMs: 6 }],
+    ["the type of a value", { ...entry, timeoutMs: 5 }, { ...entry, timeoutMs: "5" as unknown as number }],
   ];
 
   it.each(changes)("changes with %s", (_what, before, after) => {
     expect(configFingerprint(after)).not.toBe(configFingerprint(before));
   });
 
-  it.each<[string, ServerEntry, ServerEntry]>([
-    ["the value of a variable", entry, { ...entry, env: { ...entry.env, KEY: "two" } }],
-    ["the value of a header", remote, { ...remote, headers: { authorization: "Bearer two" } }],
-    ["the order of variables", entry, { ...entry, env: { NODE_OPTIONS: "--no-warnings", KEY: "one" } }],
-    ["filters and limits", entry, { ...entry, only: ["x"], timeoutMs: 5 }],
-  ])("does not change with %s", (_what, before, after) => {
-    expect(configFingerprint(after)).toBe(configFingerprint(before));
+  it.each([
+    ...["KEY", "HOME", "PYTHONUSERBASE", "BUN_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "OPENSSL_CONF"],
+    ...["DOTNET_STARTUP_HOOKS", "GCONV_PATH", "XDG_CONFIG_HOME", "COREPACK_NPM_REGISTRY", "HTTPS_PROXY"],
+    ...["NODE_TLS_REJECT_UNAUTHORIZED", "NODE_EXTRA_CA_CERTS", "SOMETHING_NEW"],
+  ])("changes with the value of %s", (name) => {
+    const [one, two] = ["one", "two"].map((value) => configFingerprint({ ...entry, env: { [name]: value } }));
+    expect(one).not.toBe(two);
+  });
+
+  it("does not change with the order of fields", () => {
+    const { command, ...rest } = entry;
+    const turned = { ...rest, env: { NODE_OPTIONS: "--no-warnings", KEY: "one" }, command };
+    expect(configFingerprint(turned)).toBe(configFingerprint(entry));
+  });
+
+  it("tells apart what JSON would confuse", () => {
+    const values = [{}, { a: null }, { a: [] }, { a: "[]" }, { a: {} }, { a: Number.NaN }, { a: 0 }];
+    expect(new Set(values.map(configFingerprint)).size).toBe(values.length);
+    const own = JSON.parse('{"__proto__":{"a":1}}') as object;
+    expect(configFingerprint(own)).not.toBe(configFingerprint({}));
   });
 
   it("shows nothing of what it stands for", () => {
@@ -72,6 +84,37 @@ describe("trust", () => {
     expect(await trust.check({ ...server, file: "/other/.mcp.json" })).toBe("unknown");
     expect(await trust.check({ ...server, name: "other" })).toBe("unknown");
     expect(await trust.isTrusted({ ...server, file: "/project/x/../.mcp.json" })).toBe(true);
+  });
+
+  it("covers the files that the entry reads, which are read only if the entry is the same", async () => {
+    const trust = new TrustRecords(memoryStore());
+    let content = "A=1";
+    let reads = 0;
+    const readFiles = async () => {
+      reads += 1;
+      return { ".env": content };
+    };
+    expect(await trust.check({ ...server, readFiles })).toBe("unknown");
+    expect(reads).toBe(0);
+    await trust.trust({ ...server, readFiles });
+    expect(await trust.check({ ...server, readFiles })).toBe("trusted");
+    content = "A=2";
+    expect(await trust.check({ ...server, readFiles })).toBe("filesChanged");
+    reads = 0;
+    expect(await trust.check({ ...server, entry: { ...entry, command: "other" }, readFiles })).toBe(
+      "changed",
+    );
+    expect(reads).toBe(0);
+  });
+
+  it("of version 0.1 is unknown: its record held no hash of the values", async () => {
+    const store = memoryStore();
+    const trust = new TrustRecords(store);
+    await trust.trust(server);
+    const [key = ""] = await store.list("trust/");
+    const { name, file } = server;
+    await store.put(key, { name, file, fingerprint: "0".repeat(64), at: "" }, { secret: true });
+    expect(await trust.check(server)).toBe("unknown");
   });
 
   it("can be taken back", async () => {

@@ -2,28 +2,40 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { isRecord } from "../config/entry-reader.js";
-import type { ServerEntry } from "../config/server-entry.js";
 import type { Store } from "../state/store.js";
 import { configFingerprint } from "./config-fingerprint.js";
 
 /** A server as a file has it. */
 export interface ConfiguredServer {
   readonly name: string;
-  readonly entry: ServerEntry;
   /** The file it stands in. */
   readonly file: string;
+  /** The entry as it is written, with every value and before any variable is expanded: `sources[name].written`. */
+  readonly entry: object;
+  /**
+   * Reads the files of the project that the entry reads. Called only if the entry itself is the one the user agreed to,
+   * and when the user agrees.
+   * @default none
+   */
+  readonly readFiles?: (() => Promise<Readonly<Record<string, string>>>) | undefined;
 }
 
-/** `"changed"`: agreed to once, but it is not the same any more. */
-export type Trust = "trusted" | "changed" | "unknown";
+/**
+ * `"changed"`: the user agreed to it, but the entry is another one now. `"filesChanged"`: a file of the project that the
+ * entry reads is another one now.
+ */
+export type Trust = "trusted" | "changed" | "filesChanged" | "unknown";
 
 /**
- * Consent by file, server and fingerprint: the same name with another command is another server, and is asked about
- * again. Records are sealed, so that nobody without the store's key can give consent.
+ * Consent by file and name, to two hashes: one of the entry as it is written, every value included, and one of the
+ * project's files that it reads. Values of the user's environment are in neither. Records are sealed: consent cannot be
+ * forged without the store's key.
  *
  * @example
  * ```ts
  * const trust = new TrustRecords(store);
+ * const { file, written: entry } = sources[name];
+ * const server = { name, file, entry };
  * if (!(await trust.isTrusted(server)) && (await userAgrees(server))) await trust.trust(server);
  * ```
  */
@@ -42,19 +54,21 @@ export class TrustRecords {
   async check(server: ConfiguredServer): Promise<Trust> {
     const record = await this.#store.get(keyOf(server));
     if (record === undefined || !record.sealed || !isRecord(record.value)) return "unknown";
-    const { file, name } = server;
-    const { value } = record;
-    if (value["file"] !== resolve(file) || value["name"] !== name) return "unknown";
-    return value["fingerprint"] === configFingerprint(server.entry) ? "trusted" : "changed";
+    const { file, name, entry, files } = record.value;
+    if (file !== resolve(server.file) || name !== server.name) return "unknown";
+    // Records of version 0.1 hold neither hash.
+    if (typeof entry !== "string" || typeof files !== "string") return "unknown";
+    if (entry !== configFingerprint(server.entry)) return "changed";
+    return files === (await hashFiles(server)) ? "trusted" : "filesChanged";
   }
 
   /** Remembers that the user agreed to exactly this. */
   async trust(server: ConfiguredServer): Promise<void> {
-    const fingerprint = configFingerprint(server.entry);
     const value = {
       name: server.name,
       file: resolve(server.file),
-      fingerprint,
+      entry: configFingerprint(server.entry),
+      files: await hashFiles(server),
       at: new Date().toISOString(),
     };
     await this.#store.put(keyOf(server), value, { secret: true });
@@ -65,6 +79,9 @@ export class TrustRecords {
     return this.#store.delete(keyOf(server));
   }
 }
+
+const hashFiles = async ({ readFiles }: ConfiguredServer): Promise<string> =>
+  configFingerprint((await readFiles?.()) ?? {});
 
 function keyOf({ file, name }: Pick<ConfiguredServer, "name" | "file">): string {
   const folder = createHash("sha256").update(resolve(file)).digest("hex").slice(0, 32);

@@ -19,6 +19,7 @@ beforeAll(async () => {
     gone: { url: "http://127.0.0.1:9/mcp" },
     off: { url: "http://127.0.0.1:9/mcp", enabled: false },
   });
+  await bench.run(["list", "--yes"]);
 });
 afterAll(async () => {
   await server.close();
@@ -217,7 +218,7 @@ test("inspect: the handshake, and with --raw what was said", async () => {
 test("a bad entry costs only itself, and is told with its line", async () => {
   const file = join(bench.project, "bad.json");
   writeFileSync(file, `{"mcpServers":{\n"pics":{"url":"${String(http.entry.url)}"},\n"bad":{"url":5}}}`);
-  const { code, stdout, stderr } = await bench.run(["list", "--config", "bad.json"]);
+  const { code, stdout, stderr } = await bench.run(["list", "--config", "bad.json", "--yes"]);
   expect([code, stdout.includes("pics"), stderr.includes(`${file}:3`)]).toEqual([0, true, true]);
   const asked = await bench.run(["list", "bad", "-c", "bad.json", "--json"]);
   expect([asked.code, asked.error().code]).toEqual([2, "INVALID_CONFIG"]);

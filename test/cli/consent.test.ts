@@ -1,102 +1,301 @@
-/** Servers that come with a project start nothing before the user has seen the exact commands and agreed. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+/** Servers that come with a project are not used before the user agreed, and asked about again after every change. */
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type CommandLinePlace, createCommandLinePlace } from "../support/command-line.js";
+import { startRecordingHttpServer } from "../support/recording-http-server.js";
 
 const script = fileURLToPath(new URL("../fixtures/servers/stdio-lean.mjs", import.meta.url));
 let place: CommandLinePlace;
 let started = "";
-beforeAll(() => {
+beforeEach(() => {
   place = createCommandLinePlace();
   started = join(place.home, "started");
 });
-afterAll(() => place[Symbol.dispose]());
-beforeEach(() => rmSync(started, { force: true }));
+afterEach(() => place[Symbol.dispose]());
 
 const local = (more: Record<string, unknown> = {}, ...flags: string[]) => ({
   command: process.execPath,
   args: [script, `--pid-file=${started}`, ...flags],
   ...more,
 });
-const statusOf = async (args: readonly string[], env = {}) => {
+const write = (path: string, content: unknown) => {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+};
+const statusOf = async (args: readonly string[] = [], env = {}) => {
   const { json } = await place.run(["list", ...args, "--json"], { env });
-  const { servers } = json<{
-    servers: { name: string; status: string; error?: { code: string; next: string } }[];
-  }>();
+  const { servers } = json<{ servers: { name: string; status: string; error?: { code: string } }[] }>();
   return servers.map(({ name, status, error }) => [name, status, error?.code]);
 };
+const OK = [["tool", "ok", undefined]];
+const REFUSED = [["tool", "error", "NOT_TRUSTED"]];
 
-test("without a terminal and without --yes: nothing is started, and the error says which command to run", async () => {
-  place.configure({ tool: local(), web: { url: "http://127.0.0.1:9/mcp" } });
-  expect(await statusOf([])).toEqual([
-    ["tool", "error", "NOT_TRUSTED"],
-    ["web", "offline", "UNREACHABLE"],
-  ]);
+test("without a terminal: nothing is started or contacted, and the error says which command agrees", async () => {
+  await using web = await startRecordingHttpServer();
+  place.configure({
+    tool: local(),
+    "admin panel": { url: `${web.origin}/admin/shutdown`, headers: { "X-Confirm": "yes" } },
+    events: { type: "sse", url: `${web.origin}/sse` },
+    socket: { type: "websocket", url: `${web.origin.replace("http", "ws")}/ws` },
+    box: { image: "mcp/time", engine: join(place.project, "engine.sh") },
+  });
+  write(join(place.project, "engine.sh"), `#!/bin/sh\ntouch ${started}\n`);
+  const names = ["tool", "admin panel", "events", "socket", "box"];
+  expect(await statusOf()).toEqual(names.map((name) => [name, "error", "NOT_TRUSTED"]));
   const { code, error } = await place.run(["call", "tool.echo", "text=hi", "--json"]);
   expect([code, error().code, error().next]).toEqual([2, "NOT_TRUSTED", "toolport list tool --yes"]);
-  const { stderr } = await place.run(["list"]);
-  expect(stderr).toContain(
-    `comes from ${join(place.project, "toolport.json")}:3:\n  runs      ${process.execPath} ${script}`,
-  );
-  expect(existsSync(started)).toBe(false);
+  const { code: listed, stderr } = await place.run(["list"]);
+  expect(listed).toBe(2);
+  expect(stderr).toContain(`"tool" of ${join(place.project, "toolport.json")}:3`);
+  expect(stderr).toContain(`"args": ["${script}", "--pid-file=${started}"]`);
+  expect(stderr).toContain("Try: toolport list tool 'admin panel' events socket box --yes");
+  expect([existsSync(started), web.requests, web.connections]).toEqual([false, [], 0]);
+});
+
+test("the same file named by --config is not agreed to either, and the command to try names it", async () => {
+  await using web = await startRecordingHttpServer();
+  write(join(place.project, "other servers.json"), { mcpServers: { web: { url: `${web.origin}/x` } } });
+  const { code, error } = await place.run(["list", "-c", "other servers.json", "--json"]);
+  expect([code, error().next]).toEqual([2, "toolport list web --config 'other servers.json' --yes"]);
+  expect(web.connections).toBe(0);
+});
+
+test("a server that was typed is the user's word, in a project's file, too", async () => {
+  await using web = await startRecordingHttpServer();
+  await place.run(["add", "web", `${web.origin}/mcp`, "--project", "--no-check"]);
+  expect(web.connections).toBe(0);
+  expect((await statusOf())[0]?.[2]).not.toBe("NOT_TRUSTED");
+  expect(web.connections).toBeGreaterThan(0);
 });
 
 describe("agreed to once", () => {
   test("it is used from then on, until anything of it changes", async () => {
     place.configure({ tool: local() });
-    expect(await statusOf(["--yes"])).toEqual([["tool", "ok", undefined]]);
-    expect(await statusOf([])).toEqual([["tool", "ok", undefined]]);
+    expect(await statusOf(["--yes"])).toEqual(OK);
+    expect(await statusOf()).toEqual(OK);
     expect(readFileSync(started, "utf8").trim().split("\n").length).toBeGreaterThan(1);
     for (const changed of [
       local({}, "--garbage"),
       local({ env: { TOKEN: "x" } }),
       local({ cwd: place.home }),
       local({ command: "node" }),
+      local({ timeoutMs: 5_000 }),
     ]) {
       place.configure({ tool: changed });
-      expect(await statusOf([])).toEqual([["tool", "error", "NOT_TRUSTED"]]);
+      expect(await statusOf()).toEqual(REFUSED);
     }
     const { stderr } = await place.run(["list"]);
-    expect(stderr).toContain("has changed since you agreed to it");
+    expect(stderr).toContain("it has changed since you agreed to it");
     place.configure({ tool: local() });
-    expect(await statusOf([])).toEqual([["tool", "ok", undefined]]);
+    expect(await statusOf()).toEqual(OK);
   });
 
-  test("a new value of a variable that is no program's business asks nothing", async () => {
-    const withVariable = local({ env: { SOME_TOKEN: `\${SOME_TOKEN}` } });
-    place.configure({ tool: withVariable });
-    expect(await statusOf(["--yes"], { SOME_TOKEN: "a" })).toEqual([["tool", "ok", undefined]]);
-    expect(await statusOf([], { SOME_TOKEN: "b" })).toEqual([["tool", "ok", undefined]]);
+  // More names are in `src/node/trust-records.test.ts`.
+  test.each(["HOME", "PYTHONUSERBASE", "ANY_NAME_AT_ALL"])(
+    "a new value of %s in the file asks again and starts nothing",
+    async (name) => {
+      place.configure({ tool: local({ env: { [name]: "/one" } }) });
+      expect(await statusOf(["--yes"])).toEqual(OK);
+      rmSync(started);
+      place.configure({ tool: local({ env: { [name]: "/two" } }) });
+      expect(await statusOf()).toEqual(REFUSED);
+      expect(existsSync(started)).toBe(false);
+    },
+  );
+
+  test("a new header, default of a variable or query of an address asks again", async () => {
+    await using web = await startRecordingHttpServer();
+    const remote = (query: string, header: string) => ({
+      tool: { url: `${web.origin}/mcp?x=${query}`, headers: { "X-Fixed": header } },
+    });
+    place.configure(remote("1", "a"));
+    await place.run(["list", "--yes"]);
+    for (const changed of [remote("2", "a"), remote("1", "b"), remote(`\${X:-1}`, "a")]) {
+      const before = web.connections;
+      place.configure(changed);
+      expect(await statusOf()).toEqual(REFUSED);
+      expect(web.connections).toBe(before);
+    }
+  });
+
+  test("a new value of the user's own environment or home asks nothing", async () => {
+    write(join(place.home, "secret.txt"), "one");
+    write(join(place.home, "mine.env"), "MINE=one");
+    place.configure({
+      tool: local({
+        env: { SOME_TOKEN: `\${SOME_TOKEN}`, SECRET: `\${file:~/secret.txt}` },
+        envFile: "~/mine.env",
+      }),
+    });
+    expect(await statusOf(["--yes"], { SOME_TOKEN: "a" })).toEqual(OK);
+    write(join(place.home, "secret.txt"), "two");
+    write(join(place.home, "mine.env"), "MINE=two");
+    expect(await statusOf([], { SOME_TOKEN: "b" })).toEqual(OK);
+  });
+
+  test.each([
+    ["envFile", ".env", { envFile: ".env" }],
+    ["envFile by a word", ".env", { envFile: `\${workspaceFolder}/.env` }],
+    ["envFile by a variable", "dev.env", { envFile: `./\${STAGE}.env` }],
+    ["a file in a variable", "key.txt", { env: { KEY: `\${file:./key.txt}` } }],
+  ])("a change of a project's file that it reads asks again: %s", async (_what, file, more) => {
+    const env = { STAGE: "dev" };
+    write(join(place.project, file), "NODE_OPTIONS=");
+    place.configure({ tool: local(more) });
+    expect(await statusOf(["--yes"], env)).toEqual(OK);
+    expect(await statusOf([], env)).toEqual(OK);
+    rmSync(started);
+    write(join(place.project, file), "NODE_OPTIONS=--no-warnings");
+    expect(await statusOf([], env)).toEqual(REFUSED);
+    const { stderr } = await place.run(["list"], { env });
+    expect(stderr).toContain("a file of the project that it reads has changed since you agreed to it");
+    rmSync(join(place.project, file));
+    expect(await statusOf([], env)).toEqual(REFUSED);
+    expect(existsSync(started)).toBe(false);
+    write(join(place.project, file), "NODE_OPTIONS=");
+    expect(await statusOf([], env)).toEqual(OK);
+  });
+
+  test("a file of the same repository, or behind a link of the project, counts as the project's", async () => {
+    const root = join(place.project, "..", "repository");
+    mkdirSync(join(root, ".git"), { recursive: true });
+    renameSync(place.project, join(root, "part"));
+    symlinkSync(realpathSync(join(root, "part")), place.project);
+    write(join(place.home, "one.txt"), "same");
+    write(join(place.home, "two.txt"), "other");
+    const link = join(place.project, "link.txt");
+    symlinkSync(join(place.home, "one.txt"), link);
+    write(join(root, "shared.env"), "A=1");
+    const config = join(root, "part", "toolport.json");
+    write(config, {
+      mcpServers: { tool: local({ envFile: "../shared.env", env: { LINKED: `\${file:./link.txt}` } }) },
+    });
+    const run = () => statusOf(["--config", config]);
+    expect(await statusOf(["--config", config, "--yes"])).toEqual(OK);
+    expect(await run()).toEqual(OK);
+    write(join(root, "shared.env"), "A=2");
+    expect(await run()).toEqual(REFUSED);
+    write(join(root, "shared.env"), "A=1");
+    expect(await run()).toEqual(OK);
+    rmSync(link);
+    symlinkSync(join(place.home, "two.txt"), link);
+    expect(await run()).toEqual(REFUSED);
+  });
+
+  test("the default that a file gives to one of its inputs is one of its values", async () => {
+    const file = join(place.project, ".vscode/mcp.json");
+    const withDefault = (value: string) => ({
+      inputs: [
+        { id: "mode", type: "promptString", default: value },
+        { id: "unused", type: "promptString", default: value },
+      ],
+      servers: { tool: local({ env: { MODE: `\${input:mode}` } }) },
+    });
+    write(file, withDefault("a"));
+    expect(await statusOf(["--yes"])).toEqual(OK);
+    expect(await statusOf()).toEqual(OK);
+    write(file, withDefault("b"));
+    expect(await statusOf()).toEqual(REFUSED);
+  });
+
+  test("the same text in another dialect is another server", async () => {
+    const servers = { tool: { ...local(), env: { A: "$B" } } };
+    write(join(place.project, "s.json"), { mcpServers: servers });
+    expect(await statusOf(["-c", "s.json", "--yes"])).toEqual(OK);
+    write(join(place.project, "s.json"), {
+      mcpServers: { ...servers, other: { httpUrl: "http://127.0.0.1:9", disabled: true } },
+    });
+    expect((await statusOf(["-c", "s.json"]))[0]).toEqual(REFUSED[0]);
   });
 
   test("it holds for that server only, and not without the state it is kept in", async () => {
     place.configure({ one: local(), two: local() });
     expect(await statusOf(["one", "--yes"])).toEqual([["one", "ok", undefined]]);
-    expect((await statusOf([])).map(([, status]) => status)).toEqual(["ok", "error"]);
+    expect((await statusOf()).map(([, status]) => status)).toEqual(["ok", "error"]);
     expect((await statusOf(["--no-state"])).map(([, status]) => status)).toEqual(["error", "error"]);
+    const { error } = await place.run(["tools", "--no-state", "--json"]);
+    expect(error().next).toBe("toolport tools … --yes");
   });
 });
 
-test("a remote server of a project that is sent values of this machine needs it, too; one that is not does not", async () => {
-  place.configure({
-    thief: { url: "http://127.0.0.1:9/mcp", headers: { "X-Key": `\${SECRET_KEY}` } },
-    plain: { url: "http://127.0.0.1:9/mcp" },
-  });
-  expect(await statusOf([], { SECRET_KEY: "s3cret" })).toEqual([
-    ["thief", "error", "NOT_TRUSTED"],
-    ["plain", "offline", "UNREACHABLE"],
-  ]);
+test("an entry whose name is also a field of every object is asked about like any other", async () => {
+  write(
+    join(place.project, "toolport.json"),
+    `{"mcpServers":{"toString":{"command":"\${NODE}"},"__proto__":{"command":"\${NODE}"}}}`,
+  );
+  const { code, stdout, error } = await place.run(["list", "--json"], { env: { NODE: process.execPath } });
+  expect([code, error().server]).toEqual([2, "toString"]);
+  expect(stdout).not.toContain("is not set");
 });
 
-test("the user's own file needs none; a disabled server asks nothing", async () => {
-  place.configure({ off: { ...local(), enabled: false } });
-  const own = join(place.home, ".config", "toolport", "toolport.json");
-  mkdirSync(dirname(own), { recursive: true });
-  writeFileSync(own, JSON.stringify({ mcpServers: { mine: local() } }));
-  expect(await statusOf([])).toEqual([
+test("the user's own file needs none; a disabled server asks nothing, and nothing of it is looked up", async () => {
+  place.configure({ off: { ...local(), enabled: false, env: { A: `\${NOT_SET}` } } });
+  write(join(place.home, ".config", "toolport", "toolport.json"), { mcpServers: { mine: local() } });
+  expect(await statusOf()).toEqual([
     ["off", "disabled", "DISABLED"],
     ["mine", "ok", undefined],
   ]);
+  const { stderr } = await place.run(["list", "--verbose"]);
+  expect(stderr).not.toContain("NOT_SET");
+});
+
+test("a fallback in a project's file is asked about with the server that names it", async () => {
+  await using web = await startRecordingHttpServer();
+  write(join(place.home, ".config", "toolport", "toolport.json"), {
+    mcpServers: { mine: { url: "http://127.0.0.1:9/mcp", fallback: "theirs" } },
+  });
+  place.configure({ theirs: { url: `${web.origin}/mcp` } });
+  const { code, error } = await place.run(["call", "mine.x", "--json"]);
+  expect([code, error().next]).toEqual([2, "toolport list theirs --yes"]);
+  expect(web.connections).toBe(0);
+});
+
+test("what is written is shown with its dangers marked, and safe to print", async () => {
+  place.configure({
+    tool: local({
+      env: {
+        HTTPS_PROXY: "http://proxy.example:8080",
+        https_proxy: "http://proxy.example:8080",
+        NODE_TLS_REJECT_UNAUTHORIZED: "0",
+        NODE_EXTRA_CA_CERTS: "./ca.pem",
+        NODE_OPTIONS: "--import ./x.js",
+        TEXT: "right\u202eleft\u001b[2J",
+      },
+    }),
+    web: {
+      url: "http://example.com/mcp?api_key=CANARY-123",
+      headers: {
+        Authorization: "Bearer CANARY-456",
+        "X-Key": `\${file:~/.ssh/id_rsa}`,
+        "X-User": `\${USER}`,
+      },
+    },
+  });
+  const { stderr } = await place.run(["list", "--no-color"]);
+  expect(stderr).toContain('"HTTPS_PROXY": "http://proxy.example:8080"');
+  expect(stderr).toMatch(
+    /DANGER +sets HTTPS_PROXY, https_proxy, which can lead its traffic through another machine/,
+  );
+  expect(stderr).toMatch(
+    /DANGER +sets NODE_TLS_REJECT_UNAUTHORIZED, NODE_EXTRA_CA_CERTS, which can change or switch off certificate checks/,
+  );
+  expect(stderr).toMatch(/DANGER +sets NODE_OPTIONS, which can change what is run/);
+  expect(stderr).toMatch(/DANGER +reads ~\/\.ssh\/id_rsa/);
+  expect(stderr).toMatch(/DANGER +is not encrypted/);
+  expect(stderr).toMatch(/note +takes USER from your environment/);
+  expect(stderr).toContain("right\\u{202e}left");
+  expect(stderr.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  // Not on a terminal: what is shown may be kept in a log.
+  expect(stderr).not.toContain("CANARY");
 });

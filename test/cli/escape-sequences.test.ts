@@ -35,6 +35,7 @@ const server = createTestServer({
 beforeAll(async () => {
   place = createCommandLinePlace();
   place.configure({ evil: { url: (await server.http()).entry.url } });
+  await place.run(["list", "--yes"]);
 });
 afterAll(async () => {
   await server.close();

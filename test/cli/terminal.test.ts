@@ -27,6 +27,7 @@ describe.skipIf(!hasScript)("in a terminal (needs `script` of util-linux)", () =
       pics: { url: (await server.http()).entry.url },
       local: { command: process.execPath, args: [lean] },
     });
+    await bench.run(["list", "pics", "--yes"]);
   });
   afterAll(async () => {
     await server.close();
@@ -64,7 +65,8 @@ describe.skipIf(!hasScript)("in a terminal (needs `script` of util-linux)", () =
   test("the exact command is shown and asked about; the listing shows progress, then a table in colours", async () => {
     const refused = open("list");
     await shows(refused, 'Allow "local"? [y/N] ');
-    expect(refused.screen()).toContain(`runs      ${process.execPath} ${lean}`);
+    expect(refused.screen()).toContain(`"command": "${process.execPath}"`);
+    expect(refused.screen()).toContain(`"args": ["${lean}"]`);
     refused.child.stdin?.write("n\r");
     expect(await refused.exit).toBe(0);
     expect(refused.screen()).toMatch(/local +\u001b\[31merror/);

@@ -23,7 +23,7 @@ test("the file compiles, and its client calls the tool", async () => {
   const { entry } = await server.http();
   place.configure({ pics: { url: entry.url } });
 
-  const { code, stdout, stderr } = await place.run(["types", "pics", "--out", "tools.ts"]);
+  const { code, stdout, stderr } = await place.run(["types", "pics", "--out", "tools.ts", "--yes"]);
   expect([code, stdout]).toEqual([0, ""]);
   expect(stderr).toContain("tools.ts: 6 tools");
   const file = join(place.project, "tools.ts");

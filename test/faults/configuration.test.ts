@@ -128,21 +128,17 @@ const before: ServerEntry = { command: "npx", args: ["-y", "server"], env: { TOK
 const after: Record<string, ServerEntry> = {
   args: { ...before, args: ["-y", "server", "--all"] },
   "names in env": { ...before, env: { TOKEN: "a", MORE: "b" } },
-  "a value in env that decides what runs": {
-    ...before,
-    env: { TOKEN: "a", NODE_OPTIONS: "--require ./x.js" },
-  },
+  "any value in env": { ...before, env: { TOKEN: "b" } },
   command: { ...before, command: "bunx" },
   cwd: { ...before, cwd: "/tmp" },
 };
-faultCase("K03", "hash: every change asks again, a new password does not", async () => {
+faultCase("K03", "hash: every change of the entry as it is written asks again", async () => {
   const trust = new TrustRecords(memoryStore());
   const server = (entry: ServerEntry) => ({ name: "it", file: "toolport.json", entry });
   expect(await trust.check(server(before))).toBe("unknown");
   await trust.trust(server(before));
   expect(await trust.check(server(before))).toBe("trusted");
   for (const entry of Object.values(after)) expect(await trust.check(server(entry))).toBe("changed");
-  expect(await trust.check(server({ ...before, env: { TOKEN: "another" } }))).toBe("trusted");
   const url = (path: string) => configFingerprint({ url: `https://x.example/${path}` });
   expect(url("mcp")).not.toBe(url("other"));
 });

@@ -61,6 +61,7 @@ faultCase(
     const place = createCommandLinePlace();
     room.atEnd(() => place[Symbol.dispose]());
     place.configure({ evil: { url: (await server.http()).entry.url } });
+    await place.run(["list", "--yes"]);
     for (const args of COMMANDS) {
       const { stdout, stderr } = await place.run([...args, "--no-color"], { isTerminal: true });
       expect(stdout.length + stderr.length, args.join(" ")).toBeGreaterThan(0);

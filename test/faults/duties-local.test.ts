@@ -117,7 +117,7 @@ for (const [name, entry] of Object.entries(nastyCommands)) {
 faultCase("S26", "without a terminal: told whole, and nothing is started", async (room) => {
   const { mark, command, last } = configureShell(room);
   const { stderr } = await program.run(["list"]);
-  expect(stderr).toContain(`runs      ${command}`);
+  expect(stderr).toContain(command);
   expect(stderr).toContain(last);
   expect(stderr).toContain("DANGER    is a shell that runs a text as commands");
   const { code, error } = await program.run(["call", "it.echo", "text=hi", "--json"]);
@@ -159,7 +159,7 @@ function configureShell(room: FaultRoom) {
   const many = Array.from({ length: 300 }, (_, index) => `--argument-number-${index}`);
   const script = `touch ${mark}; exec ${process.execPath} ${LEAN_SERVER}`;
   program.configure({ it: { command: "sh", args: ["-c", script, ...many] } });
-  return { mark, command: `sh -c '${script}' --argument-number-0`, last: many.at(-1) as string };
+  return { mark, command: `"${script}", "--argument-number-0"`, last: many.at(-1) as string };
 }
 
 // S32

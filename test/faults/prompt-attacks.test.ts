@@ -255,6 +255,7 @@ describe("terminal sequences in the command line", () => {
     );
     server = createTestServer({ name: `evil${ALL_SEQUENCES}`, tools: say });
     place.configure({ evil: { url: (await server.http()).entry.url } });
+    await place.run(["list", "--yes"]);
   });
   afterAll(async () => {
     await server.close();

@@ -4,7 +4,7 @@ export interface Addition {
   readonly name: string;
   /** As it will be written, variables included. */
   readonly entry: Readonly<Record<string, unknown>>;
-  /** With its variables replaced, for whoever is to agree to it. */
+  /** What the user is shown. */
   readonly shown: unknown;
   /** Somebody else wrote it: the user has to see it and agree. */
   readonly needsConsent: boolean;

@@ -2,7 +2,10 @@
 import { isRecord } from "../../config/entry-reader.js";
 import { surroundingsOf } from "../../node/config-locations.js";
 import { detectDialect } from "../../node/detect-dialect.js";
+import { checkWritten } from "../../node/expand-server.js";
+import { hasVariables } from "../../node/expand-variables.js";
 import { parseJsonConfig } from "../../node/parse-json-config.js";
+import { textsIn } from "../../node/project-files.js";
 import { readServers } from "../../node/read-servers.js";
 import { CliError } from "../cli-error.js";
 import { surroundingsFor } from "../config/own-files.js";
@@ -15,7 +18,11 @@ import type { Addition } from "./addition.js";
 const PASTED = "(the given JSON)";
 const SERVER_FIELDS = ["command", "url", "image", "httpUrl", "serverUrl", "baseUrl", "base_url", "sseUrl"];
 
-/** @param name what a single entry is to be called; not needed if the text names its servers */
+/**
+ * Nothing of the text is expanded: its author is not its user.
+ *
+ * @param name what a single entry is to be called; not needed if the text names its servers
+ */
 export async function readPasted(
   text: string,
   name: string | undefined,
@@ -32,7 +39,7 @@ export async function readPasted(
   const whole = isEntry ? JSON.stringify({ mcpServers: { [name!]: root } }) : text;
   const document = parseJsonConfig(PASTED, whole);
   const surroundings = surroundingsOf(surroundingsFor(shell));
-  const { servers, issues, warnings } = await readServers(document, detectDialect(document), {
+  const { servers } = readServers(document, detectDialect(document), {
     place: { kind: undefined, scope: "user", baseDir: shell.cwd, projectDir: shell.cwd },
     surroundings,
     inputs: undefined,
@@ -50,14 +57,14 @@ export async function readPasted(
     });
   }
   return chosen.map((server) => {
-    const shown = server.good?.entry ?? server.source.written;
-    const about = [...issues, ...warnings].filter(({ path }) => path.split(".").includes(server.name));
+    const { written } = server.source;
+    const { issues, warnings } = checkWritten(server);
     return {
       name: server.name,
-      entry: server.source.written,
-      shown,
-      needsConsent: describeEntry(shown).startsProcess,
-      warnings: about.map(({ path, message }) => `${path} ${message}`),
+      entry: written,
+      shown: written,
+      needsConsent: describeEntry(written).startsProcess || textsIn(written).some(hasVariables),
+      warnings: [...issues, ...warnings].map(({ path, message }) => `${path} ${message}`),
     };
   });
 }

@@ -1,7 +1,6 @@
 /** `toolport add`: puts a server into a file of our own, from a URL, a command, JSON or a registry. */
 import { ConfigError } from "../../errors/config-error.js";
 import { saveOwnConfig } from "../../node/save-own-config.js";
-import { TrustRecords } from "../../node/trust-records.js";
 import type { Addition } from "../add/addition.js";
 import { readPasted } from "../add/pasted-entries.js";
 import { readFromRegistry } from "../add/registry-entry.js";
@@ -22,7 +21,8 @@ export const run: CommandModule["run"] = async (invocation, shell) => {
   for (const addition of additions) await agree(addition, file, shell);
   await save(additions, file, flagOption(invocation, "replace"));
   const names = additions.map(({ name }) => name);
-  await trust(names, file, shell);
+  // The user typed it, or agreed to it: that it stands in a project's file raises no new question.
+  await shell.trustServers(names, file);
   if (shell.form !== "json") shell.tell(`Added ${names.join(", ")} to ${file}`, "green");
   const checks = flagOption(invocation, "no-check") ? [] : await checkServers(names, shell);
   if (shell.form === "json") {
@@ -78,15 +78,6 @@ async function save(additions: readonly Addition[], file: string, replace: boole
       next: `toolport add ${shellWord(name)} … --replace`,
     });
   }
-}
-
-/** Whoever has just typed a command, or agreed to it, is not asked again because it stands in a file of a project. */
-async function trust(names: readonly string[], file: string, shell: Shell): Promise<void> {
-  const { mcpServers, sources } = await shell.loadServers();
-  const own = names.filter((name) => sources[name]?.file === file && sources[name].scope === "project");
-  if (own.length === 0) return;
-  const records = new TrustRecords((await shell.openStore()).store);
-  for (const name of own) await records.trust({ name, entry: mcpServers[name]!, file });
 }
 
 function tellCheck({ name, state, tools, ms, error }: ServerCheck, shell: Shell): void {

@@ -56,11 +56,12 @@ async function open(
   callbackUrl: string,
   { invocation, shell }: { invocation: Invocation; shell: Shell },
 ): Promise<Toolport> {
-  const { toolport, statePath, untrusted } = await shell.openPort({
+  const { toolport, statePath, leftOut } = await shell.openPort({
     servers: [server],
     options: { callbackUrl },
   });
-  if (untrusted[server] !== undefined) throw untrusted[server];
+  const error = leftOut.get(server);
+  if (error !== undefined) throw error;
   if (statePath === undefined)
     shell.warn("State is kept in memory: the login is lost when this command ends");
   if (flagOption(invocation, "reset")) await toolport.logOut(server);
@@ -69,9 +70,10 @@ async function open(
 
 /** A client that was registered by hand may come back to one address only. */
 async function redirectUrlOf(server: string, shell: Shell): Promise<string | undefined> {
-  const entry = (await shell.loadServers()).mcpServers[server] as
-    | { oauth?: { redirectUrl?: string | URL } | false }
-    | undefined;
+  const { config, leftOut } = await shell.loadServers([server]);
+  const error = leftOut.get(server);
+  if (error !== undefined) throw error;
+  const entry = config.mcpServers[server] as { oauth?: { redirectUrl?: string | URL } | false } | undefined;
   const url = entry?.oauth ? entry.oauth.redirectUrl : undefined;
   return url === undefined ? undefined : String(url);
 }

@@ -11,7 +11,8 @@ export const run: CommandModule["run"] = async (invocation, shell) => {
   // Chosen before there is a page: servers are told where a login comes back to.
   const port = readPort(invocation) || (await findFreePort());
   const callbackUrl = `http://${HOST}:${port}${CALLBACK_PATH}`;
-  const { toolport, store, sources } = await shell.openPort({ options: { callbackUrl } });
+  const { toolport, store, sources, leftOut } = await shell.openPort({ options: { callbackUrl } });
+  for (const [name, { message }] of leftOut) shell.warn(`${name} is not in the console: ${message}`);
   const page = await startConsole({
     toolport,
     store,

@@ -15,13 +15,14 @@ const MARKS: Readonly<Record<FindingStatus, readonly [mark: string, colour: Colo
 };
 
 export const run: CommandModule["run"] = async (invocation, shell) => {
-  const findings = await runDoctor(shell, invocation.words[0]);
+  const { findings, refusal } = await runDoctor(shell, invocation.words[0]);
   const failed = findings.filter(({ status }) => status === "fail");
   const exitCode = Math.max(EXIT.ok, ...failed.map((finding) => finding.exitCode ?? EXIT.other));
   const next = adviceOf(findings);
   if (shell.form === "json") {
     const checks = findings.map(({ exitCode: _code, ...finding }) => finding);
     shell.printJson({ ok: failed.length === 0, summary: countOf(findings), checks, next });
+    if (refusal !== undefined) throw refusal;
     return exitCode;
   }
   for (const [server, group] of byServer(findings)) {
@@ -38,6 +39,8 @@ export const run: CommandModule["run"] = async (invocation, shell) => {
     shell.print(
       ["What to do:", ...next.map((step, index) => `  ${index + 1}. ${plainLine(step)}`)].join("\n"),
     );
+  // Without a terminal the question was not asked. What else is wrong matters less than what was not looked at.
+  if (refusal !== undefined && !shell.isInteractive) throw refusal;
   return exitCode;
 };
 

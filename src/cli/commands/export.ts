@@ -43,22 +43,28 @@ export const run: CommandModule["run"] = async (invocation, shell) => {
   return EXIT.ok;
 };
 
+/** Values of variables are written out, so that servers of a project's file need the user's consent here, too. */
 async function chooseServers(names: readonly string[], shell: Shell): Promise<Record<string, ServerEntry>> {
-  const config = await shell.loadServers();
+  const written = await shell.readServers();
+  const all = [...written.servers.keys()];
+  for (const name of names) if (!all.includes(name)) throw unknownServer(name, all, written);
+  const { config, leftOut, refusal } = await shell.loadServers(names.length === 0 ? all : names);
+  if (refusal !== undefined && !shell.isInteractive) throw refusal;
   const { mcpServers, issues } = config;
   for (const { file, line, path, message } of issues) shell.warn(`${file}:${line}: ${path} ${message}`);
-  const all = Object.keys(mcpServers);
-  for (const name of names) if (!all.includes(name)) throw unknownServer(name, all, config);
-  if (all.length === 0) {
-    throw new CliError({
-      code: "NO_SERVERS",
-      exitCode: EXIT.configuration,
-      message: "There are no servers to export",
-      next: "toolport add <name> <url>",
-    });
+  for (const name of names) {
+    const error = leftOut.get(name);
+    if (error !== undefined) throw error;
+    if (!Object.hasOwn(mcpServers, name)) throw unknownServer(name, all, config);
   }
-  const chosen = names.length === 0 ? all : names;
-  return Object.fromEntries(chosen.map((name) => [name, mcpServers[name]!]));
+  for (const [name, { message }] of leftOut) shell.warn(`${name} is left out: ${message}`);
+  if (Object.keys(mcpServers).length > 0) return mcpServers;
+  throw new CliError({
+    code: "NO_SERVERS",
+    exitCode: EXIT.configuration,
+    message: "There are no servers to export",
+    next: "toolport add <name> <url>",
+  });
 }
 
 async function write(

@@ -53,32 +53,32 @@ const FATES: Readonly<Record<ImportCandidate["fate"], string>> = {
 
 function tellFound(candidates: readonly ImportCandidate[], mayReplace: boolean, shell: Shell): void {
   if (candidates.length === 0) return;
-  const rows = candidates.map(({ name, kind, file, line, shown, entry, fate }) => [
+  const rows = candidates.map(({ name, kind, file, line, entry, fate }) => [
     name,
     mayReplace && fate === "taken" ? "replaced" : FATES[fate],
     kind,
-    describeEntry(shown ?? entry).command,
+    describeEntry(entry).command,
     `${file}:${line}`,
   ]);
   printRows(shell, ["server", "fate", "program", "runs or calls", "from"], rows);
 }
 
-/** A server of ours is trusted, so that whoever takes one over has to see what it starts. */
+/** No question is asked about servers of the user's own file: one that starts a program or comes with a project is shown first. */
 async function agree(coming: readonly ImportCandidate[], target: string, shell: Shell): Promise<void> {
-  const starting = coming.filter(({ shown, entry }) => describeEntry(shown ?? entry).startsProcess);
-  if (starting.length === 0 || shell.agreesToAll) return;
-  for (const { name, shown, entry } of starting)
-    shell.tell([`${name}:`, ...indented(describeEntry(shown ?? entry).text).split("\n")]);
+  const asking = coming.filter(({ isForeign, entry }) => isForeign || describeEntry(entry).startsProcess);
+  if (asking.length === 0 || shell.agreesToAll) return;
+  for (const { name, entry } of asking)
+    shell.tell([`${name}:`, ...indented(describeEntry(entry).text).split("\n")]);
   if (await shell.confirm(`Write ${coming.length} servers to ${target}?`)) return;
   throw new CliError({
     code: "NOT_AGREED",
-    message: "Nothing was imported: somebody has to agree to what these servers start",
+    message: "Nothing was imported: you have not agreed to what these servers start or call",
     next: "toolport import --yes",
   });
 }
 
-function toRow({ name, kind, file, line, fate, shown, entry }: ImportCandidate) {
-  return { name, program: kind, file, line, fate, command: describeEntry(shown ?? entry).command };
+function toRow({ name, kind, file, line, fate, entry }: ImportCandidate) {
+  return { name, program: kind, file, line, fate, command: describeEntry(entry).command };
 }
 
 interface Outcome {

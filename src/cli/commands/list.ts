@@ -19,19 +19,22 @@ const COLOURS: Readonly<Record<ServerStatus, Colour>> = {
   disabled: "dim",
 };
 
-export async function run({ words: [server] }: Invocation, shell: Shell): Promise<number> {
-  const opened = await shell.openPort({ ...(server !== undefined && { servers: [server] }) });
-  const outcomes = await connectServers(shell, opened, server === undefined ? undefined : [server]);
+export async function run({ words }: Invocation, shell: Shell): Promise<number> {
+  const servers = words.length === 0 ? undefined : words;
+  const opened = await shell.openPort({ ...(servers && { servers }), onRefused: "leaveOut" });
+  const outcomes = await connectServers(shell, opened, servers);
   if (shell.form === "json") shell.printJson(toDocument(outcomes, opened));
   else if (shell.form === "raw") for (const { name } of outcomes) shell.print(plainLine(name));
   else {
     shell.printPainted(toTable(outcomes, opened, shell));
     for (const outcome of outcomes)
-      if (outcome.status !== "disabled" || server !== undefined) explain(outcome, shell);
+      if (outcome.status !== "disabled" || servers !== undefined) explain(outcome, shell);
   }
-  // One bad server does not spoil the list; whoever asks about one wants to know.
-  const [only] = server === undefined ? [] : outcomes;
-  return only?.error === undefined ? EXIT.ok : exitCodeOf(only.error);
+  // On a terminal the user has just said no.
+  if (opened.refusal !== undefined && !shell.isInteractive) throw opened.refusal;
+  // One bad server does not spoil the list, unless it was asked for.
+  const failed = servers === undefined ? undefined : outcomes.find(({ error }) => error !== undefined);
+  return failed === undefined ? EXIT.ok : exitCodeOf(failed.error);
 }
 
 function toDocument(outcomes: readonly ServerOutcome[], opened: OpenedPort): unknown {

@@ -14,8 +14,8 @@ export async function run({ words }: Invocation, shell: Shell): Promise<number> 
     options: { healthCheck: { intervalMs: HEALTH_CHECK_MS } },
   });
   listen(shell, opened);
-  for (const [server, error] of Object.entries(opened.untrusted))
-    printEvent(shell, "untrusted", { server, error: errorDocument(error) });
+  for (const [server, error] of opened.leftOut)
+    if (error.code === "NOT_TRUSTED") printEvent(shell, "untrusted", { server, error: errorDocument(error) });
   // Nothing else keeps the process alive while every server is down.
   const awake = setInterval(() => {}, DAY_MS);
   shell.onExit(() => clearInterval(awake));

@@ -1,4 +1,4 @@
-/** Names for completion: servers from the files, the rest from lists that were saved. Nothing is connected or started. */
+/** Names for completion: servers from the files, the rest from saved lists. Nothing is asked, connected or started. */
 import { isRecord } from "../../config/entry-reader.js";
 import { parseServerEntry } from "../../config/parse-servers.js";
 import { SavedCatalogs } from "../../port/saved/saved-catalogs.js";
@@ -11,13 +11,11 @@ const MAX_MEANING = 60;
 export const createLookUp =
   (shell: Shell): LookUp =>
   async (kind, words) => {
-    const { mcpServers, sources } = await shell.loadServers();
-    const servers = Object.keys(mcpServers).map((name) => ({
-      value: name,
-      meaning: sources[name]?.kind ?? "",
-    }));
+    const written = await shell.readServers();
+    const servers = [...written.servers].map(([value, { source }]) => ({ value, meaning: source.kind }));
     if (kind === "server") return servers;
-    const names = kind === "tool" ? Object.keys(mcpServers) : words.slice(0, 1);
+    const names = kind === "tool" ? [...written.servers.keys()] : words.slice(0, 1);
+    const { mcpServers } = (await shell.loadServers(names, { mayAsk: false })).config;
     const configs = names.flatMap((name) =>
       Object.hasOwn(mcpServers, name) ? [parseServerEntry(name, mcpServers[name])] : [],
     );

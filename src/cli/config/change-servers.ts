@@ -41,8 +41,8 @@ export async function changeServers(
 
 /** A program added it at run time. */
 async function isSaved(name: string, shell: Shell): Promise<boolean> {
-  const { mcpServers } = await shell.loadServers();
-  if (Object.hasOwn(mcpServers, name)) return false;
+  const { servers } = await shell.readServers();
+  if (servers.has(name)) return false;
   const { store } = await shell.openStore();
   return (await store.list(`servers//${encodeURIComponent(name)}`)).includes(
     `servers//${encodeURIComponent(name)}`,
@@ -51,8 +51,8 @@ async function isSaved(name: string, shell: Shell): Promise<boolean> {
 
 /** The server is in no file of ours: says where it is, and what to do there. */
 async function elsewhere(name: string, shell: Shell, change: ServerChange): Promise<never> {
-  const { sources, mcpServers } = await shell.loadServers();
-  const source = sources[name];
+  const { servers } = await shell.readServers();
+  const source = servers.get(name)?.source;
   if (source !== undefined) {
     throw new CliError({
       code: "FOREIGN_FILE",
@@ -63,7 +63,7 @@ async function elsewhere(name: string, shell: Shell, change: ServerChange): Prom
       next: `toolport import ${shellWord(name)} --from ${source.kind}`,
     });
   }
-  const [close] = suggest(name, Object.keys(mcpServers), 1);
+  const [close] = suggest(name, [...servers.keys()], 1);
   throw new CliError({
     code: "UNKNOWN_SERVER",
     exitCode: EXIT.configuration,

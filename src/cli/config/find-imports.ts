@@ -2,11 +2,13 @@
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../../config/entry-reader.js";
+import type { ConfigIssue } from "../../errors/config-error.js";
 import { readDocument, valueAt } from "../../node/config-document.js";
 import type { DialectKind } from "../../node/dialects/dialect.js";
 import { DIALECT_KINDS } from "../../node/dialects/dialects.js";
+import { type CheckedServer, checkWritten } from "../../node/expand-server.js";
 import { findConfigs } from "../../node/find-configs.js";
-import { loadConfig } from "../../node/load-config.js";
+import { readConfig, winnersOf } from "../../node/load-config.js";
 import { suggest } from "../../util/suggest.js";
 import { CliError } from "../cli-error.js";
 import type { Shell } from "../shell.js";
@@ -21,8 +23,8 @@ export interface ImportCandidate {
   readonly kind: DialectKind;
   /** As it will be written. */
   readonly entry: Readonly<Record<string, unknown>>;
-  /** With its variables replaced. */
-  readonly shown: unknown;
+  /** It stands in a file of a project: somebody else may have written it. */
+  readonly isForeign: boolean;
   /** `"same"`: our file has it already. `"taken"`: our file has another server of this name. */
   readonly fate: "new" | "same" | "taken";
 }
@@ -35,7 +37,11 @@ export interface FoundImports {
   readonly notes: readonly string[];
 }
 
-/** @param from programs, or paths of files; none: every program */
+/**
+ * Entries are read as they are written; nothing of them is expanded.
+ *
+ * @param from programs, or paths of files; none: every program
+ */
 export async function findImports(
   from: readonly string[],
   shell: Shell,
@@ -46,20 +52,31 @@ export async function findImports(
   const files: string[] = [];
   const notes: string[] = [];
   for (const file of await filesOf(from, shell)) {
-    const loaded = await loadConfig(file, { ...surroundingsFor(shell), onProblem: "report" });
-    files.push(...loaded.files);
-    for (const { line, path, message } of loaded.issues)
-      notes.push(`${file}${line === undefined ? "" : `:${line}`}: ${path} ${message}; it is left out`);
-    for (const { line, path, message } of loaded.warnings) notes.push(`${file}:${line}: ${path} ${message}`);
-    for (const [name, source] of Object.entries(loaded.sources)) {
-      if (source.kind === "toolport" || candidates.has(name)) continue;
+    const config = await readConfig(file, surroundingsFor(shell));
+    for (const read of config.found) {
+      if (read.isRead) files.push(read.file);
+      notes.push(...notesOn(read));
+    }
+    for (const server of winnersOf(config).values()) {
+      const { name, source } = server;
+      const checked = checkWritten(server);
+      notes.push(...notesOn(checked));
+      if (checked.issues.length > 0 || source.kind === "toolport" || candidates.has(name)) continue;
       const { written: entry, line, kind } = source;
       const known = present[name];
       const fate = known === undefined ? "new" : isDeepStrictEqual(known, plain(entry)) ? "same" : "taken";
-      candidates.set(name, { name, file, line, kind, entry, shown: loaded.mcpServers[name], fate });
+      candidates.set(name, { name, file, line, kind, entry, isForeign: source.scope === "project", fate });
     }
   }
   return { candidates: [...candidates.values()], files, notes };
+}
+
+function notesOn({ issues, warnings }: Pick<CheckedServer, "issues" | "warnings">): string[] {
+  const placeOf = ({ file, line }: ConfigIssue) => `${file}${line === undefined ? "" : `:${line}`}`;
+  return [
+    ...issues.map((issue) => `${placeOf(issue)}: ${issue.path} ${issue.message}; it is left out`),
+    ...warnings.map((issue) => `${placeOf(issue)}: ${issue.path} ${issue.message}`),
+  ];
 }
 
 async function filesOf(from: readonly string[], shell: Shell): Promise<string[]> {

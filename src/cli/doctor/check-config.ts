@@ -2,35 +2,34 @@
 import { ConfigError, type ConfigIssue } from "../../errors/config-error.js";
 import type { LoadedConfig } from "../../node/load-config.js";
 import { EXIT } from "../exit-codes.js";
-import type { Shell } from "../shell.js";
+import type { Shell, WrittenServers } from "../shell.js";
 import type { Finding } from "./finding.js";
 
 const check = "config";
 
-/** What the files hold, and what was found about them. */
-export async function checkConfig(
-  shell: Shell,
-  server: string | undefined,
-): Promise<{ config: LoadedConfig; findings: Finding[] }> {
+/** The servers of the files as they are written; a file that cannot be read is reported like any other problem. */
+export async function readFiles(shell: Shell): Promise<WrittenServers> {
   try {
-    const config = await shell.loadServers();
-    return { config, findings: findingsOf(config, server) };
+    return await shell.readServers();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const config = { mcpServers: {}, files: [], sources: {}, issues: [...error.issues], warnings: [] };
-    return { config, findings: findingsOf(config, server) };
+    return { servers: new Map(), files: [], issues: error.issues };
   }
 }
 
-function findingsOf(config: LoadedConfig, server: string | undefined): Finding[] {
-  const { files, mcpServers, sources } = config;
+/** What was found about the files. `config`: what showed when their servers were expanded. */
+export function checkConfig(
+  { files, servers, issues: unreadable }: WrittenServers,
+  config: Pick<LoadedConfig, "issues" | "warnings"> | undefined,
+  server: string | undefined,
+): Finding[] {
   // Whoever asks about one server still wants to know of a file that cannot be read at all.
   const concerns = ({ path }: ConfigIssue) =>
     server === undefined || path === "" || path.split(/[.[\]]/).includes(server);
-  const issues = config.issues.filter(concerns);
-  const warnings = config.warnings.filter(concerns);
+  const issues = (config?.issues ?? unreadable).filter(concerns);
+  const warnings = (config?.warnings ?? []).filter(concerns);
   const read = files.map((file): Finding => {
-    const count = Object.values(sources).filter((source) => source.file === file).length;
+    const count = [...servers.values()].filter(({ source }) => source.file === file).length;
     return { check, status: "ok", message: `${file}: ${count} servers` };
   });
   const found: Finding[] = [
@@ -47,7 +46,7 @@ function findingsOf(config: LoadedConfig, server: string | undefined): Finding[]
       (issue): Finding => ({ check, status: "warn", message: placed(issue), next: `Edit ${placeOf(issue)}` }),
     ),
   ];
-  if (Object.keys(mcpServers).length === 0 && issues.length === 0)
+  if (servers.size === 0 && issues.length === 0)
     found.push({
       check,
       status: "warn",

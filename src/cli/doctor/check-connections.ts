@@ -12,20 +12,12 @@ const STDERR_LINES = 6;
 const TIMEOUT_MS = 20_000;
 
 export async function checkConnections(
-  { toolport, untrusted }: OpenedPort,
+  { toolport }: OpenedPort,
   servers: readonly string[],
   shell: Shell,
 ): Promise<Finding[]> {
-  const agreed = servers.filter((name) => untrusted[name] === undefined);
-  const refused = servers.flatMap((server): Finding[] => {
-    const error = untrusted[server];
-    if (error === undefined) return [];
-    const { message, next, exitCode } = error;
-    return [{ check: "trust", server, status: "fail", message, next, exitCode }];
-  });
-  if (agreed.length === 0) return refused;
   const report = await toolport.connect({
-    servers: agreed,
+    servers,
     signal: shell.signal,
     timeoutMs: shell.timeoutMs ?? TIMEOUT_MS,
   });
@@ -34,8 +26,8 @@ export async function checkConnections(
     const { protocolVersion, transport } = snapshot.servers[server]!;
     return connectionFinding(server, outcome, `${transport}, ${protocolVersion ?? "unknown revision"}`);
   });
-  const ready = agreed.filter((server) => report.servers[server]?.state === "ready");
-  return [...refused, ...found, ...checkCatalog(snapshot, ready)];
+  const ready = servers.filter((server) => report.servers[server]?.state === "ready");
+  return [...found, ...checkCatalog(snapshot, ready)];
 }
 
 function connectionFinding(

@@ -3,6 +3,8 @@ import { lookup } from "node:dns/promises";
 import type { HttpConfig, SseConfig, WebSocketConfig } from "../../config/server-config.js";
 import { readField } from "../../errors/foreign-error.js";
 import { fromSystemError } from "../../errors/from-system-error.js";
+import { ToolportError } from "../../errors/toolport-error.js";
+import { createHttpClient } from "../../transports/create-transport.js";
 import { EXIT } from "../exit-codes.js";
 import type { Finding } from "./finding.js";
 
@@ -36,11 +38,12 @@ export async function probeAddress(config: RemoteConfig, signal: AbortSignal): P
       "Check the host name and the network",
     );
   }
+  const client = await createHttpClient();
   const startedAt = Date.now();
   try {
-    const answer = await fetch(url, {
+    // Our own client, not `fetch`: no variable of the environment switches its certificate checks off.
+    const answer = await client.fetch(url, {
       headers: { accept: "application/json, text/event-stream" },
-      redirect: "manual",
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     await answer.body?.cancel();
@@ -48,7 +51,7 @@ export async function probeAddress(config: RemoteConfig, signal: AbortSignal): P
     return { findings: [statusFinding(answer, url, server), ...clock], answer };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    const known = fromSystemError(error, { server });
+    const known = ToolportError.isInstance(error) ? error : fromSystemError(error, { server });
     const isLate = readField(error, "name") === "TimeoutError";
     const what = isLate
       ? `Nothing came back within ${TIMEOUT_MS / 1000} s`
@@ -59,6 +62,8 @@ export async function probeAddress(config: RemoteConfig, signal: AbortSignal): P
       known?.what ?? what,
       known?.next ?? "Check the URL and the network",
     );
+  } finally {
+    await client.close();
   }
 }
 

@@ -1,6 +1,7 @@
 /** All checks, one after the other; what fails costs only itself. */
 import { parseServerEntry } from "../../config/parse-servers.js";
 import type { ServerConfig } from "../../config/server-config.js";
+import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { LoadedConfig } from "../../node/load-config.js";
 import type { Store } from "../../state/store.js";
@@ -8,40 +9,68 @@ import { CliError } from "../cli-error.js";
 import { EXIT, exitCodeOf } from "../exit-codes.js";
 import { nextCommand } from "../next-command.js";
 import { unknownServer } from "../open-port.js";
-import type { Shell } from "../shell.js";
+import type { LoadedServers, Shell, WrittenServers } from "../shell.js";
 import { checkCommand } from "./check-command.js";
-import { checkConfig } from "./check-config.js";
+import { checkConfig, readFiles } from "./check-config.js";
 import { checkConnections } from "./check-connections.js";
 import { probeAddress } from "./check-network.js";
 import { checkOAuth } from "./check-oauth.js";
 import { checkNode, checkStore } from "./check-program.js";
 import type { Finding } from "./finding.js";
 
-export async function runDoctor(shell: Shell, only: string | undefined): Promise<Finding[]> {
+export interface DoctorReport {
+  readonly findings: readonly Finding[];
+  /** Servers were not checked, because the user has not agreed to them. */
+  readonly refusal: CliError | undefined;
+}
+
+export async function runDoctor(shell: Shell, only: string | undefined): Promise<DoctorReport> {
   const progress = shell.progress("Looking at the configuration");
   try {
-    const { config, findings } = await checkConfig(shell, only);
+    const written = await readFiles(shell);
     const state = await checkStore(shell);
-    const general = [checkNode(), state, ...findings];
-    const names = chooseServers(config, only);
-    if (names.length === 0) return general;
+    const names = chooseServers(written, only);
+    // Asks about servers of a project's file: before that, nothing of them is expanded or looked up.
+    const { config, leftOut, refusal } = await shell.loadServers(names).catch(unreadable);
+    const general = [checkNode(), state, ...checkConfig(written, config, only)];
+    const skipped = [...leftOut].map(([server, error]) => leftOutFinding(server, error, written));
+    const servers = names.filter((name) => Object.hasOwn(config?.mcpServers ?? {}, name));
+    if (config === undefined || servers.length === 0) return { findings: [...general, ...skipped], refusal };
     const store = state.status === "fail" ? undefined : (await shell.openStore()).store;
     progress.update("Looking for programs and addresses");
-    const each = await Promise.all(names.map((name) => checkServer(name, { config, store, shell })));
+    const each = await Promise.all(servers.map((name) => checkServer(name, { config, store, shell })));
     progress.update("Connecting");
-    return [...general, ...each.flat(), ...(await connect(names, config, shell))];
+    const connections = await connect(servers, config, shell);
+    return { findings: [...general, ...skipped, ...each.flat(), ...connections], refusal };
   } finally {
     progress.done();
   }
 }
 
-function chooseServers(config: LoadedConfig, only: string | undefined): string[] {
-  const names = Object.keys(config.mcpServers);
+/** A file that cannot be read was found already. */
+function unreadable(error: unknown): Partial<LoadedServers> & Pick<LoadedServers, "leftOut"> {
+  if (error instanceof ConfigError) return { leftOut: new Map() };
+  throw error;
+}
+
+function leftOutFinding(server: string, error: CliError, { servers }: WrittenServers): Finding {
+  const { file, line } = servers.get(server)!.source;
+  if (error.code === "DISABLED")
+    return { check: "connect", server, status: "skip", message: `It is switched off in ${file}:${line}` };
+  const { message, next, exitCode } = error;
+  return {
+    ...{ check: "trust", server, status: "fail", next, exitCode },
+    message: `Not checked: needs your agreement. ${message}`,
+  };
+}
+
+function chooseServers(written: WrittenServers, only: string | undefined): string[] {
+  const names = [...written.servers.keys()];
   if (only === undefined) return names;
   if (names.includes(only)) return [only];
-  // Its entry is wrong: that has been found already.
-  if (config.issues.some(({ path }) => path.split(".").includes(only))) return [];
-  throw unknownServer(only, names, config);
+  // Its entry is wrong: that is reported with its file.
+  if (written.issues.some(({ path }) => path.split(".").includes(only))) return [];
+  throw unknownServer(only, names, written);
 }
 
 interface ServerSight {

@@ -2,7 +2,8 @@
 import { stat } from "node:fs/promises";
 import { isRecord } from "../../config/entry-reader.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import { loadConfig } from "../../node/load-config.js";
+import { checkWritten } from "../../node/expand-server.js";
+import { readConfig, winnersOf } from "../../node/load-config.js";
 import type { Store } from "../../state/store.js";
 import { loadSqliteDriver } from "../../state/stores/sqlite/sqlite-driver.js";
 import type { OpenedStore } from "../shell.js";
@@ -47,9 +48,14 @@ async function uselessness(key: string, store: Store): Promise<string | undefine
   const { file, name } = record.value;
   if (typeof file !== "string" || typeof name !== "string") return undefined;
   if ((await stat(file).catch(() => undefined)) === undefined) return "the file is gone";
-  const { sources, issues } = await loadConfig(file, { onProblem: "report", inputs: () => "" });
+  const config = await readConfig(file, {});
+  const servers = winnersOf(config);
   // A file with faults may name the server in a place that could not be read.
-  return issues.length === 0 && sources[name] === undefined ? "the file no longer has the server" : undefined;
+  const isSound =
+    config.issues.length === 0 &&
+    config.found.every(({ issues }) => issues.length === 0) &&
+    [...servers.values()].every((server) => checkWritten(server).issues.length === 0);
+  return isSound && !servers.has(name) ? "the file no longer has the server" : undefined;
 }
 
 /** Rewrites the file without its holes. */

@@ -7,7 +7,7 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
     name: "list",
     summary: "Show the servers: state, tools, where they come from",
     group: "servers",
-    positionals: [OPTIONAL_SERVER],
+    positionals: [{ ...OPTIONAL_SERVER, rest: true, summary: "Only these servers" }],
     options: {},
     examples: [
       ["toolport list", "connect to every server and show how it went"],

@@ -1,0 +1,126 @@
+/** Expands and checks one server that was read from a file, so that a bad one costs only itself. */
+import type { ConfigPath } from "../config/config-issues.js";
+import { parseServerEntry } from "../config/parse-servers.js";
+import type { ServerConfig } from "../config/server-config.js";
+import type { ServerEntry } from "../config/server-entry.js";
+import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
+import { addressWarnings } from "./address-warnings.js";
+import { type EntrySurroundings, expandEntry } from "./expand-entry.js";
+import { hasVariables, referencesIn } from "./expand-variables.js";
+import { type ProjectFiles, readProjectFiles, textsIn } from "./project-files.js";
+import type { WrittenServer } from "./read-servers.js";
+
+/** What became of one entry. */
+export interface CheckedServer {
+  /** Absent if something is wrong with it, or if it was not expanded. */
+  readonly good?: { readonly entry: ServerEntry; readonly config: ServerConfig } | undefined;
+  readonly issues: readonly ConfigIssue[];
+  readonly warnings: readonly ConfigIssue[];
+}
+
+/** What the user agrees to, as it is hashed and shown: the entry and everything else of the file that goes into it. */
+export const writtenForm = ({ raw, dialect, inputs }: WrittenServer): Readonly<Record<string, unknown>> => ({
+  kind: dialect.kind,
+  entry: raw ?? {},
+  ...(inputs.length > 0 && { inputs }),
+});
+
+/** The contents of the project's files that the entry reads. Only after the user agreed to the entry. */
+export const filesOf = (server: WrittenServer): Promise<ProjectFiles> =>
+  readProjectFiles(server.translated, {
+    ...surroundingsOf(server),
+    projectDir: server.options.place.projectDir ?? server.options.place.baseDir,
+  });
+
+/** Expands the variables of an entry, reads its files and checks it. */
+export async function expandServer(server: WrittenServer): Promise<CheckedServer> {
+  const { name, translated, dialect, options, isEnabled, note } = server;
+  const issues = [...server.issues];
+  const warnings = [...server.warnings];
+  if (server.raw === undefined) return { issues, warnings };
+  const reported = new Set(issues.map(({ path }) => path));
+  const entry = await expandEntry(translated, {
+    ...surroundingsOf(server),
+    // A server that is switched off asks its user nothing.
+    ...(!isEnabled && { askInput: async () => ({ value: "" }) }),
+    report: (path, message) => {
+      const found = note(path, message);
+      (isEnabled ? issues : warnings).push(found);
+      reported.add(found.path);
+    },
+    warn: (path, message) => warnings.push(note(path, message)),
+  });
+  // A process of a project's file runs in the project, as it does with the program the file was written for.
+  const { projectDir } = options.place;
+  const isForeign = dialect.kind !== "toolport" && projectDir !== undefined;
+  if (isForeign && typeof entry["command"] === "string") entry["cwd"] ??= projectDir;
+  const checked = parseEntry(name, entry, {
+    extraKeys: options.extraKeys,
+    report: (path, message) => {
+      const found = note(path, message);
+      // A text whose variable is missing is wrong in other ways, too; one message is enough.
+      if (!reported.has(found.path)) issues.push(found);
+    },
+  });
+  for (const message of checked === undefined ? [] : addressWarnings(checked.config)) {
+    warnings.push(note(["url"], message));
+  }
+  const isGood = checked !== undefined && issues.length === 0;
+  return { ...byState(server, { issues, warnings }), ...(isGood && { good: checked }) };
+}
+
+/** Checks what can be known of an entry without expanding it: everything, if it holds no variable. */
+export function checkWritten(server: WrittenServer): CheckedServer {
+  const { name, raw, translated, options, note, warnings } = server;
+  const issues = [...server.issues];
+  if (raw !== undefined) {
+    const report = (path: ConfigPath, message: string) => void issues.push(note(path, message));
+    // The name can be checked in any case, with an entry that is fine.
+    const entry = holdsVariables(server) ? { command: "any" } : translated.entry;
+    parseEntry(name, entry, { extraKeys: options.extraKeys, report });
+  }
+  return byState(server, { issues, warnings });
+}
+
+/** A server that is switched off may stay broken: its problems are warnings. */
+const byState = (
+  { isEnabled }: WrittenServer,
+  { issues, warnings }: Pick<CheckedServer, "issues" | "warnings">,
+): CheckedServer => (isEnabled ? { issues, warnings } : { issues: [], warnings: [...warnings, ...issues] });
+
+function holdsVariables({ translated, dialect }: WrittenServer): boolean {
+  const bare = dialect.bareVariables === true;
+  return textsIn(translated.entry).some(
+    (text) => hasVariables(text) || referencesIn(text, { bare }).length > 0,
+  );
+}
+
+function surroundingsOf({ dialect, options, askInput, readFile }: WrittenServer): EntrySurroundings {
+  const { place, surroundings } = options;
+  return {
+    ...surroundings,
+    ...{ askInput, readFile },
+    baseDir: place.baseDir,
+    workspaceFolder: place.scope === "project" ? place.baseDir : surroundings.cwd,
+    bare: dialect.bareVariables === true,
+    report() {},
+    warn() {},
+  };
+}
+
+function parseEntry(
+  name: string,
+  entry: Record<string, unknown>,
+  options: { extraKeys: readonly string[] | undefined; report: (path: ConfigPath, message: string) => void },
+): CheckedServer["good"] {
+  const paths: ConfigPath[] = [];
+  const locate = (path: ConfigPath) => void paths.push(path.slice(1));
+  try {
+    const config = parseServerEntry(name, entry, { extraKeys: options.extraKeys, locate });
+    return { entry: entry as unknown as ServerEntry, config };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    for (const [index, { message }] of error.issues.entries()) options.report(paths[index] ?? [], message);
+    return undefined;
+  }
+}

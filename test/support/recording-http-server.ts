@@ -1,0 +1,39 @@
+/** An HTTP server that writes down every request it gets, for tests that expect none. */
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface RecordingHttpServer extends AsyncDisposable {
+  /** `http://127.0.0.1:<port>`, without a slash at the end. */
+  readonly origin: string;
+  /** Method, path, headers and body of every request so far. */
+  readonly requests: readonly string[];
+  /** Connections opened so far: a probe that sends nothing counts as well. */
+  readonly connections: number;
+}
+
+/** Answers every request with 404. */
+export async function startRecordingHttpServer(): Promise<RecordingHttpServer> {
+  const requests: string[] = [];
+  let connections = 0;
+  const server = createServer(async (request: IncomingMessage, response) => {
+    let body = "";
+    for await (const chunk of request) body += String(chunk);
+    requests.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)} ${body}`);
+    response.writeHead(404).end();
+  });
+  server.on("connection", () => {
+    connections += 1;
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    get connections() {
+      return connections;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
