@@ -57,7 +57,8 @@ export class Consent {
     const trust = store && new TrustRecords(store);
     const asking: Asking[] = [];
     for (const server of open) {
-      const known = (await trust?.check(configured(server))) ?? "unknown";
+      // A record that cannot be opened proves no consent.
+      const known = (await trust?.check(configured(server)).catch(() => undefined)) ?? "unknown";
       if (known === "trusted") this.#agreed.add(server);
       else asking.push({ server, known });
     }
@@ -79,7 +80,7 @@ export class Consent {
       return true;
     }
     if (shell.isInteractive || !shell.isQuiet) this.#show(asking);
-    return shell.isInteractive && shell.confirm(`\nAllow ${names}?`);
+    return shell.isInteractive && shell.confirm(`Allow ${names}?`);
   }
 
   #show(asking: readonly Asking[]): void {
@@ -89,11 +90,13 @@ export class Consent {
       "yellow",
     );
     for (const { server, known } of asking) {
-      shell.tell(`\n${place(server)}${known === "unknown" ? "" : `: ${WHY[known]}`}`, "bold");
+      shell.tell("");
+      shell.tell(`${place(server)}${known === "unknown" ? "" : `: ${WHY[known]}`}`, "bold");
       const text = indented(describeWritten(server));
       // What is not read on a terminal ends up in a log.
       shell.tell((shell.isInteractive ? text : hideCredentials(text)).split("\n"));
     }
+    shell.tell("");
   }
 
   async #refusals(refused: readonly Asking[]): Promise<Refusals> {
@@ -110,12 +113,16 @@ export class Consent {
     return { byName, all: refused.length === 0 ? undefined : await error(refused) };
   }
 
-  /** `list`, because `--yes` means nothing else there; without state only this very command can be agreed to. */
+  /**
+   * `list`, because `--yes` means nothing else there. Without state, consent holds for one command only. A name that
+   * looks like an option would change what the line means.
+   */
   async #commandFor(asking: readonly Asking[]): Promise<string> {
     const { shell, options, command } = this.#parts;
     const { statePath } = await shell.openStore().catch(() => ({ statePath: undefined }));
     const names = asking.map(({ server }) => server.name);
-    const words = statePath === undefined ? [command, "…"] : ["list", ...names.map(shellWord)];
+    const canList = statePath !== undefined && names.every((name) => !name.startsWith("-"));
+    const words = canList ? ["list", ...names.map(shellWord)] : [command, "…"];
     return ["toolport", ...words, ...options.map(shellWord), "--yes"].join(" ");
   }
 }

@@ -53,7 +53,7 @@ interface Described {
 }
 
 /** A line of a description: what it is about, and the text. */
-export const row = (label: string, text: string): string => `${label.padEnd(9)} ${text}`;
+const row = (label: string, text: string): string => `${label.padEnd(9)} ${text}`;
 
 function describe(config: ServerConfig): Described {
   switch (config.kind) {

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts under test look like this
 import { describe, expect, test } from "vitest";
-import { expandVariables, type VariableSource } from "./expand-variables.js";
+import { expandVariables, referencesIn, type VariableSource, withDefaults } from "./expand-variables.js";
 
 const source: VariableSource = {
   env: { TOKEN: "abc", EMPTY: "", NESTED: "${TOKEN}", _x1: "y" },
@@ -82,4 +82,20 @@ test.each(["${command:pick}", "${config:some.setting}", "${workspaceFolder:other
 test("what came from a file or a password field is marked as secret", async () => {
   expect(await expandVariables("${input:key}", source)).toMatchObject({ secret: true });
   expect(await expandVariables("${TOKEN}", source)).toMatchObject({ secret: false });
+});
+
+test("what a text refers to is found without looking anything up", () => {
+  const text = "${A} ${B:-b} ${env:C} {env:D} $env:E ${file:~/x y} {file:z} ${input:key} $${F} ${not one} $G";
+  const named = (name: string, fallback?: string) => ({ kind: "variable", name, fallback });
+  const found = [
+    ...[named("A"), named("B", "b"), named("C"), named("D"), named("E")],
+    ...[
+      { kind: "file", path: "~/x y" },
+      { kind: "file", path: "z" },
+      { kind: "input", id: "key" },
+    ],
+  ];
+  expect(referencesIn(text)).toEqual(found);
+  expect(referencesIn(text, { bare: true })).toEqual([...found, named("G")]);
+  expect(withDefaults("${X:-sudo} ${Y} $${Z:-no}")).toBe("sudo ${Y} $${Z:-no}");
 });

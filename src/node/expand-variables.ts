@@ -55,8 +55,8 @@ export function referencesIn(text: string, { bare = false }: { bare?: boolean } 
 /** The text with the default of each variable in its place, for a look at what it may become. */
 export const withDefaults = (text: string): string =>
   text.replace(new RegExp(FORMS, "g"), (whole, ...rest: unknown[]) => {
-    const { braced = "" } = rest.at(-1) as { braced?: string };
-    return INSIDE.exec(braced)?.groups?.["fallback"] ?? whole;
+    const { second, braced = "" } = rest.at(-1) as { second?: string; braced?: string };
+    return (second === "$" ? undefined : INSIDE.exec(braced)?.groups?.["fallback"]) ?? whole;
   });
 
 /** Puts braces around bare variables, which is how every file of ours understands them. */

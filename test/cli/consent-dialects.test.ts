@@ -66,7 +66,9 @@ async function fillProject(project: string, home: string, origin: string): Promi
         [dialect === "opencode" ? "enabled" : "disabled"]: dialect !== "opencode",
       },
     };
-    await write(join(project, file), JSON.stringify({ [container]: servers }, undefined, 2));
+    const inputs = [{ id: "pin", type: "promptString", description: "the PIN of your card" }];
+    if (dialect === "vscode") Object.assign(tool, { env: { PIN: `\${input:pin}` } });
+    await write(join(project, file), JSON.stringify({ inputs, [container]: servers }, undefined, 2));
   }
   const toml = [
     "[mcp_servers.codex-web]",
@@ -97,7 +99,7 @@ async function fillProject(project: string, home: string, origin: string): Promi
 /** Nothing of the user's values, and no sign that a variable or a file was looked at. */
 function expectNothingUsed(text: string): void {
   for (const canary of [CANARY, FILE_CANARY, HOME_CANARY]) expect(text).not.toContain(canary);
-  expect(text).not.toMatch(/is not set|does not exist|not on PATH|was not found/);
+  expect(text).not.toMatch(/is not set|does not exist|not on PATH|was not found|asks for|needs an answer/);
 }
 
 const env = { STOLEN: CANARY };

@@ -239,6 +239,14 @@ test("an entry whose name is also a field of every object is asked about like an
   expect(stdout).not.toContain("is not set");
 });
 
+test("a name that looks like an option is not put into the command to try", async () => {
+  place.configure({ "--config=other.json": local(), "$(touch x)": local() });
+  const { error } = await place.run(["tools", "--json"]);
+  expect(error().next).toBe("toolport tools … --yes");
+  const { error: one } = await place.run(["tools", "$(touch x)", "--json"]);
+  expect(one().next).toBe("toolport list '$(touch x)' --yes");
+});
+
 test("the user's own file needs none; a disabled server asks nothing, and nothing of it is looked up", async () => {
   place.configure({ off: { ...local(), enabled: false, env: { A: `\${NOT_SET}` } } });
   write(join(place.home, ".config", "toolport", "toolport.json"), { mcpServers: { mine: local() } });

@@ -9,6 +9,8 @@ import { createTestServer } from "../../src/testing/index.js";
 import { startModelDouble } from "../adapters/model-double.js";
 import { useProgram } from "../support/cli-sandbox.js";
 import { ended } from "../support/command-line.js";
+import { startRecordingHttpServer } from "../support/recording-http-server.js";
+import { hasTerminal, openTerminal } from "../support/terminal.js";
 import { waitFor } from "../support/wait-for.js";
 
 const createSandbox = useProgram();
@@ -50,6 +52,50 @@ test.skipIf(!existsSync(page))(
       await expect(fetch(address)).rejects.toThrow();
     } finally {
       await server.close();
+    }
+  },
+);
+
+test.skipIf(!existsSync(page) || !hasTerminal)(
+  "a project's server that the user did not agree to is not in the console (needs a build and a terminal)",
+  { timeout: 60_000 },
+  async () => {
+    using sandbox = createSandbox();
+    await using stranger = await startRecordingHttpServer();
+    await using own = await startRecordingHttpServer();
+    await sandbox.write("home/.config/toolport/toolport.json", {
+      mcpServers: { mine: { url: `${own.origin}/mcp` } },
+    });
+    await sandbox.write("project/.mcp.json", { mcpServers: { theirs: { url: `${stranger.origin}/mcp` } } });
+    await cp(page, join(dirname(sandbox.main), "../console/page"), { recursive: true });
+    const terminal = openTerminal([process.execPath, sandbox.main, "console"], {
+      cwd: sandbox.project,
+      env: { ...sandbox.env },
+    });
+    try {
+      await terminal.waitForText('Allow "theirs"? [y/N] ');
+      expect(terminal.shown).not.toContain("#t=");
+      terminal.type("n\r");
+      await terminal.waitForText("Ctrl-C ends it");
+      const [, origin = "", token = ""] =
+        /(http:\/\/127\.0\.0\.1:\d+)\/#t=([\w-]+)/.exec(terminal.shown) ?? [];
+      const post = async (action: string, body: object) =>
+        fetch(`${origin}/api/${action}`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+          body: JSON.stringify(body),
+        });
+      const { value } = (await (await post("state", {})).json()) as {
+        value: { servers: { name: string }[] };
+      };
+      expect(value.servers.map(({ name }) => name)).toEqual(["mine"]);
+      const refused = await (await post("connect", { server: "theirs", consent: true })).json();
+      expect(refused).toMatchObject({ error: { code: "UNKNOWN_SERVER" } });
+      expect(stranger.connections).toBe(0);
+      terminal.type("\u0003");
+      expect(await terminal.ended).toBe(130);
+    } finally {
+      terminal.kill();
     }
   },
 );

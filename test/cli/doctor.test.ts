@@ -1,16 +1,21 @@
 /** `doctor` on a setup with a fault of every kind: each is named, with what to do. */
-import { mkdir } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createToolport } from "toolport";
 import { sqliteStore } from "toolport/sqlite";
 import { expect, test, vi } from "vitest";
 import { createTestServer } from "../../src/testing/index.js";
+import { hasOpenssl, makeCertificates } from "../support/certificates.js";
 import { useProgram } from "../support/cli-sandbox.js";
 import { startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
 import { startHostileServer } from "../support/oauth-hostile-server.js";
+import { startRecordingHttpServer } from "../support/recording-http-server.js";
+import { startTlsFront } from "../support/tls-front.js";
 
 const createSandbox = useProgram();
 // Many processes, one after the other, on a machine that may have other work.
@@ -238,3 +243,33 @@ test("a file that was named and cannot be read is told with its line", async () 
   expect(code).toBe(2);
   expect(stdout).toContain(`${file}:3`);
 });
+
+test.skipIf(!hasOpenssl())(
+  "a certificate that is not accepted is reported, whatever NODE_TLS_REJECT_UNAUTHORIZED says, and nothing is sent",
+  async () => {
+    using sandbox = createSandbox();
+    await using behind = await startRecordingHttpServer();
+    const folder = await mkdtemp(join(tmpdir(), "toolport-doctor-"));
+    const front = await startTlsFront(
+      makeCertificates(folder).selfSigned,
+      Number(new URL(behind.origin).port),
+    );
+    try {
+      const url = `https://127.0.0.1:${front.port}/mcp`;
+      await sandbox.write("home/.config/toolport/toolport.json", { mcpServers: { it: { url } } });
+      const env = { NODE_TLS_REJECT_UNAUTHORIZED: "0" };
+      const { code, json } = await sandbox.runWith({ env }, "doctor", "it", "--json", "--timeout", "5000");
+      expect(code).toBe(4);
+      expect(json().checks).toContainEqual(
+        expect.objectContaining({
+          ...{ check: "tls", server: "it", status: "fail" },
+          message: expect.stringContaining("DEPTH_ZERO_SELF_SIGNED_CERT"),
+        }),
+      );
+      expect([front.bytes, behind.requests]).toEqual([0, []]);
+    } finally {
+      await front.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+);

@@ -103,7 +103,7 @@ describe.skipIf(!hasScript)("in a terminal (needs `script` of util-linux)", () =
     expect(plain.screen()).not.toContain("\u001b");
 
     const asked = open("list", "--no-state");
-    await shows(asked, 'Allow "local"? [y/N] ');
+    await shows(asked, 'Allow "pics", "local"? [y/N] ');
     asked.child.stdin?.write("\u0003");
     expect(await asked.exit).toBe(130);
     expect(existsSync(join(bench.project, "out/pics-draw-2.png"))).toBe(false);
