@@ -2,11 +2,11 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
-import { useProgram } from "../support/cli-sandbox.js";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { type CliSandbox, useProgram } from "../support/cli-sandbox.js";
 import { createCommandLinePlace } from "../support/command-line.js";
 import { startRecordingHttpServer } from "../support/recording-http-server.js";
-import { hasTerminal, openTerminal } from "../support/terminal.js";
+import { hasTerminal, openTerminal, type Terminal } from "../support/terminal.js";
 
 const createSandbox = useProgram();
 vi.setConfig({ testTimeout: 90_000 });
@@ -188,17 +188,26 @@ describe("without a terminal", () => {
 });
 
 describe.skipIf(!hasTerminal)("on a terminal", () => {
+  const opened: Terminal[] = [];
+  afterEach(() => {
+    for (const terminal of opened.splice(0)) terminal.kill();
+  });
+  const open = ({ main, project, ...sandbox }: CliSandbox, ...args: string[]): Terminal => {
+    const terminal = openTerminal([process.execPath, main, ...args], {
+      cwd: project,
+      env: { ...sandbox.env, ...env },
+    });
+    opened.push(terminal);
+    return terminal;
+  };
+
   test.each(["doctor", "list"])(
     "%s asks one question with every entry as it is written; a no uses nothing",
     async (command) => {
       using sandbox = createSandbox();
       await using thief = await startRecordingHttpServer();
       const { names, started } = await fillProject(sandbox.project, sandbox.home, thief.origin);
-      const line = [process.execPath, sandbox.main, command];
-      const terminal = openTerminal(line, {
-        cwd: sandbox.project,
-        env: { ...sandbox.env, ...env, PATH: process.env["PATH"] ?? "" },
-      });
+      const terminal = open(sandbox, command);
       await terminal.waitForText(/Allow .*\? \[y\/N\] /s);
       expectNothingUsed(terminal.shown);
       for (const name of names) expect(terminal.shown).toContain(`"${name}"`);
@@ -217,11 +226,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     using sandbox = createSandbox();
     await using server = await startRecordingHttpServer();
     await fillProject(sandbox.project, sandbox.home, server.origin);
-    const line = [process.execPath, sandbox.main, "doctor", "claude-web"];
-    const terminal = openTerminal(line, {
-      cwd: sandbox.project,
-      env: { ...sandbox.env, ...env, PATH: process.env["PATH"] ?? "" },
-    });
+    const terminal = open(sandbox, "doctor", "claude-web");
     await terminal.waitForText('Allow "claude-web"? [y/N] ');
     expect(server.connections).toBe(0);
     terminal.type("y\r");
