@@ -12,7 +12,7 @@ afterEach(() => {
 /** A refresher over a server whose lists take `tookMs`, and what became of it. */
 function setup({ tookMs = 0, failing = (): ListName[] => [] } = {}) {
   const readings: { at: number; lists: readonly ListName[]; version: number }[] = [];
-  const told: ListName[][] = [];
+  const announced: ListName[][] = [];
   const startedAt = performance.now();
   const server = { version: 0 };
   const known = { version: 0, most: 0, underWay: 0 };
@@ -28,7 +28,7 @@ function setup({ tookMs = 0, failing = (): ListName[] => [] } = {}) {
       if (failed.length === 0) known.version = version;
       return failed;
     },
-    onRead: (lists) => void told.push([...lists]),
+    onRead: (lists) => void announced.push([...lists]),
   });
   /** Changes every `everyMs`, for `forMs`. */
   const storm = async (everyMs: number, forMs: number) => {
@@ -38,17 +38,17 @@ function setup({ tookMs = 0, failing = (): ListName[] => [] } = {}) {
       await vi.advanceTimersByTimeAsync(everyMs);
     }
   };
-  return { refresher, readings, told, server, known, storm };
+  return { refresher, readings, announced, server, known, storm };
 }
 
 test("a single change is read after 50 ms, and so is the next one a while later", async () => {
-  const { refresher, readings, told } = setup();
+  const { refresher, readings, announced } = setup();
   for (let change = 0; change < 3; change += 1) {
     refresher.changed("prompts");
     await vi.advanceTimersByTimeAsync(10_000);
   }
   expect(readings.map(({ at }) => at)).toEqual([50, 10_050, 20_050]);
-  expect(told).toEqual([["prompts"], ["prompts"], ["prompts"]]);
+  expect(announced).toEqual([["prompts"], ["prompts"], ["prompts"]]);
 });
 
 test("changes that come together are read together, each list once", async () => {
@@ -108,12 +108,12 @@ describe("a storm", () => {
 describe("a list that cannot be read", () => {
   test("is read again until it can be", async () => {
     let left = 3;
-    const { refresher, told, known, server } = setup({ failing: () => (left-- > 0 ? ["tools"] : []) });
+    const { refresher, announced, known, server } = setup({ failing: () => (left-- > 0 ? ["tools"] : []) });
     server.version = 7;
     refresher.changed("tools");
     refresher.changed("prompts");
     await vi.advanceTimersByTimeAsync(30_000);
-    expect(told).toEqual([["prompts"], ["tools"]]);
+    expect(announced).toEqual([["prompts"], ["tools"]]);
     expect(known.version).toBe(7);
   });
 

@@ -12,7 +12,7 @@ export const START_WINDOW_MS = 60_000;
 export const HEALTHY_AFTER_MS = 30_000;
 
 /** Least time between two attempts that calls ask for: without it, every call to a dead server would dial it. */
-export const CALL_PAUSE_MS = 1_000;
+const CALL_PAUSE_MS = 1_000;
 
 /** When the next attempt is made. */
 export interface ReconnectWaits {

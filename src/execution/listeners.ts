@@ -72,7 +72,7 @@ export interface CallListening {
   watch?: CallWatch;
   /** Gets what a listener threw. */
   report: (error: unknown) => void;
-  /** Hears of events that a slow listener misses. */
+  /** Is notified of events that a slow listener misses. */
   drops?: DropObserver;
   /** @default performance.now */
   now?: () => number;

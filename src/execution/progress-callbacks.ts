@@ -9,7 +9,7 @@ export interface ProgressParts {
   onProgress: ((server: { readonly name: string }, progress: Progress) => void) | undefined;
   /** Gets what a callback throws. */
   report: (error: unknown) => void;
-  /** Hears of progress that a slow callback misses. */
+  /** Is notified of progress that a slow callback misses. */
   dropsOf: (callback: string) => DropObserver;
 }
 

@@ -5,7 +5,7 @@ import { LinkedQueue } from "./linked-queue.js";
 /** Calls that may wait for a slow callback; beyond that the oldest are dropped. */
 export const MAX_WAITING_CALLS = 1_000;
 
-/** Hears of calls that were dropped because a callback is too slow. */
+/** Is notified of calls that were dropped because a callback is too slow. */
 export interface DropObserver {
   /** One more was dropped: the `count`th since nothing waited. */
   onDropped(count: number): void;

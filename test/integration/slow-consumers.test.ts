@@ -186,7 +186,7 @@ test("listeners of calls: 100 at once, and none of 1,000 calls is lost", async (
   expect(toolport.snapshot().droppedCalls).toEqual({});
 });
 
-test("a slow listener of warnings does not set off more warnings than it can be told", async () => {
+test("a slow listener of warnings does not set off more warnings than it can take", async () => {
   await using server = talkative();
   await using toolport = createToolport({
     mcpServers: { it: server.memory() },

@@ -12,7 +12,7 @@ export interface TaskResultOptions {
   maxTimeoutMs?: number;
   /** Ends the wait, not the task: for that there is `cancel()`. */
   signal?: AbortSignal;
-  onProgress?: (progress: Progress) => void;
+  onProgress?: (progress: Progress) => unknown;
 }
 
 /** A task as plain data. */

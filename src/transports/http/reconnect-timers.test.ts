@@ -1,0 +1,43 @@
+/** When a broken stream is opened again. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { ReconnectTimers } from "./reconnect-timers.js";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/** How long 1,000 clients wait whose server closes their streams in the same moment. */
+async function waitsOf(options: { attempt?: number; spreadMs?: number }, retryMs = 300): Promise<number[]> {
+  const startedAt = performance.now();
+  const waits: number[] = [];
+  for (let client = 0; client < 1_000; client += 1) {
+    const timers = new ReconnectTimers();
+    timers.retryMs = retryMs;
+    timers.schedule(() => waits.push(performance.now() - startedAt), options);
+  }
+  await vi.runAllTimersAsync();
+  return waits;
+}
+
+test("a stream that a call waits for is opened after what the server asked for, no later", async () => {
+  expect(new Set(await waitsOf({}))).toEqual(new Set([300]));
+});
+
+test("in the background 1,000 clients are spread over a second, none earlier than the server asked for", async () => {
+  const waits = await waitsOf({ spreadMs: 1_000 });
+  expect(Math.min(...waits)).toBeGreaterThanOrEqual(300);
+  expect(Math.max(...waits)).toBeLessThanOrEqual(1_300);
+  for (let quarter = 0; quarter < 4; quarter += 1) {
+    const [from, to] = [300 + quarter * 250, 300 + (quarter + 1) * 250];
+    expect(waits.filter((ms) => ms >= from && ms < to).length).toBeGreaterThan(100);
+  }
+});
+
+test("clear() ends what is scheduled", () => {
+  const timers = new ReconnectTimers();
+  timers.schedule(() => expect.unreachable(), { spreadMs: 1_000 });
+  timers.clear();
+  expect(vi.getTimerCount()).toBe(0);
+});
