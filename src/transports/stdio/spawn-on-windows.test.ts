@@ -137,6 +137,15 @@ describe("a batch file", () => {
     expect(() => start("npx", args, { env })).toThrow(expect.objectContaining({ code: "EINVAL" }));
   });
 
+  it("that is not started is explained with what to do", async () => {
+    const { explainSpawnError } = await import("./explain-spawn-error.js");
+    const cause = Object.assign(new Error("no"), { code: "EINVAL" });
+    const error = await explainSpawnError({ server: "files", command: "npx", cwd: undefined }, cause);
+    expect(error).toMatchObject({ code: "SPAWN_FAILED", server: "files", errno: "EINVAL", retryable: false });
+    expect(error.message).toContain('"npx" is a batch file, which cannot take these arguments');
+    expect(error.message).toContain('from "args"');
+  });
+
   it("is started with an operator between two quotation marks of an argument's own", async () => {
     expect(await lineOf("npx", ['"a"', "b&c"])).toBe(`"${at("node/npx.cmd")} ^"\\^"a\\^"^" ^"b^&c^""`);
   });
