@@ -6,7 +6,6 @@ import type { ServerReport } from "../port/report.js";
 import type { CliError } from "./cli-error.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { disabledServer } from "./load-servers.js";
-import { shellWord } from "./next-command.js";
 import { plainBlock, plainLine } from "./plain-text.js";
 import type { OpenedPort, Shell } from "./shell.js";
 import { errorDocument } from "./tell-error.js";

@@ -214,7 +214,11 @@ export async function startFakeAuthorizationServer(): Promise<FakeAuthorizationS
 
   const refuse = (error: string): ScriptedAnswer => ({ status: 400, body: { error } });
 
-  function issue(grant: Grant, headers: IncomingMessage["headers"], withRefresh = fake.issuesRefreshTokens): ScriptedAnswer {
+  function issue(
+    grant: Grant,
+    headers: IncomingMessage["headers"],
+    withRefresh = fake.issuesRefreshTokens,
+  ): ScriptedAnswer {
     const accessToken = `access-${++issued}-${random("")}`;
     const refreshToken = random("refresh");
     fake.accessTokens.add(accessToken);
