@@ -22,7 +22,7 @@ let scratch: ReturnType<typeof pidFolder>;
 let host: ChildProcess | undefined;
 
 beforeAll(() => {
-  source = transpileSource(["transports", "transports/stdio", "errors", "util", "config/secret-record.ts"]);
+  source = transpileSource(["transports", "transports/stdio", "errors", "util", "config"]);
 });
 
 afterAll(() => source.remove());
