@@ -72,6 +72,15 @@ describe("the limit of silence", () => {
     expect((end.error as ToolCallError).next).toContain("maxTimeoutMs");
   });
 
+  test("is extended by the time in which the host was blocked, once", () => {
+    const { request } = start({});
+    vi.advanceTimersByTime(900);
+    expect(request.extend(300)).toBe(true);
+    expect(request.dueAt() - performance.now()).toBe(300);
+    expect(request.extend(300)).toBe(false);
+    request.resolve({});
+  });
+
   test("of no time at all ends it in the next turn, not in the constructor", async () => {
     const { cancels, end, settled } = start({ timeoutMs: 0 });
     expect(cancels).toEqual([]);

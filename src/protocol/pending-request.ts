@@ -19,6 +19,8 @@ export interface RequestLimits {
   onProgress?: ((progress: Progress) => void) | undefined;
   /** Give up without a word to the server: a handshake may not be cancelled. @default false */
   quiet?: boolean | undefined;
+  /** No caller waits for it: it does not keep the host process alive. @default false */
+  background?: boolean | undefined;
 }
 
 /** What all requests of one connection share. */
@@ -66,6 +68,8 @@ export class PendingRequest implements Clocked {
   readonly #host: RequestHost;
   readonly #startedAt = performance.now();
   #lastSign = this.#startedAt;
+  /** Added to its limits because the host was blocked. */
+  #extraMs = 0;
   #reports = 0;
   #reportedAt = 0;
   #stream: AbortController | undefined;
@@ -95,6 +99,10 @@ export class PendingRequest implements Clocked {
 
   get quiet(): boolean {
     return this.#limits.quiet === true;
+  }
+
+  get isBackground(): boolean {
+    return this.#limits.background === true;
   }
 
   /** A signal for this request's own stream, for transports that have one per request. */
@@ -156,7 +164,13 @@ export class PendingRequest implements Clocked {
   dueAt(): number {
     const { timeoutMs, maxTimeoutMs } = this.#limits;
     const lastSign = Math.max(this.#lastSign, this.#host.lastSignAt());
-    return Math.min(lastSign + timeoutMs, this.#startedAt + maxTimeoutMs);
+    return Math.min(lastSign + timeoutMs, this.#startedAt + maxTimeoutMs) + this.#extraMs;
+  }
+
+  extend(ms: number): boolean {
+    if (this.#extraMs > 0) return false;
+    this.#extraMs = ms + performance.now() - this.dueAt();
+    return true;
   }
 
   expire(): void {

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { WebSocketConfig } from "../../config/server-config.js";
+import { afterNextPoll } from "../../util/after-next-poll.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import { checkHeader, revealHeaders } from "../user-headers.js";
 import * as failure from "./web-socket-failure.js";
@@ -200,9 +201,12 @@ class NodeLine implements WebSocketLine {
     // Any byte is a sign of life: a pong may be stuck behind a long message.
     const seen = wire.bytesRead;
     socket.ping(undefined, undefined, () => {});
-    this.#pingTimer = setTimeout(() => {
+    const check = () => {
       if (wire.bytesRead !== seen) this.#pingLater();
       else listener.onLost(failure.pongTimeout(server, timings.pongTimeoutMs));
-    }, timings.pongTimeoutMs).unref();
+    };
+    // A pong that arrived while the host was blocked is read before it is missed.
+    const onTimer = () => void afterNextPoll(check);
+    this.#pingTimer = setTimeout(onTimer, timings.pongTimeoutMs).unref();
   }
 }
