@@ -1,5 +1,7 @@
 /** One request over `node:http`: its answer, its body, its abort. */
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { ConnectionError } from "../../../errors/connection-error.js";
 import { onSharedAbort } from "../../../util/shared-abort.js";
 import type { Endable } from "./lifeline.js";
 import type { AnswerBody, AnswerHeaders, BodySink, WireAnswer, WireRequest } from "./wire.js";
@@ -74,6 +76,7 @@ export class NodeExchange implements AnswerBody, Endable {
     this.#request = request;
     request.on("error", this.#onError);
     request.on("response", this.#onResponse);
+    request.on("upgrade", onUpgrade);
   }
 
   /** Its socket is open: from now on nobody knows what was read. */
@@ -119,6 +122,7 @@ export class NodeExchange implements AnswerBody, Endable {
   readonly #onResponse = (response: IncomingMessage): void => {
     // Over already: a response that nobody listens to would hold its socket for ever.
     if (this.#phase === "done") return void response.resume();
+    if (response.statusCode === SWITCHING_PROTOCOLS) return void this.#request?.destroy(switchedProtocols());
     this.#phase = "answered";
     this.#response = response;
     response.on("error", this.#onError);
@@ -163,6 +167,25 @@ export class NodeExchange implements AnswerBody, Endable {
     this.#stopWaiting?.();
     this.#hooks.onDone?.();
   }
+}
+
+const SWITCHING_PROTOCOLS = 101;
+
+/** Without this listener Node drops the socket in silence. One function for all requests: `this` is the request. */
+function onUpgrade(this: ClientRequest, _response: IncomingMessage, socket: Duplex): void {
+  socket.destroy();
+  this.emit("error", switchedProtocols());
+}
+
+/** No final answer follows HTTP 101: the connection belongs to another protocol from then on. */
+function switchedProtocols(): ConnectionError {
+  return new ConnectionError({
+    code: "BAD_RESPONSE",
+    what: "The server answered with HTTP 101 (switching protocols), which Toolport did not ask for",
+    next: 'Check that the URL is an MCP endpoint over HTTP; for a WebSocket server set transport to "websocket"',
+    status: SWITCHING_PROTOCOLS,
+    outcome: "unknown",
+  });
 }
 
 /** We ask for plain bodies, so that hardly anybody ever needs this. */
