@@ -11,7 +11,7 @@ import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Resends } from "../transports/resends.js";
-import type { ServerSendOptions, ServerTransport } from "../transports/server-transport.js";
+import type { GiveUpReason, ServerSendOptions, ServerTransport } from "../transports/server-transport.js";
 import { IdTable } from "../util/id-table.js";
 import { ClientSide } from "./client-side.js";
 import { DeadlineClock } from "./deadline-clock.js";
@@ -40,6 +40,12 @@ type Response = {
 
 const isOddity = (error: Error): error is ConnectionError =>
   error instanceof ConnectionError && (error.code === "BAD_RESPONSE" || error.code === "MESSAGE_TOO_LARGE");
+
+/** What the server is told about a request that was given up. */
+const REASONS: Readonly<Record<GiveUpReason, string>> = {
+  abort: "The caller aborted the request",
+  timeout: "The request timed out",
+};
 
 const isOurs = (id: unknown): id is string => typeof id === "string" && id.startsWith(PREFIX);
 
@@ -269,22 +275,22 @@ export class Lane {
   }
 
   /** The caller no longer waits: tell the server in the way its era understands. */
-  #cancel(id: string, why: string): void {
+  #cancel(id: string, why: GiveUpReason): void {
     const pending = this.#take(id);
+    // In both eras the request itself is freed, or a timed-out call would hold its place in the pool for good.
+    this.#inner.abandon?.(id, why);
     // The modern era cancels over HTTP by closing the answer's stream; everywhere else a notification says so.
     const byStream = this.#hasPerRequestStream && this.envelope !== undefined;
     if (!byStream && !this.#closed && pending?.quiet !== true) {
       const message = {
         jsonrpc: "2.0",
         method: "notifications/cancelled",
-        params: { requestId: id, reason: why, ...(this.envelope && { _meta: this.envelope }) },
+        params: { requestId: id, reason: REASONS[why], ...(this.envelope && { _meta: this.envelope }) },
       } as JSONRPCMessage;
       // The connection may be the very thing that is broken; then there is nobody to tell.
       this.#send(message).catch(() => {});
     }
-    // In both eras the request itself is freed, or a timed-out call would hold its place in the pool for good.
-    if (this.#inner.abandon !== undefined) this.#inner.abandon(id);
-    else pending?.closeStream();
+    if (this.#inner.abandon === undefined) pending?.closeStream();
   }
 
   #onInnerClose(): void {

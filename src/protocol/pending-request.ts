@@ -2,6 +2,7 @@
 import type { ProgressReport } from "../config/server-entry.js";
 import { traitsOfRpcError } from "../errors/from-rpc-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
+import type { GiveUpReason } from "../transports/server-transport.js";
 import { redactText } from "../util/redact-text.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import type { Clocked, DeadlineClock } from "./deadline-clock.js";
@@ -34,8 +35,8 @@ export interface RequestHost {
   redact(text: string): string;
   /** Takes secrets out of an error of ours. Anything else comes back as it is. */
   redactError<Value>(error: Value): Value;
-  /** Called when the caller gives up: by abort or by time. */
-  cancel(id: string, why: string): void;
+  /** Called when the caller gives up. */
+  cancel(id: string, why: GiveUpReason): void;
 }
 
 interface Init {
@@ -92,7 +93,7 @@ export class PendingRequest implements Clocked {
 
   #listen(signal: AbortSignal): void {
     this.#stopListening = onSharedAbort(signal, () => {
-      this.#host.cancel(this.id, "The caller aborted the request");
+      this.#host.cancel(this.id, "abort");
       this.reject(signal.reason);
     });
   }
@@ -177,7 +178,7 @@ export class PendingRequest implements Clocked {
     const method = this.#method;
     const limits = this.#limits;
     const total = performance.now() - this.#startedAt >= limits.maxTimeoutMs;
-    this.#host.cancel(this.id, "The request timed out");
+    this.#host.cancel(this.id, "timeout");
     this.reject(
       new ToolCallError({
         code: "TIMEOUT",

@@ -43,15 +43,18 @@ export interface ServerTransport extends Transport {
   /** Process id; present only on transports that have a process (the SDK tests `'pid' in transport`). */
   readonly pid?: number | null | undefined;
   /**
-   * Ends the exchange of a request that nobody waits for any more, without a word about it. Where it exists, requests
-   * need no `requestSignal` and no `onRequestStreamEnd`: `onstreamcut` tells of every answer that will not come.
+   * Frees what a request still holds when its caller has given up, without a message to the server. Where it exists,
+   * requests need no `requestSignal` and no `onRequestStreamEnd`: `onstreamcut` tells of every answer that will not come.
    */
-  abandon?(id: RequestId): void;
+  abandon?(id: RequestId, why: GiveUpReason): void;
   /** Sends a request that is text already. For transports that would write it out as it is. */
   sendText?(text: string, id: RequestId): Promise<void>;
   /** Tell the server that the session is over, where the wire has such a message. Never throws. */
   endSession?(): Promise<void>;
 }
+
+/** Why a caller no longer waits: it aborted the request, or the request timed out. */
+export type GiveUpReason = "abort" | "timeout";
 
 /** What a transport gets from the port besides its server's configuration. */
 export interface TransportContext {

@@ -1,4 +1,4 @@
-/** A plain TCP proxy on 127.0.0.1 that a test makes slow, points elsewhere, or cuts. */
+/** A plain TCP proxy on 127.0.0.1 that a test makes slow, points elsewhere, cuts, or lets forget its connections. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { Transform } from "node:stream";
@@ -11,11 +11,17 @@ export interface TcpProxy extends AsyncDisposable {
   delayMs: number;
   /** Resets every connection there is. */
   cut(): void;
+  /**
+   * Forgets every connection there is, as a NAT router does: neither side is told. What a client sends on one later is
+   * swallowed (`"silent"`) or answered with a reset (`"reset"`). New connections work.
+   */
+  forget(then: "silent" | "reset"): void;
 }
 
 /** Passes every connection on to a port of 127.0.0.1. */
 export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
+  const forget = new Set<(then: "silent" | "reset") => void>();
   const keep = (socket: Socket): Socket => {
     sockets.add(socket);
     return socket.on("error", () => {}).once("close", () => sockets.delete(socket));
@@ -25,8 +31,18 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     const far = keep(connect(proxy.target, "127.0.0.1"));
     near.once("close", () => far.destroy());
     far.once("close", () => near.destroy());
-    near.pipe(delayed(() => proxy.delayMs)).pipe(far);
-    far.pipe(delayed(() => proxy.delayMs)).pipe(near);
+    const out = near.pipe(delayed(() => proxy.delayMs));
+    const back = far.pipe(delayed(() => proxy.delayMs));
+    out.pipe(far);
+    back.pipe(near);
+    const forgetPair = (then: "silent" | "reset") => {
+      near.unpipe(out);
+      back.unpipe(near);
+      back.resume();
+      near.on("data", () => then === "reset" && near.resetAndDestroy()).resume();
+    };
+    forget.add(forgetPair);
+    near.once("close", () => forget.delete(forgetPair));
   });
   const cut = () => {
     for (const socket of sockets) socket.resetAndDestroy();
@@ -37,6 +53,10 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     target,
     delayMs: 0,
     cut,
+    forget(then) {
+      for (const pair of forget) pair(then);
+      forget.clear();
+    },
     async [Symbol.asyncDispose]() {
       const closed = once(server, "close");
       server.close();

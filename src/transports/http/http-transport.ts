@@ -5,17 +5,23 @@ import type { HttpConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import type { ToolportError } from "../../errors/toolport-error.js";
 import { withDeadline } from "../../util/with-deadline.js";
-import type { ServerSendOptions, ServerTransport, TransportContext } from "../server-transport.js";
+import type {
+  GiveUpReason,
+  ServerSendOptions,
+  ServerTransport,
+  TransportContext,
+} from "../server-transport.js";
 import type { AuthorizedSend } from "./credentials/authorized-send.js";
 import { Endpoint } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
 import { EndpointStreams } from "./endpoint-streams.js";
 import { MessageFields, ownVersion } from "./message-fields.js";
+import { ABANDONED, isGivenUp, NO_ANSWER } from "./network/lifeline.js";
 import { readRefusal } from "./network/read-refusal.js";
 import { openWith } from "./network/wire.js";
 import { postNotice } from "./post-notice.js";
 import { postRequest } from "./post-request.js";
-import { ABANDONED, isResumable, type OpenRequest, RequestLedger } from "./request-ledger.js";
+import { isResumable, type OpenRequest, RequestLedger } from "./request-ledger.js";
 
 const END_SESSION_MS = 1_000;
 
@@ -100,8 +106,8 @@ class HttpTransport implements ServerTransport {
     return this.#notice(message, options);
   }
 
-  abandon(id: RequestId): void {
-    this.#context.ledger.abandon(id);
+  abandon(id: RequestId, why: GiveUpReason): void {
+    this.#context.ledger.abandon(id, why === "timeout" ? NO_ANSWER : ABANDONED);
   }
 
   async endSession(): Promise<void> {
@@ -157,7 +163,7 @@ class HttpTransport implements ServerTransport {
       await postRequest({ context, streams: this.#streams, own, message });
     } catch (error) {
       ledger.settle(own);
-      if (error !== ABANDONED) throw error;
+      if (!isGivenUp(error)) throw error;
     }
   }
 
@@ -174,7 +180,7 @@ class HttpTransport implements ServerTransport {
   /** The request is freed as well, or it would hold its place in the pool until the server answers it. */
   #cancelled(message: JSONRPCMessage): void {
     const { requestId } = (message as { params?: { requestId?: unknown } }).params ?? {};
-    if (typeof requestId === "string" || typeof requestId === "number") this.abandon(requestId);
+    if (typeof requestId === "string" || typeof requestId === "number") this.abandon(requestId, "abort");
   }
 
   #receive(message: JSONRPCMessage, own: OpenRequest | undefined): void {

@@ -89,10 +89,10 @@ export class RequestLedger {
     if (own.settled) own.release?.();
   }
 
-  /** The caller no longer wants the answer. */
-  abandon(id: RequestId): void {
+  /** The caller no longer wants the answer; `reason` ends its exchange. */
+  abandon(id: RequestId, reason: unknown): void {
     const own = this.#find(id);
-    if (own !== undefined) this.#giveUp(own, ABANDONED);
+    if (own !== undefined) this.#giveUp(own, reason);
   }
 
   /** Reports that the answer will not come, once. */
@@ -122,9 +122,6 @@ export class RequestLedger {
     own.line.abort(reason);
   }
 }
-
-/** The reason of an exchange that nobody waits for; nobody sees it, so it is built once. */
-export const ABANDONED = new Error("abandoned");
 
 export function streamCut(cause?: unknown): ConnectionError {
   return new ConnectionError({

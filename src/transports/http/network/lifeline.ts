@@ -2,6 +2,14 @@
 
 import type { Slotted } from "../../../util/slot-list.js";
 
+/** Reason of an exchange whose caller gave up. No caller sees it, so one object serves all. */
+export const ABANDONED = new Error("abandoned");
+/** The same, because no answer came in time. Kept sockets to that server may be dead, so those that are idle are closed. */
+export const NO_ANSWER = new Error("no answer in time");
+
+/** The exchange ended because no caller waits for it any more. */
+export const isGivenUp = (reason: unknown): boolean => reason === ABANDONED || reason === NO_ANSWER;
+
 /** What a lifeline ends. */
 export interface Endable {
   /** Everybody who waits for it fails with the reason as it is. Does nothing if it is over. */

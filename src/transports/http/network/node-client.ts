@@ -1,8 +1,8 @@
 /** The network on Node: one client, with its sockets, for all servers of a port. */
-import { type ClientRequest, request as httpRequest } from "node:http";
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import type { LookupFunction, Socket } from "node:net";
 import { clientClosed, connectTimedOut, toNetworkError } from "./network-error.js";
-import { type ExchangeHooks, NodeExchange } from "./node-exchange.js";
+import { type ExchangeOwner, NodeExchange } from "./node-exchange.js";
 import { notePromise, type Pool, SocketPools } from "./socket-pools.js";
 import type { WireAnswer, WireClient, WireRequest } from "./wire.js";
 import { toResponse, toWireRequest } from "./wire-response.js";
@@ -24,7 +24,7 @@ export function createHttpClient(options: HttpClientOptions = {}): WireClient {
   return new NodeClient(options);
 }
 
-class NodeClient implements WireClient {
+class NodeClient implements WireClient, ExchangeOwner {
   readonly #lookup: LookupFunction | undefined;
   readonly #connectTimeoutMs: number;
   readonly #pools: SocketPools;
@@ -69,24 +69,34 @@ class NodeClient implements WireClient {
     return this.#exchange(pool, request, () => this.#pools.discard(pool));
   }
 
+  get idleMark(): number {
+    return this.#pools.idleMark;
+  }
+
+  onAnswer({ standing }: WireRequest, { headers, socket }: IncomingMessage): void {
+    const hint = headers["keep-alive"];
+    if (hint !== undefined) notePromise(socket, hint as string);
+    // A stream that stays has sockets of its own, and says nothing about those of the others.
+    if (!standing) this.#usedAt = performance.now();
+  }
+
+  toError({ url }: WireRequest, error: unknown, sent: boolean): unknown {
+    return this.#closed
+      ? clientClosed(!sent, error)
+      : toNetworkError(error, { host: partsOf(url).host, sent });
+  }
+
+  onDeadSocket({ url }: WireRequest, mark: number): void {
+    const { hostname, port, isSecure } = partsOf(url);
+    this.#pools.closeIdle({ hostname, port: Number(port) || (isSecure ? 443 : 80) }, mark);
+  }
+
   #throwIfClosed(): void {
     if (this.#closed) throw clientClosed(true);
   }
 
   #exchange(pool: Pool, request: WireRequest, onDone?: () => void): Promise<WireAnswer> {
-    const { host } = partsOf(request.url);
-    const hooks: ExchangeHooks = {
-      onAnswer: ({ headers, socket }) => {
-        const hint = headers["keep-alive"];
-        if (hint !== undefined) notePromise(socket, hint as string);
-        // A stream that stays has sockets of its own, and says nothing about those of the others.
-        if (!request.standing) this.#usedAt = performance.now();
-      },
-      onDone,
-      toError: (error, sent) =>
-        this.#closed ? clientClosed(!sent, error) : toNetworkError(error, { host, sent }),
-    };
-    const exchange = new NodeExchange(request, hooks);
+    const exchange = new NodeExchange(request, this, onDone);
     if (!exchange.done) {
       try {
         this.#begin(pool, request, exchange);

@@ -3,7 +3,7 @@ import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:h
 import type { Duplex } from "node:stream";
 import { ConnectionError } from "../../../errors/connection-error.js";
 import { onSharedAbort } from "../../../util/shared-abort.js";
-import type { Endable } from "./lifeline.js";
+import { type Endable, NO_ANSWER } from "./lifeline.js";
 import type { AnswerBody, AnswerHeaders, BodySink, WireAnswer, WireRequest } from "./wire.js";
 
 /** Header fields as Node gives them (names in lower case). */
@@ -31,14 +31,16 @@ class LightHeaders implements AnswerHeaders {
   }
 }
 
-/** What an exchange tells the client it belongs to. */
-export interface ExchangeHooks {
+/** The client that an exchange belongs to. */
+export interface ExchangeOwner {
+  /** Grows with every socket that becomes idle. */
+  readonly idleMark: number;
   /** The answer has begun. */
-  onAnswer(response: IncomingMessage): void;
-  /** Nothing more comes of it. */
-  readonly onDone: (() => void) | undefined;
+  onAnswer(request: WireRequest, response: IncomingMessage): void;
   /** What a failure of Node's means; `sent`: whether a byte of the request can have left. */
-  toError(error: unknown, sent: boolean): unknown;
+  toError(request: WireRequest, error: unknown, sent: boolean): unknown;
+  /** A kept socket turned out to be dead; `mark` is the idle mark at which the request was sent on it. */
+  onDeadSocket(request: WireRequest, mark: number): void;
 }
 
 /** Takes Node's events for one request. The promise in `answer` settles with the headers. */
@@ -46,7 +48,10 @@ export class NodeExchange implements AnswerBody, Endable {
   readonly answer: Promise<WireAnswer>;
   #resolve!: (answer: WireAnswer | Promise<WireAnswer>) => void;
   #reject!: (error: unknown) => void;
-  readonly #hooks: ExchangeHooks;
+  readonly #wanted: WireRequest;
+  readonly #owner: ExchangeOwner;
+  readonly #onDone: (() => void) | undefined;
+  #sentAtMark = 0;
   #stopWaiting: (() => void) | undefined;
   #request: ClientRequest | undefined;
   #response: IncomingMessage | undefined;
@@ -55,12 +60,16 @@ export class NodeExchange implements AnswerBody, Endable {
   /** How the body broke before anybody took it. */
   #broken: { readonly error: unknown } | undefined;
 
-  constructor({ signal, line }: WireRequest, hooks: ExchangeHooks) {
+  /** @param onDone called when nothing more comes of it */
+  constructor(wanted: WireRequest, owner: ExchangeOwner, onDone?: () => void) {
+    const { signal, line } = wanted;
     this.answer = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#hooks = hooks;
+    this.#wanted = wanted;
+    this.#owner = owner;
+    this.#onDone = onDone;
     line?.attach(this);
     if (signal?.aborted) this.abort(signal.reason);
     else if (signal) this.#stopWaiting = onSharedAbort(signal, () => this.abort(signal.reason));
@@ -81,7 +90,9 @@ export class NodeExchange implements AnswerBody, Endable {
 
   /** Its socket is open: from now on nobody knows what was read. */
   sent(): void {
-    if (this.#phase === "queued") this.#phase = "sent";
+    if (this.#phase !== "queued") return;
+    this.#phase = "sent";
+    this.#sentAtMark = this.#owner.idleMark;
   }
 
   /** It could not even be begun. */
@@ -115,6 +126,7 @@ export class NodeExchange implements AnswerBody, Endable {
   /** The reason goes through untouched. */
   abort(reason: unknown): void {
     if (this.#phase === "done") return;
+    if (reason === NO_ANSWER) this.#suspectSocket();
     this.#finish({ error: reason });
     this.#request?.destroy();
   }
@@ -126,7 +138,7 @@ export class NodeExchange implements AnswerBody, Endable {
     this.#phase = "answered";
     this.#response = response;
     response.on("error", this.#onError);
-    this.#hooks.onAnswer(response);
+    this.#owner.onAnswer(this.#wanted, response);
     const { statusCode = 0, statusMessage = "", headers } = response;
     const answer: WireAnswer = {
       status: statusCode,
@@ -147,8 +159,15 @@ export class NodeExchange implements AnswerBody, Endable {
 
   readonly #onError = (error: unknown): void => {
     if (this.#phase === "done") return;
-    this.#finish({ error: this.#hooks.toError(error, this.#phase !== "queued") });
+    this.#suspectSocket();
+    this.#finish({ error: this.#owner.toError(this.#wanted, error, this.#phase !== "queued") });
   };
+
+  /** A request on a kept socket came to nothing: the socket may have been dead before. */
+  #suspectSocket(): void {
+    if (this.#phase !== "sent" || this.#request?.reusedSocket !== true) return;
+    this.#owner.onDeadSocket(this.#wanted, this.#sentAtMark);
+  }
 
   #finish(broken: { readonly error: unknown } | undefined): void {
     const answered = this.#phase === "answered";
@@ -165,7 +184,7 @@ export class NodeExchange implements AnswerBody, Endable {
     this.#phase = "done";
     // The same signal is given to every request of a connection: nothing may pile up on it.
     this.#stopWaiting?.();
-    this.#hooks.onDone?.();
+    this.#onDone?.();
   }
 }
 

@@ -22,6 +22,7 @@ export class SocketPools {
   readonly #options: PoolOptions;
   readonly #pools = new Map<string, Pool | Promise<Pool>>();
   readonly #singles = new Set<Pool>();
+  #idleMark = 0;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -46,16 +47,47 @@ export class SocketPools {
     const making = createPool(isSecure, { ...basics(lookup), keepAlive: true });
     this.#pools.set(key, making);
     const pool = await making;
-    keepAsPromised(pool, this.#options.keepAliveMs);
+    this.#keepAsPromised(pool);
     if (purpose === "standing") letGo(pool);
     if (this.#pools.get(key) === making) this.#pools.set(key, pool);
     return pool;
+  }
+
+  /** Grows with every socket that becomes idle, so that it tells what was idle before. */
+  get idleMark(): number {
+    return this.#idleMark;
+  }
+
+  /**
+   * Closes the sockets to a server that have been idle since `mark`: one like them turned out to be dead, and a router
+   * that forgot one of them has most likely forgotten all.
+   */
+  closeIdle({ hostname, port }: { hostname: string; port: number }, mark: number): void {
+    for (const pool of this.#pools.values()) {
+      if (pool instanceof Promise) continue;
+      // The names that Node gives to the servers of a pool begin so.
+      const names = Object.keys(pool.freeSockets).filter((name) => name.startsWith(`${hostname}:${port}:`));
+      for (const name of names) closeOlder(pool.freeSockets[name] as IdleSocket[], mark);
+    }
   }
 
   /** A single pool is of no more use. */
   discard(pool: Pool): void {
     this.#singles.delete(pool);
     pool.destroy();
+  }
+
+  #keepAsPromised(pool: Pool): void {
+    pool.keepSocketAlive = (socket: IdleSocket) => {
+      const ms = socket[PROMISED]?.ms ?? this.#options.keepAliveMs;
+      if (ms <= 0) return false;
+      this.#idleMark += 1;
+      socket[IDLE_SINCE] = this.#idleMark;
+      socket.unref();
+      // It stays set while the socket is used; Node only ends idle sockets because of it.
+      if (socket.timeout !== ms) socket.setTimeout(ms);
+      return true;
+    };
   }
 
   /** Ends whatever is under way; resolves when the last socket is closed. */
@@ -94,27 +126,28 @@ async function createPool(isSecure: boolean, options: AgentOptions): Promise<Poo
 
 /** When an idle socket has to go, as its server said with its last answer. */
 const PROMISED = Symbol("promised");
-interface PromisedSocket extends Socket {
+/** The mark at which it became idle. */
+const IDLE_SINCE = Symbol("idle since");
+interface IdleSocket extends Socket {
   [PROMISED]?: { readonly hint: string; readonly ms: number } | undefined;
+  [IDLE_SINCE]?: number;
+}
+
+/** Taken out of the list first: the pool would hand out a destroyed socket until its `close` event has come. */
+function closeOlder(idle: IdleSocket[], mark: number): void {
+  const old = idle.filter((socket) => (socket[IDLE_SINCE] ?? 0) <= mark);
+  for (const socket of old) {
+    idle.splice(idle.indexOf(socket), 1);
+    socket.destroy();
+  }
 }
 
 /** Notes what an answer says about its socket (`keep-alive: timeout=5`). */
-export function notePromise(socket: PromisedSocket, hint: string): void {
+export function notePromise(socket: IdleSocket, hint: string): void {
   if (socket[PROMISED]?.hint === hint) return;
   const seconds = /\btimeout=(\d{1,6})/.exec(hint)?.[1];
   if (seconds === undefined) return;
   socket[PROMISED] = { hint, ms: Math.min(Number(seconds) * 1000 - MARGIN_MS, LONGEST_MS) };
-}
-
-function keepAsPromised(pool: Pool, keepAliveMs: number): void {
-  pool.keepSocketAlive = (socket: PromisedSocket) => {
-    const ms = socket[PROMISED]?.ms ?? keepAliveMs;
-    if (ms <= 0) return false;
-    socket.unref();
-    // It stays set while the socket is used: nobody ends a socket in use because of it.
-    if (socket.timeout !== ms) socket.setTimeout(ms);
-    return true;
-  };
 }
 
 /** Sockets that do not keep the host alive, whatever is said to them later. */

@@ -9,6 +9,7 @@ import { withUserHeaders } from "../endpoint-headers.js";
 import { eventBody } from "../events/event-body.js";
 import type { Discard } from "../events/shared-events.js";
 import { badResponse, type Redact, sessionLost, statusError } from "../network/answer-error.js";
+import { Lifeline } from "../network/lifeline.js";
 import { lightResponse } from "../network/light-response.js";
 import { isEventStream } from "../network/media-type.js";
 import { discardBody, readRefusal } from "../network/read-refusal.js";
@@ -27,14 +28,19 @@ export interface SseFetchContext {
   readonly guarded: typeof globalThis.fetch;
   /** Renews what the server refuses, once for all requests it refuses at the same time. */
   readonly withAuthorization: AuthorizedSend;
-  /** Takes one resend with new credentials for the message with this body; false if it was sent often enough. */
-  readonly mayResend: (body: string) => boolean;
+  /** Takes one resend with new credentials for the request with this id; false if it was sent often enough. */
+  readonly mayResend: (id: string) => boolean;
+  /** Requests that the server has not accepted yet, by id. */
+  readonly posts: Map<string, Lifeline>;
   readonly onDiscard: Discard;
   /** The event stream is over; the SDK may not have read all of it yet. */
   readonly onStreamEnd: (error: unknown) => void;
   /** Something of ours went wrong that the SDK will report in its own words. */
   readonly onFailure: (error: unknown) => void;
 }
+
+/** The id of a request of ours stands at the head of its text, before anything that may be large. */
+const OWN_ID = /^\{"jsonrpc":"2\.0","id":"([^"\\]{1,64})"/;
 
 /** Answers that mean "no such session" on the message endpoint, whose address holds the session. */
 const SESSION_STATUSES: ReadonlySet<number> = new Set([400, 404, 410]);
@@ -53,12 +59,15 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
     const listens =
       method === "GET" && url.origin === context.url.origin && own.accept === "text/event-stream";
     if (!listens && !(method === "POST" && url.href === endpoint)) return context.guarded(input, init);
+    const body = (init?.body ?? undefined) as string | undefined;
+    const id = OWN_ID.exec(body ?? "")?.[1];
+    const line = new Lifeline();
+    if (id !== undefined) context.posts.set(id, line);
     try {
       const headers = await withUserHeaders(own, context.headers);
-      const body = (init?.body ?? undefined) as string | undefined;
       let refusedWith: number | undefined;
       const send = async (fields: Readonly<Record<string, string>>): Promise<Response> => {
-        if (refusedWith !== undefined && body !== undefined && !context.mayResend(body))
+        if (refusedWith !== undefined && id !== undefined && !context.mayResend(id))
           throw credentialsRefused(refusedWith);
         const request: WireRequest = {
           url,
@@ -66,6 +75,7 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
           headers: { ...headers, ...fields },
           body,
           signal: init?.signal,
+          line,
           standing: listens,
         };
         context.secrets.note(request.headers);
@@ -79,10 +89,12 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
         { method, url, signal: init?.signal, authorization },
         send,
       );
-      return passable(context, response, body);
+      return passable(context, response, id);
     } catch (error) {
       if (listens) context.onFailure(error);
       throw error;
+    } finally {
+      if (id !== undefined) context.posts.delete(id);
     }
   };
 }
@@ -137,11 +149,11 @@ function refusal({ answer, bytes, redact }: Refusal): Response {
 function passable(
   { hasAuthProvider, mayResend }: SseFetchContext,
   response: Response,
-  body: string | undefined,
+  id: string | undefined,
 ): Response {
   const { status } = response;
   if ((status === 401 && !hasAuthProvider) || status === 403) throw unauthorized(status);
-  if (status === 401 && body !== undefined && !mayResend(body)) throw credentialsRefused(status);
+  if (status === 401 && id !== undefined && !mayResend(id)) throw credentialsRefused(status);
   return response;
 }
 

@@ -10,13 +10,18 @@ import { secretsOf } from "../../../config/known-secrets.js";
 import type { SseConfig } from "../../../config/server-config.js";
 import { ConnectionError } from "../../../errors/connection-error.js";
 import { ToolportError } from "../../../errors/toolport-error.js";
-import { parseJson } from "../../../util/parse-json.js";
 import type { Resends } from "../../resends.js";
-import type { ServerSendOptions, ServerTransport, TransportContext } from "../../server-transport.js";
+import type {
+  GiveUpReason,
+  ServerSendOptions,
+  ServerTransport,
+  TransportContext,
+} from "../../server-transport.js";
 import { checkedProvider } from "../credentials/checked-provider.js";
 import { isOAuth, type Provider, shareAuthorization } from "../credentials/shared-authorization.js";
 import { dropUnknownLifetimes } from "../credentials/token-lifetime.js";
 import { createGuardedFetch } from "../network/guarded-fetch.js";
+import { ABANDONED, isGivenUp, type Lifeline, NO_ANSWER } from "../network/lifeline.js";
 import { openWith } from "../network/wire.js";
 import { createSseFetch } from "./sse-fetch.js";
 
@@ -43,6 +48,7 @@ class SseTransport implements ServerTransport {
   ondiscard?: ServerTransport["ondiscard"];
 
   readonly #inner: SSEClientTransport;
+  readonly #posts = new Map<string, Lifeline>();
   readonly #SseError: typeof SseError;
   #started = false;
   #abandonStart: ((error: ConnectionError) => void) | undefined;
@@ -69,7 +75,8 @@ class SseTransport implements ServerTransport {
         withAuthorization:
           context.authorize?.(config.name) ??
           shareAuthorization({ provider, serverUrl: url, fetch: guarded }),
-        mayResend: (body) => this.#resendsOf(body)?.takeHealing() ?? true,
+        mayResend: (id) => this.#resends.get(id)?.takeHealing() ?? true,
+        posts: this.#posts,
         onDiscard: (discarded) => this.ondiscard?.(discarded),
         onStreamEnd: (cause) => {
           this.#failure ??= streamEnded(cause);
@@ -116,6 +123,7 @@ class SseTransport implements ServerTransport {
     try {
       await this.#inner.send(message);
     } catch (error) {
+      if (isGivenUp(error)) return;
       if (this.#closing !== undefined) throw closed("unknown", error);
       throw isPlain(error) ? refusedMessage(error) : error;
     } finally {
@@ -123,10 +131,9 @@ class SseTransport implements ServerTransport {
     }
   }
 
-  /** The SDK hands on the text of a message and no options, so the request is found by its id. */
-  #resendsOf(body: string): Resends | undefined {
-    const { id } = (parseJson(body) ?? {}) as { id?: RequestId };
-    return id === undefined ? undefined : this.#resends.get(id);
+  /** A request that the server has not even accepted would hold its socket until the connection is closed. */
+  abandon(id: RequestId, why: GiveUpReason): void {
+    this.#posts.get(String(id))?.abort(why === "timeout" ? NO_ANSWER : ABANDONED);
   }
 
   close(): Promise<void> {
@@ -150,7 +157,7 @@ class SseTransport implements ServerTransport {
   }
 
   #onInnerError(error: Error): void {
-    if (this.#closing !== undefined) return;
+    if (this.#closing !== undefined || isGivenUp(error)) return;
     const broken = this.#started && error instanceof this.#SseError;
     if (broken) this.#fail();
     else this.onerror?.(error);
