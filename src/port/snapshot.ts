@@ -29,6 +29,8 @@ export interface ServerSnapshot {
   /** Why its list of tools is not whole, if it is not. */
   cut: string | null;
   error: { code: string; message: string } | null;
+  /** Answers on this connection that belonged to no open request: the id was unknown, or had been answered before. */
+  droppedAnswers: number;
   /** Attempt under way and when the next one is made, while reconnecting. */
   attempt: number | null;
   retryAt: number | null;
@@ -104,6 +106,7 @@ function serverSnapshot(
     toolCount: catalog.toolCount(name),
     cut: catalog.cutOf(name) ?? null,
     error: error ? { code: error.code, message: error.message } : null,
+    droppedAnswers: session?.droppedAnswers ?? 0,
     fallback: [...(config.fallback?.servers ?? [])],
     ...pending(state),
   };

@@ -22,6 +22,10 @@ const MAX_WAITING = 10_000;
 export interface LaneDoor {
   start(): Promise<void>;
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void>;
+  /** The client no longer waits for the answer to this request. */
+  giveUp(id: RequestId): void;
+  /** An answer has arrived that no request of the client's waits for. */
+  drop(id: unknown): void;
 }
 
 const isHandshake = ({ method }: { method: string }): boolean =>
@@ -110,13 +114,14 @@ export class ClientSide implements Transport {
       return Promise.resolve();
     }
     if ("id" in message) this.#asking.add(message.id);
+    else if (message.method === "notifications/cancelled") this.#giveUp(message.params?.["requestId"]);
     return this.#lane.send(message, options);
   }
 
   /** What the lane has no use for. */
   receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
     if (!("method" in message)) {
-      if (message.id !== undefined) this.#asking.delete(message.id);
+      if (!this.#asking.delete(message.id as RequestId)) this.#lane.drop(message.id);
     } else if (!("id" in message)) {
       if (message.method === "notifications/cancelled") this.#forget(message.params?.["requestId"]);
     } else if (message.method === "ping") return this.#asked.pong(message.id);
@@ -127,6 +132,7 @@ export class ClientSide implements Transport {
   /** The answer to this request of the client's will not come. */
   fail(id: RequestId, error: ToolportError): void {
     if (!this.#asking.delete(id)) return;
+    this.#lane.giveUp(id);
     // The client only understands answers: give it one.
     this.onmessage?.({
       jsonrpc: "2.0",
@@ -141,6 +147,10 @@ export class ClientSide implements Transport {
     this.#asking.clear();
     this.#waiting = [];
     this.onclose?.();
+  }
+
+  #giveUp(id: unknown): void {
+    if (this.#asking.delete(id as RequestId)) this.#lane.giveUp(id as RequestId);
   }
 
   /** The server no longer wants to know: a client that is not there yet is not to be asked any more. */

@@ -15,6 +15,7 @@ import type { GiveUpReason, ServerSendOptions, ServerTransport } from "../transp
 import { IdTable } from "../util/id-table.js";
 import { ClientSide } from "./client-side.js";
 import { DeadlineClock } from "./deadline-clock.js";
+import { DroppedAnswers } from "./dropped-answers.js";
 import { type OutgoingRequest, toMessage, toText } from "./outgoing-request.js";
 import { PendingRequest, type RequestHost, type RequestLimits } from "./pending-request.js";
 
@@ -74,6 +75,7 @@ export class Lane {
   readonly #worked = new Map<string, PendingRequest>();
   readonly #hasPerRequestStream: boolean;
   readonly #clock = new DeadlineClock();
+  readonly #dropped: DroppedAnswers;
   readonly #host: RequestHost;
   /** What is handed over in one go, and fails together if it does. */
   #handover: { readonly sent: Promise<void>; readonly ids: string[] } | undefined;
@@ -97,9 +99,12 @@ export class Lane {
       redactError: (error) => this.secrets?.redactError(error) ?? error,
       cancel: (id, why) => this.#cancel(id, why),
     };
+    this.#dropped = new DroppedAnswers(server, (error) => this.onoddity?.(error));
     this.clientSide = new ClientSide(inner, {
       start: () => this.start(),
       send: (message, options) => this.#send(message, options),
+      giveUp: (id) => this.#dropped.giveUp(id),
+      drop: (id) => this.#dropped.drop(id),
     });
     this.#whenClosed = new Promise((resolve) => {
       this.#settleClosed = resolve;
@@ -122,6 +127,11 @@ export class Lane {
 
   get sessionId(): string | undefined {
     return this.#inner.sessionId;
+  }
+
+  /** Answers of the server that belonged to no open request, late ones apart. */
+  get droppedAnswers(): number {
+    return this.#dropped.count;
   }
 
   /** Resolves when the transport is gone; with the reason if nobody asked for it. */
@@ -232,7 +242,6 @@ export class Lane {
     this.tap?.("received", message);
     if (!("method" in message)) {
       const { id } = message as Response;
-      // A late answer to a request that was given up is nobody's business.
       if (isOurs(id)) return this.#answer(id, message as Response);
     } else if (message.method === "notifications/progress") {
       const token = (message.params as { progressToken?: unknown } | undefined)?.progressToken;
@@ -255,7 +264,7 @@ export class Lane {
 
   #answer(id: string, response: Response): void {
     const pending = this.#take(id);
-    if (pending === undefined) return;
+    if (pending === undefined) return this.#dropped.drop(id);
     // Servers with the manners of JSON-RPC 1.0 send `"error": null` beside a result.
     if (response.error === undefined || response.error === null) pending.resolve(response.result);
     else pending.refuse(response.error);
@@ -265,8 +274,9 @@ export class Lane {
   #fail(id: RequestId, cause: ToolportError): void {
     const error = this.#host.redactError(toToolportError(cause, { server: this.#server }));
     const pending = isOurs(id) ? this.#take(id) : undefined;
-    if (pending !== undefined) pending.reject(error);
-    else this.clientSide.fail(id, error);
+    if (pending === undefined) return this.clientSide.fail(id, error);
+    this.#dropped.giveUp(id);
+    pending.reject(error);
   }
 
   #failAll(error: ToolportError): void {
@@ -277,6 +287,7 @@ export class Lane {
   /** The caller no longer waits: tell the server in the way its era understands. */
   #cancel(id: string, why: GiveUpReason): void {
     const pending = this.#take(id);
+    this.#dropped.giveUp(id);
     // In both eras the request itself is freed, or a timed-out call would hold its place in the pool for good.
     this.#inner.abandon?.(id, why);
     // The modern era cancels over HTTP by closing the answer's stream; everywhere else a notification says so.

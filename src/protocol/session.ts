@@ -34,6 +34,8 @@ export interface Session {
   readonly unproven: boolean;
   /** The server gave the connection an id, and may forget it. */
   readonly hasSessionId: boolean;
+  /** Answers of the server that belonged to no open request, late ones apart. */
+  readonly droppedAnswers: number;
   /** What a modern server answered to `server/discover`. */
   readonly discover: Readonly<Record<string, unknown>> | undefined;
   /** The SDK's client, for what Toolport does not wrap; loaded when it is first asked for. */
@@ -200,6 +202,9 @@ export function createSession({
     },
     get hasSessionId() {
       return lane.sessionId !== undefined;
+    },
+    get droppedAnswers() {
+      return lane.droppedAnswers;
     },
     client: client.get,
     closed: lane.closed,
