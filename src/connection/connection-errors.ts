@@ -2,6 +2,8 @@
 import type { ServerConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
+import type { ToolportError } from "../errors/toolport-error.js";
 
 /** It was put down on purpose. */
 export function serverDown({ name, enabled }: ServerConfig): ConnectionError {
@@ -22,6 +24,36 @@ export function serverBlocked({ name, blocked }: ServerConfig): ConfigError {
     what: `The server was restored from the store, but ${blocked}`,
     next: `Add it again: add(${JSON.stringify(name)}, …)`,
     outcome: "unsent",
+  });
+}
+
+/** It was lost and is not back yet, and the caller does not want to wait. */
+export function serverAway(server: string, error: ToolportError | undefined): ConnectionError {
+  return new ConnectionError({
+    code: "UNREACHABLE",
+    server,
+    what:
+      error === undefined ? "The server was lost and is not back yet" : `The server is away: ${error.what}`,
+    retryable: true,
+    outcome: "unsent",
+    cause: error,
+  });
+}
+
+/** It was not ready within the time that the caller gave it. */
+export function notReady(
+  server: string,
+  { timeoutMs = 0, status, cause }: { timeoutMs: number | undefined; status: string; cause: unknown },
+): ToolCallError {
+  return new ToolCallError({
+    code: "TIMEOUT",
+    server,
+    phase: "connect",
+    what: `The server was not ready within ${Math.round(timeoutMs)} ms (${status})`,
+    next: "Wait longer, or look at the server",
+    retryable: true,
+    outcome: "unsent",
+    cause,
   });
 }
 

@@ -11,6 +11,12 @@ import type { SchemaValidator } from "../schema/create-validator.js";
 import type { TransportContext } from "../transports/server-transport.js";
 import type { StateChange } from "./connection-state.js";
 
+/** How long a caller is willing to wait. */
+export interface WaitOptions {
+  signal?: AbortSignal | undefined;
+  timeoutMs?: number | undefined;
+}
+
 export interface ConnectionParts {
   readonly identity: ClientIdentity;
   /** Serves what servers ask of the client. */
@@ -23,6 +29,8 @@ export interface ConnectionParts {
   readonly connectTimeoutMs: number;
   /** How long a server behind a pipe may be silent before it is sent `initialize` too. */
   readonly silenceMs?: number | undefined;
+  /** How long a server may take to answer a ping. @default 10000 */
+  readonly pingLimitMs?: number | undefined;
   transportContext(): Promise<TransportContext>;
   /** Somebody has authorized since the server last refused us. @default never */
   readonly hasNewCredentials?: ((server: string) => Promise<boolean>) | undefined;
@@ -31,6 +39,8 @@ export interface ConnectionParts {
   onState(change: StateChange): void;
   /** A server sends what is no message; the connection goes on. */
   onOddity?: ((server: string, error: ToolportError) => void) | undefined;
+  /** A server did not answer a ping, and its session is replaced. */
+  onSilent?: ((server: string, error: ToolportError) => void) | undefined;
   /** A session is over; `ms` is how long it lasted. */
   onSessionEnded?: ((session: Session, ms: number, error: ToolportError | undefined) => void) | undefined;
   /** A server told something by itself, progress of requests apart. */

@@ -31,9 +31,9 @@ test.each(STATES)("from %s a server can be made ready again, and be put down", (
   if (state !== "closed") expect(TRANSITIONS[state]).toContain("closed");
 });
 
-test("ready is reached only through handshake and lists", () => {
+test("ready is reached only through handshake and lists, or again after a silence", () => {
   const before = (target: ConnectionStatus) => STATES.filter((state) => TRANSITIONS[state].includes(target));
-  expect(before("ready")).toEqual(["discovering"]);
+  expect(before("ready")).toEqual(["discovering", "reconnecting"]);
   expect(before("discovering")).toEqual(["connected"]);
   expect(before("connected")).toEqual(["connecting"]);
 });

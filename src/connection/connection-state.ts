@@ -28,6 +28,8 @@ export type ConnectionState =
   /** Put down on purpose. */
   | { readonly status: "closed"; readonly by: "request" | "idleness" | "configuration" };
 
+export type ReadyState = Extract<ConnectionState, { status: "ready" }>;
+
 export type ConnectionStatus = ConnectionState["status"];
 
 /** A move from one state to the next, as listeners see it. */
@@ -50,7 +52,8 @@ export const TRANSITIONS: Readonly<Record<ConnectionStatus, readonly ConnectionS
   connected: ["discovering", "failed", "reconnecting", "connecting", "authenticating", "idle", "closed"],
   discovering: ["ready", "failed", "reconnecting", "connecting", "authenticating", "idle", "closed"],
   ready: ["reconnecting", "authenticating", "failed", "closed"],
-  reconnecting: ["connecting", "authenticating", "failed", "closed"],
+  // Straight to ready: it was only silent, and answers again.
+  reconnecting: ["ready", "connecting", "authenticating", "failed", "closed"],
   failed: ["connecting", "closed"],
   closed: ["connecting"],
 };

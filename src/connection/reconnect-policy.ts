@@ -64,12 +64,16 @@ export class Failures {
   }
 }
 
+/** What counts after a connection that was ready since then (`performance.now()`): if it held for long, nothing. */
+export const failuresAfter = (readySince: number, failures: Failures): Failures =>
+  performance.now() - readySince >= HEALTHY_AFTER_MS ? new Failures() : failures;
+
 /** Why no further attempt is made after these failures; undefined: go on. */
 export function reasonToStop(
   { count, last, before }: Failures,
   { maxAttempts }: ReconnectConfig,
 ): string | undefined {
-  if (last instanceof ConnectionError && last.code === "RESTART_LIMIT") return "it was started too often";
+  if (last !== undefined && isRestartLimit(last)) return "it was started too often";
   if (last instanceof AuthError && before instanceof AuthError && last.code === before.code) {
     return "authorization was refused twice in the same way";
   }
@@ -99,6 +103,9 @@ export class StartBudget {
     this.#starts = [];
   }
 }
+
+export const isRestartLimit = (error: ToolportError): boolean =>
+  error instanceof ConnectionError && error.code === "RESTART_LIMIT";
 
 /** The error of a process that keeps ending. */
 export function restartLimitError(server: string, last: ToolportError | undefined): ConnectionError {

@@ -42,7 +42,7 @@ function retryableIfLost(error: ToolportError, session: Session): ToolportError 
 }
 
 /** The session cannot be used any more, and the connection may not know it yet. */
-function isLost(error: ToolportError, session: Session): boolean {
+export function isLost(error: ToolportError, session: Session): boolean {
   if (isSessionLost(error, session)) return true;
   // 403: the token is good, only not for this request. Everything else goes on with it.
   if (error instanceof AuthError) return error.code === "AUTH_REQUIRED" && error.status !== 403;

@@ -2,39 +2,42 @@
 import { configIdentity } from "../config/config-identity.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { AuthError } from "../errors/auth-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
 import { withDeadline } from "../util/with-deadline.js";
-import { closedByServer, serverBlocked, serverDown } from "./connection-errors.js";
-import type { ConnectionParts } from "./connection-parts.js";
-import { type ConnectionState, errorOf, type StateChange, TRANSITIONS } from "./connection-state.js";
+import { closedByServer, notReady, serverAway, serverBlocked, serverDown } from "./connection-errors.js";
+import type { ConnectionParts, WaitOptions } from "./connection-parts.js";
+import {
+  type ConnectionState,
+  errorOf,
+  type ReadyState,
+  type StateChange,
+  TRANSITIONS,
+} from "./connection-state.js";
+import { Departures } from "./departures.js";
 import { type Established, establish } from "./establish.js";
+import { findLoss, mayBeReplacedAtOnce, PING_LIMIT_MS, waitForSign } from "./health-check.js";
 import {
   Failures,
-  HEALTHY_AFTER_MS,
+  failuresAfter,
+  isRestartLimit,
   reasonToStop,
   reconnectWaits,
   restartLimitError,
   StartBudget,
 } from "./reconnect-policy.js";
 import { ReconnectWait } from "./reconnect-wait.js";
+import { Usage } from "./usage.js";
 
-/** How long somebody is willing to wait. */
-export interface WaitOptions {
-  signal?: AbortSignal | undefined;
-  timeoutMs?: number | undefined;
-}
+export type { WaitOptions };
 
 export class ServerConnection {
   readonly config: ServerConfig;
   readonly #parts: ConnectionParts;
   readonly #starts = new StartBudget();
-  /** Transports and sessions that are on their way out; `close()` waits for them. */
-  readonly #closings = new Set<Promise<void>>();
-  readonly #retired = new Set<Session>();
+  readonly #departures = new Departures();
+  readonly #usage = new Usage();
   #state: ConnectionState = { status: "idle" };
   #opening: Promise<Session> | undefined;
   /** How many wait for the opening; undefined while it is ours, because a lost connection is brought back unasked. */
@@ -46,8 +49,10 @@ export class ServerConnection {
   #lastEra: Established["era"];
   /** The wait before the next attempt. */
   readonly #reconnectWait = new ReconnectWait();
-  #inUse = 0;
-  #usedAt = 0;
+  /** Callers that wait for the server now. */
+  #waiters = 0;
+  /** The session that is being pinged: one ping at a time. */
+  #pinged: Session | undefined;
 
   constructor(config: ServerConfig, parts: ConnectionParts) {
     this.config = config;
@@ -70,29 +75,23 @@ export class ServerConnection {
 
   /** How long no call was made on a ready connection; 0 while one is under way or there is no connection. */
   get idleMs(): number {
-    return this.#state.status === "ready" && this.#inUse === 0 ? performance.now() - this.#usedAt : 0;
+    return this.#state.status === "ready" ? this.#usage.idleMs : 0;
   }
 
   /** Marks the connection as used until the returned function is called. */
   use(): () => void {
-    this.#inUse += 1;
-    return () => {
-      this.#inUse -= 1;
-      if (this.#inUse === 0) this.#usedAt = performance.now();
-    };
+    return this.#usage.begin();
   }
 
   /** Brings the server up, whatever state it is in. Calls at the same time share one attempt. */
   connect(options: WaitOptions = {}): Promise<Session> {
-    if (!this.config.enabled) return Promise.reject(this.#down());
+    if (!this.config.enabled) return Promise.reject(serverDown(this.config));
     if (this.config.blocked !== undefined) return Promise.reject(serverBlocked(this.config));
     if (this.#state.status === "ready") return Promise.resolve(this.#state.session);
     if (options.signal?.aborted) return Promise.reject(options.signal.reason);
     this.#reconnectWait.end();
     if (this.#opening === undefined) {
-      this.#starts.reset();
-      this.#failures = new Failures();
-      this.#begin((signal) => this.#openOnce(1, signal));
+      this.#startAnew();
       this.#waiting = 0;
     }
     return this.#wait(options);
@@ -107,11 +106,11 @@ export class ServerConnection {
       case "authenticating":
         return this.#tryNewCredentials(this.#state.error, options);
       case "closed":
-        if (this.#state.by !== "idleness") throw this.#down();
+        if (this.#state.by !== "idleness") throw serverDown(this.config);
         return this.connect(options);
       case "failed":
         // Somebody wants it: one more try, unless it is plain that trying is what went wrong.
-        if (!this.config.reconnect.enabled || isRestartLimit(this.#state.error)) throw this.#state.error;
+        if (!this.#mayRestart(this.#state.error)) throw this.#state.error;
         return this.connect(options);
       case "idle":
         return this.connect(options);
@@ -131,64 +130,88 @@ export class ServerConnection {
     const isComingBack = this.#opening !== undefined && this.#waiting === undefined;
     if (!isComingBack && this.#state.status !== "failed") return;
     const error = errorOf(this.#state) ?? this.#failures.last;
-    if (
-      this.#state.status === "failed" &&
-      !isRestartLimit(this.#state.error) &&
-      this.config.reconnect.enabled
-    ) {
-      this.#starts.reset();
-      this.#failures = new Failures();
-      this.#begin((signal) => this.#openOnce(1, signal));
-    }
-    throw new ConnectionError({
-      code: "UNREACHABLE",
-      server: this.name,
-      what:
-        error === undefined ? "The server was lost and is not back yet" : `The server is away: ${error.what}`,
-      retryable: true,
-      outcome: "unsent",
-      cause: error,
-    });
+    if (this.#state.status === "failed" && this.#mayRestart(this.#state.error)) this.#startAnew();
+    throw serverAway(this.name, error);
+  }
+
+  #mayRestart(error: ToolportError): boolean {
+    return this.config.reconnect.enabled && !isRestartLimit(error);
+  }
+
+  /** Earlier starts and failures no longer count. */
+  #startAnew(): void {
+    this.#starts.reset();
+    this.#failures = new Failures();
+    this.#begin((signal) => this.#openOnce(1, signal));
   }
 
   /** This session is of no use any more: bring the server back. Any number of callers may say so at once. */
   renew(session: Session, error: ToolportError): void {
     if (this.#state.status !== "ready" || this.#state.session !== session) return;
-    this.#retire(session);
-    if (performance.now() - this.#state.since >= HEALTHY_AFTER_MS) this.#failures = new Failures();
+    this.#departures.retire(session);
+    this.#failures = failuresAfter(this.#state.since, this.#failures);
     if (error instanceof AuthError) return this.#giveUp(error, "authorization is needed");
     if (!this.config.reconnect.enabled) return this.#giveUp(error, "it was lost and may not be restarted");
     this.#begin((signal) => this.#reconnect(error, signal));
   }
 
+  /** Pings the server, and replaces its session if no sign of life comes back. One check at a time. */
+  async checkHealth(session = this.session): Promise<void> {
+    if (session === undefined || session !== this.session || session === this.#pinged) return;
+    this.#pinged = session;
+    const loss = await findLoss(session, this.#parts.pingLimitMs ?? PING_LIMIT_MS);
+    if (this.#pinged === session) this.#pinged = undefined;
+    const state = this.#state;
+    if (loss === undefined || state.status !== "ready" || state.session !== session) return;
+    if (!mayBeReplacedAtOnce(session))
+      return this.#begin((signal) => this.#replaceSilent(state, loss, signal));
+    this.#parts.onSilent?.(this.name, loss);
+    this.renew(session, loss);
+  }
+
+  /** New calls wait, those under way go on; when the last of them is over, the process is ended and a new one started. */
+  async #replaceSilent(ready: ReadyState, loss: ToolportError, signal: AbortSignal): Promise<Session> {
+    const { session } = ready;
+    const attempt = this.#failures.count + 1;
+    this.#move({ status: "reconnecting", attempt, retryAt: Date.now(), error: loss }, "it does not answer");
+    const release = this.#departures.hold(session);
+    try {
+      if ((await waitForSign(session, signal)) === "alive") {
+        signal.throwIfAborted();
+        this.#move(ready, "it answers again");
+        return session;
+      }
+      this.#parts.onSilent?.(this.name, loss);
+      await session.close();
+    } finally {
+      release();
+    }
+    signal.throwIfAborted();
+    this.#failures = failuresAfter(ready.since, this.#failures);
+    if (this.config.reconnect.enabled) return this.#reconnect(loss, signal);
+    this.#giveUp(loss, "it was lost and may not be restarted");
+    throw loss;
+  }
+
   /** Puts the server down. It stays down until asked for (`request`) or needed (`idleness`). */
   async disconnect(by: "request" | "idleness" = "request"): Promise<void> {
     if (this.#state.status !== "closed") {
-      this.#stop(
-        { status: "closed", by },
-        by === "request" ? "disconnected on request" : "closed for idleness",
-      );
+      const reason = by === "request" ? "disconnected on request" : "closed for idleness";
+      this.#stop({ status: "closed", by }, reason);
     } else if (this.#state.by === "idleness" && by === "request") {
       this.#state = { status: "closed", by };
     }
-    for (const retired of this.#retired) this.#discard(retired.close());
-    await Promise.all(this.#closings);
-  }
-
-  /** Others may still be waiting for an answer on a session that one call has found lost. */
-  #retire(session: Session): void {
-    this.#retired.add(session);
-    this.#discard(session.retire().finally(() => this.#retired.delete(session)));
+    await this.#departures.closeAll();
   }
 
   /** Ends what is open and what is being opened. */
   #stop(next: ConnectionState, reason: string): void {
     const session = "session" in this.#state ? this.#state.session : undefined;
     this.#move(next, reason);
-    this.#ended.abort(this.#down());
+    this.#ended.abort(serverDown(this.config));
     // It may take a while to come to its end; whoever connects meanwhile must not wait for it.
     this.#opening = undefined;
-    if (session !== undefined) this.#discard(session.close());
+    if (session !== undefined) this.#departures.track(session.close());
   }
 
   #begin(open: (signal: AbortSignal) => Promise<Session>): void {
@@ -204,9 +227,11 @@ export class ServerConnection {
 
   /** Waits for the opening in progress, within the caller's own limits. */
   #wait({ signal, timeoutMs }: WaitOptions): Promise<Session> {
-    const opening = this.#opening ?? Promise.reject(this.#down());
+    const opening = this.#opening ?? Promise.reject(serverDown(this.config));
     if (this.#waiting !== undefined) this.#waiting += 1;
+    this.#waiters += 1;
     const leave = () => {
+      this.#waiters -= 1;
       if (this.#opening !== opening || this.#waiting === undefined) return;
       this.#waiting -= 1;
       // Whoever runs out of time may ask again and find it ready; whoever aborts has no more use for it.
@@ -216,18 +241,11 @@ export class ServerConnection {
     return withDeadline(opening, {
       signal,
       timeoutMs,
-      onTimeout: () =>
-        new ToolCallError({
-          code: "TIMEOUT",
-          server: this.name,
-          phase: "connect",
-          what: `The server was not ready within ${timeoutMs} ms (${this.#state.status})`,
-          next: "Wait longer, or look at the server",
-          retryable: true,
-          outcome: "unsent",
-          // While it tries once more, why it was lost is known from the time before.
-          cause: errorOf(this.#state) ?? this.#failures.last,
-        }),
+      onTimeout: () => {
+        // While it tries once more, why it was lost is known from the time before.
+        const cause = errorOf(this.#state) ?? this.#failures.last;
+        return notReady(this.name, { timeoutMs, status: this.#state.status, cause });
+      },
     }).finally(leave);
   }
 
@@ -249,7 +267,10 @@ export class ServerConnection {
       const waits = reconnectWaits(attempt, this.config.reconnect);
       const retryAt = Date.now() + waits.backgroundMs;
       this.#move({ status: "reconnecting", attempt, retryAt, error }, "the connection was lost");
-      await this.#reconnectWait.start(waits, signal);
+      const waiting = this.#reconnectWait.start(waits, signal);
+      // Callers that began to wait before this attempt, or through the one before, need it as much as new ones.
+      if (this.#waiters > 0) this.#reconnectWait.needed();
+      await waiting;
       try {
         const session = await this.#open(attempt, signal);
         // Counted although it worked: until it has held for a while, the next loss must wait longer than this one.
@@ -269,7 +290,8 @@ export class ServerConnection {
   }
 
   async #open(attempt: number, signal: AbortSignal): Promise<Session> {
-    if (startsProcess(this.config) && !this.#starts.spend()) {
+    const startsProcess = this.config.kind === "stdio" || this.config.kind === "docker";
+    if (startsProcess && !this.#starts.spend()) {
       throw restartLimitError(this.name, this.#failures.last ?? errorOf(this.#state));
     }
     this.#move({ status: "connecting", attempt }, attempt === 1 ? "connecting" : `attempt ${attempt}`);
@@ -283,17 +305,18 @@ export class ServerConnection {
         this.#move({ status: "connected", session }, "handshake done");
         this.#move({ status: "discovering", session }, "reading its lists");
       },
-      onDiscarded: (closing) => this.#discard(closing),
+      onDiscarded: (closing) => this.#departures.track(closing),
     });
     const { session } = established;
     this.#lastEra = established.era;
     if (signal.aborted) {
-      this.#discard(session.close());
+      this.#departures.track(session.close());
       throw signal.reason;
     }
-    this.#usedAt = performance.now();
-    this.#move({ status: "ready", session, since: this.#usedAt }, "ready");
-    const readyAt = this.#usedAt;
+    const readyAt = performance.now();
+    this.#usage.touch();
+    this.#move({ status: "ready", session, since: readyAt }, "ready");
+    session.onSilence(() => void this.checkHealth(session));
     void session.closed.then((error) => {
       this.#parts.onSessionEnded?.(session, performance.now() - readyAt, error);
       this.renew(session, error ?? closedByServer(this.name));
@@ -309,15 +332,6 @@ export class ServerConnection {
     }
   }
 
-  #discard(closing: Promise<void>): void {
-    const tracked: Promise<void> = closing
-      .catch(() => {})
-      .finally(() => {
-        this.#closings.delete(tracked);
-      });
-    this.#closings.add(tracked);
-  }
-
   #move(next: ConnectionState, reason: string, error: ToolportError | undefined = errorOf(next)): void {
     const from = this.#state.status;
     // A late step of an opening that was aborted: the state belongs to whoever aborted it.
@@ -326,13 +340,4 @@ export class ServerConnection {
     const change: StateChange = { server: this.name, from, to: next.status, reason, error };
     this.#parts.onState(change);
   }
-
-  #down(): ConnectionError {
-    return serverDown(this.config);
-  }
 }
-
-const startsProcess = (config: ServerConfig): boolean => config.kind === "stdio" || config.kind === "docker";
-
-const isRestartLimit = (error: ToolportError): boolean =>
-  error instanceof ConnectionError && error.code === "RESTART_LIMIT";

@@ -1,10 +1,6 @@
-/** What goes on in the background when asked for: signs of life, and the end of idle connections. */
-import { toToolportError } from "../errors/to-toolport-error.js";
+/** What runs in the background when asked for: health checks, and the end of idle connections. */
 import type { ConnectionPool } from "./connection-pool.js";
 import type { ServerConnection } from "./server-connection.js";
-
-/** How long a server may take to show that it lives. */
-const PING_TIMEOUT_MS = 10_000;
 
 export interface UpkeepOptions {
   healthCheckMs: number | undefined;
@@ -31,13 +27,9 @@ export function startUpkeep(
   return () => timers.forEach(clearInterval);
 }
 
+/** Pings a server that is ready, and tries once more to connect one that failed. */
 async function checkHealth(connection: ServerConnection): Promise<void> {
-  const { session } = connection;
-  try {
-    if (session !== undefined)
-      await session.ping({ timeoutMs: PING_TIMEOUT_MS, maxTimeoutMs: PING_TIMEOUT_MS });
-    else if (connection.state.status === "failed") await connection.connect();
-  } catch (error) {
-    if (session !== undefined) connection.renew(session, toToolportError(error, { server: connection.name }));
-  }
+  if (connection.state.status !== "failed") return connection.checkHealth();
+  // The error is in the connection's state.
+  await connection.connect().catch(() => {});
 }

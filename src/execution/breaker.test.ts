@@ -157,6 +157,30 @@ test("can be closed by whoever knows better, and set otherwise", async () => {
   expect(breaker.snapshot).toEqual({ state: "closed", failures: 0, openUntil: null, opens: 0 });
 });
 
+describe("a ping that is not answered", () => {
+  test("is a failure; the timeouts before it are none", async () => {
+    const { breaker, run } = setup({ failures: 2 });
+    for (let count = 0; count < 5; count += 1) await run(inTurn(timedOut()));
+    expect(breaker.snapshot).toMatchObject({ state: "closed", failures: 0 });
+    breaker.silent(unreachable());
+    expect(breaker.snapshot).toMatchObject({ state: "closed", failures: 1 });
+    breaker.silent(unreachable());
+    expect(breaker.snapshot).toMatchObject({ state: "open", failures: 2, opens: 1 });
+    breaker.silent(unreachable());
+    expect(breaker.snapshot).toMatchObject({ state: "open", opens: 1 });
+  });
+
+  test("after a trial that timed out opens it again, for longer", async () => {
+    const { breaker, run, fail } = setup();
+    await fail(5);
+    await vi.advanceTimersByTimeAsync(30_000);
+    await run(inTurn(timedOut()));
+    expect(breaker.isOpen).toBe(false);
+    breaker.silent(unreachable());
+    expect(breaker.snapshot).toMatchObject({ state: "open", opens: 2, openUntil: Date.now() + 60_000 });
+  });
+});
+
 describe("what counts as", () => {
   const connection = (code: ConnectionError["code"], status?: number) =>
     new ConnectionError({ code, what: "x", status });
@@ -165,7 +189,7 @@ describe("what counts as", () => {
 
   test.each<[string, ToolportError]>([
     ["failed", unreachable()],
-    ["failed", timedOut()],
+    ["failed", call("TIMEOUT", { phase: "connect" })],
     ["failed", connection("STREAM_CUT")],
     ["failed", connection("SPAWN_FAILED")],
     ["failed", connection("HTTP_STATUS", 500)],
@@ -184,6 +208,8 @@ describe("what counts as", () => {
     ["nothing", call("REFUSED")],
     ["nothing", call("OVERLOADED")],
     ["nothing", call("TIMEOUT", { phase: "queue" })],
+    ["nothing", call("TIMEOUT", { phase: "tools/call" })],
+    ["nothing", timedOut()],
     ["nothing", connection("CIRCUIT_OPEN")],
   ])("%s: %s", (verdict, error) => expect(judge(error)).toBe(verdict));
 

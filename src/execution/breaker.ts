@@ -10,8 +10,8 @@ export type BreakerOptions =
   | false
   | {
       /**
-       * Failures in a row that open the breaker: connection lost (once, however many calls it took along) or not made, no
-       * answer in time. @default 5
+       * Failures in a row that open the breaker: connection lost (once, however many calls it took along) or not made, a
+       * ping not answered. A request that times out counts only if the ping that follows is not answered. @default 5
        */
       failures?: number;
       /** How long it stays open: the n-th time in a row n times as long. @default 30000 */
@@ -104,9 +104,14 @@ export class Breaker {
     if (this.#state.name !== "closed" || verdict !== "failed") return;
     // Nor do calls that went down with one connection: however many they are, it failed once.
     if (error?.code === "CLOSED" && known === "CLOSED" && pass !== "probe" && pass < this.#counted) return;
-    this.#failures++;
-    this.#counted++;
-    if (this.#failures >= this.#limits.failures) this.#open();
+    this.#count();
+  }
+
+  /** The server answered no ping: what the calls that timed out could not tell. */
+  silent(error: ToolportError): void {
+    this.#lastError = error;
+    if (this.#state.name === "closed") this.#count();
+    else if (this.#leftMs() === 0) this.#open();
   }
 
   /** The server can be reached again: the next call may try it out, however long it was to be left alone. */
@@ -120,6 +125,12 @@ export class Breaker {
     this.#failures = 0;
     this.#opens = 0;
     this.#lastError = undefined;
+  }
+
+  #count(): void {
+    this.#failures++;
+    this.#counted++;
+    if (this.#failures >= this.#limits.failures) this.#open();
   }
 
   #open(): void {
@@ -168,8 +179,8 @@ const isClientError = (status: number | undefined): boolean =>
   status !== undefined && status >= 400 && status < 500;
 
 function judgeCall({ code, phase, rpcCode, outcome }: ToolCallError): BreakerVerdict {
-  // A call whose time ran out before its turn came was never sent.
-  if (code === "TIMEOUT") return phase === "queue" ? "nothing" : "failed";
+  // A timeout of a request may be one slow tool; the ping that follows shows whether it is the server (`silent`).
+  if (code === "TIMEOUT") return phase === "connect" ? "failed" : "nothing";
   const wasAnswered = code === "PROTOCOL" && (rpcCode !== undefined || outcome === "unknown");
   return wasAnswered ? "answered" : "nothing";
 }

@@ -2,6 +2,7 @@
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
+import type { ToolportError } from "../errors/toolport-error.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
 import type { Telemetry } from "../telemetry/open-telemetry.js";
 import { type ApproveOption, approveStep } from "./approve.js";
@@ -40,6 +41,8 @@ export interface Pipeline {
   /** The result of a task (`call.task`) that a call made earlier: only what concerns results is left to do. */
   readonly taskResult: CallHandler;
   breakerOf(server: string): BreakerSnapshot | null;
+  /** The server did not answer a ping. */
+  silent(server: string, error: ToolportError): void;
   /** The server is connected again: the next call may try it out. */
   reconnected(server: string): void;
   /** Somebody brought the server up on purpose: what was held against it is forgotten. */
@@ -108,6 +111,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     call: line(steps),
     taskResult: line([sizeStep, outputStep]),
     breakerOf: (server) => breakers.peek(server)?.snapshot ?? null,
+    silent: (server, error) => breaker !== false && breakers.get(server).silent(error),
     reconnected: (server) => breakers.peek(server)?.allowProbe(),
     forgive: breakers.forget,
     disconnected(server) {

@@ -37,6 +37,7 @@ export function createPortPool(port: Port): ConnectionPool {
       parts.onState({ ...change, principal: principal?.name }, port.pool.get(change.server)?.config);
     },
     onOddity: (server, { what, next }) => parts.warn(server, next === undefined ? what : `${what}. ${next}`),
+    onSilent: (server, error) => port.pipeline.silent(server, error),
     onSessionEnded: (session, ms, error) => parts.telemetry.sessionEnded(port.factsOf(session), ms, error),
     onNotification: (server, method, params) => {
       heard(port, server, { method, uri: params["uri"] });

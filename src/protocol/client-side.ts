@@ -28,6 +28,9 @@ export interface LaneDoor {
   drop(id: unknown): void;
 }
 
+/** The request that stays open for as long as the connection does. */
+const LISTEN_METHOD = "subscriptions/listen";
+
 const isHandshake = ({ method }: { method: string }): boolean =>
   method === "initialize" || method === "notifications/initialized";
 
@@ -43,6 +46,8 @@ export class ClientSide implements Transport {
   readonly #lane: LaneDoor;
   /** Requests of the client in flight, so that a lost answer can be told to it as well. */
   readonly #asking = new Set<RequestId>();
+  /** Those among them that stay open for as long as the connection does. */
+  readonly #listening = new Set<RequestId>();
   /** What the server asks of the client. */
   readonly #asked: AskedLimit;
   /** What came for the client before it was there. */
@@ -66,6 +71,11 @@ export class ClientSide implements Transport {
   /** Ids of the client's requests that are not answered yet. */
   get inFlight(): readonly RequestId[] {
     return [...this.#asking];
+  }
+
+  /** How many requests of the client wait for an answer, those that only listen apart. */
+  get calls(): number {
+    return this.#asking.size - this.#listening.size;
   }
 
   setProtocolVersion = (version: string): void => {
@@ -113,15 +123,17 @@ export class ClientSide implements Transport {
       }
       return Promise.resolve();
     }
-    if ("id" in message) this.#asking.add(message.id);
-    else if (message.method === "notifications/cancelled") this.#giveUp(message.params?.["requestId"]);
+    if ("id" in message) {
+      this.#asking.add(message.id);
+      if (message.method === LISTEN_METHOD) this.#listening.add(message.id);
+    } else if (message.method === "notifications/cancelled") this.#giveUp(message.params?.["requestId"]);
     return this.#lane.send(message, options);
   }
 
   /** What the lane has no use for. */
   receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
     if (!("method" in message)) {
-      if (!this.#asking.delete(message.id as RequestId)) this.#lane.drop(message.id);
+      if (!this.#settle(message.id as RequestId)) this.#lane.drop(message.id);
     } else if (!("id" in message)) {
       if (message.method === "notifications/cancelled") this.#forget(message.params?.["requestId"]);
     } else if (message.method === "ping") return this.#asked.pong(message.id);
@@ -131,7 +143,7 @@ export class ClientSide implements Transport {
 
   /** The answer to this request of the client's will not come. */
   fail(id: RequestId, error: ToolportError): void {
-    if (!this.#asking.delete(id)) return;
+    if (!this.#settle(id)) return;
     this.#lane.giveUp(id);
     // The client only understands answers: give it one.
     this.onmessage?.({
@@ -145,12 +157,19 @@ export class ClientSide implements Transport {
   closed(error: ToolportError): void {
     this.#gone = error;
     this.#asking.clear();
+    this.#listening.clear();
     this.#waiting = [];
     this.onclose?.();
   }
 
   #giveUp(id: unknown): void {
-    if (this.#asking.delete(id as RequestId)) this.#lane.giveUp(id as RequestId);
+    if (this.#settle(id as RequestId)) this.#lane.giveUp(id as RequestId);
+  }
+
+  /** False if the client does not wait for it. */
+  #settle(id: RequestId): boolean {
+    this.#listening.delete(id);
+    return this.#asking.delete(id);
   }
 
   /** The server no longer wants to know: a client that is not there yet is not to be asked any more. */

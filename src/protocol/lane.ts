@@ -16,6 +16,7 @@ import { IdTable } from "../util/id-table.js";
 import { ClientSide } from "./client-side.js";
 import { DeadlineClock } from "./deadline-clock.js";
 import { DroppedAnswers } from "./dropped-answers.js";
+import { answerCut, connectionClosed } from "./lane-errors.js";
 import { type OutgoingRequest, toMessage, toText } from "./outgoing-request.js";
 import { PendingRequest, type RequestHost, type RequestLimits } from "./pending-request.js";
 
@@ -67,6 +68,8 @@ export class Lane {
   secrets: KnownSecrets | undefined;
   /** The server sent what is no message, or one that is too large and answers nothing. The connection goes on. */
   onoddity?: ((error: ConnectionError) => void) | undefined;
+  /** A request timed out, and nothing at all arrived while it waited. */
+  onsilence?: (() => void) | undefined;
 
   readonly #inner: ServerTransport;
   readonly #server: string;
@@ -79,6 +82,7 @@ export class Lane {
   readonly #host: RequestHost;
   /** What is handed over in one go, and fails together if it does. */
   #handover: { readonly sent: Promise<void>; readonly ids: string[] } | undefined;
+  #received = 0;
   #started: Promise<void> | undefined;
   #closed = false;
   /** Set when no new request may be made; called when the last one under way is settled. */
@@ -97,7 +101,9 @@ export class Lane {
       lastSignAt: () => this.lastSignAt?.() ?? 0,
       redact: (text) => this.secrets?.foreign(text) ?? text,
       redactError: (error) => this.secrets?.redactError(error) ?? error,
+      received: () => this.#received,
       cancel: (id, why) => this.#cancel(id, why),
+      silent: () => this.onsilence?.(),
     };
     this.#dropped = new DroppedAnswers(server, (error) => this.onoddity?.(error));
     this.clientSide = new ClientSide(inner, {
@@ -116,7 +122,11 @@ export class Lane {
       this.clientSide.onerror?.(error);
     };
     inner.onclose = () => this.#onInnerClose();
-    inner.ondiscard = ({ id, error }) => (id === undefined ? this.#failAll(error) : this.#fail(id, error));
+    inner.ondiscard = ({ id, error }) => {
+      this.#received += 1;
+      if (id === undefined) this.#failAll(error);
+      else this.#fail(id, error);
+    };
     inner.onstreamcut = (id, error) => this.#fail(id, error);
     inner.onsessionlost = (error) => {
       // Nothing on this connection can succeed any more: end it with the reason, and a new one takes its place.
@@ -127,6 +137,16 @@ export class Lane {
 
   get sessionId(): string | undefined {
     return this.#inner.sessionId;
+  }
+
+  /** Messages that arrived so far, those that were thrown away included. */
+  get received(): number {
+    return this.#received;
+  }
+
+  /** Requests that wait for their answer: ours, and those of the SDK's client. */
+  get inFlight(): number {
+    return this.#pending.size + this.clientSide.calls;
   }
 
   /** Answers of the server that belonged to no open request, late ones apart. */
@@ -177,7 +197,7 @@ export class Lane {
     const wantsProgress = options.onProgress !== undefined;
     const { envelope, metaDefaults } = this;
     const request = { id, method, params, wantsProgress, envelope, metaDefaults };
-    if (this.#hasPerRequestStream) this.#sendAlone(request, pending, options);
+    if (this.#hasPerRequestStream || pending.isBackground) this.#sendAlone(request, pending, options);
     else this.#sendWithOthers(request, options.resends);
     return pending.promise;
   }
@@ -224,12 +244,15 @@ export class Lane {
     pending: PendingRequest,
     { headers, resends }: LaneRequestOptions,
   ): ServerSendOptions | undefined {
-    if (this.#inner.abandon !== undefined) return headers || resends ? { headers, resends } : undefined;
+    const background = pending.isBackground;
+    if (this.#inner.abandon !== undefined)
+      return background || headers || resends ? { background, headers, resends } : undefined;
     return {
+      background,
       requestSignal: pending.openStream(),
       headers,
       resends,
-      onRequestStreamEnd: () => this.#fail(pending.id, this.#cutStream()),
+      onRequestStreamEnd: () => this.#fail(pending.id, answerCut(this.#server)),
     };
   }
 
@@ -239,6 +262,7 @@ export class Lane {
   }
 
   #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
+    this.#received += 1;
     this.tap?.("received", message);
     if (!("method" in message)) {
       const { id } = message as Response;
@@ -321,24 +345,6 @@ export class Lane {
     // What was in flight may have run, whatever the reason says about the request that met it first.
     if (this.#closeError !== undefined && outcome === "unknown")
       return this.#closeError.withOutcome("unknown");
-    return new ConnectionError({
-      code: "CLOSED",
-      server: this.#server,
-      what: "The connection is closed",
-      next: "Call again to use the new connection",
-      retryable: true,
-      outcome,
-      cause: this.#closeError,
-    });
-  }
-
-  #cutStream(): ToolportError {
-    return new ConnectionError({
-      code: "STREAM_CUT",
-      server: this.#server,
-      what: "The answer's stream ended before the answer",
-      next: "Call again if it is safe to run twice",
-      retryable: true,
-    });
+    return connectionClosed(this.#server, outcome, this.#closeError);
   }
 }

@@ -20,6 +20,7 @@ afterEach(() => {
 /** A request whose end can be looked at any time. */
 function start(limits: Partial<RequestLimits>) {
   const cancels: string[] = [];
+  const seen = { received: 0, silences: 0 };
   const request = new PendingRequest({
     id: "one",
     method: "tools/call",
@@ -30,7 +31,11 @@ function start(limits: Partial<RequestLimits>) {
       lastSignAt: () => 0,
       redactError: (error) => error,
       redact: (text) => text,
+      received: () => seen.received,
       cancel: (_id, why) => void cancels.push(why),
+      silent: () => {
+        seen.silences += 1;
+      },
     },
   });
   const end: { value?: unknown; error?: unknown } = {};
@@ -42,7 +47,7 @@ function start(limits: Partial<RequestLimits>) {
       end.error = error;
     },
   );
-  return { request, cancels, end, settled };
+  return { request, cancels, seen, end, settled };
 }
 
 describe("the limit of silence", () => {
@@ -70,6 +75,16 @@ describe("the limit of silence", () => {
     await settled;
     expect((end.error as ToolCallError).what).toContain("10000 ms");
     expect((end.error as ToolCallError).next).toContain("maxTimeoutMs");
+  });
+
+  test("reports silence only if nothing at all arrived, and never for a quiet request", async () => {
+    const silent = start({});
+    const answered = start({});
+    const quiet = start({ quiet: true });
+    answered.seen.received += 1;
+    vi.advanceTimersByTime(1_000);
+    await Promise.all([silent.settled, answered.settled, quiet.settled]);
+    expect([silent, answered, quiet].map(({ seen }) => seen.silences)).toEqual([1, 0, 0]);
   });
 
   test("is extended by the time in which the host was blocked, once", () => {

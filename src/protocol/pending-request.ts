@@ -35,8 +35,12 @@ export interface RequestHost {
   redact(text: string): string;
   /** Takes secrets out of an error of ours. Anything else comes back as it is. */
   redactError<Value>(error: Value): Value;
+  /** Messages that arrived on the connection so far. */
+  received(): number;
   /** Called when the caller gives up. */
   cancel(id: string, why: GiveUpReason): void;
+  /** A request timed out, and nothing at all arrived while it waited. */
+  silent(): void;
 }
 
 interface Init {
@@ -68,6 +72,7 @@ export class PendingRequest implements Clocked {
   readonly #limits: RequestLimits;
   readonly #host: RequestHost;
   readonly #startedAt = performance.now();
+  readonly #receivedBefore: number;
   #lastSign = this.#startedAt;
   /** Added to its limits because the host was blocked. */
   #extraMs = 0;
@@ -87,6 +92,7 @@ export class PendingRequest implements Clocked {
       this.#resolve = resolve;
       this.#reject = reject;
     });
+    this.#receivedBefore = host.received();
     host.clock.add(this);
     if (limits.signal !== undefined) this.#listen(limits.signal);
   }
@@ -191,6 +197,7 @@ export class PendingRequest implements Clocked {
         phase: method,
       }),
     );
+    if (!this.quiet && this.#receivedBefore === this.#host.received()) this.#host.silent();
   }
 
   #finish(): void {

@@ -36,6 +36,10 @@ export interface Session {
   readonly hasSessionId: boolean;
   /** Answers of the server that belonged to no open request, late ones apart. */
   readonly droppedAnswers: number;
+  /** Messages that arrived so far: it shows signs of life. */
+  readonly received: number;
+  /** Requests whose answer is still waited for. */
+  readonly inFlight: number;
   /** What a modern server answered to `server/discover`. */
   readonly discover: Readonly<Record<string, unknown>> | undefined;
   /** The SDK's client, for what Toolport does not wrap; loaded when it is first asked for. */
@@ -58,6 +62,8 @@ export interface Session {
   ): Promise<Record<string, unknown>>;
   /** Asks for a sign of life: `ping`, or `server/discover` in the modern era, which has no ping. */
   ping(options: LaneRequestOptions): Promise<void>;
+  /** Calls back whenever a request timed out and nothing at all arrived while it waited. One listener. */
+  onSilence(listener: () => void): void;
   /** Tells when a list of the server's changed. */
   onListChanged(listener: (list: ListName) => void): () => void;
   /**
@@ -206,12 +212,21 @@ export function createSession({
     get droppedAnswers() {
       return lane.droppedAnswers;
     },
+    get received() {
+      return lane.received;
+    },
+    get inFlight() {
+      return lane.inFlight + rounds.size;
+    },
     client: client.get,
     closed: lane.closed,
     request,
     answer: (requests, { tool, signal }) => answerTogether(desk, Object.entries(requests), { tool, signal }),
     async ping(options) {
       await request(era === "modern" ? "server/discover" : "ping", {}, options);
+    },
+    onSilence(listener) {
+      lane.onsilence = listener;
     },
     onListChanged: (listener) => watch.on(listener),
     watchResource: (uri, onGap, limits) =>

@@ -18,6 +18,8 @@ export const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 export interface ServerSendOptions extends TransportSendOptions {
   /** Limits how often the request may be sent again, with new credentials for one. @default no limit: it may run twice */
   resends?: Resends | undefined;
+  /** No caller waits for the answer: the exchange does not keep the host process alive. @default false */
+  background?: boolean | undefined;
 }
 
 /**

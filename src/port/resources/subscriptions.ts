@@ -67,6 +67,8 @@ export class Subscriptions {
   ready(server: string): void {
     for (const subscription of this.#of(server)) {
       if (subscription.opening !== undefined || !subscription.wasOpen) continue;
+      // The server was only silent for a while.
+      if (subscription.session === subscription.connection.session) continue;
       this.#begin(subscription).catch((error: unknown) => {
         if (this.#of(server).includes(subscription))
           this.#port.parts.warn(server, `The subscription to ${subscription.uri} is gone: ${String(error)}`);

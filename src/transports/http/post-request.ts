@@ -37,7 +37,7 @@ export async function postRequest({ context, streams, own, message }: RequestPos
       fields: fields.forMessage(message, given),
       body: JSON.stringify(message),
       line,
-      standing: message.method === LISTEN_METHOD,
+      standing: message.method === LISTEN_METHOD || own.options?.background === true,
       authorization: ownAuthorization(given),
       resends: own.options?.resends,
     };

@@ -32,6 +32,8 @@ export interface SseFetchContext {
   readonly mayResend: (id: string) => boolean;
   /** Requests that the server has not accepted yet, by id. */
   readonly posts: Map<string, Lifeline>;
+  /** No caller waits for this request: it does not keep the host alive. */
+  readonly isBackground: (id: string) => boolean;
   readonly onDiscard: Discard;
   /** The event stream is over; the SDK may not have read all of it yet. */
   readonly onStreamEnd: (error: unknown) => void;
@@ -76,7 +78,7 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
           body,
           signal: init?.signal,
           line,
-          standing: listens,
+          standing: listens || (id !== undefined && context.isBackground(id)),
         };
         context.secrets.note(request.headers);
         context.secrets.noteAddress(url);

@@ -49,6 +49,8 @@ class SseTransport implements ServerTransport {
 
   readonly #inner: SSEClientTransport;
   readonly #posts = new Map<string, Lifeline>();
+  /** The last request that no caller waits for; there is one at a time. */
+  #background: RequestId | undefined;
   readonly #SseError: typeof SseError;
   #started = false;
   #abandonStart: ((error: ConnectionError) => void) | undefined;
@@ -77,6 +79,7 @@ class SseTransport implements ServerTransport {
           shareAuthorization({ provider, serverUrl: url, fetch: guarded }),
         mayResend: (id) => this.#resends.get(id)?.takeHealing() ?? true,
         posts: this.#posts,
+        isBackground: (id) => id === this.#background,
         onDiscard: (discarded) => this.ondiscard?.(discarded),
         onStreamEnd: (cause) => {
           this.#failure ??= streamEnded(cause);
@@ -120,6 +123,7 @@ class SseTransport implements ServerTransport {
     if (this.#closing !== undefined) throw closed("unsent");
     const id = "id" in message ? message.id : undefined;
     if (id !== undefined && options?.resends !== undefined) this.#resends.set(id, options.resends);
+    if (options?.background && id !== undefined) this.#background = id;
     try {
       await this.#inner.send(message);
     } catch (error) {

@@ -1,0 +1,29 @@
+/** Why a request on the lane has no answer. */
+import { ConnectionError } from "../errors/connection-error.js";
+import type { Outcome, ToolportError } from "../errors/toolport-error.js";
+
+export function connectionClosed(
+  server: string,
+  outcome: Outcome,
+  cause: ToolportError | undefined,
+): ConnectionError {
+  return new ConnectionError({
+    code: "CLOSED",
+    server,
+    what: "The connection is closed",
+    next: "Call again to use the new connection",
+    retryable: true,
+    outcome,
+    cause,
+  });
+}
+
+export function answerCut(server: string): ConnectionError {
+  return new ConnectionError({
+    code: "STREAM_CUT",
+    server,
+    what: "The answer's stream ended before the answer",
+    next: "Call again if it is safe to run twice",
+    retryable: true,
+  });
+}
