@@ -23,7 +23,8 @@ export async function findLoss(session: Session, limitMs: number): Promise<Toolp
     return undefined;
   } catch (cause) {
     const error = toToolportError(cause, { server: session.server });
-    if (session.received !== before) return undefined;
+    // A connection that is being closed says why by itself.
+    if (session.received !== before || error.code === "CLOSED") return undefined;
     if (error.code === "TIMEOUT") return noSignOfLife(session.server, limitMs, error);
     return isLost(error, session) ? error : undefined;
   }

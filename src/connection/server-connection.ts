@@ -165,7 +165,7 @@ export class ServerConnection {
     if (loss === undefined || state.status !== "ready" || state.session !== session) return;
     if (!mayBeReplacedAtOnce(session))
       return this.#begin((signal) => this.#replaceSilent(state, loss, signal));
-    this.#parts.onSilent?.(this.name, loss);
+    if (loss.code === "UNREACHABLE") this.#parts.onSilent?.(this.name, loss);
     this.renew(session, loss);
   }
 
