@@ -26,11 +26,11 @@ describe("ts blocks", () => {
     expect(odd.map(({ path, line, notes }) => `${path}:${line - 1} ${notes}`)).toEqual([]);
   });
 
-  it("compile against the sources", { timeout: 60_000 }, () => {
+  it("compile against the sources", { timeout: 240_000 }, () => {
     expect(checkSnippets(checked)).toEqual([]);
   });
 
-  it("are reported with file and line when they do not", { timeout: 60_000 }, () => {
+  it("are reported with file and line when they do not", { timeout: 240_000 }, () => {
     const text = 'import { createToolport } from "toolport";\ncreateToolport({ nope: 1 });';
     const problems = checkSnippets([{ path: "docs/wrong.md", line: 7, text }]);
     expect(problems).toEqual([expect.stringMatching(/^docs\/wrong\.md:8 TS2353: .*'nope'/)]);

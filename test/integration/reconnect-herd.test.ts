@@ -114,3 +114,27 @@ test("calls to a server that stays away do not dial it more than once a second",
   expect(attempts.length).toBeGreaterThanOrEqual(1);
   expect(attempts.length).toBeLessThanOrEqual(1 + Math.ceil(elapsedMs() / 1_000));
 });
+
+test("a call that waits through a failed attempt is still a waiting call for the next one", async () => {
+  const server = createTestServer({ tools });
+  const listening = await server.webSocket();
+  const port = Number(new URL(listening.url).port);
+  await using toolport = createToolport({
+    // In the background the second attempt would come after an hour.
+    mcpServers: { it: { ...listening.entry, reconnect: { delayMs: 3_600_000 } } },
+  });
+  await toolport.connect();
+  const lost = reached(toolport, "reconnecting");
+  await server.close();
+  await lost;
+  const failed = new Promise<void>((resolve) => {
+    toolport.on("state", ({ from, to }) => {
+      if (from === "connecting" && to === "reconnecting") resolve();
+    });
+  });
+  const call = toolport.callTool("it__hello", {}, { timeoutMs: 15_000 });
+  await failed;
+  await using restarted = createTestServer({ tools });
+  await restarted.webSocket({ port });
+  expect((await call).text).toBe("hello");
+});
