@@ -32,6 +32,7 @@ export type {
 } from "./config/server-entry.js";
 export type { ConnectionStatus, StateChange } from "./connection/connection-state.js";
 export type { WaitOptions } from "./connection/server-connection.js";
+export { type ContentPart, toContentParts } from "./content/content-part.js";
 export { AuthError, type AuthErrorCode } from "./errors/auth-error.js";
 export { CatalogError, type CatalogErrorCode } from "./errors/catalog-error.js";
 export { classifyError, type ErrorClassification, type ErrorType } from "./errors/classify-error.js";
@@ -74,7 +75,7 @@ export type {
   TaskOptions,
   ToolCall,
 } from "./execution/tool-call.js";
-export type { ContentBlock, ToolResult } from "./execution/tool-result.js";
+export type { ContentBlock, MalformedContent, ToolResult } from "./execution/tool-result.js";
 export type { AccessOptions } from "./port/access-options.js";
 export type { Completion, CompletionArgument, CompletionReference } from "./port/complete.js";
 export type { ServerNotification, ToolportEvents } from "./port/events.js";

@@ -93,7 +93,8 @@ async function answerCall(call: RequestedCall, context: CallContext): Promise<Ca
     const args = derived?.unwrap(read.args) ?? read.args;
     const result = await toolport.callTool(call.name, args, callOptions(options, call.id));
     const { server, isError } = result;
-    return { call, parts: resultParts(result), isError, server, tool: tool?.sourceName };
+    const parts = resultParts(result, options.audience);
+    return { call, parts, isError, server, tool: tool?.sourceName };
   } catch (error) {
     if (!ToolportError.isInstance(error)) throw error;
     options.onError?.(error, call);

@@ -1,7 +1,8 @@
 /** What happens to content that a provider cannot take. */
 import type { ContentPart } from "../content/content-part.js";
-import { partNote } from "../content/part-note.js";
+import { leftOutNote, partNote } from "../content/part-note.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
+import { debugChannel } from "../telemetry/debug-channel.js";
 
 export interface ContentOptions {
   /**
@@ -10,10 +11,42 @@ export interface ContentOptions {
    * @default false for a tool's answer, true for a prompt
    */
   readonly strictContent?: boolean | undefined;
+  /**
+   * Content that a server marks for the user alone (`annotations.audience: ["user"]`): `"respect"` keeps it from the
+   * model, `"ignore"` hands it on like any other. It is in `result.content` either way. Prompts are not concerned.
+   * @default "respect"
+   */
+  readonly audience?: AudienceRule | undefined;
+  /**
+   * Called for every part that reaches the model only as a note, because it is malformed or because the provider does not
+   * take it: the place to count them. What it throws ends the conversion.
+   *
+   * @example
+   * ```ts
+   * let leftOut = 0;
+   * await runOpenAIToolCalls(toolport, message, { onLeftOut: ({ note }) => console.warn(++leftOut, note) });
+   * ```
+   */
+  readonly onLeftOut?: ((leftOut: LeftOutContent) => void) | undefined;
 }
 
-/** Where content comes from and where it should go, for the words of an error. */
-export interface ContentPlace {
+/** What happens to content for the user alone. */
+export type AudienceRule = "respect" | "ignore";
+
+/** A part that a model gets only as a note. */
+export interface LeftOutContent {
+  readonly part: ContentPart;
+  /** What the model gets in its place. */
+  readonly note: string;
+  /** What does not take it, e.g. `OpenAI's chat API`. */
+  readonly provider: string;
+  readonly server?: string | undefined;
+  /** The tool's name on its server. */
+  readonly tool?: string | undefined;
+}
+
+/** Where content comes from and where it should go. */
+export interface ContentPlace extends Pick<ContentOptions, "onLeftOut"> {
   /** Who cannot take it, e.g. `OpenAI's chat API`. */
   readonly provider: string;
   readonly strict: boolean;
@@ -21,18 +54,66 @@ export interface ContentPlace {
   readonly tool?: string | undefined;
 }
 
+const debug = debugChannel("call");
+
+/** True if something looks at what is left out. */
+export const isLeftOutWatched = ({ strictContent, onLeftOut }: ContentOptions): boolean =>
+  strictContent === true || onLeftOut !== undefined || debug.enabled;
+
 /** Words in place of the part, or an error that says what could not be handed on. */
-export function noteOrThrow(part: ContentPart, { provider, strict, server, tool }: ContentPlace): string {
-  if (!strict) return partNote(part);
+export function noteOrThrow(part: ContentPart, place: ContentPlace): string {
+  if (place.strict) throw unsupported(part, place);
+  // The model can ask for what these name, but a file on the server's machine is not to be had by its name.
+  if (part.kind === "bare-resource" || (part.kind === "link" && !isFileUrl(part.uri))) return partNote(part);
+  return leaveOut(part, place);
+}
+
+export const isFileUrl = (uri: string): boolean => /^\s*file:/i.test(uri);
+
+/** Reports a part that stays behind, and returns the note. */
+export function leaveOut(
+  part: ContentPart,
+  { provider, server, tool, onLeftOut }: Omit<ContentPlace, "strict">,
+): string {
+  const note = leftOutNote(part);
+  if (debug.enabled) debug(`[${server ?? "?"}/${tool ?? "?"}] not handed to ${provider}: ${note}`);
+  onLeftOut?.({ part, note, provider, server, tool });
+  return note;
+}
+
+function unsupported(part: ContentPart, { provider, server, tool }: ContentPlace): ToolCallError {
+  const isMalformed = part.kind === "malformed";
   const mimeType = "mimeType" in part && part.mimeType !== undefined ? ` (${part.mimeType})` : "";
-  throw new ToolCallError({
+  return new ToolCallError({
     code: "UNSUPPORTED_CONTENT",
     server,
     tool,
-    what: `${provider} cannot take content of the kind ${JSON.stringify(part.kind)}${mimeType} here`,
-    next: "Set strictContent to false to have a note in its place",
+    what: isMalformed
+      ? `The server sent malformed content (${part.type}: ${part.problem})`
+      : `${provider} cannot take content of the kind ${JSON.stringify(part.kind)}${mimeType} here`,
+    next: isMalformed
+      ? "Report this to the maker of the server, or set strictContent to false to have a note in its place"
+      : "Set strictContent to false to have a note in its place",
   });
 }
+
+/** How one provider writes text and files; `file` is undefined for what it cannot take. */
+export interface PartFormat<Part> {
+  text(text: string): Part;
+  file(part: ContentPart): Part | undefined;
+}
+
+/** Every part in a provider's form: text, a file, or a note. */
+export const mapParts = <Part>(
+  parts: readonly ContentPart[],
+  { text, file }: PartFormat<Part>,
+  place: ContentPlace,
+): Part[] =>
+  parts.map((part) => {
+    const said = textOf(part);
+    if (said !== undefined) return text(said);
+    return file(part) ?? text(noteOrThrow(part, place));
+  });
 
 /** What is a file to every provider, whether it came as a block of its own or as an embedded resource. */
 export interface FilePart {
@@ -60,6 +141,18 @@ export function fileOf(part: ContentPart): FilePart | undefined {
       return undefined;
   }
 }
+
+/**
+ * Image types that one of the three big providers takes, for adapters that do not know which provider is behind them.
+ * OpenAI: https://platform.openai.com/docs/guides/images-vision#image-input-requirements (PNG, JPEG, WebP, GIF).
+ * Anthropic: https://docs.claude.com/en/docs/build-with-claude/vision (JPEG, PNG, GIF, WebP).
+ * Gemini: https://ai.google.dev/gemini-api/docs/image-understanding#supported-formats (PNG, JPEG, WebP, HEIC, HEIF).
+ */
+const KNOWN_IMAGES = new Set("png jpeg gif webp heic heif".split(" ").map((name) => `image/${name}`));
+
+/** False for an image that none of them takes: SVG, TIFF, BMP … */
+export const isTakenSomewhere = ({ mimeType }: { readonly mimeType: string }): boolean =>
+  !mimeType.startsWith("image/") || KNOWN_IMAGES.has(mimeType);
 
 /** Text that stands for itself: no note, nothing lost. */
 export function textOf(part: ContentPart): string | undefined {

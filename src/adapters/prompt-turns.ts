@@ -23,9 +23,9 @@ export interface PromptFormat<Part> {
 export function promptTurns<Part>(
   { server, messages }: PromptResult,
   format: PromptFormat<Part>,
-  { strictContent = true }: ContentOptions,
+  { strictContent = true, onLeftOut }: ContentOptions,
 ): PromptTurn<Part>[] {
-  const place = { provider: format.provider, strict: strictContent, server };
+  const place = { provider: format.provider, strict: strictContent, server, onLeftOut };
   return messages.map(({ role, content }) => {
     const blocks: readonly ContentBlock[] = Array.isArray(content) ? content : [content];
     const texts: string[] = [];

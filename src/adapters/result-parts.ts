@@ -1,22 +1,54 @@
-/** A tool's whole answer as parts: its content, and its structured content where no text says the same. */
+/** A tool's whole answer as parts for a model: its content, and its structured content where no text says the same. */
 import { type ContentPart, toContentParts } from "../content/content-part.js";
-import type { ToolResult } from "../execution/tool-result.js";
+import type { AudienceRule } from "./content-options.js";
+
+/** What a model's content is made from: a `ToolResult`, or the result of `tools/call` as the MCP SDK returns it. */
+export interface ResultContent {
+  readonly content?: readonly unknown[] | undefined;
+  readonly structuredContent?: unknown;
+  readonly isError?: boolean | undefined;
+  /** For messages of errors. */
+  readonly server?: string | undefined;
+}
 
 /** Providers refuse empty texts, and a model should know that nothing came back. */
 const NOTHING = { false: "[no output]", true: "The tool failed without saying why" };
+const FOR_USER = {
+  false: "[the answer is for the user only]",
+  true: "The tool failed; what it says about it is for the user only",
+};
 
 /** Never empty; no text in it is blank. */
-export function resultParts({ content, structuredContent, isError }: ToolResult): ContentPart[] {
-  const parts = toContentParts(content).filter((part) => part.kind !== "text" || part.text.trim() !== "");
+export function resultParts(
+  { content = [], structuredContent, isError = false }: ResultContent,
+  audience: AudienceRule = "respect",
+): ContentPart[] {
+  const all = toContentParts(content).filter((part) => part.kind !== "text" || part.text.trim() !== "");
+  const parts = all.filter((part) => isMeantForModel(part, audience));
   if (structuredContent !== undefined && !parts.some((part) => says(part, structuredContent)))
     parts.push(textPart(JSON.stringify(structuredContent)));
-  return parts.length > 0 ? parts : [textPart(NOTHING[`${isError}`])];
+  if (parts.length > 0) return parts;
+  return [textPart((all.length > 0 ? FOR_USER : NOTHING)[`${isError}`])];
 }
+
+/** The same for APIs that have no field for failure: one begins with `Error:`. */
+export function markedParts(result: ResultContent, audience?: AudienceRule): ContentPart[] {
+  const parts = resultParts(result, audience);
+  return result.isError === true ? [textPart("Error:"), ...parts] : parts;
+}
+
+/** Whether a model may see it. */
+export const isMeantForModel = (part: ContentPart, audience: AudienceRule = "respect"): boolean =>
+  audience === "ignore" || !part.userOnly;
+
+/** What stands in place of an answer that is for the user only. */
+export const forUserNote = (isError: boolean): string => FOR_USER[`${isError}`];
 
 export const textPart = (text: string): ContentPart => ({
   kind: "text",
   text,
   source: { type: "text", text },
+  userOnly: false,
 });
 
 /** Servers are asked to repeat structured content as JSON text; twice the same would only cost tokens. */

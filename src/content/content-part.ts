@@ -1,90 +1,142 @@
 /** MCP content in a form that every adapter can map: total, never throws, never fetches. */
+import { readBytes } from "./read-bytes.js";
 
 /** What every part carries besides its own fields. */
 interface PartOrigin {
   /** The block as the server sent it. */
   readonly source: Readonly<Record<string, unknown>>;
+  /** The server marks it for the user alone (`annotations.audience: ["user"]`). */
+  readonly userOnly: boolean;
 }
 
-/** One piece of a tool's answer or of a prompt's message. */
-export type ContentPart = PartOrigin &
-  (
-    | { readonly kind: "text"; readonly text: string }
-    | { readonly kind: "image"; readonly data: string; readonly mimeType: string }
-    | { readonly kind: "audio"; readonly data: string; readonly mimeType: string }
-    /** An embedded resource with text. */
-    | {
-        readonly kind: "text-resource";
-        readonly uri: string;
-        readonly text: string;
-        readonly mimeType: string | undefined;
-      }
-    /** An embedded resource with bytes, in base64. */
-    | {
-        readonly kind: "blob-resource";
-        readonly uri: string;
-        readonly data: string;
-        readonly mimeType: string | undefined;
-      }
-    /** An embedded resource that only names itself. */
-    | { readonly kind: "bare-resource"; readonly uri: string; readonly mimeType: string | undefined }
-    /** A link to a resource that can be read from the same server. */
-    | {
-        readonly kind: "link";
-        readonly uri: string;
-        readonly name: string | undefined;
-        readonly title: string | undefined;
-        readonly description: string | undefined;
-        readonly mimeType: string | undefined;
-      }
-    /** A block of a type nobody here knows, or one that is not what its type says. */
-    | { readonly kind: "unknown"; readonly type: string }
-  );
+type PartBody =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "image"; readonly data: string; readonly mimeType: string }
+  | { readonly kind: "audio"; readonly data: string; readonly mimeType: string }
+  /** An embedded resource with text. */
+  | {
+      readonly kind: "text-resource";
+      readonly uri: string;
+      readonly text: string;
+      readonly mimeType: string | undefined;
+    }
+  /** An embedded resource with bytes, in base64. */
+  | {
+      readonly kind: "blob-resource";
+      readonly uri: string;
+      readonly data: string;
+      readonly mimeType: string | undefined;
+    }
+  /** An embedded resource that only names itself. */
+  | { readonly kind: "bare-resource"; readonly uri: string; readonly mimeType: string | undefined }
+  /** A link to a resource that can be read from the same server. */
+  | {
+      readonly kind: "link";
+      readonly uri: string;
+      readonly name: string | undefined;
+      readonly title: string | undefined;
+      readonly description: string | undefined;
+      readonly mimeType: string | undefined;
+    }
+  /** A block of a type that Toolport does not know. */
+  | { readonly kind: "unknown"; readonly type: string }
+  /** An item that is no block, or a block that is not what its type says. */
+  | { readonly kind: "malformed"; readonly type: string; readonly problem: string };
+
+/**
+ * One piece of a tool's answer or of a prompt's message, checked: `data` is standard base64, `mimeType` is what the bytes
+ * are, and whatever breaks the protocol's rules has the kind `malformed` and says why.
+ */
+export type ContentPart = PartOrigin & PartBody;
+
+/** A part of one kind. */
+export type PartOf<Kind extends PartBody["kind"]> = Extract<ContentPart, { kind: Kind }>;
+
+/** The type of a block in `result.content` that stands for an item that was no block; the item is its `value`. */
+export const MALFORMED_TYPE = "malformed";
 
 type Block = Readonly<Record<string, unknown>>;
 
+const isRecord = (value: unknown): value is Block =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-/** Reads one block. Anything that does not fit becomes `unknown`. */
-export function toContentPart(block: Block): ContentPart {
-  const source = block;
-  const type = textOf(block["type"]) ?? "none";
-  const unknown: ContentPart = { kind: "unknown", type, source };
-  switch (type) {
-    case "text": {
-      const text = textOf(block["text"]);
-      return text === undefined ? unknown : { kind: "text", text, source };
-    }
-    case "image":
-    case "audio": {
-      const data = textOf(block["data"]);
-      const mimeType = textOf(block["mimeType"]) ?? (type === "image" ? "image/png" : "audio/wav");
-      return data === undefined ? unknown : { kind: type, data, mimeType, source };
-    }
-    case "resource":
-      return toResourcePart(block["resource"], source) ?? unknown;
-    case "resource_link": {
-      const uri = textOf(block["uri"]);
-      if (uri === undefined) return unknown;
-      const [name, title, description, mimeType] = ["name", "title", "description", "mimeType"].map((key) =>
-        textOf(block[key]),
-      );
-      return { kind: "link", uri, name, title, description, mimeType, source };
-    }
-    default:
-      return unknown;
-  }
-}
+/** Keeps what a server says within bounds in a note. */
+const MAX_TYPE = 100;
 
-function toResourcePart(resource: unknown, source: Block): ContentPart | undefined {
-  if (typeof resource !== "object" || resource === null) return undefined;
-  const { uri, text, blob, mimeType } = resource as Block;
-  if (typeof uri !== "string") return undefined;
-  const type = textOf(mimeType);
-  if (typeof text === "string") return { kind: "text-resource", uri, text, mimeType: type, source };
-  if (typeof blob === "string") return { kind: "blob-resource", uri, data: blob, mimeType: type, source };
-  return { kind: "bare-resource", uri, mimeType: type, source };
+/** Reads one block. Anything that does not fit is `malformed`. */
+export function toContentPart(item: unknown): ContentPart {
+  const source = isRecord(item) ? item : { type: MALFORMED_TYPE, value: item };
+  return { ...bodyOf(source), source, userOnly: isUserOnly(source) };
 }
 
 /** Reads all blocks of an answer. */
-export const toContentParts = (blocks: readonly Block[]): ContentPart[] => blocks.map(toContentPart);
+export const toContentParts = (items: readonly unknown[]): ContentPart[] => items.map(toContentPart);
+
+function bodyOf(block: Block): PartBody {
+  const type = textOf(block["type"])?.slice(0, MAX_TYPE);
+  const malformed = (problem: string): PartBody => ({ kind: "malformed", type: type ?? "content", problem });
+  switch (type) {
+    case undefined:
+      return malformed("it has no type");
+    case MALFORMED_TYPE:
+      return { kind: "malformed", type: "content", problem: `it is ${describe(block["value"])}` };
+    case "text": {
+      const text = textOf(block["text"]);
+      return text === undefined ? malformed("it has no text") : { kind: "text", text };
+    }
+    case "image":
+    case "audio": {
+      const bytes = readBytes(block["data"], block["mimeType"], type);
+      if ("problem" in bytes) return malformed(bytes.problem);
+      return { kind: type, data: bytes.data, mimeType: bytes.mimeType! };
+    }
+    case "resource": {
+      // Some servers, and the document that Toolport follows, write the resource's fields beside the type.
+      const resource = block["resource"] ?? block;
+      return isRecord(resource) ? resourceBody(resource, malformed) : malformed("it has no resource");
+    }
+    case "resource_link": {
+      const uri = textOf(block["uri"]);
+      if (uri === undefined || uri === "") return malformed("it has no uri");
+      const [name, title, description] = ["name", "title", "description"].map((key) => textOf(block[key]));
+      return { kind: "link", uri, name, title, description, mimeType: textOf(block["mimeType"]) };
+    }
+    default:
+      return { kind: "unknown", type };
+  }
+}
+
+function resourceBody(resource: Block, malformed: (problem: string) => PartBody): PartBody {
+  const { uri, text, blob, mimeType } = resource;
+  if (typeof uri !== "string" || uri === "") return malformed("it has no uri");
+  if (typeof text === "string") return { kind: "text-resource", uri, text, mimeType: textOf(mimeType) };
+  if (blob !== undefined && blob !== null) {
+    const bytes = readBytes(blob, mimeType);
+    if ("problem" in bytes) return malformed(`${bytes.problem} (${uri})`);
+    return { kind: "blob-resource", uri, data: bytes.data, mimeType: bytes.mimeType ?? textOf(mimeType) };
+  }
+  if (text !== undefined && text !== null) return malformed(`its text is not a string (${uri})`);
+  return { kind: "bare-resource", uri, mimeType: textOf(mimeType) };
+}
+
+/** https://modelcontextprotocol.io/specification/2025-11-25/server/resources#annotations */
+function isUserOnly(block: Block): boolean {
+  const { annotations } = block;
+  const resource = block["resource"];
+  const given = isRecord(annotations)
+    ? annotations
+    : isRecord(resource)
+      ? resource["annotations"]
+      : undefined;
+  if (!isRecord(given)) return false;
+  const audience: unknown[] = [given["audience"]].flat();
+  return audience.includes("user") && !audience.includes("assistant");
+}
+
+function describe(value: unknown): string {
+  if (value === null || value === undefined) return "null";
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object without a type" : `a ${typeof value}`;
+}

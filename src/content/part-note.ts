@@ -5,26 +5,54 @@ import type { ContentPart } from "./content-part.js";
 const bytesOf = (data: string): number =>
   Math.floor((data.length * 3) / 4) - (data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0);
 
+/** Longest part of a data URI that is repeated in a note. */
+const MAX_DATA_URI = 64;
+
+/** A link that carries its data would fill the conversation with it. */
+const shownUri = (uri: string): string =>
+  /^data:/i.test(uri) && uri.length > MAX_DATA_URI
+    ? `${uri.slice(0, MAX_DATA_URI)}… (${uri.length} characters)`
+    : uri;
+
 /** A short, honest note: what it is, where it can be had, how large it is. */
 export function partNote(part: ContentPart): string {
   switch (part.kind) {
     case "text":
       return part.text;
     case "text-resource":
-      return `Resource: ${part.uri}\n${part.text}`;
+      return `Resource: ${shownUri(part.uri)}\n${part.text}`;
     case "image":
-      return `[image, ${part.mimeType}, ${bytesOf(part.data)} bytes]`;
     case "audio":
-      return `[audio, ${part.mimeType}, ${bytesOf(part.data)} bytes]`;
+      return `[${bytesNote(part)}]`;
     case "blob-resource":
-      return `Resource: ${part.uri} (${part.mimeType ?? "unknown type"}, ${bytesOf(part.data)} bytes)`;
+      return `Resource: ${shownUri(part.uri)} (${bytesNote(part)})`;
     case "bare-resource":
-      return `Resource: ${part.uri}`;
+      return `Resource: ${shownUri(part.uri)}`;
     case "link": {
       const name = part.title ?? part.name;
-      return `Resource: ${part.uri}${name === undefined ? "" : ` (${name})`}${part.description === undefined ? "" : `: ${part.description}`}`;
+      return `Resource: ${shownUri(part.uri)}${name === undefined ? "" : ` (${name})`}${part.description === undefined ? "" : `: ${part.description}`}`;
     }
     case "unknown":
       return `[content of type ${JSON.stringify(part.type)} that is not supported]`;
+    case "malformed":
+      return `[${part.type} left out: ${part.problem}]`;
   }
 }
+
+/** The same for a part whose bytes do not reach the model at all. */
+export function leftOutNote(part: ContentPart): string {
+  switch (part.kind) {
+    case "image":
+    case "audio":
+      return `[${bytesNote(part)}, left out]`;
+    case "blob-resource":
+      return `Resource: ${shownUri(part.uri)} (${bytesNote(part)}, left out)`;
+    default:
+      return partNote(part);
+  }
+}
+
+type BytesPart = Extract<ContentPart, { data: string }>;
+
+const bytesNote = (part: BytesPart): string =>
+  `${part.kind === "blob-resource" ? "" : `${part.kind}, `}${part.mimeType ?? "unknown type"}, ${bytesOf(part.data)} bytes`;

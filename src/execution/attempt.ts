@@ -18,7 +18,7 @@ import { askForTask, requireResult, taskReceipt, withoutReceipt } from "./tasks/
 import { createTaskProgress, type TaskProgress } from "./tasks/task-progress.js";
 import type { StartedTask, TaskRuns } from "./tasks/task-runs.js";
 import type { CallHandler, ToolCall } from "./tool-call.js";
-import { INPUT_META_KEY, type ToolResult, toToolResult } from "./tool-result.js";
+import { INPUT_META_KEY, type MalformedContent, type ToolResult, toToolResult } from "./tool-result.js";
 
 export interface AttemptParts extends ProgressParts {
   connectionOf: (server: string) => ServerConnection;
@@ -29,6 +29,8 @@ export interface AttemptParts extends ProgressParts {
   timeoutMs: number;
   /** May run twice although its caller did not say so. */
   isRepeatable?: ((call: ToolCall) => boolean) | undefined;
+  /** Told of every result with malformed content. */
+  onMalformed: (connection: ServerConnection, call: ToolCall, malformed: readonly MalformedContent[]) => void;
   /** Calls that became tasks. */
   tasks: TaskRuns;
   /** Spans are wanted at this moment; if not, `trace` need not be called. */
@@ -161,6 +163,7 @@ class Attempt {
       return this.#fail(cause);
     }
     this.#note();
+    if (result.malformed !== undefined) this.#parts.onMalformed(this.#connection, call, result.malformed);
     // The mark on the raw answer would be lost in any copy; this one stays.
     return isFromRounds(raw) ? { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } } : result;
   }

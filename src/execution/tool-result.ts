@@ -1,4 +1,5 @@
 /** What a tool answered. */
+import { MALFORMED_TYPE, toContentPart } from "../content/content-part.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { isNestedDeeper } from "../util/is-nested-deeper.js";
 import type { ResultArtifact } from "./result-artifact.js";
@@ -24,6 +25,16 @@ export interface ToolResult<Structured = unknown> {
   readonly durationMs: number;
   /** Parts that were too large to hand on; see `maxResultBytes`. */
   readonly artifacts?: readonly ResultArtifact[] | undefined;
+  /** What is wrong with items of `content`; a model gets a note in place of each. @default undefined: nothing */
+  readonly malformed?: readonly MalformedContent[] | undefined;
+}
+
+/** An item of a result that breaks the protocol's rules. */
+export interface MalformedContent {
+  /** The type that it claims; `content` if it claims none. */
+  readonly type: string;
+  /** What is wrong, e.g. `its data is not base64`. */
+  readonly problem: string;
 }
 
 /** Where a result says that it took answers of the user's: it is that user's own and must not be kept. */
@@ -40,13 +51,22 @@ const objectOf = (value: unknown): Record<string, unknown> | undefined =>
     ? (value as Record<string, unknown>)
     : undefined;
 
-/** Reads the result of `tools/call`. Blocks that are not blocks are left out. */
+/** A list in every case: some servers send one block without a list around it. */
+function itemsOf(content: unknown): readonly unknown[] {
+  if (Array.isArray(content)) return content;
+  return content === undefined || content === null ? [] : [content];
+}
+
+/** Reads the result of `tools/call`. An item that is no block stays, as the `value` of one that says so. */
 export function toToolResult<Structured>(
   raw: Record<string, unknown>,
   server: string,
 ): ToolResult<Structured> {
   if (isNestedDeeper(raw, MAX_LEVELS)) throw tooDeep(server);
-  const content = Array.isArray(raw["content"]) ? raw["content"].filter(isBlock) : [];
+  const content = itemsOf(raw["content"]).map((item) =>
+    isBlock(item) ? item : { type: MALFORMED_TYPE, value: item },
+  );
+  const malformed = malformedIn(content);
   return {
     text: textOf(content),
     content,
@@ -57,7 +77,21 @@ export function toToolResult<Structured>(
     // Known when the whole call is over; the pipeline fills them in.
     attempts: 1,
     durationMs: 0,
+    ...(malformed !== undefined && { malformed }),
   };
+}
+
+function malformedIn(content: readonly ContentBlock[]): MalformedContent[] | undefined {
+  let found: MalformedContent[] | undefined;
+  for (const block of content) {
+    // Fast path: most blocks are text.
+    if (block.type === "text" && typeof block["text"] === "string") continue;
+    const part = toContentPart(block);
+    if (part.kind !== "malformed") continue;
+    found ??= [];
+    found.push({ type: part.type, problem: part.problem });
+  }
+  return found;
 }
 
 /** All text blocks, joined by line breaks. */

@@ -40,6 +40,8 @@ export function createPortPipeline(port: Port): Pipeline {
       onProgress: port.parts.onProgress,
       report,
       dropsOf: (callback) => port.parts.drops.of(callback),
+      onMalformed: (connection, { tool }, malformed) =>
+        port.malformed.add(connection, tool.sourceName, malformed),
       tasks: port.tasks.runs,
       isTraced: () => telemetry.isActive,
       trace: ({ call, session }, run) =>

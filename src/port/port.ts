@@ -1,4 +1,5 @@
 /** One port: the connections, the catalog and the pipeline of one principal. */
+
 import type { Client } from "@modelcontextprotocol/client";
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { Catalog } from "../catalog/catalog.js";
@@ -21,6 +22,7 @@ import type { TraceMeta } from "../telemetry/open-telemetry.js";
 import type { RequestFacts, ServerFacts } from "../telemetry/open-telemetry-attributes.js";
 import type { HttpClient } from "../transports/server-transport.js";
 import { findTool } from "./find-tool.js";
+import { MalformedCounts } from "./malformed-counts.js";
 import { OwnToolSet } from "./own-tools/own-tool-set.js";
 import { createPortCatalog } from "./port-catalog.js";
 import { PortOAuth } from "./port-oauth.js";
@@ -63,6 +65,7 @@ export class Port {
   readonly resourceCache = new ResourceCache();
   readonly subscriptions = new Subscriptions(this);
   readonly tasks = new TaskDesk(this);
+  readonly malformed: MalformedCounts;
   /** Tools that no server offers. */
   readonly own: OwnToolSet;
   readonly #stopUpkeep: () => void;
@@ -74,6 +77,7 @@ export class Port {
   constructor(parts: SharedParts, { principal, parent, filters }: PortOf = {}) {
     const { settings, warn } = parts;
     this.parts = parts;
+    this.malformed = new MalformedCounts(warn);
     this.principal = principal;
     this.filters = filters ?? (principal === undefined ? parts.filters : extendFilterSet(parts.filters));
     this.serverRequests = parts.serverRequestsFor(principal?.name);

@@ -35,6 +35,8 @@ export interface ServerSnapshot {
   attempt: number | null;
   retryAt: number | null;
   breaker: BreakerSnapshot | null;
+  /** Items of its results that were malformed so far; a model got a note in place of each. */
+  malformedContent: number;
   /** Servers that are asked in its place, in this order, when a call to it fails. */
   fallback: string[];
 }
@@ -60,18 +62,27 @@ export interface ToolportSnapshot {
 }
 
 /** Takes the picture. Everything in it is a copy or frozen. */
-export function takeSnapshot({ pool, catalog, pipeline, principal, parts }: Port): ToolportSnapshot {
+export function takeSnapshot({
+  pool,
+  catalog,
+  pipeline,
+  malformed,
+  principal,
+  parts,
+}: Port): ToolportSnapshot {
   const owned = <Info extends { server: string }>(infos: readonly Info[]) =>
     infos.map((info) => ({ ...info, serverId: info.server }));
   return {
     principal: principal?.name ?? null,
     servers: Object.fromEntries(
-      pool
-        .all()
-        .map((connection) => [
-          connection.name,
-          { ...serverSnapshot(connection, catalog), breaker: pipeline.breakerOf(connection.name) },
-        ]),
+      pool.all().map((connection) => [
+        connection.name,
+        {
+          ...serverSnapshot(connection, catalog),
+          breaker: pipeline.breakerOf(connection.name),
+          malformedContent: malformed.of(connection),
+        },
+      ]),
     ),
     tools: owned(catalog.tools()),
     withheldTools: [...catalog.withheld()],
@@ -87,7 +98,7 @@ export function takeSnapshot({ pool, catalog, pipeline, principal, parts }: Port
 function serverSnapshot(
   { config, name, state }: ServerConnection,
   catalog: Catalog,
-): Omit<ServerSnapshot, "breaker"> {
+): Omit<ServerSnapshot, "breaker" | "malformedContent"> {
   const session = "session" in state ? state.session : undefined;
   const error = errorOf(state);
   return {

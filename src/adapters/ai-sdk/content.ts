@@ -1,8 +1,15 @@
 /** Content as the AI SDK hands it to a model. Its three versions have three forms for files; all of them stand here. */
 import type { ContentPart } from "../../content/content-part.js";
-import type { ToolResult } from "../../execution/tool-result.js";
-import { type ContentPlace, type FilePart, fileOf, noteOrThrow, textOf } from "../content-options.js";
-import { resultParts } from "../result-parts.js";
+import {
+  type AudienceRule,
+  type ContentPlace,
+  type FilePart,
+  fileOf,
+  isTakenSomewhere,
+  leaveOut,
+  mapParts,
+} from "../content-options.js";
+import { type ResultContent, resultParts } from "../result-parts.js";
 
 /** Major versions of `ai` that are known. */
 export type AiSdkVersion = 5 | 6 | 7;
@@ -26,24 +33,47 @@ export interface ModelOutputOptions {
   readonly version: AiSdkVersion;
   /** Files become notes. */
   readonly notes: boolean;
+  readonly audience?: AudienceRule | undefined;
 }
+
+export const modelOutputOptions = (
+  { media, audience }: { media?: "content" | "note" | undefined; audience?: AudienceRule | undefined },
+  version: AiSdkVersion,
+): ModelOutputOptions => ({ version, notes: media === "note", audience });
 
 /** Each version by what it alone exports: there is no number to ask for. */
 export const versionOf = (ai: object): AiSdkVersion =>
   "isStepCount" in ai ? 7 : "ToolLoopAgent" in ai ? 6 : 5;
 
-/** Never throws: what cannot be taken was refused when the tool answered, if it was to be refused. */
-export function toModelOutput(result: ToolResult, { version, notes }: ModelOutputOptions): AiSdkModelOutput {
-  const place = { provider: PROVIDER_NAME, strict: false };
-  const values = resultParts(result).map((part): AiSdkOutputPart => {
-    // An error is text in every version.
-    const file = notes || result.isError ? undefined : fileOf(part);
-    if (file !== undefined) return toOutputPart(file, version);
-    return { type: "text", text: textOf(part) ?? noteOrThrow(part, place) };
-  });
+/** `place`: who is told of what is left out; without it nothing throws. */
+export function toModelOutput(
+  result: ResultContent,
+  { version, notes, audience }: ModelOutputOptions,
+  place: ContentPlace = { provider: PROVIDER_NAME, strict: false },
+): AiSdkModelOutput {
+  const isError = result.isError === true;
+  const values = mapParts<AiSdkOutputPart>(
+    resultParts(result, audience),
+    {
+      text: (text) => ({ type: "text", text }),
+      file: (part) => {
+        const file = notes ? undefined : fileForModel(part);
+        if (file === undefined) return undefined;
+        // An error is text in every version.
+        return isError ? { type: "text", text: leaveOut(part, place) } : toOutputPart(file, version);
+      },
+    },
+    place,
+  );
   const texts = values.map((value) => (value.type === "text" ? value.text : undefined));
   if (!texts.every((text) => text !== undefined)) return { type: "content", value: values };
-  return { type: result.isError ? "error-text" : "text", value: texts.join("\n") };
+  return { type: isError ? "error-text" : "text", value: texts.join("\n") };
+}
+
+/** Which provider is behind the AI SDK is not known here; an image that none of them takes is left out. */
+export function fileForModel(part: ContentPart): FilePart | undefined {
+  const file = fileOf(part);
+  return file !== undefined && isTakenSomewhere(file) ? file : undefined;
 }
 
 function toOutputPart(
@@ -56,11 +86,3 @@ function toOutputPart(
     ? { type: "image-data", data, mediaType }
     : { type: "file-data", data, mediaType, filename };
 }
-
-/** Throws for the first part that could only be handed on as a note. */
-export function refuseNotes(result: ToolResult, place: ContentPlace & { notes: boolean }): void {
-  for (const part of resultParts(result)) if (!isTaken(part, place.notes)) noteOrThrow(part, place);
-}
-
-const isTaken = (part: ContentPart, notes: boolean): boolean =>
-  textOf(part) !== undefined || (!notes && fileOf(part) !== undefined);

@@ -3,8 +3,9 @@ import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { TOOL_CALL_ID_META_KEY } from "../answer-calls.js";
+import { isLeftOutWatched } from "../content-options.js";
 import type { OfferedTool } from "../offered-tools.js";
-import { PROVIDER_NAME, refuseNotes } from "./content.js";
+import { modelOutputOptions, PROVIDER_NAME, toModelOutput, versionOf } from "./content.js";
 import { progressResults } from "./progress-results.js";
 import type { AiSdkToolsOptions, ToolSetParts } from "./to-tools.js";
 import type { AiSdkSchema } from "./tool-schemas.js";
@@ -41,11 +42,15 @@ async function callTool(
   const given = schemas?.[tool.name];
   const args = (input ?? {}) as Record<string, unknown>;
   const result = await toolport.callTool(tool.name, given === undefined ? derived.unwrap(args) : args, call);
-  if (options.strictContent === true) {
-    const notes = options.media === "note";
-    const place = { provider: PROVIDER_NAME, strict: true, server: result.server, tool: tool.sourceName };
-    refuseNotes(result, { ...place, notes });
-  }
+  // Here, once: the AI SDK asks for the model's output again with every step.
+  if (isLeftOutWatched(options))
+    toModelOutput(result, modelOutputOptions(options, versionOf(ai)), {
+      provider: PROVIDER_NAME,
+      strict: options.strictContent === true,
+      server: result.server,
+      tool: tool.sourceName,
+      onLeftOut: options.onLeftOut,
+    });
   return given?.outputSchema === undefined ? result : checked(result, given.outputSchema, ai);
 }
 

@@ -1,8 +1,10 @@
 /** A prompt as messages of the AI SDK. */
+
+import type { ContentPart } from "../../content/content-part.js";
 import type { PromptResult } from "../../port/get-prompt.js";
-import { type ContentOptions, fileOf } from "../content-options.js";
+import type { ContentOptions } from "../content-options.js";
 import { promptTurns } from "../prompt-turns.js";
-import { PROVIDER_NAME } from "./content.js";
+import { fileForModel, PROVIDER_NAME } from "./content.js";
 
 export type AiSdkPromptPart =
   | { type: "text"; text: string }
@@ -24,8 +26,8 @@ export function toAiSdkMessages(prompt: PromptResult, options: ContentOptions = 
   const format = {
     provider: PROVIDER_NAME,
     text: (text: string): AiSdkPromptPart => ({ type: "text", text }),
-    file: (part: Parameters<typeof fileOf>[0]): AiSdkPromptPart | undefined => {
-      const file = fileOf(part);
+    file: (part: ContentPart): AiSdkPromptPart | undefined => {
+      const file = fileForModel(part);
       return file && { type: "file", data: file.data, mediaType: file.mimeType, filename: file.filename };
     },
   };

@@ -11,7 +11,7 @@ import { setKey } from "../../schema/derive/set-key.js";
 import type { Toolport } from "../../toolport.js";
 import type { ContentOptions } from "../content-options.js";
 import { type OfferedTool, type OnSchemaChange, offeredTools, type ToolSelection } from "../offered-tools.js";
-import { type AiSdkVersion, type ModelOutputOptions, toModelOutput, versionOf } from "./content.js";
+import { type AiSdkVersion, modelOutputOptions, toModelOutput, versionOf } from "./content.js";
 import { createExecute } from "./execute.js";
 import { type AiSdkToolSchemas, resultSchema, type TypedAiSdkTools } from "./tool-schemas.js";
 
@@ -88,7 +88,7 @@ export function buildToolSet(offered: readonly OfferedTool[], parts: ToolSetPart
   const { ai, options } = parts;
   const version = versionOf(ai);
   if (version === 5 && options.needsApproval) throw noApproval();
-  const output: ModelOutputOptions = { version, notes: options.media === "note" };
+  const output = modelOutputOptions(options, version);
   // Version 5 hands over the output itself, the later ones wrap it. The same for all tools: there may be thousands.
   const forModel = (given: never) =>
     toModelOutput(version === 5 ? given : (given as { output: never }).output, output);

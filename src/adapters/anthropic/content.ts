@@ -4,6 +4,7 @@ import { fileOf } from "../content-options.js";
 
 export const PROVIDER_NAME = "Anthropic's API";
 
+/** https://docs.claude.com/en/docs/build-with-claude/vision; documents are PDF files, and there is no audio. */
 const IMAGES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;
 type ImageType = (typeof IMAGES)[number];
 

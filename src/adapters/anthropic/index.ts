@@ -1,7 +1,9 @@
 /** The door `toolport/anthropic`: tools, calls and prompts in the shapes of Anthropic's API, without its package. */
+export type { ContentPart } from "../../content/content-part.js";
 export type { RequestedCall } from "../answer-calls.js";
-export type { ContentOptions } from "../content-options.js";
+export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
 export type { OnSchemaChange, SchemaReport, ToolSelection } from "../offered-tools.js";
+export type { ResultContent } from "../result-parts.js";
 export type {
   AnthropicDocumentBlock,
   AnthropicFileBlock,
@@ -15,5 +17,6 @@ export {
   type AnthropicToolResultMessage,
   runAnthropicToolCalls,
 } from "./run-tool-calls.js";
+export { type AnthropicContentOptions, toAnthropicContent } from "./to-content.js";
 export { type AnthropicPromptMessage, toAnthropicMessages } from "./to-messages.js";
 export { type AnthropicTool, type AnthropicToolsOptions, toAnthropicTools } from "./to-tools.js";

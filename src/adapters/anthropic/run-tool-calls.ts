@@ -69,7 +69,7 @@ const requestedCalls = (content: AnthropicAnswer["content"]): RequestedCall[] =>
 /** A result that is an error may hold nothing but text, so that what else there is stands beside it. */
 function toToolResult(
   { call, parts, isError, server, tool }: CallAnswer,
-  { strictContent = false }: AnthropicRunOptions,
+  { strictContent = false, onLeftOut }: AnthropicRunOptions,
 ): { result: AnthropicToolResult; beside: AnthropicToolResultMessage["content"] } {
   const files: AnthropicFileBlock[] = [];
   const content = parts.map((part): AnthropicTextBlock | AnthropicFileBlock => {
@@ -79,7 +79,7 @@ function toToolResult(
     const text =
       file === undefined
         ? (textOf(part) ??
-          noteOrThrow(part, { provider: PROVIDER_NAME, strict: strictContent, server, tool }))
+          noteOrThrow(part, { provider: PROVIDER_NAME, strict: strictContent, server, tool, onLeftOut }))
         : `${partNote(part)} (after the results)`;
     return { type: "text", text };
   });

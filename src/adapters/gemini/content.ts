@@ -13,24 +13,50 @@ export interface GeminiInlineData {
 }
 
 /** What a function's response may hold; see https://ai.google.dev/gemini-api/docs/function-calling#multimodal. */
-const IN_RESPONSES = ["image/png", "image/jpeg", "image/webp", "application/pdf"];
-/** What a user may show. */
-const IN_MESSAGES =
-  /^(image\/(png|jpeg|webp|heic|heif|gif)|audio\/[\w.+-]+|video\/[\w.+-]+|application\/pdf)$/;
+const IN_RESPONSES = new Set(["image/png", "image/jpeg", "image/webp", "application/pdf"]);
+
+const typesOf = (family: string, names: string): string[] =>
+  names.split(" ").map((name) => `${family}/${name}`);
+
+/** What a content of the user's may hold. */
+const IN_MESSAGES = new Set([
+  // https://ai.google.dev/gemini-api/docs/image-understanding#supported-formats
+  ...typesOf("image", "png jpeg webp heic heif"),
+  // https://ai.google.dev/gemini-api/docs/audio#supported-formats
+  ...typesOf("audio", "wav mp3 aiff aac ogg flac"),
+  // https://ai.google.dev/gemini-api/docs/video-understanding#supported-formats
+  ...typesOf("video", "mp4 mpeg mov avi x-flv mpg webm wmv 3gpp"),
+  // https://ai.google.dev/gemini-api/docs/document-processing
+  "application/pdf",
+]);
+
+/** The API's names for types that servers call otherwise. */
+const API_NAMES: Readonly<Record<string, string>> = {
+  "audio/mpeg": "audio/mp3",
+  "audio/x-wav": "audio/wav",
+  "audio/wave": "audio/wav",
+  "audio/vnd.wave": "audio/wav",
+  "audio/x-aiff": "audio/aiff",
+  "audio/x-aac": "audio/aac",
+  "audio/x-flac": "audio/flac",
+  "video/quicktime": "video/mov",
+  "video/x-msvideo": "video/avi",
+  "video/x-ms-wmv": "video/wmv",
+};
 
 /** Bytes for the `parts` of a function's response. */
 export function toResponseData(part: ContentPart): GeminiInlineData | undefined {
   const data = toInlineData(part);
-  return data && IN_RESPONSES.includes(data.inlineData.mimeType) ? data : undefined;
+  return data && IN_RESPONSES.has(data.inlineData.mimeType) ? data : undefined;
 }
 
 /** Bytes for a content of the user's. */
 export function toMessageData(part: ContentPart): GeminiInlineData | undefined {
   const data = toInlineData(part);
-  return data && IN_MESSAGES.test(data.inlineData.mimeType) ? data : undefined;
+  return data && IN_MESSAGES.has(data.inlineData.mimeType) ? data : undefined;
 }
 
 function toInlineData(part: ContentPart): GeminiInlineData | undefined {
   const file = fileOf(part);
-  return file && { inlineData: { mimeType: file.mimeType, data: file.data } };
+  return file && { inlineData: { mimeType: API_NAMES[file.mimeType] ?? file.mimeType, data: file.data } };
 }

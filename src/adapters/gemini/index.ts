@@ -1,7 +1,9 @@
 /** The door `toolport/gemini`: tools, calls and prompts in the shapes of Gemini's API, without its package. */
+export type { ContentPart } from "../../content/content-part.js";
 export type { RequestedCall } from "../answer-calls.js";
-export type { ContentOptions } from "../content-options.js";
+export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
 export type { OnSchemaChange, SchemaReport, ToolSelection } from "../offered-tools.js";
+export type { ResultContent } from "../result-parts.js";
 export type { GeminiInlineData, GeminiTextPart } from "./content.js";
 export {
   type GeminiAnswer,
@@ -10,6 +12,7 @@ export {
   type GeminiRunOptions,
   runGeminiToolCalls,
 } from "./run-tool-calls.js";
+export { type GeminiContentOptions, toGeminiContent } from "./to-content.js";
 export { type GeminiPromptContent, toGeminiMessages } from "./to-messages.js";
 export {
   type GeminiFunctionDeclaration,

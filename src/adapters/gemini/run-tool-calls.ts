@@ -49,8 +49,8 @@ export interface GeminiResponseContent {
 export interface GeminiRunOptions extends RunToolCallsOptions {
   /**
    * Where images and PDF files of an answer stand: inside the function's response (`"response"`, from Gemini 3 on),
-   * beside it in the same content (`"content"`, for the models before, and for audio), or nowhere, with a note in their
-   * place (`"note"`).
+   * beside it in the same content (`"content"`, for the models before), or nowhere, with a note in their place (`"note"`).
+   * Audio and video, which a response may not hold, stand beside it unless this is `"note"`.
    * @default "response"
    */
   readonly media?: "response" | "content" | "note" | undefined;
@@ -93,30 +93,32 @@ function requestedCalls(answer: GeminiAnswer): RequestedCall[] {
 
 function toResponse(
   { call, parts, isError, server, tool }: CallAnswer,
-  { strictContent = false, media = "response" }: GeminiRunOptions,
+  { strictContent = false, media = "response", onLeftOut }: GeminiRunOptions,
 ): { response: GeminiFunctionResponse; beside: GeminiResponseContent["parts"] } {
-  const files: GeminiInlineData[] = [];
+  const place = { provider: PROVIDER_NAME, strict: strictContent, server, tool, onLeftOut };
+  const inside: GeminiInlineData[] = [];
+  const beside: GeminiInlineData[] = [];
   const texts = parts.map((part) => {
-    const file =
-      media === "note" ? undefined : media === "response" ? toResponseData(part) : toMessageData(part);
-    if (file === undefined)
-      return (
-        textOf(part) ?? noteOrThrow(part, { provider: PROVIDER_NAME, strict: strictContent, server, tool })
-      );
-    files.push(file);
-    return media === "response" ? partNote(part) : `${partNote(part)} (after the responses)`;
+    const held = media === "response" ? toResponseData(part) : undefined;
+    if (held !== undefined) {
+      inside.push(held);
+      return partNote(part);
+    }
+    const shown = media === "note" ? undefined : toMessageData(part);
+    if (shown === undefined) return textOf(part) ?? noteOrThrow(part, place);
+    beside.push(shown);
+    return `${partNote(part)} (after the responses)`;
   });
   const text = texts.join("\n");
-  const isInside = media === "response" && files.length > 0;
   return {
     response: {
       functionResponse: {
         ...(call.id !== undefined && { id: call.id }),
         name: call.name,
         response: isError ? { error: text } : { output: text },
-        ...(isInside && { parts: files }),
+        ...(inside.length > 0 && { parts: inside }),
       },
     },
-    beside: isInside || files.length === 0 ? [] : [{ text: `What ${call.name} answered:` }, ...files],
+    beside: beside.length === 0 ? [] : [{ text: `What ${call.name} answered:` }, ...beside],
   };
 }

@@ -8,6 +8,7 @@ import type {
   WebSocketServerEntry,
 } from "../../config/server-entry.js";
 import type { ToolportOptions } from "../../port/options.js";
+import type { AudienceRule, LeftOutContent } from "../content-options.js";
 import type { Notifications, ToolHooks } from "./hooks.js";
 import type { MCPClientError } from "./mcp-client-error.js";
 import type { OutputHandling } from "./output-handling.js";
@@ -24,6 +25,12 @@ export interface OutputConfig {
    * @default 0 (60 s of silence, 300 s in all)
    */
   defaultToolTimeout?: number | undefined;
+  /**
+   * Content that a server marks for the user alone (`annotations.audience: ["user"]`): `"respect"` makes it an artifact,
+   * `"ignore"` treats it like any other.
+   * @default "respect"
+   */
+  audience?: AudienceRule | undefined;
 }
 
 /** A provider written for version 1 of the MCP SDK; the methods are the same. */
@@ -80,6 +87,11 @@ export interface LoadMcpToolsOptions extends OutputConfig, ToolHooks {
   toolErrors?: "throw" | "message" | undefined;
   /** Largest resource that is read because a result only names it. @default 4 MiB */
   maxResourceBytes?: number | undefined;
+  /**
+   * Called for every part of a result that reaches the model only as a note, because it is malformed or because no provider
+   * takes it. The part itself is in the artifact.
+   */
+  onLeftOut?: ((leftOut: LeftOutContent) => void) | undefined;
 }
 
 /** Options of a `MultiServerMCPClient`. */

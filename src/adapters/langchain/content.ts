@@ -1,9 +1,19 @@
 /** MCP results as LangChain content and artifact, by the rules of the README of `@langchain/mcp-adapters`. */
 import type { ContentBlock as LangChainBlock } from "@langchain/core/messages";
-import { type ContentPart, toContentPart } from "../../content/content-part.js";
+import { type ContentPart, toContentPart, toContentParts } from "../../content/content-part.js";
 import { partNote } from "../../content/part-note.js";
-import type { ContentBlock, ToolResult } from "../../execution/tool-result.js";
+import type { ContentBlock } from "../../execution/tool-result.js";
+import {
+  type AudienceRule,
+  type ContentOptions,
+  isFileUrl,
+  isTakenSomewhere,
+  leaveOut,
+} from "../content-options.js";
+import { forUserNote, isMeantForModel, type ResultContent } from "../result-parts.js";
 import type { OutputTarget, OutputType } from "./output-handling.js";
+
+export const PROVIDER_NAME = "LangChain's models";
 
 /** `structuredContent` of a result, beside the other artifacts. */
 export interface StructuredContentArtifact {
@@ -26,12 +36,18 @@ export type ToolOutput = [content: string | LangChainBlock[], artifact: ToolArti
 export interface OutputOptions {
   readonly useStandardContentBlocks: boolean;
   readonly outputHandling: Readonly<Record<OutputType, OutputTarget>>;
+  readonly audience?: AudienceRule | undefined;
+  readonly onLeftOut?: ContentOptions["onLeftOut"];
 }
 
 /** Reads a resource that only names itself from the server that named it; undefined if it cannot be had. */
 type ReadResource = (uri: string) => Promise<readonly ContentBlock[] | undefined>;
 
-type Result = Pick<ToolResult, "content" | "structuredContent" | "_meta">;
+type Result = ResultContent & {
+  readonly _meta?: Readonly<Record<string, unknown>> | undefined;
+  /** The tool's name on its server, for those who are told of what is left out. */
+  readonly tool?: string | undefined;
+};
 
 /** Converts a result. Every block finds its place; only a resource that names nothing but itself is waited for. */
 export function toToolOutput(
@@ -39,11 +55,15 @@ export function toToolOutput(
   options: OutputOptions,
   readResource: ReadResource,
 ): ToolOutput | Promise<ToolOutput> {
-  const parts = result.content.map(toContentPart);
+  const parts = toContentParts(result.content ?? []);
   if (!parts.some(isBare)) return arrange(parts, result, options);
   const expanded = Promise.all(parts.map((part) => (isBare(part) ? expand(part, readResource) : part)));
   return expanded.then((all) => arrange(all.flat(), result, options));
 }
+
+/** The same at once: a resource that only names itself stays as it is. */
+export const toOutputAtOnce = (result: Result, options: OutputOptions): ToolOutput =>
+  arrange(toContentParts(result.content ?? []), result, options);
 
 type BareResource = Extract<ContentPart, { kind: "bare-resource" }>;
 
@@ -51,26 +71,36 @@ const isBare = (part: ContentPart): part is BareResource => part.kind === "bare-
 
 async function expand(part: BareResource, readResource: ReadResource): Promise<ContentPart[]> {
   const read = await readResource(part.uri);
-  // What names only itself again is left as it is: nobody is sent in circles.
-  return read === undefined || read.length === 0 ? [part] : read.map(toContentPart);
+  if (read === undefined || read.length === 0) return [part];
+  // What names only itself again is left as it is. What was for the user alone still is.
+  return read.map((block) => ({ ...toContentPart(block), userOnly: part.userOnly }));
 }
 
 function arrange(
   parts: readonly ContentPart[],
-  { structuredContent, _meta }: Result,
-  { useStandardContentBlocks, outputHandling }: OutputOptions,
+  { structuredContent, _meta, isError = false, server, tool }: Result,
+  options: OutputOptions,
 ): ToolOutput {
+  const { useStandardContentBlocks, outputHandling, audience, onLeftOut } = options;
   const content: LangChainBlock[] = [];
   const artifact: ToolArtifact[] = [];
   for (const part of parts) {
-    if (targetOf(part, outputHandling) === "content") content.push(toBlock(part, useStandardContentBlocks));
-    else artifact.push(useStandardContentBlocks ? toBlock(part, true) : (part.source as ContentBlock));
+    const isContent = targetOf(part, outputHandling) === "content" && isMeantForModel(part, audience);
+    if (isContent && isTaken(part)) content.push(toBlock(part, useStandardContentBlocks));
+    else {
+      if (isContent)
+        content.push(toText(leaveOut(part, { provider: PROVIDER_NAME, server, tool, onLeftOut })));
+      // The program gets what the model cannot.
+      artifact.push(useStandardContentBlocks ? toArtifact(part) : (part.source as ContentBlock));
+    }
   }
   if (structuredContent !== undefined) {
     // A server that gives only data would otherwise say nothing to the model.
-    if (parts.length === 0) content.push({ type: "text", text: JSON.stringify(structuredContent) });
+    if (!parts.some((part) => isMeantForModel(part, audience)))
+      content.push(toText(JSON.stringify(structuredContent)));
     artifact.push({ type: "mcp_structured_content", data: structuredContent });
-  }
+  } else if (content.length === 0 && parts.some((part) => !isMeantForModel(part, audience)))
+    content.push(toText(forUserNote(isError)));
   const meta = _meta && ownMeta(_meta);
   if (meta !== undefined) artifact.push({ type: "mcp_meta", data: meta });
   return [loneText(content) ?? content, artifact];
@@ -84,6 +114,12 @@ function targetOf(
   return Object.hasOwn(outputHandling, type) ? outputHandling[type]! : "content";
 }
 
+/** The texts of a failure that a model may read: the message of an exception reaches it too. */
+export const textForModel = (result: ResultContent, audience: AudienceRule | undefined): string =>
+  toContentParts(result.content ?? [])
+    .flatMap((part) => (part.kind === "text" && isMeantForModel(part, audience) ? part.text : []))
+    .join("\n");
+
 /** What the tool itself has put into `_meta`: servers of the modern era add things of the protocol's own. */
 function ownMeta(meta: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
   const own = Object.entries(meta).filter(([key]) => !key.startsWith("io.modelcontextprotocol/"));
@@ -96,9 +132,30 @@ function loneText(content: readonly LangChainBlock[]): string | undefined {
   return first?.type === "text" && content.length === 1 ? (first["text"] as string) : undefined;
 }
 
+const toText = (text: string): LangChainBlock => ({ type: "text", text });
+
+/** Whether there is a block for it that at least one provider takes. */
+export function isTaken(part: ContentPart): boolean {
+  switch (part.kind) {
+    case "image":
+      return isTakenSomewhere(part);
+    case "link":
+      // A file on the server's machine: no provider can read it.
+      return !isFileUrl(part.uri);
+    case "unknown":
+    case "malformed":
+      return false;
+    default:
+      return true;
+  }
+}
+
+const toArtifact = (part: ContentPart): ToolArtifact =>
+  part.kind === "malformed" || part.kind === "unknown" ? (part.source as ContentBlock) : toBlock(part, true);
+
 const mimeType = (value: string | undefined) => (value === undefined ? {} : { mime_type: value });
 
-/** One block for a model. */
+/** One block for a model; `isTaken` says whether it has one of its own. */
 export function toBlock(part: ContentPart, standard: boolean): LangChainBlock {
   switch (part.kind) {
     case "text":
@@ -130,6 +187,6 @@ export function toBlock(part: ContentPart, standard: boolean): LangChainBlock {
     case "link":
       return { type: "file", source_type: "url", url: part.uri, ...mimeType(part.mimeType) };
     default:
-      return { type: "text", text: partNote(part) };
+      return toText(partNote(part));
   }
 }

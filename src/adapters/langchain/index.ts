@@ -1,4 +1,7 @@
 /** `toolport/langchain`: MCP tools in LangChain.js and LangGraph.js; a drop-in for `@langchain/mcp-adapters`. */
+export type { ContentPart } from "../../content/content-part.js";
+export type { AudienceRule, LeftOutContent } from "../content-options.js";
+export type { ResultContent } from "../result-parts.js";
 export type {
   ClientConfig,
   Connection,
@@ -33,6 +36,7 @@ export { loadMcpTools } from "./load-mcp-tools.js";
 export { MCPClientError } from "./mcp-client-error.js";
 export { MultiServerMCPClient } from "./multi-server-mcp-client.js";
 export type { OutputHandling, OutputTarget, OutputType } from "./output-handling.js";
+export { type LangChainContentOptions, toLangChainContent } from "./to-content.js";
 export { type ToLangChainMessagesOptions, toLangChainMessages } from "./to-messages.js";
 export { type ToLangChainToolsOptions, toLangChainTools } from "./to-tools.js";
 export { ToolException, type ToolExceptionDetails } from "./tool-exception.js";

@@ -33,7 +33,7 @@ const FLAGS = ["throwOnLoadError", "prefixToolNameWithServerName", "useStandardC
 const FUNCTIONS = [
   ...["beforeToolCall", "afterToolCall", "onProgress", "onMessage", "onInitialized", "onCancelled"],
   ...["onPromptsListChanged", "onResourcesListChanged", "onResourcesUpdated", "onRootsListChanged"],
-  "onToolsListChanged",
+  ...["onToolsListChanged", "onLeftOut"],
 ];
 
 const isRecord = (value: unknown): value is Fields =>
@@ -103,7 +103,10 @@ function check(options: Fields, key: string, type: "boolean" | "function" | "str
 }
 
 /** What may stand at the top and in an entry alike. */
-function checkOutput({ outputHandling, defaultToolTimeout }: Fields, at: string[], report: Report): void {
+function checkOutput(fields: Fields, at: string[], report: Report): void {
+  const { outputHandling, defaultToolTimeout, audience } = fields;
+  if (audience !== undefined && audience !== "respect" && audience !== "ignore")
+    report([...at, "audience"], 'must be "respect" or "ignore"');
   if (
     defaultToolTimeout !== undefined &&
     !(isAmount(defaultToolTimeout) && Number.isFinite(defaultToolTimeout))

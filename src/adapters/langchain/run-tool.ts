@@ -8,7 +8,7 @@ import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
 import type { Toolport } from "../../toolport.js";
-import { type ToolOutput, toToolOutput } from "./content.js";
+import { type ToolOutput, textForModel, toToolOutput } from "./content.js";
 import type { HookState, ModifiedToolCallResult } from "./hooks.js";
 import { readEmbedded } from "./read-embedded.js";
 import { ToolException } from "./tool-exception.js";
@@ -116,7 +116,7 @@ function toOutput(
   const { server } = result;
   // With `deferTools` a tool of Toolport's own may bring the answer of a server's.
   const settings = port.settingsOf(server);
-  return toToolOutput(result, settings, (uri) =>
+  return toToolOutput({ ...result, tool: tool.sourceName }, settings, (uri) =>
     readEmbedded(toolport, {
       server,
       uri,
@@ -130,7 +130,7 @@ function toOutput(
 function failure(run: ToolRun, result: ToolResult, [content, artifact]: ToolOutput): RunOutput {
   const { tool, port } = run;
   if (port.settingsOf(tool.server).toolErrors === "throw") {
-    const what = result.text === "" ? "no text was given" : result.text;
+    const what = textForModel(result, port.settingsOf(result.server).audience) || "no text was given";
     throw new ToolException(
       `MCP tool '${tool.sourceName}' on server '${result.server}' returned an error: ${what}`,
       {

@@ -4,7 +4,7 @@ import { type ContentPart, toContentPart } from "../../content/content-part.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { PromptResult } from "../../port/get-prompt.js";
 import { textOf } from "../content-options.js";
-import { toBlock } from "./content.js";
+import { isTaken, toBlock } from "./content.js";
 
 export interface ToLangChainMessagesOptions {
   /** LangChain's standard content blocks instead of the older ones. @default false */
@@ -45,7 +45,7 @@ const KNOWN_BYTES = /^(image|audio|video)\/|^application\/pdf$/;
 
 function isOdd(part: ContentPart): boolean {
   if (part.kind === "blob-resource") return !KNOWN_BYTES.test(part.mimeType ?? "");
-  return part.kind === "unknown" || part.kind === "bare-resource";
+  return part.kind === "bare-resource" || !isTaken(part);
 }
 
 function unsupported(
@@ -53,7 +53,7 @@ function unsupported(
   role: string,
   part: ContentPart,
 ): ToolCallError {
-  const type = part.kind === "unknown" ? part.type : part.kind;
+  const type = part.kind === "unknown" || part.kind === "malformed" ? part.type : part.kind;
   const why =
     role === "assistant" ? "where an assistant can only speak text" : "for which LangChain has no block";
   return new ToolCallError({

@@ -1,5 +1,6 @@
 /** What a LangChain tool needs of the rest: a port to call through, and how its output is to be mapped. */
 import type { Toolport } from "../../toolport.js";
+import type { AudienceRule, ContentOptions } from "../content-options.js";
 import type { LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
 import type { ToolHooks } from "./hooks.js";
 import { type OutputTarget, type OutputType, resolveOutputHandling } from "./output-handling.js";
@@ -12,6 +13,8 @@ export interface ToolSettings {
   readonly defaultToolTimeout: number | undefined;
   readonly toolErrors: "throw" | "message";
   readonly maxResourceBytes: number;
+  readonly audience: AudienceRule;
+  readonly onLeftOut: ContentOptions["onLeftOut"];
 }
 
 export interface ToolPort {
@@ -53,5 +56,7 @@ function readSettings(options: LoadMcpToolsOptions, own: OutputConfig = {}): Too
     defaultToolTimeout: timeout || undefined,
     toolErrors: options.toolErrors ?? "throw",
     maxResourceBytes: options.maxResourceBytes ?? DEFAULT_MAX_RESOURCE_BYTES,
+    audience: own.audience ?? options.audience ?? "respect",
+    onLeftOut: options.onLeftOut,
   };
 }

@@ -21,7 +21,9 @@ export type OpenAIResponsesPart =
   | { type: "input_image"; image_url: string; detail: "auto" }
   | { type: "input_file"; filename: string; file_data: string };
 
+/** https://platform.openai.com/docs/guides/images-vision#image-input-requirements */
 const IMAGES = ["image/png", "image/jpeg", "image/webp", "image/gif"];
+/** https://platform.openai.com/docs/guides/pdf-files */
 const PDF = "application/pdf";
 
 /** Images and PDF files, which every model that sees can take, in the chat API's form. */
@@ -33,7 +35,10 @@ export function toChatFile(part: ContentPart): OpenAIChatPart | undefined {
   return { type: "file", file: { filename: file.filename, file_data: dataUri(file) } };
 }
 
-/** Audio can be said by a user only, and heard only by models made for it. */
+/**
+ * Audio is taken in a user's message only, and only by models made for it (`gpt-audio` …); tool messages hold text, and
+ * outputs of the responses API text, images and files. https://platform.openai.com/docs/guides/audio
+ */
 export function toChatAudio(part: ContentPart): OpenAIChatPart | undefined {
   const file = fileOf(part);
   const format = file && audioFormat(file);

@@ -1,13 +1,15 @@
 /** Runs the calls that a model of OpenAI's asked for, and gives what to append to the conversation. */
+import type { ContentPart } from "../../content/content-part.js";
 import { partNote } from "../../content/part-note.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import type { Toolport } from "../../toolport.js";
 import { answerCalls, type CallAnswer, type RunToolCallsOptions } from "../answer-calls.js";
-import { noteOrThrow, textOf } from "../content-options.js";
+import { type ContentPlace, mapParts, noteOrThrow, textOf } from "../content-options.js";
 import {
   type OpenAIChatPart,
   type OpenAIResponsesPart,
   PROVIDER_NAMES,
+  toChatAudio,
   toChatFile,
   toResponsesFile,
 } from "./content.js";
@@ -38,6 +40,12 @@ export interface OpenAIRunOptions extends RunToolCallsOptions {
    * @default "message"
    */
   readonly media?: "message" | "note" | undefined;
+  /**
+   * Chat API only: WAV and MP3 audio of an answer becomes a note (`"note"`), or follows in a message of the user's
+   * (`"message"`). Only models made for audio (`gpt-audio` …) take it; all others refuse the whole request.
+   * @default "note"
+   */
+  readonly audio?: "message" | "note" | undefined;
   /** What `strict` of the tools was. @default what it was when they were last made in this process */
   readonly strict?: boolean | undefined;
 }
@@ -79,7 +87,7 @@ function toToolMessages(answers: readonly CallAnswer[], options: OpenAIRunOption
     const { call } = answer;
     const files: OpenAIChatPart[] = [];
     const texts = answer.parts.map((part) => {
-      const file = options.media === "note" ? undefined : toChatFile(part);
+      const file = toMessagePart(part, options);
       if (file === undefined) return textOf(part) ?? noteOrThrow(part, placeOf(answer, "chat", options));
       files.push(file);
       return `${partNote(part)} (in the next message of the user's)`;
@@ -94,16 +102,18 @@ function toToolMessages(answers: readonly CallAnswer[], options: OpenAIRunOption
   return seen.length === 0 ? messages : [...messages, { role: "user", content: seen }];
 }
 
+function toMessagePart(part: ContentPart, { media, audio }: OpenAIRunOptions): OpenAIChatPart | undefined {
+  const file = media === "note" ? undefined : toChatFile(part);
+  return file ?? (audio === "message" ? toChatAudio(part) : undefined);
+}
+
 function toFunctionCallOutput(answer: CallAnswer, options: OpenAIRunOptions): OpenAIFunctionCallOutput {
   const mark = errorMark(answer);
-  const items = answer.parts.map((part): OpenAIResponsesPart => {
-    const file = toResponsesFile(part);
-    if (file !== undefined) return file;
-    return {
-      type: "input_text",
-      text: textOf(part) ?? noteOrThrow(part, placeOf(answer, "responses", options)),
-    };
-  });
+  const items = mapParts<OpenAIResponsesPart>(
+    answer.parts,
+    { text: (text) => ({ type: "input_text", text }), file: toResponsesFile },
+    placeOf(answer, "responses", options),
+  );
   const texts = items.map((item) => (item.type === "input_text" ? item.text : undefined));
   const isText = texts.every((text) => text !== undefined);
   const marked: OpenAIResponsesPart[] =
@@ -121,5 +131,5 @@ const errorMark = ({ isError }: CallAnswer): string => (isError ? "Error: " : ""
 const placeOf = (
   { server, tool }: CallAnswer,
   api: keyof typeof PROVIDER_NAMES,
-  { strictContent = false }: OpenAIRunOptions,
-) => ({ provider: PROVIDER_NAMES[api], strict: strictContent, server, tool });
+  { strictContent = false, onLeftOut }: OpenAIRunOptions,
+): ContentPlace => ({ provider: PROVIDER_NAMES[api], strict: strictContent, server, tool, onLeftOut });

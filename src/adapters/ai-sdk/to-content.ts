@@ -1,0 +1,35 @@
+/** A result as the AI SDK hands it to a model. */
+import type { ContentOptions } from "../content-options.js";
+import type { ResultContent } from "../result-parts.js";
+import {
+  type AiSdkModelOutput,
+  type AiSdkVersion,
+  modelOutputOptions,
+  PROVIDER_NAME,
+  toModelOutput,
+} from "./content.js";
+
+export interface AiSdkContentOptions extends ContentOptions {
+  /** Major version of `ai` that gets the content: files have another form in each. @default 6 */
+  readonly version?: AiSdkVersion | undefined;
+  /** Images, audio and files: handed to the model (`"content"`), or a note in their place (`"note"`). @default "content" */
+  readonly media?: "content" | "note" | undefined;
+}
+
+/**
+ * The content of a result that you have got yourself, from `callTool` or `task.result()`: for `output` of a `tool-result`
+ * part, and for `toModelOutput` of a tool of your own.
+ *
+ * @example
+ * ```ts
+ * const result = await toolport.callTool("files__read_image", { path: "a.png" });
+ * const part = { type: "tool-result", toolCallId, toolName, output: toAiSdkContent(result) };
+ * ```
+ */
+export function toAiSdkContent(
+  result: ResultContent,
+  { version = 6, media, audience, strictContent = false, onLeftOut }: AiSdkContentOptions = {},
+): AiSdkModelOutput {
+  const place = { provider: PROVIDER_NAME, strict: strictContent, server: result.server, onLeftOut };
+  return toModelOutput(result, modelOutputOptions({ media, audience }, version), place);
+}

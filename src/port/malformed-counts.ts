@@ -1,0 +1,35 @@
+/** Counts malformed content in results, by server, and warns once for each tool. */
+import type { ServerConnection } from "../connection/server-connection.js";
+import type { MalformedContent } from "../execution/tool-result.js";
+
+interface ServerCount {
+  items: number;
+  readonly warned: Set<string>;
+}
+
+export class MalformedCounts {
+  /** By connection: a server that is removed takes its count along. */
+  readonly #counts = new WeakMap<ServerConnection, ServerCount>();
+  readonly #warn: (server: string, message: string) => void;
+
+  constructor(warn: (server: string, message: string) => void) {
+    this.#warn = warn;
+  }
+
+  /** @param tool the tool's name on its server */
+  add(connection: ServerConnection, tool: string, malformed: readonly MalformedContent[]): void {
+    const count = this.#counts.get(connection) ?? { items: 0, warned: new Set() };
+    this.#counts.set(connection, count);
+    count.items += malformed.length;
+    if (count.warned.has(tool)) return;
+    count.warned.add(tool);
+    const [first] = malformed;
+    const what = `${first?.type}: ${first?.problem}`;
+    const more = malformed.length > 1 ? `, and ${malformed.length - 1} more` : "";
+    this.#warn(connection.name, `The answer of ${tool} has malformed content (${what}${more})`);
+  }
+
+  of(connection: ServerConnection): number {
+    return this.#counts.get(connection)?.items ?? 0;
+  }
+}
