@@ -46,7 +46,7 @@ const ANSWERS: Record<string, TestToolAnswer> = {
 const KINDS = Object.keys(ANSWERS);
 
 const IMAGE_NOTE = "[image, image/png, 70 bytes]";
-const AUDIO_NOTE = "[audio, audio/wav, 4 bytes]";
+const AUDIO_NOTE = "[audio, audio/wav, 4 bytes, left out]";
 const PDF_NOTE = "Resource: file:///a/paper.pdf (application/pdf, 9 bytes)";
 const WORDS = "Resource: file:///a.md\n# A";
 const LINK_NOTE = "Resource: file:///b.txt (b)";
@@ -70,12 +70,10 @@ const claude = (content: unknown, isError?: true, ...beside: object[]) => [
     ],
   },
 ];
-const gemini = (name: string, response: object, parts?: object[]) => [
-  {
-    role: "user",
-    parts: [{ functionResponse: { id: "1", name: `s__${name}`, response, ...(parts && { parts }) } }],
-  },
-];
+const gemini = (name: string, response: object, parts?: object[], beside: object[] = []) => {
+  const functionResponse = { id: "1", name: `s__${name}`, response, ...(parts && { parts }) };
+  return [{ role: "user", parts: [{ functionResponse }, ...beside] }];
+};
 const claudeImage = { type: "image", source: { type: "base64", media_type: "image/png", data: PIXEL } };
 const claudePdf = {
   type: "document",
@@ -126,6 +124,10 @@ const TABLE: Record<string, Row> = {
   },
   audio: {
     ...same("audio", AUDIO_NOTE),
+    // A function's response may not hold it, but the content may.
+    gemini: gemini("audio", { output: "[audio, audio/wav, 4 bytes] (after the responses)" }, undefined, [
+      ...[{ text: said("audio") }, ...inline("audio/wav", WAV)],
+    ]),
     aiSdk: {
       type: "content",
       value: [{ type: "file-data", data: WAV, mediaType: "audio/wav", filename: "audio.wav" }],
@@ -175,7 +177,7 @@ const TABLE: Record<string, Row> = {
       claudeImage,
     ),
     gemini: gemini("brokenImage", { error: `It broke\n${IMAGE_NOTE}` }, inline("image/png", PIXEL)),
-    aiSdk: { type: "error-text", value: `It broke\n${IMAGE_NOTE}` },
+    aiSdk: { type: "error-text", value: "It broke\n[image, image/png, 70 bytes, left out]" },
   },
 };
 
@@ -251,7 +253,7 @@ describe("strictContent", () => {
     chat: ["audio", "link"],
     responses: ["audio", "link"],
     anthropic: ["audio", "link"],
-    gemini: ["audio", "link"],
+    gemini: ["link"],
     aiSdk: ["link"],
   };
   test.each(NAMES)("makes an error of what %s cannot take, and of nothing else", async (provider) => {
