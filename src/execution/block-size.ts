@@ -5,7 +5,8 @@ import type { ContentBlock } from "./tool-result.js";
 /** The text or base64 data of a block; nothing for links and blocks of unknown types. */
 function payloadOf(block: ContentBlock): string {
   const resource = block["resource"] as { text?: unknown; blob?: unknown } | null | undefined;
-  const payload = block["text"] ?? block["data"] ?? resource?.text ?? resource?.blob;
+  const payload =
+    block["text"] ?? block["data"] ?? block["blob"] ?? block["value"] ?? resource?.text ?? resource?.blob;
   return typeof payload === "string" ? payload : "";
 }
 

@@ -24,7 +24,7 @@ function propertiesOf(parameters: readonly Parameter[]): JsonSchema {
 }
 
 function schemaOf(parameter: Omit<Parameter, "name" | "required">): JsonSchema {
-  const { type, description, enum: values, items, properties } = parameter;
+  const { type, description, enum: values, items, properties, additionalProperties: others } = parameter;
   return {
     type,
     ...(description !== undefined && { description }),
@@ -32,5 +32,8 @@ function schemaOf(parameter: Omit<Parameter, "name" | "required">): JsonSchema {
     ...("default" in parameter && { default: parameter.default }),
     ...(items !== undefined && { items: schemaOf(items) }),
     ...(properties !== undefined && propertiesOf(properties)),
+    ...(others !== undefined && {
+      additionalProperties: typeof others === "boolean" ? others : schemaOf(others),
+    }),
   };
 }

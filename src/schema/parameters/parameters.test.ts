@@ -160,6 +160,101 @@ it.each<[string, unknown, Partial<Parameter>]>([
   expect(one(property)).toMatchObject(expected);
 });
 
+/** A required property, and the parameter it becomes. */
+it.each<[string, unknown, Partial<Parameter>]>([
+  ["null alone", { type: "null" }, { type: "string", description: "Must be null.", required: false }],
+  [
+    "a list of types that is null alone",
+    { type: ["null"] },
+    { description: "Must be null.", required: false },
+  ],
+  ["the constant null", { const: null }, { description: "Must be null.", required: false }],
+  ["an enum of null alone", { enum: [null] }, { description: "Must be null.", required: false }],
+  ["alternatives that are all null", { anyOf: [{ type: "null" }, { const: null }] }, { required: false }],
+  ["a nullable type", { type: ["integer", "null"], minimum: 1 }, { type: "integer", required: false }],
+  ["OpenAPI's nullable", { type: "string", nullable: true }, { type: "string", required: false }],
+  [
+    "a nullable enum",
+    { type: ["string", "null"], enum: ["a", "b", null] },
+    { type: "string", enum: ["a", "b"], required: false },
+  ],
+  ["a nullable enum without a type", { enum: ["a", null] }, { type: "string", enum: ["a"], required: false }],
+  [
+    "a nullable enum of OpenAPI",
+    { type: "string", enum: ["a", null], nullable: true },
+    { enum: ["a"], required: false },
+  ],
+  // By its own words the schema refuses null.
+  [
+    "an enum whose type refuses its null",
+    { type: "string", enum: ["a", null] },
+    { enum: ["a"], required: true },
+  ],
+  [
+    "an enum or null",
+    { anyOf: [{ type: "string", enum: ["a"] }, { type: "null" }] },
+    { enum: ["a"], required: false },
+  ],
+  [
+    "a number or the constant null",
+    { oneOf: [{ const: null }, { type: "integer" }] },
+    { type: "integer", required: false },
+  ],
+  [
+    "null inside of an alternative",
+    { anyOf: [{ enum: ["a", null] }, { type: "integer" }] },
+    {
+      description: 'Must match the JSON Schema {"anyOf":[{"enum":["a"]},{"type":"integer"}]}.',
+      required: false,
+    },
+  ],
+  [
+    "items that may be null",
+    { type: "array", items: { type: ["string", "null"], enum: ["a", null] } },
+    { items: { type: "string", enum: ["a"], description: "May be null." }, required: true },
+  ],
+  ["null as a value like others", { type: "string", default: null }, { default: null, required: true }],
+])("reads a required property: %s", (_name, property, expected) => {
+  const [parameter] = toParameters(object({ it: property }, ["it"]));
+  expect(parameter).toMatchObject(expected);
+  expect(parameter!.enum ?? []).not.toContain(null);
+});
+
+it.each<[string, unknown, Partial<Parameter>]>([
+  ["no others", false, { additionalProperties: false, description: "No other properties are allowed." }],
+  ["any others", true, { additionalProperties: true }],
+  [
+    "others of one type",
+    { type: "integer", minimum: 0 },
+    {
+      additionalProperties: { type: "integer", description: "Must be >= 0." },
+    },
+  ],
+  [
+    "others that may be null",
+    { type: ["integer", "null"] },
+    { additionalProperties: { type: "integer", description: "May be null." } },
+  ],
+])("keeps additionalProperties as a hint: %s", (_name, additionalProperties, expected) => {
+  const schema = object({
+    it: { type: "object", properties: { a: { type: "string" } }, additionalProperties },
+  });
+  const parameters = toParameters(schema);
+  expect(parameters[0]).toMatchObject({ type: "object", properties: [{ name: "a" }], ...expected });
+  if (additionalProperties !== false) expect(parameters[0]).not.toHaveProperty("description");
+  expect(toParameters(fromParameters(parameters))).toEqual(parameters);
+  const { it } = fromParameters(parameters)["properties"] as Record<string, JsonSchema>;
+  expect(it).toHaveProperty("additionalProperties");
+});
+
+it("ends with a map of maps of itself", () => {
+  const schema = {
+    $defs: { tree: { type: "object", additionalProperties: { $ref: "#/$defs/tree" } } },
+    ...object({ it: { $ref: "#/$defs/tree" } }),
+  };
+  expect(JSON.stringify(toParameters(schema)).length).toBeLessThan(20_000);
+});
+
 it("follows references, and recursion only so far", () => {
   const schema = {
     $defs: { node: object({ next: { $ref: "#/$defs/node" }, size: { type: "integer" } }, ["size"]) },

@@ -14,12 +14,13 @@ const MAX_DEPTH = 16;
 /** Keywords that a parameter has fields for; the rest is put into words. */
 const FIELDS = new Set("type title description enum default properties required items".split(" "));
 /** Says nothing that a reader of parameters needs. */
-const SILENT = new Set(["additionalProperties", "unevaluatedProperties", "examples", "example"]);
+const SILENT = new Set(["examples", "example"]);
 const TYPES: ReadonlySet<string> = new Set("string number integer boolean array object".split(" "));
 
 /**
- * The parameters that a schema describes. Null makes a parameter optional; what a parameter has no field for (lengths, bounds,
- * patterns, alternatives) is put into its description in words. Never throws: a schema it cannot read has no parameters.
+ * The parameters that a schema describes. Null makes a parameter optional and is in none of its lists of values; what a
+ * parameter has no field for (lengths, bounds, patterns, alternatives) is put into its description in words. Never throws: a
+ * schema it cannot read has no parameters.
  *
  * @example
  * ```ts
@@ -39,6 +40,8 @@ export function toParameters(schema: JsonSchema): Parameter[] {
   }
 }
 
+type Shape = Omit<Parameter, "name" | "required">;
+
 function propertiesOf(tree: SchemaTree, depth: number): Parameter[] {
   const required = tree.strings("required");
   return [...tree.map("properties")].map(([name, property]) => {
@@ -47,44 +50,95 @@ function propertiesOf(tree: SchemaTree, depth: number): Parameter[] {
   });
 }
 
-function fieldsOf(tree: SchemaTree, depth: number): Omit<Parameter, "name" | "required"> {
+function fieldsOf(tree: SchemaTree, depth: number): Shape {
   const type = typeOf(tree);
   const rest = [...tree.keywords.keys()].filter((keyword) => !FIELDS.has(keyword) && !SILENT.has(keyword));
-  const words = [...sayTypes(tree), ...sayKeywords(tree, rest).map((sentence) => sentence.words)];
+  // What others there may be has a field; that there may be none is worth a sentence.
+  const isClosed = tree.tree("additionalProperties")?.isNever() === true;
+  const said = isClosed ? rest : rest.filter((keyword) => keyword !== "additionalProperties");
+  const words = [...sayTypes(tree), ...sayKeywords(tree, said).map((sentence) => sentence.words)];
   words.push(...tree.spoken.map((spoken) => spoken.words));
   const description = describe(tree.get("description") ?? tree.get("title"), words);
   const values = tree.get("enum");
   const items = tree.tree("items");
+  const isDeep = depth >= MAX_DEPTH;
   return {
     type,
     ...(description !== undefined && { description }),
     ...(Array.isArray(values) && { enum: values }),
     ...(tree.has("default") && { default: tree.get("default") }),
-    ...(type === "array" && items !== undefined && depth < MAX_DEPTH && { items: itemsOf(items, depth) }),
-    ...(type === "object" &&
-      tree.has("properties") &&
-      depth < MAX_DEPTH && { properties: propertiesOf(tree, depth) }),
+    ...(type === "array" && items !== undefined && !isDeep && { items: shapeOf(items, depth) }),
+    ...(type === "object" && !isDeep && objectFields(tree, depth)),
   };
 }
 
-const itemsOf = (items: SchemaTree, depth: number): Omit<Parameter, "name" | "required"> =>
-  fieldsOf(withoutNull(flattenTree(items, new ChangeLog())).tree, depth + 1);
+function objectFields(
+  tree: SchemaTree,
+  depth: number,
+): Pick<Parameter, "properties" | "additionalProperties"> {
+  const others = tree.tree("additionalProperties");
+  return {
+    ...(tree.has("properties") && { properties: propertiesOf(tree, depth) }),
+    ...(others !== undefined && { additionalProperties: othersOf(others, depth) }),
+  };
+}
+
+function othersOf(others: SchemaTree, depth: number): boolean | Shape {
+  if (others.isNever()) return false;
+  return others.keywords.size === 0 && others.spoken.length === 0 ? true : shapeOf(others, depth);
+}
+
+/** What has no name cannot be left out, so that null must be said. */
+function shapeOf(value: SchemaTree, depth: number): Shape {
+  const { tree, isNullable, isNull } = withoutNull(flattenTree(value, new ChangeLog()));
+  return fieldsOf(isNullable && !isNull ? say(tree, "May be null.") : tree, depth + 1);
+}
+
+interface NotNull {
+  readonly tree: SchemaTree;
+  readonly isNullable: boolean;
+  /** Nothing but null is accepted. */
+  readonly isNull?: boolean;
+}
 
 /** The same schema for what is not null. */
-function withoutNull(tree: SchemaTree): { tree: SchemaTree; isNullable: boolean } {
+function withoutNull(tree: SchemaTree): NotNull {
   const types = tree.types();
-  if (types !== undefined && types.length > 1 && types.includes("null")) {
-    const real = types.filter((type) => type !== "null");
-    return { tree: tree.copy().set("type", real.length === 1 ? real[0] : real), isNullable: true };
+  const real = types?.filter((type) => type !== "null");
+  if (real?.length === 0 || (tree.has("const") && tree.get("const") === null)) return onlyNull(tree);
+  const allowsNull = types === undefined || types.includes("null");
+  let isNullable = types?.includes("null") === true;
+  let rest = isNullable ? tree.copy().set("type", real?.length === 1 ? real[0] : real) : tree;
+  const values = tree.get("enum");
+  if (Array.isArray(values) && values.includes(null)) {
+    const others = values.filter((value) => value !== null);
+    if (others.length === 0) return onlyNull(tree);
+    rest = rest.copy().set("enum", others);
+    isNullable ||= allowsNull;
   }
-  const keyword = ["anyOf", "oneOf"].find((name) =>
-    tree.trees(name).some((item) => item.types()?.join() === "null"),
-  );
-  if (keyword === undefined) return { tree, isNullable: false };
-  const real = tree.trees(keyword).filter((item) => item.types()?.join() !== "null");
-  const rest = tree.without(keyword);
-  if (real.length !== 1) return { tree: rest.set(keyword, real), isNullable: true };
-  return { tree: flattenTree(rest.set("allOf", real), new ChangeLog()), isNullable: true };
+  for (const keyword of ["anyOf", "oneOf"]) {
+    const branches = rest.trees(keyword).map(withoutNull);
+    if (!branches.some((branch) => branch.isNullable)) continue;
+    const left = branches.filter((branch) => branch.isNull !== true).map((branch) => branch.tree);
+    if (left.length === 0) return onlyNull(tree);
+    const outer = rest.without(keyword);
+    rest =
+      left.length === 1 ? flattenTree(outer.set("allOf", left), new ChangeLog()) : outer.set(keyword, left);
+    isNullable ||= allowsNull;
+  }
+  return { tree: rest, isNullable };
+}
+
+const onlyNull = (tree: SchemaTree): NotNull => ({
+  tree: say(tree.without("type", "const", "enum", "anyOf", "oneOf"), "Must be null."),
+  isNullable: true,
+  isNull: true,
+});
+
+function say(tree: SchemaTree, words: string): SchemaTree {
+  const copy = tree.copy();
+  copy.spoken.push({ keyword: "type", words, from: [tree.at] });
+  return copy;
 }
 
 /** The one type that fits best; alternatives are left to the words. */
