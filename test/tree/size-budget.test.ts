@@ -8,7 +8,7 @@ import { root } from "./source-files.js";
 
 /** Entry, most files, most kilobytes, most kilobytes when packed. Whoever needs more says why in the commit. */
 const BUDGETS = [
-  ["index.js", 4, 385, 122],
+  ["index.js", 4, 392, 124],
   ["cli/main.js", 4, 36, 14],
 ] as const;
 
