@@ -2,7 +2,7 @@
 import type { ToolFilters } from "../catalog/filters/filters.js";
 import type { ToolInfo } from "../catalog/tool-info.js";
 import type { JsonSchema } from "../config/listed-tool.js";
-import { deriveSchema } from "../schema/derive/derive-schema.js";
+import { checkTarget, deriveSchema } from "../schema/derive/derive-schema.js";
 import type { DerivedSchema, SchemaChange, SchemaTarget } from "../schema/derive/derived-schema.js";
 import type { Toolport } from "../toolport.js";
 
@@ -10,6 +10,32 @@ import type { Toolport } from "../toolport.js";
 export interface ToolSelection extends ToolFilters {
   /** Only the tools of these servers. @default all */
   readonly servers?: readonly string[] | undefined;
+}
+
+/**
+ * The form in which a framework's tools carry their schemas: `"portable"`, which OpenAI, Anthropic and Gemini all take;
+ * `"source"`, as the server published it; or the form of one provider.
+ */
+export type SchemaForm = SchemaTarget | "source";
+
+export interface SchemaFormOptions {
+  /**
+   * The form of the schemas that models see. Arguments are converted back, and checked against the server's own schema, whatever
+   * this says.
+   * @default "portable"
+   * @example
+   * ```ts
+   * { schema: "source" } // exactly what the server published; some providers refuse some of it
+   * ```
+   */
+  readonly schema?: SchemaForm | undefined;
+}
+
+/** @throws ConfigError for a name that is no form; the message lists the names */
+export function targetOf(form: SchemaForm = "portable"): SchemaTarget {
+  if (form === "source") return "plain";
+  checkTarget(form, ["source"]);
+  return form;
 }
 
 /** What was done to one tool's schema for a provider. */
@@ -28,7 +54,27 @@ export type OnSchemaChange = (report: SchemaReport) => void;
 
 export interface OfferedTool {
   readonly tool: ToolInfo;
+  /** Derived when it is first asked for. */
   readonly derived: DerivedSchema;
+}
+
+export function offerTool(tool: ToolInfo, target: SchemaTarget): OfferedTool {
+  let derived: DerivedSchema | undefined;
+  return {
+    tool,
+    get derived() {
+      derived ??= derivedSchemaOf(tool, target);
+      return derived;
+    },
+  };
+}
+
+/** Keeps the schema that the server published with a tool, out of sight of whoever lists, copies or serialises the rest. */
+export function withSourceSchema<Metadata extends object>(
+  metadata: Metadata,
+  { inputSchema }: ToolInfo,
+): Metadata {
+  return Object.defineProperty(metadata, "inputSchema", { value: inputSchema });
 }
 
 /**
@@ -56,19 +102,20 @@ export function lastTarget({ inputSchema }: ToolInfo, targets: readonly SchemaTa
   return given.at(-1) ?? targets[0]!;
 }
 
-/** Lists the tools and derives their schemas. */
+/** Lists the tools. Their schemas are derived when they are used, or at once if `onChange` is to hear of them. */
 export async function offeredTools(
   toolport: Toolport,
   { servers, only, except, filter }: ToolSelection,
   { target, onChange }: { target: SchemaTarget; onChange?: OnSchemaChange | undefined },
 ): Promise<OfferedTool[]> {
   const tools = await toolport.tools({ ...(servers && { servers }), only, except, filter });
+  const offered = tools.map((tool) => offerTool(tool, target));
+  if (onChange === undefined) return offered;
   const isStrict = target.endsWith("-strict");
-  return tools.map((tool) => {
-    const derived = derivedSchemaOf(tool, target);
+  for (const { tool, derived } of offered) {
     const { changes, strict } = derived;
     if (changes.length > 0 || (isStrict && !strict))
-      onChange?.({ tool: tool.name, server: tool.server, target, changes, strict });
-    return { tool, derived };
-  });
+      onChange({ tool: tool.name, server: tool.server, target, changes, strict });
+  }
+  return offered;
 }

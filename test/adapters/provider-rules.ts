@@ -1,4 +1,5 @@
 /** What each provider's published rules say about requests with tools, as checks that name what is wrong. */
+import { type RuleTarget, requestRefusals, type SentTool } from "../support/provider-refusals.js";
 import type { RequestBody } from "./model-double.js";
 
 type Problems = string[];
@@ -15,12 +16,11 @@ const isFilled = (text: unknown): boolean => typeof text === "string" && text.tr
 /** https://platform.openai.com/docs/api-reference/chat/create */
 export function openAIChatProblems({ tools = [], messages }: RequestBody): Problems {
   const problems: Problems = [];
-  check(problems, tools.length <= 128, "more than 128 tools");
-  for (const { type, function: it } of tools) {
-    check(problems, type === "function", `tool type ${type}`);
-    check(problems, /^[a-zA-Z0-9_-]{1,64}$/.test(it.name), `name ${it.name}`);
-    openAIParameters(problems, it);
-  }
+  for (const { type } of tools) check(problems, type === "function", `tool type ${type}`);
+  checkOpenAITools(
+    problems,
+    tools.map((tool: RequestBody) => tool.function),
+  );
   for (let index = 0; index < messages.length; index += 1) {
     const { role, tool_calls: calls, content } = messages[index];
     if (role === "assistant" && calls) {
@@ -53,10 +53,9 @@ export function openAIResponsesProblems({ tools = [], input }: RequestBody): Pro
   const problems: Problems = [];
   for (const tool of tools) {
     check(problems, tool.type === "function", `tool type ${tool.type}`);
-    check(problems, /^[a-zA-Z0-9_-]{1,64}$/.test(tool.name), `name ${tool.name}`);
     check(problems, typeof tool.strict === "boolean", `${tool.name} leaves strict open`);
-    openAIParameters(problems, tool);
   }
+  checkOpenAITools(problems, tools);
   const items: RequestBody[] = typeof input === "string" ? [] : input;
   const answered = new Set(
     items.filter(({ type }) => type === "function_call_output").map((item) => item.call_id),
@@ -79,30 +78,27 @@ export function openAIResponsesProblems({ tools = [], input }: RequestBody): Pro
   return problems;
 }
 
-function openAIParameters(problems: Problems, { name, parameters, strict }: RequestBody): void {
-  check(problems, parameters.type === "object", `${name}: parameters are no object`);
-  check(problems, parameters.properties !== undefined, `${name}: no properties`);
-  for (const keyword of ["anyOf", "oneOf", "allOf", "enum", "not"])
-    check(problems, !(keyword in parameters), `${name}: ${keyword} at the root`);
-  if (strict !== true) return;
-  const names = Object.keys(parameters.properties);
-  check(problems, parameters.additionalProperties === false, `${name}: strict, but open`);
-  check(
-    problems,
-    names.every((key) => parameters.required.includes(key)),
-    `${name}: strict, but optional`,
-  );
+function checkOpenAITools(problems: Problems, tools: readonly RequestBody[]): void {
+  const sent = (isStrict: boolean) =>
+    tools
+      .filter(({ strict = false }) => strict === isStrict)
+      .map(({ name, parameters }) => ({ name, schema: parameters }));
+  checkTools(problems, "openai", sent(false));
+  checkTools(problems, "openai-strict", sent(true));
+}
+
+function checkTools(problems: Problems, target: RuleTarget, tools: readonly SentTool[]): void {
+  for (const { tool, problem } of requestRefusals(target, tools)) problems.push(`${tool}: ${problem}`);
 }
 
 /** https://docs.claude.com/en/api/messages and …/agents-and-tools/tool-use/implement-tool-use */
 export function anthropicProblems({ tools = [], messages }: RequestBody): Problems {
   const problems: Problems = [];
-  for (const { name, input_schema: schema } of tools) {
-    check(problems, /^[a-zA-Z0-9_-]{1,64}$/.test(name), `name ${name}`);
-    check(problems, schema.type === "object", `${name}: input_schema is no object`);
-    for (const keyword of ["anyOf", "oneOf", "allOf"])
-      check(problems, !(keyword in schema), `${name}: ${keyword} at the root`);
-  }
+  checkTools(
+    problems,
+    "anthropic",
+    tools.map(({ name, input_schema: schema }: RequestBody) => ({ name, schema })),
+  );
   messages.forEach(({ role, content }: RequestBody, index: number) => {
     if (typeof content === "string") {
       check(problems, isFilled(content), `message ${index} is empty`);
@@ -149,18 +145,22 @@ function anthropicBlock(problems: Problems, block: RequestBody, role: string): v
 /** https://ai.google.dev/api/caching#FunctionDeclaration and …/gemini-api/docs/function-calling */
 export function geminiProblems({ tools = [], contents }: RequestBody): Problems {
   const problems: Problems = [];
-  for (const { functionDeclarations } of tools)
-    for (const { name, parametersJsonSchema, parameters } of functionDeclarations) {
-      check(problems, /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/.test(name), `name ${name}`);
-      check(
-        problems,
-        (parametersJsonSchema === undefined) !== (parameters === undefined),
-        `${name}: two schemas`,
-      );
-      const schema = parametersJsonSchema ?? parameters;
-      check(problems, /^object$/i.test(schema.type), `${name}: parameters are no object`);
-      check(problems, !JSON.stringify(schema).includes('"$ref"'), `${name}: a reference`);
-    }
+  const declared: RequestBody[] = tools.flatMap((tool: RequestBody) => tool.functionDeclarations);
+  for (const { name, parametersJsonSchema, parameters } of declared)
+    check(problems, parametersJsonSchema === undefined || parameters === undefined, `${name}: two schemas`);
+  const [json, message] = [true, false].map((isJson) =>
+    declared.filter((each) => (each.parametersJsonSchema !== undefined) === isJson),
+  );
+  checkTools(
+    problems,
+    "gemini-json",
+    json!.map(({ name, parametersJsonSchema: schema }) => ({ name, schema })),
+  );
+  checkTools(
+    problems,
+    "gemini-openapi",
+    message!.map(({ name, parameters: schema }) => ({ name, schema })),
+  );
   contents.forEach(({ role, parts }: RequestBody, index: number) => {
     check(problems, role === "user" || role === "model", `role ${role}`);
     const calls = parts.filter((part: RequestBody) => part.functionCall);

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { toParameters } from "../../src/schema/parameters/to-parameters.js";
+import { type RuleTarget, refusals } from "../support/provider-refusals.js";
 import { checkLaws } from "./derived-schema-laws.js";
-import { type RuleTarget, refusals } from "./provider-rules.js";
 
 interface CollectedServer {
   readonly server: string;
@@ -17,7 +17,14 @@ const servers = readdirSync(folder).map(
 const tools = servers.flatMap(({ server, tools: listed }) =>
   listed.map((tool) => ({ name: `${server} ${tool.name}`, schema: tool.inputSchema })),
 );
-const TARGETS: RuleTarget[] = ["openai", "openai-strict", "anthropic", "gemini-json", "gemini-openapi"];
+const TARGETS: RuleTarget[] = [
+  "portable",
+  "openai",
+  "openai-strict",
+  "anthropic",
+  "gemini-json",
+  "gemini-openapi",
+];
 const TIMEOUT_MS = 120_000;
 
 it("has more than 200 schemas of more than 20 servers", () => {

@@ -16,6 +16,12 @@ export function withoutChangedKeywords(original: unknown, changes: readonly Sche
   // The deepest first: what is moved can no longer be found by its path.
   for (const { path, keyword, what } of changes.toSorted((a, b) => b.path.length - a.path.length)) {
     if (what === "replaced") return {};
+    // Sent as text: any text is accepted, and the server's schema decides.
+    if (what === "encoded") {
+      const { parent, key } = find(root, path);
+      if (parent !== undefined) parent[key] = true;
+      continue;
+    }
     if (!["described", "removed", "relaxed", "cut"].includes(what)) continue;
     const { parent, key } = find(root, path);
     const node = parent?.[key];

@@ -35,13 +35,15 @@ export function createExecute(offered: OfferedTool, parts: ToolSetParts) {
 }
 
 async function callTool(
-  { tool, derived }: OfferedTool,
+  offered: OfferedTool,
   { toolport, ai, options, schemas }: ToolSetParts,
   { input, call }: { input: unknown; call: CallToolOptions },
 ): Promise<ToolResult> {
+  const { tool } = offered;
   const given = schemas?.[tool.name];
-  const args = (input ?? {}) as Record<string, unknown>;
-  const result = await toolport.callTool(tool.name, given === undefined ? derived.unwrap(args) : args, call);
+  const sent = (input ?? {}) as Record<string, unknown>;
+  const args = given === undefined ? offered.derived.unwrap(sent) : sent;
+  const result = await toolport.callTool(tool.name, args, call);
   // Here, once: the AI SDK asks for the model's output again with every step.
   if (isLeftOutWatched(options))
     toModelOutput(result, modelOutputOptions(options, versionOf(ai)), {

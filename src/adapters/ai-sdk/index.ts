@@ -1,7 +1,7 @@
 /** The door `toolport/ai-sdk`: tools and prompts for the AI SDK, versions 5, 6 and 7. */
 export type { ContentPart } from "../../content/content-part.js";
 export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
-export type { OnSchemaChange, SchemaReport, ToolSelection } from "../offered-tools.js";
+export type { OnSchemaChange, SchemaForm, SchemaReport, ToolSelection } from "../offered-tools.js";
 export type { ResultContent } from "../result-parts.js";
 export type { AiSdkModelOutput, AiSdkOutputPart, AiSdkVersion } from "./content.js";
 export type { AiSdkToolResult } from "./progress-results.js";

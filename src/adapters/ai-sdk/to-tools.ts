@@ -2,7 +2,6 @@
 
 import type { ToolSet } from "ai";
 import type { ToolInfo } from "../../catalog/tool-info.js";
-import type { JsonSchema } from "../../config/listed-tool.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import { ConfigError } from "../../errors/config-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
@@ -10,21 +9,30 @@ import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import { setKey } from "../../schema/derive/set-key.js";
 import type { Toolport } from "../../toolport.js";
 import type { ContentOptions } from "../content-options.js";
-import { type OfferedTool, type OnSchemaChange, offeredTools, type ToolSelection } from "../offered-tools.js";
+import {
+  type OfferedTool,
+  type OnSchemaChange,
+  offeredTools,
+  type SchemaFormOptions,
+  type ToolSelection,
+  targetOf,
+  withSourceSchema,
+} from "../offered-tools.js";
 import { type AiSdkVersion, modelOutputOptions, toModelOutput, versionOf } from "./content.js";
 import { createExecute } from "./execute.js";
 import { type AiSdkToolSchemas, resultSchema, type TypedAiSdkTools } from "./tool-schemas.js";
 
 export interface AiSdkToolsOptions
   extends ToolSelection,
+    SchemaFormOptions,
     ContentOptions,
     Omit<CallToolOptions, "signal" | "onProgress"> {
   /**
-   * Whose rules the schemas must keep. The AI SDK's providers do most of it themselves; name yours if it refuses a schema.
-   * @default "plain", the schemas as the servers wrote them
+   * The older name of `schema`.
+   * @deprecated Use `schema`.
    */
   readonly target?: SchemaTarget | undefined;
-  /** Told of every schema that had to be changed. */
+  /** Called for every schema that had to be changed. */
   readonly onChange?: OnSchemaChange | undefined;
   /**
    * Which calls a person must approve first (`ai` 6 and later): those of tools that may destroy something
@@ -67,7 +75,8 @@ export async function toAiSdkTools(
   toolport: Toolport,
   options: AiSdkToolsOptions & { schemas?: AiSdkToolSchemas } = {},
 ): Promise<ToolSet> {
-  const { target = "plain", onChange, schemas } = options;
+  const { onChange, schemas } = options;
+  const target = targetOf(options.schema ?? options.target);
   const [ai, offered] = await Promise.all([
     import("ai"),
     offeredTools(toolport, options, { target, onChange: schemas === undefined ? onChange : undefined }),
@@ -102,7 +111,7 @@ export function buildToolSet(offered: readonly OfferedTool[], parts: ToolSetPart
 }
 
 function toTool(offered: OfferedTool, parts: ToolSetParts, version: AiSdkVersion): Record<string, unknown> {
-  const { tool, derived } = offered;
+  const { tool } = offered;
   const { ai, options, schemas } = parts;
   const { name, description, title, outputSchema, server, sourceName } = tool;
   const given = schemas?.[name];
@@ -111,8 +120,10 @@ function toTool(offered: OfferedTool, parts: ToolSetParts, version: AiSdkVersion
   if (given === undefined) made["type"] = "dynamic";
   if (description !== undefined) made["description"] = description;
   if (title !== undefined) made["title"] = title;
-  made["metadata"] = { server, tool: sourceName };
-  made["inputSchema"] = given?.inputSchema ?? ai.jsonSchema(withProperties(derived.schema));
+  made["metadata"] = withSourceSchema({ server, tool: sourceName }, tool);
+  // Version 5 takes no function.
+  const inputSchema = () => offered.derived.schema;
+  made["inputSchema"] = given?.inputSchema ?? ai.jsonSchema(version === 5 ? inputSchema() : inputSchema);
   if (outputSchema !== undefined) {
     // Hardly anybody looks at it; version 5 takes it as it is only.
     const schema = () => resultSchema(outputSchema);
@@ -148,7 +159,3 @@ const noApproval = (): ConfigError =>
     what: "This version of the package `ai` knows no approval of tool calls and would run them all",
     next: "Install ai 6 or later, or use the option `approve` of createToolport",
   });
-
-/** Some providers behind the AI SDK refuse an object that names no properties, which is what a tool without arguments has. */
-const withProperties = (schema: JsonSchema): JsonSchema =>
-  schema["type"] === "object" && schema["properties"] === undefined ? { ...schema, properties: {} } : schema;

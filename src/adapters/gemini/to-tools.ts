@@ -45,7 +45,9 @@ export async function toGeminiTools(
   const functionDeclarations = offered.map(({ tool: { name, description }, derived }) => ({
     name,
     ...(description !== undefined && { description }),
-    [schema === "json" ? "parametersJsonSchema" : "parameters"]: derived.schema,
+    ...(schema === "json" && { parametersJsonSchema: derived.schema }),
+    // Older models refuse an object without properties: a function without arguments has no parameters.
+    ...(schema === "openapi" && derived.schema["properties"] !== undefined && { parameters: derived.schema }),
   }));
   return [{ functionDeclarations }];
 }

@@ -9,6 +9,7 @@ import type {
 } from "../../config/server-entry.js";
 import type { ToolportOptions } from "../../port/options.js";
 import type { AudienceRule, LeftOutContent } from "../content-options.js";
+import type { SchemaForm } from "../offered-tools.js";
 import type { Notifications, ToolHooks } from "./hooks.js";
 import type { MCPClientError } from "./mcp-client-error.js";
 import type { OutputHandling } from "./output-handling.js";
@@ -85,6 +86,13 @@ export interface LoadMcpToolsOptions extends OutputConfig, ToolHooks {
    * @default "throw"
    */
   toolErrors?: "throw" | "message" | undefined;
+  /**
+   * The form of the schemas that models see: one that OpenAI, Anthropic and Gemini all take (`"portable"`), the server's own
+   * (`"source"`), or that of one provider. Arguments are converted back, and checked against the server's own schema, which is in
+   * `tool.metadata.inputSchema`.
+   * @default "portable"
+   */
+  schema?: SchemaForm | undefined;
   /** Largest resource that is read because a result only names it. @default 4 MiB */
   maxResourceBytes?: number | undefined;
   /**

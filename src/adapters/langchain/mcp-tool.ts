@@ -2,23 +2,31 @@
 import { ensureConfig, mergeConfigs } from "@langchain/core/runnables";
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { ToolInfo } from "../../catalog/tool-info.js";
+import { offerTool, withSourceSchema } from "../offered-tools.js";
 import { clonePlain } from "./clone-plain.js";
-import { type RunOutput, runTool, type ToolConfig } from "./run-tool.js";
+import { defineLazySchema } from "./lazy-schema.js";
+import { isRecord, type RunOutput, runTool, type ToolConfig } from "./run-tool.js";
 import type { ToolPort } from "./tool-port.js";
 import { arePlainArguments, callUnwatched, isPlainConfig, isUnwatched } from "./unwatched-call.js";
 
 const RESPONSE_FORMAT = "content_and_artifact";
 
 /** What a tool says about itself beyond name, description and schema. */
-function metadataOf({ server, sourceName, title, annotations, _meta }: ToolInfo): Record<string, unknown> {
-  return {
+function metadataOf(tool: ToolInfo): Record<string, unknown> {
+  const { server, sourceName, title, annotations, _meta } = tool;
+  const metadata = {
     annotations,
     ...(title !== undefined && { title }),
     ...(_meta !== undefined && { _meta }),
     server,
     sourceName,
   };
+  // LangChain copies metadata into every trace and every message.
+  return withSourceSchema(metadata, tool);
 }
+
+/** Stands in until the schema is first read. */
+const NOT_READ = {};
 
 /**
  * Arguments are checked by the port, against the schema as the server wrote it and by its draft. LangChain's own check
@@ -34,17 +42,19 @@ export class McpTool extends DynamicStructuredTool {
   readonly #func: (args: unknown, manager: undefined, config: ToolConfig) => Promise<RunOutput>;
 
   constructor(tool: ToolInfo, port: ToolPort, name = tool.name) {
+    const offered = offerTool(tool, port.target);
     const func = (args: unknown, _manager: unknown, config: ToolConfig = {}) =>
-      runTool({ tool, port, args, config });
+      runTool({ tool, port, args: isRecord(args) ? offered.derived.unwrap(args) : args, config });
     super({
       name,
       description: tool.description ?? "",
-      // A copy: ours is frozen, and not everybody in LangChain leaves a schema as it is.
-      schema: clonePlain(tool.inputSchema, structuredClone),
+      schema: NOT_READ,
       responseFormat: RESPONSE_FORMAT,
       metadata: metadataOf(tool),
       func,
     });
+    // A copy: ours is shared, and some code in LangChain writes into schemas.
+    defineLazySchema(this, () => clonePlain(offered.derived.schema, structuredClone));
     this.defaultToolTimeout = port.settingsOf(tool.server).defaultToolTimeout;
     this.#port = port;
     this.#func = func;

@@ -6,6 +6,7 @@ import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { ConnectReport } from "../../port/report.js";
 import { createToolport, type Toolport } from "../../toolport.js";
+import { targetOf } from "../offered-tools.js";
 import { CallerPorts } from "./caller-ports.js";
 import type {
   ClientConfig,
@@ -300,6 +301,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
     const port: ToolPort = {
       toolport,
       hooks: config,
+      target: targetOf(config.schema),
       settingsOf: settingsByServer(config, (server) => config.mcpServers[server]),
       withHeaders: async (server, headers) => {
         const itsPort = this.#portOf(server, { ...options, headers: { ...options?.headers, ...headers } });

@@ -1,5 +1,7 @@
 /** Checks the configuration of a `MultiServerMCPClient` and takes it apart: what is LangChain's, what is Toolport's. */
 import type { ServerEntry } from "../../config/server-entry.js";
+import { SCHEMA_TARGETS } from "../../schema/derive/derived-schema.js";
+import type { SchemaForm } from "../offered-tools.js";
 import type { ClientConfig, Connection } from "./client-config.js";
 import { MCPClientError } from "./mcp-client-error.js";
 import { OUTPUT_TYPES } from "./output-handling.js";
@@ -29,6 +31,7 @@ const ENTRY_KEYS: Readonly<Record<AllKeys<ServerEntry>, true>> = {
   ...{ image: true, dockerHost: true, engine: true, mounts: true, runArgs: true },
 };
 
+const SCHEMA_FORMS: readonly SchemaForm[] = ["source", ...SCHEMA_TARGETS];
 const FLAGS = ["throwOnLoadError", "prefixToolNameWithServerName", "useStandardContentBlocks"] as const;
 const FUNCTIONS = [
   ...["beforeToolCall", "afterToolCall", "onProgress", "onMessage", "onInitialized", "onCancelled"],
@@ -84,7 +87,10 @@ function checkOptions(options: Fields, report: Report): void {
   for (const key of FUNCTIONS) check(options, key, "function", report);
   check(options, "additionalToolNamePrefix", "string", report);
   checkOutput(options, [], report);
-  const { onConnectionError: policy, toolErrors, maxResourceBytes, toolport } = options;
+  const { onConnectionError: policy, toolErrors, maxResourceBytes, toolport, schema } = options;
+  if (schema !== undefined && !SCHEMA_FORMS.includes(schema as SchemaForm)) {
+    report(["schema"], `must be one of ${SCHEMA_FORMS.map((form) => JSON.stringify(form)).join(", ")}`);
+  }
   if (policy !== undefined && typeof policy !== "function" && policy !== "throw" && policy !== "ignore") {
     report(["onConnectionError"], 'must be "throw", "ignore" or a function');
   }

@@ -3,6 +3,7 @@ import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { ToolInfo } from "../../catalog/tool-info.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
 import type { Toolport, ToolsOptions } from "../../toolport.js";
+import { targetOf } from "../offered-tools.js";
 import type { LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
 import { MCPClientError } from "./mcp-client-error.js";
 import { McpTool } from "./mcp-tool.js";
@@ -32,12 +33,14 @@ export async function toLangChainTools(
   options: ToLangChainToolsOptions = {},
 ): Promise<DynamicStructuredTool[]> {
   const { servers, only, except, filter, all, signal, timeoutMs } = options;
+  const target = targetOf(options.schema);
   const chosen = { servers, only, except, filter, all, signal, timeoutMs };
   const given = Object.entries(chosen).filter(([, value]) => value !== undefined);
   const infos = await toolport.tools(Object.fromEntries(given));
   const port: ToolPort = {
     toolport,
     hooks: options,
+    target,
     settingsOf: settingsByServer(options, (server) => options.outputOf?.[server]),
   };
   return convertTools(infos, { port, throwOnLoadError: options.throwOnLoadError ?? true });

@@ -1,4 +1,5 @@
 /** What a LangChain tool needs of the rest: a port to call through, and how its output is to be mapped. */
+import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import type { Toolport } from "../../toolport.js";
 import type { AudienceRule, ContentOptions } from "../content-options.js";
 import type { LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
@@ -20,6 +21,8 @@ export interface ToolSettings {
 export interface ToolPort {
   readonly toolport: Toolport;
   readonly hooks: ToolHooks;
+  /** The form of the schemas that models see. */
+  readonly target: SchemaTarget;
   /** By server: a fallback's answer is mapped as its own server's are. */
   settingsOf(server: string): ToolSettings;
   /** A port that sends these headers, for transports that cannot send them with a single call; undefined: none can. */

@@ -7,6 +7,7 @@ import { plainLine } from "../plain-text.js";
 import type { Finding } from "./finding.js";
 
 const PROVIDERS: Readonly<Partial<Record<SchemaTarget, string>>> = {
+  portable: "all providers alike (LangChain, AI SDK)",
   openai: "OpenAI",
   "openai-strict": "OpenAI's strict mode",
   anthropic: "Anthropic",

@@ -1,34 +1,44 @@
 /** Takes arguments from the form a model was asked for to the form the server knows, and back. */
 import { isObject } from "../json-schema.js";
 import type { Json, ObjectNotes } from "./derivation.js";
+import { type JsonTextKind, readJsonText, writeJsonText } from "./json-text.js";
 import { setKey } from "./set-key.js";
 
-type Notes = ReadonlyMap<object, ObjectNotes>;
+/** What was done to a schema, by the objects of the derived schema. */
+export interface FormNotes {
+  readonly objects: ReadonlyMap<object, ObjectNotes>;
+  readonly texts: ReadonlyMap<object, JsonTextKind>;
+}
+
 const MAX_DEPTH = 100;
 
-/** Old names again, and nothing where null stands for nothing. */
-export function toOriginalForm(schema: unknown, value: unknown, notes: Notes, depth = 0): unknown {
-  return convert(schema, value, { notes, depth, back: true });
+/** Old names again, JSON text parsed, and nothing where null stands for nothing. */
+export function toOriginalForm(schema: unknown, value: unknown, notes: FormNotes): unknown {
+  return convert(schema, value, { ...notes, depth: 0, back: true });
 }
 
-/** New names, and null for what is not there but must be. */
-export function toDerivedForm(schema: unknown, value: unknown, notes: Notes, depth = 0): unknown {
-  return convert(schema, value, { notes, depth, back: false });
+/** New names, JSON text where it is asked for, and null for what is not there but must be. */
+export function toDerivedForm(schema: unknown, value: unknown, notes: FormNotes): unknown {
+  return convert(schema, value, { ...notes, depth: 0, back: false });
 }
 
-interface Way {
-  readonly notes: Notes;
+interface Way extends FormNotes {
   readonly depth: number;
   readonly back: boolean;
 }
 
 function convert(schema: unknown, value: unknown, way: Way): unknown {
-  if (!isObject(schema) || typeof value !== "object" || value === null || way.depth > MAX_DEPTH) return value;
+  if (!isObject(schema) || way.depth > MAX_DEPTH) return value;
+  const text = way.texts.get(schema);
+  if (text !== undefined) return way.back ? readJsonText(value, text) : writeJsonText(value);
+  const isText = typeof value === "string" && way.texts.size > 0;
+  if (!isText && (typeof value !== "object" || value === null)) return value;
   const deeper = { ...way, depth: way.depth + 1 };
   const alternatives = [schema["anyOf"], schema["oneOf"]].find(Array.isArray) as unknown[] | undefined;
   const chosen = alternatives === undefined ? value : choose(alternatives, value, deeper);
   const all = Array.isArray(schema["allOf"]) ? schema["allOf"] : [];
   const merged = all.reduce<unknown>((current, part) => convert(part, current, deeper), chosen);
+  if (typeof merged !== "object" || merged === null) return merged;
   if (Array.isArray(merged)) {
     const prefix = Array.isArray(schema["prefixItems"]) ? schema["prefixItems"] : [];
     return merged.map((item, index) => convert(prefix[index] ?? schema["items"], item, deeper));
@@ -38,7 +48,7 @@ function convert(schema: unknown, value: unknown, way: Way): unknown {
 
 function convertObject(schema: Json, value: Json, way: Way): Json {
   const properties = isObject(schema["properties"]) ? schema["properties"] : {};
-  const notes = way.notes.get(properties);
+  const notes = way.objects.get(properties);
   const renamed = new Map([...(notes?.names ?? [])].map(([written, name]) => [name, written]));
   const out: Json = {};
   for (const [key, item] of Object.entries(value)) {
@@ -56,14 +66,16 @@ function convertObject(schema: Json, value: Json, way: Way): Json {
 function choose(alternatives: readonly unknown[], value: unknown, way: Way): unknown {
   for (const alternative of alternatives) {
     const converted = convert(alternative, value, way);
-    if (fits(alternative, way.back ? value : converted, way.depth)) return converted;
+    if (fits(alternative, way.back ? value : converted, way)) return converted;
   }
   return value;
 }
 
 /** Whether a value has the shape that a derived schema asks for. Bounds and patterns tell no alternatives apart. */
-function fits(schema: unknown, value: unknown, depth: number): boolean {
-  if (!isObject(schema) || depth > MAX_DEPTH) return true;
+function fits(schema: unknown, value: unknown, way: Way): boolean {
+  if (!isObject(schema) || way.depth > MAX_DEPTH) return true;
+  if (way.texts.get(schema) === "object" && !isObject(readJsonText(value, "object"))) return false;
+  const deeper = { ...way, depth: way.depth + 1 };
   const { type, enum: values, anyOf, nullable } = schema as { [key: string]: unknown };
   if (value === null && nullable === true) return true;
   if (Array.isArray(values) && !values.includes(value)) return false;
@@ -71,19 +83,19 @@ function fits(schema: unknown, value: unknown, depth: number): boolean {
     return false;
   if (type !== undefined && ![type].flat().some((name) => hasType(String(name).toLowerCase(), value)))
     return false;
-  if (Array.isArray(anyOf) && !anyOf.some((item) => fits(item, value, depth + 1))) return false;
-  if (Array.isArray(value)) return value.every((item) => fits(schema["items"], item, depth + 1));
-  return !isObject(value) || fitsObject(schema, value, depth);
+  if (Array.isArray(anyOf) && !anyOf.some((item) => fits(item, value, deeper))) return false;
+  if (Array.isArray(value)) return value.every((item) => fits(schema["items"], item, deeper));
+  return !isObject(value) || fitsObject(schema, value, deeper);
 }
 
-function fitsObject(schema: Json, value: Json, depth: number): boolean {
+function fitsObject(schema: Json, value: Json, way: Way): boolean {
   const properties = isObject(schema["properties"]) ? schema["properties"] : {};
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
   if (!required.every((name) => Object.hasOwn(value, name as string))) return false;
   return Object.entries(value).every(([key, item]) =>
     Object.hasOwn(properties, key)
-      ? fits(properties[key], item, depth + 1)
-      : schema["additionalProperties"] !== false && fits(schema["additionalProperties"], item, depth + 1),
+      ? fits(properties[key], item, way)
+      : schema["additionalProperties"] !== false && fits(schema["additionalProperties"], item, way),
   );
 }
 

@@ -1,11 +1,15 @@
 /** The original JSON Schema of a tool in the form that a model's provider accepts. */
+
+import { ConfigError } from "../../errors/config-error.js";
 import { isObject, type JsonSchema } from "../json-schema.js";
-import { toDerivedForm, toOriginalForm } from "./argument-forms.js";
+import { type FormNotes, toDerivedForm, toOriginalForm } from "./argument-forms.js";
 import { ChangeLog } from "./change-log.js";
 import { isChoiceOfRequired } from "./constraint-words.js";
 import { Derivation, type Json } from "./derivation.js";
-import type { DerivedSchema, SchemaTarget } from "./derived-schema.js";
+import { type DerivedSchema, SCHEMA_TARGETS, type SchemaTarget } from "./derived-schema.js";
+import { flattenRootUnion } from "./flatten-root.js";
 import { flattenTree } from "./flatten-tree.js";
+import { collectJsonTexts } from "./json-text.js";
 import { renameProperties } from "./property-names.js";
 import { readTree } from "./read-tree.js";
 import { type RefLimits, TooLarge, withRefLimits } from "./ref-limits.js";
@@ -25,7 +29,7 @@ const NO_CHANGES: readonly never[] = Object.freeze([]);
 /**
  * Derives the schema that `target` accepts from the one that the server published. Nothing is lost without a word: what a
  * target refuses is moved into descriptions, and `changes` names everything that differs. Arguments are still to be validated
- * against the original, after `unwrap`. Never throws, never changes what it is given.
+ * against the original, after `unwrap`. It never changes the schema it is given, and never throws because of it.
  *
  * @example
  * ```ts
@@ -34,8 +38,10 @@ const NO_CHANGES: readonly never[] = Object.freeze([]);
  * // … and with the arguments the model wrote:
  * await toolport.callTool(tool.name, unwrap(args));
  * ```
+ * @throws ConfigError (`INVALID_CONFIG`) for an unknown target; the message lists the targets
  */
 export function deriveSchema(schema: JsonSchema, target: SchemaTarget): DerivedSchema {
+  checkTarget(target);
   if (target === "plain")
     return { schema, changes: NO_CHANGES, strict: false, wrapped: false, unwrap: asItIs, wrap: asItIs };
   try {
@@ -48,6 +54,17 @@ export function deriveSchema(schema: JsonSchema, target: SchemaTarget): DerivedS
   } catch {
     return giveUp("it cannot be read", target);
   }
+}
+
+/** Throws for a name that is no target. `also`: names that are accepted besides. */
+export function checkTarget(target: unknown, also: readonly string[] = []): void {
+  if (SCHEMA_TARGETS.includes(target as SchemaTarget)) return;
+  const known = [...SCHEMA_TARGETS, ...also].map((name) => JSON.stringify(name)).join(", ");
+  throw new ConfigError({
+    code: "INVALID_CONFIG",
+    what: `There is no schema target named ${JSON.stringify(String(target))}`,
+    next: `Use one of: ${known}`,
+  });
 }
 
 function deriveStrict(schema: JsonSchema, limits: RefLimits): DerivedSchema {
@@ -64,8 +81,9 @@ function deriveStrict(schema: JsonSchema, limits: RefLimits): DerivedSchema {
 
 function derive(schema: JsonSchema, rules: TargetRules, limits: RefLimits) {
   const log = new ChangeLog();
-  const tree = flattenTree(unwrapSingleChoices(readTree(schema, log, limits)), log);
-  const derivation = new Derivation(rules, log, renameProperties(tree, rules.names));
+  const read = flattenTree(unwrapSingleChoices(readTree(schema, log, limits)), log);
+  const tree = rules.flattensRoot ? flattenRootUnion(read, log) : read;
+  const derivation = new Derivation(rules, log, renameProperties(tree, rules));
   const wrapped = !isObjectRoot(tree);
   if (wrapped) log.add("wrapped", WRAPPED, ["#"]);
   const written = wrapped ? writeWrapped(tree, derivation) : writeRoot(tree, derivation);
@@ -98,7 +116,7 @@ function writeRoot(tree: SchemaTree, to: Derivation): Json {
   if (tree.get("type") !== "object") to.log.add("typed", "type", ["#"], "object");
   const object = tree.copy().set("type", "object");
   if (to.rules.keywords === undefined) return writeLenientRoot(object, to);
-  const out = writeRestricted(object, to);
+  const out = writeRestricted(object, to, true);
   return to.rules.openapi ? out : { ...out, properties: out["properties"] ?? {} };
 }
 
@@ -108,7 +126,7 @@ function writeWrapped(tree: SchemaTree, to: Derivation): Json {
     type: to.rules.openapi ? "OBJECT" : "object",
     properties: { [WRAPPED]: value },
     required: [WRAPPED],
-    ...(!to.rules.openapi && { additionalProperties: false }),
+    ...(!to.rules.message && { additionalProperties: false }),
   };
 }
 
@@ -122,8 +140,12 @@ function toDerived(
   log: ChangeLog,
   { wrapped = false, derivation }: Extras,
 ): DerivedSchema {
-  const notes = derivation?.notes ?? new Map();
-  const isSame = !wrapped && notes.size === 0;
+  const notes: FormNotes = {
+    objects: derivation?.notes ?? new Map(),
+    texts: derivation?.rules.message ? collectJsonTexts(schema) : new Map(),
+  };
+  const hasForm = notes.objects.size + notes.texts.size > 0;
+  const isSame = !wrapped && !hasForm;
   return {
     schema,
     changes: log.list(),
@@ -131,7 +153,7 @@ function toDerived(
     wrapped,
     unwrap(args) {
       if (isSame || !isObject(args)) return args;
-      const original = notes.size === 0 ? args : (toOriginalForm(schema, args, notes) as Json);
+      const original = !hasForm ? args : (toOriginalForm(schema, args, notes) as Json);
       // A model that left the wrapping out is understood as well.
       return wrapped && Object.hasOwn(original, WRAPPED) ? (original[WRAPPED] as Json) : original;
     },

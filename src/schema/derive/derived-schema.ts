@@ -2,9 +2,10 @@
 import type { JsonSchema } from "../json-schema.js";
 
 /**
- * Whom a schema is for.
+ * The API that a schema is for.
  *
  * - `plain`: unchanged.
+ * - `portable`: one form that OpenAI, Anthropic and Gemini all take, for frameworks that choose the provider later.
  * - `openai`, `openai-strict`: OpenAI function parameters, without and with `strict: true`.
  * - `anthropic`: `input_schema`.
  * - `gemini-json`: `parametersJsonSchema`.
@@ -12,6 +13,7 @@ import type { JsonSchema } from "../json-schema.js";
  */
 export type SchemaTarget =
   | "plain"
+  | "portable"
   | "openai"
   | "openai-strict"
   | "anthropic"
@@ -23,7 +25,8 @@ export type SchemaTarget =
  *
  * The meaning is kept by `inlined` (a reference became what it points at), `rewritten` (said in other keywords), `renamed` (a
  * property's name; `unwrap` gives it back), `required` (an optional property that the model must send, if only as null;
- * `unwrap` drops that null) and `wrapped` (the whole schema is now the property `value`).
+ * `unwrap` drops that null), `encoded` (a free-form object or value that is sent as JSON text; `unwrap` parses it) and `wrapped`
+ * (the whole schema is now the property `value`).
  *
  * It is narrowed by `typed` (a type was added that the other keywords imply) and `closed` (properties that nobody declared are
  * refused).
@@ -38,6 +41,7 @@ export type SchemaChangeKind =
   | "rewritten"
   | "renamed"
   | "required"
+  | "encoded"
   | "wrapped"
   | "typed"
   | "closed"
@@ -47,6 +51,17 @@ export type SchemaChangeKind =
   | "removed"
   | "not-strict"
   | "replaced";
+
+/** Every target, in the order of the documentation. */
+export const SCHEMA_TARGETS: readonly SchemaTarget[] = [
+  "plain",
+  "portable",
+  "openai",
+  "openai-strict",
+  "anthropic",
+  "gemini-json",
+  "gemini-openapi",
+];
 
 /** One thing in which a derived schema differs from its original. */
 export interface SchemaChange {

@@ -1,16 +1,20 @@
 /** New names for properties whose names a target refuses. */
 import { SchemaTree } from "./schema-tree.js";
+import type { TargetRules } from "./target-rules.js";
 
 const MAX_LENGTH = 64;
 
 /** New names by old ones, for all properties of a schema. No two become one, and none becomes the name of another. */
-export function renameProperties(root: SchemaTree, rule: RegExp | undefined): ReadonlyMap<string, string> {
+export function renameProperties(
+  root: SchemaTree,
+  { names: rule, reservedNames }: Pick<TargetRules, "names" | "reservedNames">,
+): ReadonlyMap<string, string> {
   const renamed = new Map<string, string>();
   if (rule === undefined) return renamed;
   const taken = new Set<string>();
   collectNames(root, taken);
   for (const name of [...taken]) {
-    if (rule.test(name)) continue;
+    if (rule.test(name) && reservedNames?.has(name) !== true) continue;
     const stem = name.replace(/[^a-zA-Z0-9_]+/g, "_").replace(/^_+(?=[a-zA-Z])|_+$/g, "");
     const base = (/^[a-zA-Z_]/.test(stem) ? stem : `_${stem}`).slice(0, MAX_LENGTH);
     let candidate = base;

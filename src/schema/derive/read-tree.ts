@@ -125,8 +125,9 @@ function isSound(keyword: string, value: unknown): boolean {
       new Set(types).size === types.length
     );
   }
-  if (COUNTS.has(keyword)) return Number.isInteger(value) && (value as number) >= 0;
-  if (NUMBERS.has(keyword)) return typeof value === "number" || typeof value === "boolean";
+  if (COUNTS.has(keyword)) return Number.isSafeInteger(value) && (value as number) >= 0;
+  // `1e400` is read as Infinity, which JSON writes as null.
+  if (NUMBERS.has(keyword)) return Number.isFinite(value) || typeof value === "boolean";
   if (keyword === "required") return Array.isArray(value) && value.every((name) => typeof name === "string");
   if (keyword === "enum") return Array.isArray(value) && value.length > 0;
   if (["description", "title", "pattern", "format"].includes(keyword)) return typeof value === "string";

@@ -17,8 +17,19 @@ export interface TargetRules {
   readonly strict: boolean;
   /** Whether types are written in capitals, and null as `nullable`. */
   readonly openapi: boolean;
+  /**
+   * Whether schemas are read into Gemini's `Schema` message: every schema has a type, every object has properties, every
+   * required name is declared. Free-form objects and values are sent as JSON text.
+   */
+  readonly message: boolean;
+  /** Whether a union at the root becomes one object; otherwise it is wrapped. */
+  readonly flattensRoot: boolean;
+  /** Whether patterns must compile in Python's `re` and in RE2 alike. */
+  readonly simplePatterns: boolean;
   /** What property names must look like; undefined: no rule. */
   readonly names?: RegExp;
+  /** Property names that must be replaced although they match `names`. */
+  readonly reservedNames?: ReadonlySet<string>;
 }
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(" "));
@@ -38,13 +49,54 @@ const OPENAI_STRICT: TargetRules = {
   besideAnyOf: "annotations",
   strict: true,
   openapi: false,
+  message: false,
+  flattensRoot: false,
+  simplePatterns: true,
 };
 
-const LENIENT: TargetRules = { typeLists: true, besideAnyOf: "anything", strict: false, openapi: false };
+const LENIENT: TargetRules = {
+  typeLists: true,
+  besideAnyOf: "anything",
+  strict: false,
+  openapi: false,
+  message: false,
+  flattensRoot: false,
+  simplePatterns: false,
+};
+
+/** https://ai.google.dev/api/caching#Schema and Vertex AI's rule for parameter names. */
+const GEMINI_OPENAPI: TargetRules = {
+  keywords: words(
+    "type format title description enum items minItems maxItems minimum maximum minLength maxLength pattern " +
+      "minProperties maxProperties anyOf properties required nullable",
+  ),
+  formats: words("enum date-time"),
+  enumTypes: words("string"),
+  typeLists: false,
+  besideAnyOf: "nothing",
+  strict: false,
+  openapi: true,
+  message: true,
+  flattensRoot: false,
+  simplePatterns: false,
+  names: /^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/,
+};
 
 export const TARGET_RULES: Readonly<Record<Exclude<SchemaTarget, "plain">, TargetRules>> = {
+  /**
+   * What all of the others take: Gemini's message is the smallest of them, spelled as JSON Schema. `@langchain/google-genai`
+   * deletes the reserved names wherever they stand, also as names of properties.
+   */
+  portable: {
+    ...GEMINI_OPENAPI,
+    formats: words("date-time"),
+    openapi: false,
+    flattensRoot: true,
+    simplePatterns: true,
+    reservedNames: words("strict additionalProperties $schema"),
+  },
   /** https://platform.openai.com/docs/guides/function-calling: any JSON Schema, with an object at the root. */
-  openai: LENIENT,
+  openai: { ...LENIENT, simplePatterns: true },
   "openai-strict": OPENAI_STRICT,
   /** https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview: 2020-12; names as the API's own error message has them. */
   anthropic: { ...LENIENT, names: /^[a-zA-Z0-9_.-]{1,64}$/ },
@@ -60,19 +112,9 @@ export const TARGET_RULES: Readonly<Record<Exclude<SchemaTarget, "plain">, Targe
     besideAnyOf: "annotations",
     strict: false,
     openapi: false,
+    message: false,
+    flattensRoot: false,
+    simplePatterns: false,
   },
-  /** https://ai.google.dev/api/caching#Schema and Vertex AI's rule for parameter names. */
-  "gemini-openapi": {
-    keywords: words(
-      "type format title description enum items minItems maxItems minimum maximum minLength maxLength pattern " +
-        "minProperties maxProperties anyOf properties required nullable",
-    ),
-    formats: words("enum date-time"),
-    enumTypes: words("string"),
-    typeLists: false,
-    besideAnyOf: "nothing",
-    strict: false,
-    openapi: true,
-    names: /^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/,
-  },
+  "gemini-openapi": GEMINI_OPENAPI,
 };

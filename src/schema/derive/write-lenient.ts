@@ -3,6 +3,7 @@
 import type { Derivation, Json } from "./derivation.js";
 import { SchemaTree } from "./schema-tree.js";
 import { setKey } from "./set-key.js";
+import { isSimplePattern } from "./simple-pattern.js";
 import { NOT_AT_ROOT } from "./target-rules.js";
 
 /** Keywords under which accepting more means accepting less: they stay exact or go into words. */
@@ -10,6 +11,9 @@ const EXACT = new Set(["not", "if", "contains"]);
 const WRITTEN_WITH_OTHERS = new Set("title description then else minContains maxContains oneOf".split(" "));
 /** Where `false` is the usual way to say that nothing may stand there. */
 const MAY_BE_FALSE = new Set("additionalProperties unevaluatedProperties items unevaluatedItems".split(" "));
+
+/** What is said about undeclared properties: without the patterns, the others would mean something else. */
+const OF_UNDECLARED = "patternProperties additionalProperties unevaluatedProperties".split(" ");
 
 /** The schema below the root. */
 export function writeLenient(tree: SchemaTree, to: Derivation): Json {
@@ -27,7 +31,7 @@ export function writeLenientRoot(tree: SchemaTree, to: Derivation): Json {
 
 function writeKeywords(tree: SchemaTree, to: Derivation, words: string[]): Json {
   const out: Json = {};
-  const byName = keywordsByName(tree, to);
+  const byName = [...new Set([...keywordsByName(tree, to), ...keywordsOfPatterns(tree, to)])];
   const said = [...words, ...to.saySpoken(tree), ...to.say(tree, byName)];
   for (const keyword of tree.keywords.keys()) {
     if (byName.includes(keyword)) continue;
@@ -48,17 +52,20 @@ function keywordsByName(tree: SchemaTree, to: Derivation): string[] {
   if (to.names.size === 0) return [];
   const isForeign = (name: string): boolean => to.names.has(name) && !tree.map("properties").has(name);
   const found = ["propertyNames"].filter((keyword) => tree.has(keyword));
-  if (tree.has("patternProperties"))
-    found.push(
-      ..."patternProperties additionalProperties unevaluatedProperties"
-        .split(" ")
-        .filter((name) => tree.has(name)),
-    );
+  if (tree.has("patternProperties")) found.push(...OF_UNDECLARED.filter((keyword) => tree.has(keyword)));
   if (tree.strings("required").some(isForeign)) found.push("required");
   for (const keyword of ["dependentRequired", "dependentSchemas"])
     if (tree.has(keyword) && [...to.names.keys()].some((name) => mentions(tree.get(keyword), name)))
       found.push(keyword);
   return found;
+}
+
+/** Keywords whose patterns the target cannot compile. */
+function keywordsOfPatterns(tree: SchemaTree, { rules }: Derivation): string[] {
+  if (!rules.simplePatterns) return [];
+  const found = tree.has("pattern") && !isSimplePattern(String(tree.get("pattern"))) ? ["pattern"] : [];
+  if ([...tree.map("patternProperties").keys()].every(isSimplePattern)) return found;
+  return [...found, ...OF_UNDECLARED.filter((keyword) => tree.has(keyword))];
 }
 
 const mentions = (value: unknown, name: string): boolean =>

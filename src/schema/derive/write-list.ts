@@ -16,7 +16,7 @@ export function writeList(
     if (rest !== undefined) out["items"] = writeRestricted(rest, to);
     else if (types?.includes("array") === true) {
       to.problem(tree, "items", "holds anything");
-      out["items"] = {};
+      out["items"] = writeAnyItem(tree, to);
     }
     return [];
   }
@@ -44,15 +44,20 @@ function writeMixed(tree: SchemaTree, out: Json, to: Derivation): string[] {
     rest === undefined && Number(tree.get("maxItems") ?? Number.POSITIVE_INFINITY) > places.length;
   if (isOpen) to.problem(tree, "prefixItems", "holds anything after its first items");
   const kinds = rest === undefined || rest.isNever() ? places : [...places, rest];
-  out["items"] = isOpen ? {} : writeRestricted(new SchemaTree(tree.at).set("anyOf", kinds, []), to);
+  out["items"] = isOpen
+    ? writeAnyItem(tree, to)
+    : writeRestricted(new SchemaTree(tree.at).set("anyOf", kinds, []), to);
   const said = ["prefixItems", "items"].filter((keyword) => tree.has(keyword));
   return to.say(tree, said);
 }
 
 function writeEmptyList(tree: SchemaTree, out: Json, to: Derivation): string[] {
   to.problem(tree, "items", "holds nothing");
-  out["items"] = {};
+  out["items"] = writeAnyItem(tree, to);
   out["maxItems"] = 0;
   to.log.add("rewritten", "items", tree.from("items"), "maxItems");
   return [];
 }
+
+const writeAnyItem = (tree: SchemaTree, to: Derivation): Json =>
+  to.rules.message ? writeRestricted(new SchemaTree(`${tree.at}/items`), to) : {};

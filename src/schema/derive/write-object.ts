@@ -34,7 +34,7 @@ export function writeObject(
       setKey(properties, written, allowNull(schema));
     } else setKey(properties, written, schema);
   }
-  if (declared.size > 0 || (tree.has("properties") && !to.rules.openapi)) out["properties"] = properties;
+  if (declared.size > 0 || (tree.has("properties") && !to.rules.message)) out["properties"] = properties;
   if (names.size > 0 || optional.size > 0) to.notes.set(properties, { names, optional, absentIfNull });
   const words = writeRequired(tree, required, out, to);
   if (types?.includes("object") === true || REST.some((keyword) => tree.has(keyword)))
@@ -48,7 +48,7 @@ function writeRequired(tree: SchemaTree, required: readonly string[], out: Json,
     if (unknown.length > 0) to.problem(tree, "required", `${unknown.join(", ")}: required but not declared`);
     return [];
   }
-  const known = required.filter((name) => !to.rules.openapi || tree.map("properties").has(name));
+  const known = required.filter((name) => !to.rules.message || tree.map("properties").has(name));
   if (known.length > 0) out["required"] = [...new Set(known.map((name) => to.nameOf(name)))];
   const unknown = required.filter((name) => !known.includes(name));
   return unknown.length === 0

@@ -3,8 +3,10 @@ import { ANNOTATIONS } from "./change-log.js";
 import type { Derivation, Json } from "./derivation.js";
 import { flattenTree } from "./flatten-tree.js";
 import { isSameJson } from "./json-equality.js";
+import { JSON_TEXT, JSON_TEXT_WORDS, markJsonText } from "./json-text.js";
 import { familyOf, inferTypes, jsonTypeOf, refineTypes } from "./keyword-families.js";
 import { never, type SchemaTree } from "./schema-tree.js";
+import { isSimplePattern } from "./simple-pattern.js";
 import { writeList } from "./write-list.js";
 import { writeObject } from "./write-object.js";
 import { writeUnion } from "./write-union.js";
@@ -14,21 +16,25 @@ const STRUCTURE = new Set(
   (
     "type enum const title description properties required additionalProperties unevaluatedProperties items " +
     "prefixItems"
-  ).split(" "),
+  )
+    .split(" ")
+    .concat(JSON_TEXT),
 );
 
-export function writeRestricted(tree: SchemaTree, to: Derivation): Json {
+/** `isRoot`: an object without properties stays one. */
+export function writeRestricted(tree: SchemaTree, to: Derivation, isRoot = false): Json {
   to.count();
   // A copy: one tree may be written in several places, and alternatives are taken out of it.
   const flat = readConst(flattenTree(tree, to.log), to).copy();
   if (flat.isNever()) return writeNever(flat, to);
   const union = writeUnion(flat, to);
-  return union ?? writeTypes(flat, to);
+  return union ?? writeTypes(flat, to, isRoot);
 }
 
 /** A schema without alternatives. */
-function writeTypes(tree: SchemaTree, to: Derivation): Json {
+function writeTypes(tree: SchemaTree, to: Derivation, isRoot: boolean): Json {
   const types = typesOf(tree, to);
+  if (types === undefined && to.rules.message) return writeAnything(tree, to);
   const isSplit = types !== undefined && mustSplit(tree, types, to);
   if (isSplit) {
     to.log.add("rewritten", "type", tree.from("type"), "anyOf");
@@ -38,7 +44,43 @@ function writeTypes(tree: SchemaTree, to: Derivation): Json {
     for (const part of parts) part.spoken.length = 0;
     return writeUnion(tree.only(ANNOTATIONS).set("anyOf", parts, []), to) ?? {};
   }
+  const isFree = types?.filter((type) => type !== "null").join() === "object" && !hasProperties(tree);
+  if (isFree && !isRoot && to.rules.message)
+    return writeFreeObject(tree, types?.includes("null") === true, to);
   return writeOne(types === undefined ? tree : tree.copy().set("type", types, tree.from("type")), types, to);
+}
+
+const hasProperties = (tree: SchemaTree): boolean => tree.map("properties").size > 0;
+
+/** A value of any type: each simple type, and text for the rest. */
+function writeAnything(tree: SchemaTree, to: Derivation): Json {
+  const implied = ["object", "array"].filter((type) =>
+    [...tree.keywords.keys()].some((keyword) => familyOf(keyword)?.includes(type)),
+  );
+  const parts = ["string", "number", "boolean", "null", ...implied].map((type) =>
+    tree.only(keywordsAbout(type, tree)).set("type", type, tree.from("type")),
+  );
+  for (const part of parts) part.spoken.length = 0;
+  to.log.add("encoded", "type", [tree.at], JSON_TEXT_WORDS.any);
+  parts[0]!.set(JSON_TEXT, "any");
+  return writeUnion(tree.only(ANNOTATIONS).set("anyOf", parts, []), to) ?? {};
+}
+
+const OF_FREE_OBJECTS = new Set("type title description properties".split(" "));
+
+/** An object whose properties are not declared, as text. */
+function writeFreeObject(tree: SchemaTree, isNullable: boolean, to: Derivation): Json {
+  const rest = ["additionalProperties", "unevaluatedProperties"].filter((keyword) => {
+    const schema = tree.tree(keyword);
+    return schema === undefined || schema.isNever() || schema.keywords.size === 0;
+  });
+  const said = [...tree.keywords.keys()].filter(
+    (keyword) => !OF_FREE_OBJECTS.has(keyword) && !rest.includes(keyword),
+  );
+  const words = [JSON_TEXT_WORDS.object, ...to.saySpoken(tree), ...to.say(tree, said)];
+  to.log.add("encoded", "type", [tree.at], JSON_TEXT_WORDS.object);
+  const type = writeType(["string", ...(isNullable ? ["null"] : [])], to);
+  return to.annotate(markJsonText(type, "object"), tree, words);
 }
 
 const keywordsAbout = (type: string, tree: SchemaTree): ReadonlySet<string> =>
@@ -53,7 +95,7 @@ function typesOf(tree: SchemaTree, to: Derivation): string[] | undefined {
   const named = tree.types();
   if (named !== undefined) return refineTypes(named, tree);
   const inferred = inferTypes(tree);
-  const isNeeded = to.rules.strict || to.rules.openapi || inferred?.exact === true;
+  const isNeeded = to.rules.strict || to.rules.message || inferred?.exact === true;
   if (inferred === undefined || !isNeeded) return undefined;
   if (!inferred.exact) to.log.add("typed", "type", [tree.at], inferred.types.join(", "));
   return inferred.types;
@@ -64,6 +106,7 @@ function mustSplit(tree: SchemaTree, types: readonly string[], { rules }: Deriva
   const real = types.filter((type) => type !== "null");
   if (real.length === 0 || types.length === 1) return false;
   if (rules.openapi) return real.length > 1;
+  if (!rules.typeLists) return true;
   if (rules.strict) return real.length > 1 || real[0] === "object" || real[0] === "array";
   const values = tree.get("enum");
   return Array.isArray(values) && values.includes(null);
@@ -72,6 +115,10 @@ function mustSplit(tree: SchemaTree, types: readonly string[], { rules }: Deriva
 function writeOne(tree: SchemaTree, types: readonly string[] | undefined, to: Derivation): Json {
   const words = to.saySpoken(tree);
   const out: Json = {};
+  if (tree.has(JSON_TEXT)) {
+    markJsonText(out, "any");
+    words.push(JSON_TEXT_WORDS.any);
+  }
   if (types === undefined) to.problem(tree, "type", "has no type");
   else Object.assign(out, writeType(types, to));
   words.push(...writeEnum(tree, types, out, to));
@@ -133,11 +180,11 @@ const hasType = (value: unknown, type: string): boolean =>
 /** Whether a keyword that is no structure may stay as it is. */
 function mayStand(keyword: string, tree: SchemaTree, { rules }: Derivation): boolean {
   if (!rules.keywords?.has(keyword)) return false;
-  if (keyword === "format")
-    return !tree.has("enum") && rules.formats?.has(String(tree.get("format"))) === true;
-  // The engine behind strict mode knows no look-around and no back-references.
-  if (keyword === "pattern" && rules.strict)
-    return !/\(\?[=!<]|\\[1-9kpPbB]/.test(String(tree.get("pattern")));
+  if (keyword === "format") {
+    const isOfType = !rules.message || tree.types()?.includes("string") === true;
+    return isOfType && !tree.has("enum") && rules.formats?.has(String(tree.get("format"))) === true;
+  }
+  if (keyword === "pattern" && rules.simplePatterns) return isSimplePattern(String(tree.get("pattern")));
   return true;
 }
 
@@ -154,5 +201,5 @@ function readConst(tree: SchemaTree, to: Derivation): SchemaTree {
 function writeNever(tree: SchemaTree, to: Derivation): Json {
   to.problem(tree, "not", "accepts no value");
   to.log.add("described", "false", [tree.at], "Must not be given.");
-  return to.annotate({}, tree, ["Must not be given."]);
+  return to.annotate(to.rules.message ? writeType(["string"], to) : {}, tree, ["Must not be given."]);
 }

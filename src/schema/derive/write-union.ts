@@ -22,7 +22,8 @@ export function writeUnion(tree: SchemaTree, to: Derivation): Json | undefined {
     (keyword) => keyword !== "title" && keyword !== "description",
   );
   const words = [...to.say(said, refused), ...to.saySpoken(said)];
-  if (to.rules.besideAnyOf === "nothing") return writeAlone(said, words, merged, to);
+  if (to.rules.besideAnyOf === "nothing")
+    return to.rules.openapi ? writeAlone(said, words, merged, to) : writePortable(said, words, merged, to);
   return to.annotate({ anyOf: merged.map((item) => writeRestricted(item, to)) }, said, words);
 }
 
@@ -90,6 +91,30 @@ function writeAlone(said: SchemaTree, words: readonly string[], merged: SchemaTr
   const [first, ...others] = written.flatMap((item) => (item["anyOf"] as Json[] | undefined) ?? [item]);
   return others.length === 0 ? first! : { anyOf: [first, ...others] };
 }
+
+/**
+ * The same in JSON Schema. Null stands beside one alternative only: `@ai-sdk/google` reads `[a, b, null]` as `nullable`
+ * beside `any_of`, which Vertex AI refuses.
+ */
+function writePortable(
+  said: SchemaTree,
+  words: readonly string[],
+  merged: SchemaTree[],
+  to: Derivation,
+): Json {
+  const written = merged.map((item) => writeRestricted(item, to)).flatMap(alternativesOf);
+  const real = written.filter((item) => item["type"] !== "null");
+  const [first, ...others] = real.length === 0 ? written.slice(0, 1) : real;
+  const description = describe(said.get("description"), words);
+  const joined =
+    description === undefined ? first!["description"] : joinTexts(description, first!["description"]);
+  const all = [{ ...first!, ...(joined !== undefined && { description: joined }) }, ...others];
+  if (real.length > 0 && real.length < written.length) all.push({ anyOf: [all.pop()!, { type: "null" }] });
+  return all.length === 1 ? all[0]! : { anyOf: all };
+}
+
+const alternativesOf = (schema: Json): Json[] =>
+  Array.isArray(schema["anyOf"]) ? (schema["anyOf"] as Json[]).flatMap(alternativesOf) : [schema];
 
 /** Alternatives inside alternatives are told the same. */
 function spread(schema: Json, isNullable: boolean): Json {
