@@ -1,4 +1,4 @@
-/** The tools themselves: real structured tools, schemas as the server wrote them, however they were loaded. */
+/** The tools themselves: real structured tools, with schemas that every model takes, however they were loaded. */
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -16,8 +16,9 @@ import { createTestServer } from "toolport/testing";
 import { describe, expect, it } from "vitest";
 import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
 import { failure } from "../support/failure.js";
+import { refusals } from "../support/provider-refusals.js";
 
-/** Unions, references in a circle and newer keywords: what a conversion would lose. */
+/** Unions, references in a circle and newer keywords: what some models refuse. */
 const schema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   type: "object",
@@ -79,7 +80,44 @@ describe("a tool", () => {
         sourceName: "make",
       },
     });
+    expect(refusals("portable", make!.schema)).toEqual([]);
+    expect(make!.metadata!["inputSchema"]).toEqual(schema);
+  });
+
+  it("has the schema of the server if that is asked for", async () => {
+    await using server = createServer();
+    await using toolport = createToolport({ mcpServers: { shop: server.memory() } });
+    const [make] = await toLangChainTools(toolport, { schema: "source" });
     expect(make!.schema).toEqual(schema);
+    const error = await failure(toLangChainTools(toolport, { schema: "gpt" as never }));
+    expect(error).toMatchObject({ name: "ConfigError", code: "INVALID_CONFIG" });
+    expect(error.message).toContain('"portable", "openai"');
+    expect(error.message).toContain('"source"');
+  });
+
+  it("has a schema of its own, which may be changed or replaced", async () => {
+    await using server = createServer();
+    await using toolport = createToolport({ mcpServers: { shop: server.memory() } });
+    const [one, other] = (await Promise.all([toLangChainTools(toolport), toLangChainTools(toolport)])).map(
+      ([first]) => first!,
+    );
+    (one!.schema as { title?: string }).title = "changed";
+    expect(other!.schema).not.toHaveProperty("title");
+    const copy = Object.create(other!) as typeof one;
+    copy!.schema = { type: "object", properties: {} };
+    expect(other!.schema).toHaveProperty("properties.tree");
+    other!.schema = { type: "object", properties: {} };
+    expect(other!.schema).toEqual({ type: "object", properties: {} });
+    expect(await other!.invoke({ id: 1 })).toBe('{"id":1}');
+  });
+
+  it("does not copy the server's schema into messages and traces", async () => {
+    await using server = createServer();
+    await using toolport = createToolport({ mcpServers: { shop: server.memory() } });
+    const [make] = await toLangChainTools(toolport);
+    const call = { type: "tool_call" as const, id: "1", name: make!.name, args: { id: 1 } };
+    expect(JSON.stringify(await make!.invoke(call))).not.toContain("$defs");
+    expect(JSON.stringify(make!.metadata)).not.toContain("$defs");
   });
 
   it("checks arguments by the schema as it stands, and by its draft", async () => {
@@ -142,10 +180,10 @@ describe("a tool", () => {
 
   it("that cannot be converted fails all of them, or is left out", async () => {
     const odd = {
-      name: "odd",
-      server: "s",
-      sourceName: "odd",
-      inputSchema: { type: "object", default: () => {} },
+      ...{ name: "odd", server: "s", sourceName: "odd", inputSchema: { type: "object" } },
+      get description(): string {
+        throw new Error("No description");
+      },
     };
     const good = { name: "good", server: "s", sourceName: "good", inputSchema: { type: "object" } };
     const toolport = { tools: async () => [odd, good] } as unknown as Toolport;
@@ -186,7 +224,8 @@ describe.each([
     await using loaded = await load();
     const [make] = loaded.tools;
     expect(loaded.tools.map(({ name }) => name)).toEqual(["make", "work", "fail"]);
-    expect(make!.schema).toEqual(schema);
+    expect(refusals("portable", make!.schema)).toEqual([]);
+    expect(make!.metadata!["inputSchema"]).toEqual(schema);
     expect(make!.metadata).toMatchObject({ title: "Maker", server: "shop", sourceName: "make" });
     expect(await make!.invoke({ id: 1 })).toBe('{"id":1}');
     expect(await failure(make!.invoke({}))).toMatchObject({ cause: { code: "INVALID_ARGUMENTS" } });

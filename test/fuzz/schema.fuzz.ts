@@ -10,7 +10,7 @@ import { paramHeaders } from "../../src/protocol/param-headers.js";
 import { applyDefaults } from "../../src/schema/apply-defaults.js";
 import { createSchemaValidator } from "../../src/schema/create-validator.js";
 import { deriveSchema } from "../../src/schema/derive/derive-schema.js";
-import type { SchemaTarget } from "../../src/schema/derive/derived-schema.js";
+import { SCHEMA_TARGETS } from "../../src/schema/derive/derived-schema.js";
 import type { JsonSchema } from "../../src/schema/json-schema.js";
 import { fromParameters } from "../../src/schema/parameters/from-parameters.js";
 import { toParameters } from "../../src/schema/parameters/to-parameters.js";
@@ -18,14 +18,6 @@ import { wireValue } from "./arbitraries.js";
 import { fuzzModel } from "./fuzz-model.js";
 import { anySchema, listedTool } from "./schema-arbitraries.js";
 
-const TARGETS: readonly SchemaTarget[] = [
-  "plain",
-  "openai",
-  "openai-strict",
-  "anthropic",
-  "gemini-json",
-  "gemini-openapi",
-];
 /** The bound of the product is 250 ms of a free machine; a busy one is given ten times as much. */
 const MAX_MS = 2_500;
 
@@ -37,7 +29,7 @@ function timed<Value>(what: string, run: () => Value): Value {
 }
 
 function deriveAll(schema: JsonSchema): void {
-  for (const target of TARGETS) {
+  for (const target of SCHEMA_TARGETS) {
     const { schema: derived, changes, wrap, unwrap } = timed(target, () => deriveSchema(schema, target));
     expect(changes.length).toBeLessThanOrEqual(1_000);
     const text = JSON.stringify(derived);

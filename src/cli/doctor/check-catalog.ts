@@ -7,7 +7,7 @@ import { plainLine } from "../plain-text.js";
 import type { Finding } from "./finding.js";
 
 const PROVIDERS: Readonly<Partial<Record<SchemaTarget, string>>> = {
-  portable: "all providers alike (LangChain, AI SDK)",
+  portable: "the portable form of LangChain and the AI SDK",
   openai: "OpenAI",
   "openai-strict": "OpenAI's strict mode",
   anthropic: "Anthropic",
@@ -17,7 +17,7 @@ const PROVIDERS: Readonly<Partial<Record<SchemaTarget, string>>> = {
 
 /** Changes after which a model knows less than the server said. */
 const LOSSES: readonly SchemaChangeKind[] = ["removed", "relaxed", "cut"];
-/** Keywords that constrain nothing: nobody misses them. */
+/** Keywords that constrain nothing. */
 const NOTES = new Set([
   "$schema",
   "$id",
@@ -30,8 +30,9 @@ const NOTES = new Set([
 ]);
 const MAX_NAMED = 5;
 
+/** Models send no undeclared properties anyway, whether they are told so or not. */
 const isLoss = ({ what, keyword }: { what: SchemaChangeKind; keyword: string }): boolean =>
-  LOSSES.includes(what) && !NOTES.has(keyword);
+  LOSSES.includes(what) && !NOTES.has(keyword) && !(what === "removed" && keyword === "additionalProperties");
 
 export function checkCatalog(snapshot: ToolportSnapshot, servers: readonly string[]): Finding[] {
   return servers.flatMap((server) => [

@@ -1,16 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { ConfigError } from "../../errors/config-error.js";
 import type { JsonSchema } from "../json-schema.js";
 import { deriveSchema } from "./derive-schema.js";
-import type { SchemaTarget } from "./derived-schema.js";
+import { SCHEMA_TARGETS, type SchemaTarget } from "./derived-schema.js";
 
-const TARGETS: SchemaTarget[] = [
-  "plain",
-  "openai",
-  "openai-strict",
-  "anthropic",
-  "gemini-json",
-  "gemini-openapi",
-];
 const object = (properties: Record<string, unknown>, required?: string[]): JsonSchema => ({
   type: "object",
   properties,
@@ -35,15 +28,18 @@ describe("every target", () => {
     expect(derived.changes).toEqual([]);
   });
 
-  it.each(["openai", "anthropic", "gemini-json"] as const)("changes nothing that %s takes", (target) => {
-    const { schema, changes, strict, wrapped, unwrap } = deriveSchema(ordinary, target);
-    expect(schema).toEqual(ordinary);
-    expect({ changes, strict, wrapped }).toEqual({ changes: [], strict: false, wrapped: false });
-    const args = { city: "Oslo" };
-    expect(unwrap(args)).toBe(args);
-  });
+  it.each(["portable", "openai", "anthropic", "gemini-json"] as const)(
+    "changes nothing that %s takes",
+    (target) => {
+      const { schema, changes, strict, wrapped, unwrap } = deriveSchema(ordinary, target);
+      expect(schema).toEqual(ordinary);
+      expect({ changes, strict, wrapped }).toEqual({ changes: [], strict: false, wrapped: false });
+      const args = { city: "Oslo" };
+      expect(unwrap(args)).toBe(args);
+    },
+  );
 
-  it.each(TARGETS)("does not touch what %s is given", (target) => {
+  it.each(SCHEMA_TARGETS)("does not touch what %s is given", (target) => {
     const schema = {
       ...object({ a: { allOf: [{ type: "string" }, { minLength: 1 }], nullable: true } }),
       $defs: {},
@@ -52,6 +48,19 @@ describe("every target", () => {
     deriveSchema(schema, target);
     expect(schema).toEqual(before);
   });
+});
+
+describe("an unknown target", () => {
+  it.each(["gemini", "constructor", "", undefined, null, 7])(
+    "is an error that lists the targets: %j",
+    (target) => {
+      const derive = () => deriveSchema(object({}), target as SchemaTarget);
+      expect(derive).toThrow(ConfigError);
+      expect(derive).toThrow(
+        'Use one of: "plain", "portable", "openai", "openai-strict", "anthropic", "gemini-json", "gemini-openapi"',
+      );
+    },
+  );
 });
 
 describe("the examples of the reference, where a target refuses the keywords", () => {
@@ -230,7 +239,7 @@ describe("references", () => {
     },
   };
 
-  it.each(TARGETS.slice(1))("are inlined and cut for %s", (target) => {
+  it.each(SCHEMA_TARGETS.slice(1))("are inlined and cut for %s", (target) => {
     const { schema, changes } = deriveSchema(tree, target);
     const text = JSON.stringify(schema);
     expect(text).not.toContain("$ref");
