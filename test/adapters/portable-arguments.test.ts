@@ -156,6 +156,21 @@ describe("arguments", () => {
     expect(await tool!.invoke({ "max-size": 1 })).toBe("done");
   });
 
+  it("reach a rule for approval under the server's names", async () => {
+    await using opened = await open();
+    const seen: unknown[] = [];
+    const tools = await toAiSdkTools(opened.toolport, {
+      needsApproval: (_tool, input) => {
+        seen.push(input);
+        return true;
+      },
+    });
+    const model = scriptedAiSdkModel([[{ name: "it", args: { max_size: 2 } }]]);
+    const { content } = await generateText({ model, tools, prompt: "Go" });
+    expect(content.map(({ type }) => type)).toContain("tool-approval-request");
+    expect(seen).toEqual([{ "max-size": 2 }]);
+  });
+
   it("reach the hooks under the server's names", async () => {
     await using server = createTestServer({
       tools: { it: { inputSchema: CLOSED, handler: (args) => JSON.stringify(args) } },

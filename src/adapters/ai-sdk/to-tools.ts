@@ -7,6 +7,7 @@ import { ConfigError } from "../../errors/config-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import { setKey } from "../../schema/derive/set-key.js";
+import { isObject } from "../../schema/json-schema.js";
 import type { Toolport } from "../../toolport.js";
 import type { ContentOptions } from "../content-options.js";
 import {
@@ -129,14 +130,21 @@ function toTool(offered: OfferedTool, parts: ToolSetParts, version: AiSdkVersion
     const schema = () => resultSchema(outputSchema);
     made["outputSchema"] = ai.jsonSchema(version === 5 ? schema() : schema);
   }
-  if (options.needsApproval) made["needsApproval"] = approvalOf(tool, options.needsApproval);
+  // A rule of the caller's knows the server's names, not those that the model was given.
+  const read = (input: unknown) =>
+    given === undefined && isObject(input) ? offered.derived.unwrap(input) : input;
+  if (options.needsApproval) made["needsApproval"] = approvalOf(tool, options.needsApproval, read);
   made["execute"] = createExecute(offered, parts);
   return made;
 }
 
-function approvalOf(tool: ToolInfo, rule: NonNullable<AiSdkToolsOptions["needsApproval"]>) {
+function approvalOf(
+  tool: ToolInfo,
+  rule: NonNullable<AiSdkToolsOptions["needsApproval"]>,
+  read: (input: unknown) => unknown,
+) {
   const { readOnlyHint, destructiveHint } = tool.annotations ?? {};
-  if (typeof rule === "function") return (input: unknown) => rule(tool, input);
+  if (typeof rule === "function") return (input: unknown) => rule(tool, read(input));
   if (typeof rule === "boolean") return rule;
   // What is not said counts as the worst, as the protocol has it.
   return readOnlyHint !== true && (rule === "writes" || destructiveHint !== false);

@@ -20,18 +20,20 @@ export function flattenRootUnion(tree: SchemaTree, log: ChangeLog): SchemaTree {
   return flat;
 }
 
-/** The alternatives as objects without unions of their own; undefined: there are none, or one is no object. */
+/**
+ * The alternatives that arguments can fit, which are objects, without unions of their own; undefined: there are none, or one is a
+ * list of values.
+ */
 function readAlternatives(tree: SchemaTree, keyword: string, log: ChangeLog): SchemaTree[] | undefined {
   const listed = tree.trees(keyword);
   if (listed.length === 0 || isChoiceOfRequired(listed)) return undefined;
   const flat = listed
     .map((item) => flattenRootUnion(flattenTree(item, log), log))
-    .filter((item) => !item.isNever());
-  return flat.length > 0 && flat.every(isObjectTree) ? flat : undefined;
+    .filter((item) => !item.isNever() && item.types()?.includes("object") !== false);
+  return flat.length > 0 && flat.every(isOneObject) ? flat : undefined;
 }
 
-const isObjectTree = (tree: SchemaTree): boolean =>
-  tree.types()?.includes("object") !== false &&
+const isOneObject = (tree: SchemaTree): boolean =>
   !["enum", "const", "anyOf", "oneOf"].some(
     (keyword) => tree.has(keyword) && !isChoiceOfRequired(tree.trees(keyword)),
   );

@@ -82,10 +82,29 @@ describe("the root", () => {
     });
   });
 
-  it("is wrapped where it is no object", () => {
-    const { schema, wrapped } = portable({ anyOf: [{ type: "string" }, object({ a: { type: "string" } })] });
+  it("leaves out alternatives that arguments cannot fit", () => {
+    const { schema, wrapped } = portable({
+      anyOf: [object({ a: { type: "string" } }, ["a"]), { type: "null" }],
+    });
+    expect(wrapped).toBe(false);
+    expect(schema).toEqual(object({ a: { type: "string" } }, ["a"]));
+  });
+
+  it.each<[string, JsonSchema]>([
+    ["is no object", { anyOf: [{ type: "string" }, { type: "null" }] }],
+    ["lists its values", { type: "object", enum: [{ a: 1 }, { a: 2 }] }],
+  ])("is wrapped where it %s", (_title, original) => {
+    const { schema, wrapped, unwrap } = portable(original);
     expect(wrapped).toBe(true);
     expect(schema).toMatchObject({ type: "object", required: ["value"] });
+    expect(unwrap({ value: '{"a":1}' })).toEqual(original["enum"] ? { a: 1 } : '{"a":1}');
+  });
+
+  it("has no property whose name copies of it lose", () => {
+    const original = JSON.parse('{"properties":{"__proto__":{"type":"string"},"strict":{"type":"boolean"}}}');
+    const { schema, unwrap } = portable(original);
+    expect(Object.keys(schema["properties"] as object)).toEqual(["proto", "strict_2"]);
+    expect(JSON.stringify(unwrap({ proto: "x", strict_2: true }))).toBe('{"__proto__":"x","strict":true}');
   });
 });
 

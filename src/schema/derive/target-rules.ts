@@ -84,8 +84,8 @@ const GEMINI_OPENAPI: TargetRules = {
 
 export const TARGET_RULES: Readonly<Record<Exclude<SchemaTarget, "plain">, TargetRules>> = {
   /**
-   * What all of the others take: Gemini's message is the smallest of them, spelled as JSON Schema. `@langchain/google-genai`
-   * deletes the reserved names wherever they stand, also as names of properties.
+   * What all of the others take: Gemini's message is the smallest of them, spelled as JSON Schema. The reserved names
+   * are lost on the way: `@langchain/google-genai` deletes them wherever they stand, and copies lose `__proto__`.
    */
   portable: {
     ...GEMINI_OPENAPI,
@@ -93,7 +93,7 @@ export const TARGET_RULES: Readonly<Record<Exclude<SchemaTarget, "plain">, Targe
     openapi: false,
     flattensRoot: true,
     simplePatterns: true,
-    reservedNames: words("strict additionalProperties $schema"),
+    reservedNames: words("strict additionalProperties $schema __proto__"),
   },
   /** https://platform.openai.com/docs/guides/function-calling: any JSON Schema, with an object at the root. */
   openai: { ...LENIENT, simplePatterns: true },
