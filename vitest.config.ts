@@ -20,7 +20,7 @@ export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     // The fault suite has a command of its own; that no row of it is forgotten is held here.
-    exclude: ["test/faults/!(manifest).test.ts", "node_modules/**"],
+    exclude: ["test/faults/!(manifest).test.ts", "test/package/**", "node_modules/**"],
     // As many as the smallest machine has cores: more would be quicker there, and a test that waits would wait too long.
     maxWorkers: 2,
     testTimeout: 20_000,

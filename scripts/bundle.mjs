@@ -21,16 +21,30 @@ const PROGRAMS = ["demo/main", "demo/notes-server", "demo/broken-server"];
 /** Find other files from where they stand, so they stand where their source does. */
 const PLACED = ["demo/servers", "console/page-files"];
 
-/** All files that somebody names: doors, commands, variants for other runtimes. */
-async function entries() {
-  const { exports: doors, imports, bin } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-  const targets = [doors, imports, bin].flatMap(leaves);
-  const built = targets.filter((target) => /^\.\/dist\/.*\.js$/.test(target));
-  const names = new Set([
-    ...built.map((target) => target.slice("./dist/".length, -".js".length)),
-    ...PROGRAMS,
-  ]);
-  return Object.fromEntries([...names].map((name) => [name, sourceOf(name)]));
+/** The two builds: files of package.json with this extension, and what chunks of one build may hold. */
+const FORMATS = {
+  // The command line's start is a part of the root entry point's code, so no group may take along all it depends on.
+  esm: { extension: ".js", programs: PROGRAMS, recursive: false, output: { format: "esm" } },
+  // `require` throughout: a program in CommonJS gets the CommonJS copy of every package, as it has itself, and a test runner
+  // without support for `import()` (Jest by default) can load everything.
+  cjs: {
+    extension: ".cjs",
+    programs: [],
+    recursive: true,
+    // Stack traces get the lines of the sources; the sources themselves are in the maps of the ESM build.
+    output: { format: "cjs", strict: true, dynamicImportInCjs: false, sourcemapExcludeSources: true },
+    define: { "import.meta.url": "require('node:url').pathToFileURL(__filename).href" },
+  },
+};
+
+/** Source file of every entry that package.json names in one format, by the name of the built file without its extension. */
+async function entries({ extension, programs }) {
+  const { exports, imports, bin } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  const named = [exports, imports, bin]
+    .flatMap(leaves)
+    .filter((target) => target.startsWith("./dist/") && target.endsWith(extension))
+    .map((target) => target.slice("./dist/".length, -extension.length));
+  return Object.fromEntries([...new Set([...named, ...programs])].map((name) => [name, sourceOf(name)]));
 }
 
 const sourceOf = (name) => join(root, "src", `${name}.ts`);
@@ -49,7 +63,7 @@ const withoutUsing = {
   },
 };
 
-async function withBuild(input, use) {
+async function withBuild({ input, define = {}, recursive = true }, use) {
   const build = await rolldown({
     input,
     cwd: root,
@@ -57,6 +71,9 @@ async function withBuild(input, use) {
     tsconfig: join(root, "tsconfig.build.json"),
     // Packages, parts of Node, and the names that package.json resolves differently for each runtime.
     external: (id) => !/^(?:\.|\/|[A-Za-z]:[\\/])/.test(id),
+    // An entry point exports what its source does; rolldown cannot promise that without `recursive`, but a test checks it.
+    preserveEntrySignatures: recursive ? "strict" : "allow-extension",
+    transform: { define },
     treeshake: { moduleSideEffects: false },
     plugins: [withoutUsing],
   });
@@ -69,7 +86,7 @@ async function withBuild(input, use) {
 
 /** Every module that comes with an entry whether it is needed or not. */
 async function modulesOf(entry) {
-  const { output } = await withBuild({ entry }, (build) => build.generate({ format: "esm" }));
+  const { output } = await withBuild({ input: { entry } }, (build) => build.generate({ format: "esm" }));
   const chunks = new Map(output.map((chunk) => [chunk.fileName, chunk]));
   const loaded = new Set(output.filter((chunk) => chunk.isEntry));
   // A set that grows while it is gone through: what is imported without a condition comes along.
@@ -78,27 +95,35 @@ async function modulesOf(entry) {
   return new Set([...loaded].flatMap((chunk) => chunk.moduleIds));
 }
 
-/** Bundles into `folder`, and returns what was written. */
+/** Bundles both formats into `folder`, and returns what was written. */
 export async function bundle(folder = join(root, "dist")) {
-  const input = await entries();
-  // Left alone, every combination of doors would get chunks of its own, and the root door dozens of files to open.
+  const written = [];
+  for (const format of Object.values(FORMATS)) written.push(...(await bundleFormat(format, folder)));
+  return written;
+}
+
+async function bundleFormat(format, folder) {
+  const { extension, output, define, recursive } = format;
+  const input = await entries(format);
+  // Left alone, every combination of entry points would get chunks of its own, and the root one dozens of files to open.
   const core = await modulesOf(input.index);
   // The command line needs very little of it to say what it can do.
-  const start = await modulesOf(input["cli/main"]);
-  const { output } = await withBuild(input, (build) =>
+  const main = input["cli/main"];
+  const start = main === undefined ? new Set() : await modulesOf(main);
+  const { output: written } = await withBuild({ input, define, recursive }, (build) =>
     build.write({
+      ...output,
       dir: folder,
-      format: "esm",
-      entryFileNames: "[name].js",
-      chunkFileNames: ({ name }) => (PLACED.includes(name) ? "[name].js" : "chunks/[name]-[hash].js"),
+      entryFileNames: `[name]${extension}`,
+      chunkFileNames: ({ name }) =>
+        PLACED.includes(name) ? `[name]${extension}` : `chunks/[name]-[hash]${extension}`,
       codeSplitting: {
-        // Or the first group would take along what all others need as well.
-        includeDependenciesRecursively: false,
+        includeDependenciesRecursively: recursive,
         groups: [
           ...PLACED.map((name) => ({ name, test: (id) => id === sourceOf(name), priority: 2 })),
           { name: "start", test: (id) => core.has(id) && start.has(id), priority: 1 },
           { name: "core", test: (id) => core.has(id) },
-          { name: "command", test: (id) => start.has(id) && id !== input["cli/main"] },
+          { name: "command", test: (id) => start.has(id) && id !== main },
         ],
       },
       sourcemap: true,
@@ -106,7 +131,7 @@ export async function bundle(folder = join(root, "dist")) {
       minify: { compress: false, mangle: NAMES_OF_VARIABLES, codegen: { removeWhitespace: true } },
     }),
   );
-  return output;
+  return written;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await bundle();
