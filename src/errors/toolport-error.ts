@@ -101,14 +101,25 @@ export class ToolportError<Code extends string = string> extends Error {
     this: Class & { readonly kind: string },
     value: unknown,
   ): value is InstanceType<Class> {
-    if (typeof value !== "object" || value === null) return false;
-    try {
-      if ((value as Record<symbol, unknown>)[marker] !== true) return false;
-      return this.kind === ToolportError.kind || value instanceof this || (value as Error).name === this.kind;
-    } catch {
-      // A proxy that throws is no error of ours.
-      return false;
-    }
+    return isErrorOf(this, value);
+  }
+
+  /** `instanceof` works across copies too: a program may import Toolport in one module and require it in another. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isErrorOf(this, value);
+  }
+}
+
+/** A class that a program derives from one of ours has no `kind` of its own, and is recognised by its identity only. */
+function isErrorOf(Class: { readonly kind: string }, value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  try {
+    if (Function.prototype[Symbol.hasInstance].call(Class, value)) return true;
+    if ((value as Record<symbol, unknown>)[marker] !== true || !Object.hasOwn(Class, "kind")) return false;
+    return Class.kind === ToolportError.kind || (value as Error).name === Class.kind;
+  } catch {
+    // A proxy that throws is no error of ours.
+    return false;
   }
 }
 

@@ -1,9 +1,10 @@
-/** package.json and the built files agree: every door opens, has its types, and nothing stale lies in dist. */
+/** package.json and the built files agree: every entry point loads in both formats, has its types, and nothing stale lies in dist. */
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
+import { findImports } from "./import-statements.js";
 import { filesBelow, root } from "./source-files.js";
 
 const run = promisify(execFile);
@@ -22,15 +23,36 @@ beforeAll(() => {
 
 describe("package.json", () => {
   it("points only at files that were built", () => {
-    const targets = [manifest.exports, manifest.imports, manifest.bin].flatMap(targetsOf);
+    const { exports, imports, bin, typesVersions } = manifest;
+    const targets = [exports, imports, bin, typesVersions].flatMap(targetsOf);
     expect(targets.length).toBeGreaterThan(4);
     expect(targets.filter((target) => !existsSync(join(root, target)))).toEqual([]);
   });
 
-  it.each(doors)("gives the door %s its types first", (door) => {
-    const conditions = Object.keys(manifest.exports[door]);
-    expect(conditions[0]).toBe("types");
-    expect(manifest.exports[door].types).toMatch(/\.d\.ts$/);
+  it.each(doors)("gives the entry point %s both formats, each with its types first", (door) => {
+    const { import: esm, require: cjs, ...others } = manifest.exports[door];
+    expect(others).toEqual({});
+    const base = esm.default.replace(/\.js$/, "");
+    expect(Object.entries(esm)).toEqual([
+      ["types", `${base}.d.ts`],
+      ["default", `${base}.js`],
+    ]);
+    expect(Object.entries(cjs)).toEqual([
+      ["types", `${base}.d.cts`],
+      ["default", `${base}.cjs`],
+    ]);
+  });
+
+  it("names the same declarations for compilers that read no exports", () => {
+    const { ".": rootEntry, "./package.json": _, ...others } = manifest.exports;
+    expect({ main: manifest.main, types: manifest.types }).toEqual({
+      main: rootEntry.require.default,
+      types: rootEntry.require.types,
+    });
+    const expected = Object.entries<{ require: { types: string } }>(others).map(
+      ([name, { require: cjs }]) => [name.replace("./", ""), [cjs.types]],
+    );
+    expect(manifest.typesVersions).toEqual({ "*": Object.fromEntries(expected) });
   });
 
   it("has a door for every index of a room that users import from", () => {
@@ -49,29 +71,41 @@ describe("package.json", () => {
 describe("dist", () => {
   it("holds nothing whose source is gone", () => {
     const dist = join(root, "dist");
-    const scripts = filesBelow(dist, ".js");
+    const scripts = [...filesBelow(dist, ".js"), ...filesBelow(dist, ".cjs")];
+    const declarations = [...filesBelow(dist, ".d.ts"), ...filesBelow(dist, ".d.cts")];
     const isChunk = (file: string) => file.startsWith("chunks/");
-    const sources = [...filesBelow(dist, ".d.ts"), ...scripts.filter((file) => !isChunk(file))];
+    const sources = [...declarations, ...scripts.filter((file) => !isChunk(file))];
     const stale = sources.filter(
-      (file) => !existsSync(join(root, "src", file.replace(/(\.d\.ts|\.js)$/, ".ts"))),
+      (file) => !existsSync(join(root, "src", file.replace(/(\.d\.c?ts|\.c?js)$/, ".ts"))),
     );
     expect(stale).toEqual([]);
     const text = scripts.map((file) => readFileSync(join(dist, file), "utf8")).join("\n");
     expect(scripts.filter((file) => isChunk(file) && !text.includes(basename(file)))).toEqual([]);
   });
 
-  // In a process of its own, because the test runner would send `toolport` to the sources.
-  it.each(doors)("opens the door %s by import and by require", async (door) => {
-    const name = door.replace(/^\./, manifest.name);
-    const count = `const n = Object.keys(m).length; if (n === 0) throw new Error("no exports"); process.stdout.write("ok");`;
-    const imported = `import(${JSON.stringify(name)}).then((m) => { ${count} })`;
-    const required = `const m = require(${JSON.stringify(name)}); ${count}`;
-    for (const script of [imported, required]) {
-      const { stdout } = await run(process.execPath, ["--no-warnings", "-e", script], {
-        cwd: root,
-        timeout: 15_000,
-      });
-      expect(stdout).toBe("ok");
-    }
+  it("asks for no ES module in its CommonJS build, so that it runs where `import()` does not", () => {
+    const dist = join(root, "dist");
+    const found = filesBelow(dist, ".cjs").map((file) =>
+      findImports(file, readFileSync(join(dist, file), "utf8")),
+    );
+    expect(found.flat().filter(({ isRequire }) => isRequire).length).toBeGreaterThan(100);
+    expect(found.flat().filter(({ isRequire }) => !isRequire)).toEqual([]);
+  });
+
+  // In a process of its own, because the test runner would send `toolport` to the sources. Without the feature of Node that lets
+  // `require` load ESM: only the CommonJS build can answer.
+  it.each(doors)("offers the same by %s, imported and required", async (door) => {
+    const name = JSON.stringify(door.replace(/^\./, manifest.name));
+    const script = `import(${name}).then((imported) => process.stdout.write(
+      JSON.stringify([imported, require(${name})].map((module) => Object.keys(module).sort()))))`;
+    const { stdout, stderr } = await run(
+      process.execPath,
+      ["--no-experimental-require-module", "-e", script],
+      { cwd: root, timeout: 15_000 },
+    );
+    expect(stderr).toBe("");
+    const [imported, required] = JSON.parse(stdout);
+    expect(imported.length).toBeGreaterThan(0);
+    expect(required).toEqual(imported);
   });
 });

@@ -7,6 +7,7 @@ import { type GraphOptions, type ReachedModule, walkModules } from "./module-gra
 import { root } from "./source-files.js";
 
 const entry = join(root, "dist/index.js");
+const FORMATS = ["index.js", "index.cjs"];
 /** Too heavy to load before something is connected: they may be reached only by a dynamic import. */
 const HEAVY = [
   "@modelcontextprotocol/",
@@ -34,22 +35,26 @@ describe("toolport's root door", () => {
   });
 
   // Bundlers read the `browser` field for Workers too, and most set more conditions than `workerd` alone.
-  it.each([
+  const runtimes: [string, string[]][] = [
     ["workerd", ["workerd"]],
     ["workerd as wrangler sets them", ["workerd", "worker", "browser"]],
     ["browser", ["browser"]],
-  ])("reaches no module of Node's under the conditions of %s", (_name, conditions) => {
-    const reached = walkModules(entry, { conditions, browserField: true });
-    expect(reached.length).toBeGreaterThan(10);
-    // A dependency of the SDK's has no files for `workerd` without `browser`: not found, but not Node's either.
-    const forbidden = reached.filter(
-      ({ kind }) => kind === "builtin" || (kind === "missing" && conditions.includes("browser")),
-    );
-    expect(forbidden.map(describeChain(root))).toEqual([]);
-  });
+  ];
+  it.each(FORMATS.flatMap((file) => runtimes.map(([name, conditions]) => [file, name, conditions] as const)))(
+    "reaches no module of Node's from %s under the conditions of %s",
+    (file, _name, conditions) => {
+      const reached = walkModules(join(root, "dist", file), { conditions, browserField: true });
+      expect(reached.length).toBeGreaterThan(10);
+      // A dependency of the SDK's has no files for `workerd` without `browser`: not found, but not Node's either.
+      const forbidden = reached.filter(
+        ({ kind }) => kind === "builtin" || (kind === "missing" && conditions.includes("browser")),
+      );
+      expect(forbidden.map(describeChain(root))).toEqual([]);
+    },
+  );
 
-  it("reaches Node's modules under Node, so the walk sees them", () => {
-    const reached = walkModules(entry, { conditions: ["node"] });
+  it.each(FORMATS)("reaches Node's modules from %s under Node, so the walk sees them", (file) => {
+    const reached = walkModules(join(root, "dist", file), { conditions: ["node"] });
     expect(reached.some(({ kind }) => kind === "builtin")).toBe(true);
   });
 

@@ -1,5 +1,6 @@
 /** A store in the SQL storage of a Durable Object. Nothing here needs Node. */
 import { StateError } from "../../../errors/state-error.js";
+import { processWide } from "../../../util/process-wide.js";
 import { createStore, type SealingStore } from "../../create-store.js";
 import { createKeyRing, type StoreKey } from "../../key-ring.js";
 import { createSealer, unkeyedSealer, withUnkeyed } from "../../sealing.js";
@@ -26,8 +27,11 @@ export interface DurableObjectStoreOptions {
   key?: StoreKey | readonly StoreKey[] | undefined;
 }
 
-/** Handles of one object's storage tell each other what they wrote: no other process ever writes there. */
-const listeners = new WeakMap<object, Set<(key: string) => void>>();
+/** All handles of one object's storage, so that each reports its writes to the others: no other process ever writes there. */
+const listeners = processWide(
+  "durable-object-watchers",
+  () => new WeakMap<object, Set<(key: string) => void>>(),
+);
 
 /**
  * A store in a Durable Object's own database, in tables whose names begin with `toolport_`.

@@ -5,6 +5,7 @@
 import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
 import { AuthError } from "../../../errors/auth-error.js";
 import { toToolportError } from "../../../errors/to-toolport-error.js";
+import { processWide } from "../../../util/process-wide.js";
 import type { AuthorizedSend } from "./authorized-send.js";
 import { checkedProvider } from "./checked-provider.js";
 
@@ -17,8 +18,8 @@ export interface AuthorizationParts {
   readonly fetch: typeof globalThis.fetch;
 }
 
-/** What is under way, by provider and server: a provider may be given to several connections. */
-const underWay = new WeakMap<Provider, Map<string, Promise<void>>>();
+/** Authorizations in progress, by provider and server URL: a provider may be given to several connections. */
+const underWay = processWide("authorizations", () => new WeakMap<Provider, Map<string, Promise<void>>>());
 
 export const isOAuth = (provider: Provider): provider is OAuthClientProvider =>
   "tokens" in provider && typeof provider.tokens === "function";
