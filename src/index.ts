@@ -32,6 +32,16 @@ export type {
 } from "./config/server-entry.js";
 export type { ConnectionStatus, StateChange } from "./connection/connection-state.js";
 export type { WaitOptions } from "./connection/server-connection.js";
+export type {
+  AudioContent,
+  ContentAnnotations,
+  ContentBlock,
+  EmbeddedResource,
+  ImageContent,
+  OtherContent,
+  ResourceLink,
+  TextContent,
+} from "./content/content-block.js";
 export { type ContentPart, toContentParts } from "./content/content-part.js";
 export { AuthError, type AuthErrorCode } from "./errors/auth-error.js";
 export { CatalogError, type CatalogErrorCode } from "./errors/catalog-error.js";
@@ -57,7 +67,7 @@ export type { BreakerOptions, BreakerSnapshot } from "./execution/breaker.js";
 export { type CacheResultsOptions, cacheResults } from "./execution/cache-results.js";
 export type { BeforeFallback, FallbackRequest } from "./execution/fallback.js";
 export type { CallEndEvent, CallEvent, CallListener, CallNews } from "./execution/listeners.js";
-export type { ResultArtifact } from "./execution/result-artifact.js";
+export type { ResultArtifact, StructuredBlock } from "./execution/result-artifact.js";
 export {
   type ResultSizeOption,
   type ResultSizeOptions,
@@ -75,7 +85,7 @@ export type {
   TaskOptions,
   ToolCall,
 } from "./execution/tool-call.js";
-export type { ContentBlock, MalformedContent, ToolResult } from "./execution/tool-result.js";
+export type { MalformedContent, ToolResult } from "./execution/tool-result.js";
 export type { AccessOptions } from "./port/access-options.js";
 export type { Completion, CompletionArgument, CompletionReference } from "./port/complete.js";
 export type { ServerNotification, ToolportEvents } from "./port/events.js";

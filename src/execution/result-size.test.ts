@@ -18,7 +18,7 @@ const image = (bytes: number): ContentBlock => ({
 });
 
 function result(content: ContentBlock[], changes: Partial<ToolResult> = {}): ToolResult {
-  const joined = content.filter(({ type }) => type === "text").map((block) => block["text"]);
+  const joined = content.filter((block) => block.type === "text").map((block) => block.text);
   return {
     text: joined.join("\n"),
     content,
@@ -38,7 +38,7 @@ describe("a result within the limit", () => {
     ["short", result([text("hello")])],
     ["just as long", result([text("a".repeat(50)), image(50)])],
     ["with structured content", result([text("x")], { structuredContent: { a: 1 } })],
-    ["with a link", result([{ type: "resource_link", uri: `file:///${"a".repeat(500)}` }])],
+    ["with a link", result([{ type: "resource_link", name: "a", uri: `file:///${"a".repeat(500)}` }])],
     ["with nothing", result([])],
   ])("passes untouched: %s", async (_name, answer) => {
     expect(await bound(answer, 100)).toBe(answer);
@@ -69,7 +69,8 @@ describe("truncating", () => {
   });
 
   test("measures embedded resources", async () => {
-    const resource = (inside: object) => ({ type: "resource", resource: { uri: "file:///a", ...inside } });
+    const resource = (inside: { text?: string; blob?: string }) =>
+      ({ type: "resource", resource: { uri: "file:///a", ...inside } }) as const;
     for (const inside of [{ text: "a".repeat(101) }, { blob: "A".repeat(101) }]) {
       const { content } = await bound(result([resource(inside)]), 100);
       expect(content).toEqual([text("[truncated: 0 of 101 bytes]")]);

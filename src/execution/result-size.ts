@@ -1,7 +1,7 @@
 /** Keeps what one call hands on within bounds: the rest is cut off and said to be so, or kept aside. */
 import { utf8Length } from "../util/utf8-length.js";
 import { blockBytes, blockBytesAtMost, cutText } from "./block-size.js";
-import { artifactNote, keepBlock, type ResultArtifact } from "./result-artifact.js";
+import { artifactNote, keepBlock, type ResultArtifact, type StructuredBlock } from "./result-artifact.js";
 import type { CallInterceptor, ToolCall } from "./tool-call.js";
 import { type ContentBlock, type ToolResult, textOf } from "./tool-result.js";
 
@@ -84,7 +84,7 @@ function spill(
   const sizes = result.content.map(blockBytes);
   const content = [...result.content];
   const notes = new Map<ContentBlock, ResultArtifact>();
-  const keep = (block: ContentBlock, bytes: number): ContentBlock => {
+  const keep = (block: ContentBlock | StructuredBlock, bytes: number): ContentBlock => {
     const artifact = keepBlock(createId(), block, bytes);
     const note = artifactNote(artifact);
     notes.set(note, artifact);
@@ -125,7 +125,7 @@ function truncate(result: ToolResult, limit: number, notes?: Notes): ToolResult 
     ? `[truncated: ${bytes} of ${totalBytes} bytes]`
     : `[truncated: ${bytes} of ${totalBytes} bytes, without ${structured} bytes of structured content]`;
   const mark: Truncation = { bytes, totalBytes, ...(!isStructuredKept && { structuredBytes: structured }) };
-  const marked = [...content, { type: "text", text: note }];
+  const marked: ContentBlock[] = [...content, { type: "text", text: note }];
   return {
     ...rest,
     content: marked,

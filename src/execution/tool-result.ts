@@ -1,11 +1,11 @@
 /** What a tool answered. */
+import type { ContentBlock } from "../content/content-block.js";
 import { MALFORMED_TYPE, toContentPart } from "../content/content-part.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { isNestedDeeper } from "../util/is-nested-deeper.js";
 import type { ResultArtifact } from "./result-artifact.js";
 
-/** A block of content in the protocol's own form. */
-export type ContentBlock = Readonly<Record<string, unknown>> & { readonly type: string };
+export type { ContentBlock };
 
 /** The answer to one call. A tool that reports failure answers too: look at `isError`. */
 export interface ToolResult<Structured = unknown> {

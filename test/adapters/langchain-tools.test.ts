@@ -4,7 +4,7 @@ import { DynamicStructuredTool } from "@langchain/core/tools";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { createToolport, type Toolport } from "toolport";
+import { type ContentBlock, createToolport, type Toolport } from "toolport";
 import {
   type LoadMcpToolsOptions,
   loadMcpTools,
@@ -300,18 +300,18 @@ describe("toLangChainMessages", () => {
   });
 
   it("refuses content that would leave a hole", () => {
-    const image = { type: "image", data: "aW1n", mimeType: "image/png" };
+    const image = { type: "image", data: "aW1n", mimeType: "image/png" } as const;
     const zip = { uri: "file:///a.zip", mimeType: "application/zip", blob: "emlw" };
-    const refuse = (role: "user" | "assistant", content: { type: string }) =>
+    const refuse = (role: "user" | "assistant", content: ContentBlock) =>
       expect(() => toLangChainMessages({ messages: [{ role, content }] })).toThrow(/UNSUPPORTED_CONTENT/);
-    refuse("user", { type: "hologram" });
-    refuse("user", { type: "resource", resource: zip } as never);
-    refuse("user", { type: "resource", resource: { ...zip, mimeType: undefined } } as never);
+    refuse("user", { type: "hologram" } as unknown as ContentBlock);
+    refuse("user", { type: "resource", resource: zip });
+    refuse("user", { type: "resource", resource: { ...zip, mimeType: undefined } });
     // An assistant speaks text, and nothing else.
     refuse("assistant", image);
-    refuse("assistant", { type: "resource", resource: zip } as never);
+    refuse("assistant", { type: "resource", resource: zip });
     const note = { uri: "note://1", mimeType: "text/plain", text: "noted" };
-    const said = [{ role: "assistant" as const, content: { type: "resource", resource: note } }];
-    expect(toLangChainMessages({ messages: said })[0]!.content).toContain("noted");
+    const said = { role: "assistant", content: { type: "resource", resource: note } } as const;
+    expect(toLangChainMessages({ messages: [said] })[0]!.content).toContain("noted");
   });
 });

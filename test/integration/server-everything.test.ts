@@ -93,10 +93,9 @@ const TOOLS: Record<string, Walk> = {
   },
   async "get-resource-links"(toolport) {
     const { content } = await call(toolport, "get-resource-links", { count: 2 });
-    const links = content.filter(({ type }) => type === "resource_link");
+    const links = content.filter((block) => block.type === "resource_link");
     expect(links).toHaveLength(2);
-    for (const link of links)
-      expect(await toolport.readResource("it", link["uri"] as string)).toHaveLength(1);
+    for (const link of links) expect(await toolport.readResource("it", link.uri)).toHaveLength(1);
   },
   async "get-resource-reference"(toolport) {
     const args = { resourceType: "Blob", resourceId: 2 };
@@ -181,7 +180,7 @@ const PROMPTS: Record<string, Walk> = {
   },
   async "args-prompt"(toolport) {
     const { messages } = await toolport.getPrompt("it", "args-prompt", { city: "Oslo" });
-    expect(messages[0]?.content["text"]).toContain("Oslo");
+    expect(messages[0]?.content).toMatchObject({ text: expect.stringContaining("Oslo") });
   },
   async "completable-prompt"(toolport) {
     const ref = { prompt: "completable-prompt" };
@@ -193,7 +192,7 @@ const PROMPTS: Record<string, Walk> = {
       values: ["David", "Eve", "Frank"],
     });
     const { messages } = await toolport.getPrompt("it", ref.prompt, { department: "Sales", name: "Eve" });
-    expect(messages[0]?.content["text"]).toContain("Eve");
+    expect(messages[0]?.content).toMatchObject({ text: expect.stringContaining("Eve") });
   },
   async "resource-prompt"(toolport) {
     const ref = { prompt: "resource-prompt" };

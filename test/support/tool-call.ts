@@ -26,7 +26,7 @@ export function callOn(server: string, changes: Partial<ToolCall> = {}): ToolCal
 }
 
 export function resultOf(text: string, changes: Partial<ToolResult> = {}): ToolResult {
-  const content = [{ type: "text", text }];
+  const content = [{ type: "text", text }] as const;
   return { text, content, isError: false, server: "a", attempts: 1, durationMs: 1, ...changes };
 }
 

@@ -1,0 +1,93 @@
+/** Content as the protocol writes it: what a tool answers, and what a prompt's message holds. */
+
+/** For whom a block is meant, and how much it matters. */
+export type ContentAnnotations = {
+  readonly audience?: readonly ("user" | "assistant")[] | undefined;
+  /** From 0 (optional) to 1 (required). */
+  readonly priority?: number | undefined;
+  /** A date in ISO 8601. */
+  readonly lastModified?: string | undefined;
+};
+
+// Aliases, because an interface is not assignable to `Record<string, unknown>`.
+type BlockFields = {
+  readonly annotations?: ContentAnnotations | undefined;
+  readonly _meta?: Readonly<Record<string, unknown>> | undefined;
+};
+
+export type TextContent = BlockFields & {
+  readonly type: "text";
+  readonly text: string;
+};
+
+export type ImageContent = BlockFields & {
+  readonly type: "image";
+  /** In base64. */
+  readonly data: string;
+  readonly mimeType: string;
+};
+
+export type AudioContent = BlockFields & {
+  readonly type: "audio";
+  /** In base64. */
+  readonly data: string;
+  readonly mimeType: string;
+};
+
+/** A resource inside the answer. It has `text`, or `blob` in base64; some servers send only its address. */
+export type EmbeddedResource = BlockFields & {
+  readonly type: "resource";
+  readonly resource: {
+    readonly uri: string;
+    readonly mimeType?: string | undefined;
+    readonly text?: string | undefined;
+    readonly blob?: string | undefined;
+    readonly _meta?: Readonly<Record<string, unknown>> | undefined;
+  };
+};
+
+/** A resource that can be read from the same server: `toolport.readResource(result.server, block.uri)`. */
+export type ResourceLink = BlockFields & {
+  readonly type: "resource_link";
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly mimeType?: string | undefined;
+  /** In bytes. */
+  readonly size?: number | undefined;
+  readonly icons?: readonly Readonly<Record<string, unknown>>[] | undefined;
+};
+
+/**
+ * The type of a block that is none of the others. A string, like theirs; an enum because TypeScript would keep a member with
+ * `type: string` in the union after `block.type === "text"`. Compare it as a string: `(block.type as string) === "chart"`.
+ */
+declare enum OtherType {
+  Any = "",
+}
+
+/** A block of a type that this version of Toolport does not know, as the server sent it. */
+export type OtherContent = {
+  readonly type: OtherType;
+  readonly [field: string]: unknown;
+};
+
+/**
+ * A block of content in the protocol's own form.
+ *
+ * @example
+ * ```ts
+ * for (const block of result.content) {
+ *   if (block.type === "text") console.log(block.text);
+ *   else if (block.type === "image") console.log(block.mimeType, block.data.length);
+ * }
+ * ```
+ */
+export type ContentBlock =
+  | TextContent
+  | ImageContent
+  | AudioContent
+  | EmbeddedResource
+  | ResourceLink
+  | OtherContent;
