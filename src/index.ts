@@ -17,6 +17,7 @@ export type { JsonSchema, ListedTool, ServerRef, ToolAnnotations, ToolFilter } f
 export type { LogLevel } from "./config/log-levels.js";
 export type { EnterpriseAuthorization, OAuthOptions, PrivateKeySource } from "./config/oauth-options.js";
 export type {
+  BaseUrlServerEntry,
   CacheOption,
   CommonServerEntry,
   CustomServerEntry,
@@ -24,9 +25,11 @@ export type {
   FallbackOption,
   HeadersOption,
   HttpServerEntry,
+  HttpServerOptions,
   ProtocolChoice,
   ReconnectOptions,
   ServerEntry,
+  SseUrlServerEntry,
   StdioServerEntry,
   WebSocketServerEntry,
 } from "./config/server-entry.js";

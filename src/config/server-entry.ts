@@ -117,17 +117,10 @@ export interface StdioServerEntry extends CommonServerEntry {
   restart?: ReconnectOptions;
 }
 
-/** A server reached over HTTP: Streamable HTTP, legacy HTTP+SSE, or whichever of the two it speaks. */
-export interface HttpServerEntry extends CommonServerEntry {
+/** What every server over HTTP takes: Streamable HTTP, legacy HTTP+SSE, or whichever of the two it speaks. */
+export interface HttpServerOptions extends CommonServerEntry {
   transport?: "http" | "streamable-http" | "streamableHttp" | "streamable_http" | "sse" | "auto" | "remote";
-  type?: HttpServerEntry["transport"];
-  /** The MCP endpoint. */
-  url?: string | URL;
-  /** Legacy spelling of `url` for HTTP+SSE servers. */
-  sseUrl?: string | URL;
-  /** Together with `endpoint`, another spelling of `url`. */
-  base_url?: string;
-  endpoint?: string;
+  type?: HttpServerOptions["transport"];
   headers?: HeadersOption;
   /** The SDK's provider interfaces: tokens, refresh and retry after 401 are its work. */
   authProvider?: AuthProvider | OAuthClientProvider;
@@ -140,6 +133,25 @@ export interface HttpServerEntry extends CommonServerEntry {
   /** Try legacy HTTP+SSE where Streamable HTTP is answered with 400, 404 or 405. @default true */
   automaticSSEFallback?: boolean;
   reconnect?: ReconnectOptions;
+}
+
+/** A server reached over HTTP. */
+export interface HttpServerEntry extends HttpServerOptions {
+  /** The MCP endpoint. */
+  url: string | URL;
+}
+
+/** A server over legacy HTTP+SSE, with the older spelling of its address. */
+export interface SseUrlServerEntry extends HttpServerOptions {
+  /** The MCP endpoint. */
+  sseUrl: string | URL;
+}
+
+/** A server reached over HTTP, with its address in two parts. */
+export interface BaseUrlServerEntry extends HttpServerOptions {
+  base_url: string;
+  /** A path on that server. @default "/mcp" ("/sse" for legacy HTTP+SSE), or none if `base_url` has a path */
+  endpoint?: string;
 }
 
 /** A server reached over WebSocket (`ws:` or `wss:`). */
@@ -177,10 +189,21 @@ export interface CustomServerEntry extends CommonServerEntry {
   reconnect?: ReconnectOptions;
 }
 
-/** One server, as written in `mcpServers`. */
-export type ServerEntry =
+/** Fields that say how a server is reached. */
+type Reach = "command" | "url" | "sseUrl" | "base_url" | "endpoint" | "image";
+
+/** Entries that say it in one way only: `{ url, command }` is a type error. */
+export type ReachedOneWay<Entry> = Entry extends unknown
+  ? Entry & { [Key in Exclude<Reach, keyof Entry>]?: undefined }
+  : never;
+
+/** One server, as written in `mcpServers`. Its fields say how it is reached: `command`, `url`, `image` or `transport`. */
+export type ServerEntry = ReachedOneWay<
   | StdioServerEntry
   | HttpServerEntry
+  | SseUrlServerEntry
+  | BaseUrlServerEntry
   | WebSocketServerEntry
   | DockerServerEntry
-  | CustomServerEntry;
+  | CustomServerEntry
+>;

@@ -12,7 +12,7 @@ const npm = (parts: object = {}) =>
 const remote = (parts: object) => wrap({ remotes: [{ type: "streamable-http", ...parts }] });
 const argsOf = (server: object, options: ToServerConfigOptions = {}) => {
   const { entry } = toServerConfig(server, options);
-  return entry !== undefined && "command" in entry ? entry.args : undefined;
+  return entry?.command === undefined ? undefined : entry.args;
 };
 
 describe("identifiers and versions", () => {

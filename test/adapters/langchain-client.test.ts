@@ -104,7 +104,7 @@ describe("a client", () => {
       useStandardContentBlocks: false,
       onConnectionError: "throw",
     });
-    (client.config.mcpServers["a"] as { args: string[] }).args.push("y");
+    (client.config.mcpServers["a"] as { args?: string[] }).args?.push("y");
     expect(client.config.mcpServers["a"]).toMatchObject({ args: ["x"] });
   });
 

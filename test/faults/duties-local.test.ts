@@ -113,7 +113,7 @@ for (const [name, entry] of Object.entries(nastyCommands)) {
     // What each of them must say, word by word, is in the snapshot beside the source.
     expect(text).toMatch(/^runs {6}\S/);
     expect(text).toContain("DANGER");
-    const words = "command" in entry ? [entry.command, ...(entry.args ?? [])] : [];
+    const words = entry.command === undefined ? [] : [entry.command, ...(entry.args ?? [])];
     for (const word of words.join(" ").match(/[\w./-]{4,}/g) ?? []) expect(text).toContain(word);
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });

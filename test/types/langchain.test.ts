@@ -142,6 +142,13 @@ describe("types of toolport/langchain", () => {
 
   test("take no option that is misspelt or of the wrong kind", () => {
     expectTypeOf<{ mcpServers: Record<string, { command: number }> }>().not.toExtend<ClientConfig>();
+    expectTypeOf<{ defaultToolTimeout: number }>().not.toExtend<Connection>();
+    expectTypeOf<{ url: string; command: string }>().not.toExtend<Connection>();
+    expectTypeOf<{
+      base_url: string;
+      endpoint: string;
+      authProvider: OAuthClientProvider;
+    }>().toExtend<Connection>();
     expectTypeOf<{ outputHandling: "model" }>().not.toExtend<LoadMcpToolsOptions>();
     expectTypeOf<{ image: "nowhere" }>().not.toExtend<OutputHandling>();
     expectTypeOf<{ onConnectionError: "shrug" }>().not.toExtend<Partial<ClientConfig>>();

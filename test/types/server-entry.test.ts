@@ -1,6 +1,7 @@
 import type { AuthProvider, OAuthClientProvider, Transport } from "@modelcontextprotocol/client";
 import { describe, expectTypeOf, test } from "vitest";
-import type { ServerEntry } from "../../src/config/server-entry.js";
+import type { HttpServerEntry, ServerEntry } from "../../src/config/server-entry.js";
+import { createToolport } from "../../src/index.js";
 import type { LoadedConfig } from "../../src/node/index.js";
 
 declare const provider: AuthProvider;
@@ -39,5 +40,33 @@ describe("a server entry", () => {
     expectTypeOf<{ command: string; protocol: "modern" }>().not.toExtend<ServerEntry>();
     expectTypeOf<{ url: string; headers: { Authorization: number } }>().not.toExtend<ServerEntry>();
     expectTypeOf<{ image: string; args: string }>().not.toExtend<ServerEntry>();
+  });
+
+  test("says in one way how to reach the server", () => {
+    expectTypeOf<Record<never, never>>().not.toExtend<ServerEntry>();
+    expectTypeOf<{ timeoutMs: number }>().not.toExtend<ServerEntry>();
+    expectTypeOf<{ transport: "http" }>().not.toExtend<ServerEntry>();
+    expectTypeOf<{ endpoint: string }>().not.toExtend<ServerEntry>();
+    expectTypeOf<{ url: string; command: string }>().not.toExtend<ServerEntry>();
+    expectTypeOf<{ url: string; image: string }>().not.toExtend<ServerEntry>();
+    expectTypeOf<{ command: string; image: string }>().not.toExtend<ServerEntry>();
+    expectTypeOf<{ url: string; sseUrl: string }>().not.toExtend<ServerEntry>();
+    expectTypeOf<{ url: string; endpoint: string }>().not.toExtend<ServerEntry>();
+    expectTypeOf<{ transport: typeof makeTransport; command: string }>().not.toExtend<ServerEntry>();
+    // @ts-expect-error an empty entry leads nowhere
+    const empty: ServerEntry = {};
+    // @ts-expect-error a server is a process or has an address
+    const both: ServerEntry = { url: "https://example.com/mcp", command: "npx" };
+    const ports = () => [
+      // @ts-expect-error the same in the options of a port
+      createToolport({ mcpServers: { empty: {} } }),
+      // @ts-expect-error and here
+      createToolport({ mcpServers: { both: { url: "https://example.com/mcp", command: "npx" } } }),
+    ];
+    expectTypeOf([empty, both, ports]).not.toBeNever();
+  });
+
+  test("has an address that needs no check when it is typed as a server over HTTP", () => {
+    expectTypeOf<HttpServerEntry["url"]>().toEqualTypeOf<string | URL>();
   });
 });

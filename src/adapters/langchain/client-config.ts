@@ -1,9 +1,12 @@
 /** What `MultiServerMCPClient` and `loadMcpTools` take: the names `@langchain/mcp-adapters` knows, and a few more. */
 import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
 import type {
+  BaseUrlServerEntry,
   CustomServerEntry,
   DockerServerEntry,
   HttpServerEntry,
+  ReachedOneWay,
+  SseUrlServerEntry,
   StdioServerEntry,
   WebSocketServerEntry,
 } from "../../config/server-entry.js";
@@ -63,13 +66,16 @@ export interface StreamableHTTPConnection extends Omit<HttpServerEntry, "authPro
 /** The same under its older name. */
 export type SSEConnection = StreamableHTTPConnection;
 
+/** A server over HTTP, its address in an older spelling or in two parts. */
+type OtherAddress = (Omit<SseUrlServerEntry, "authProvider"> | Omit<BaseUrlServerEntry, "authProvider">) &
+  Pick<StreamableHTTPConnection, "authProvider">;
+
 /** One server. */
-export type Connection =
+export type Connection = ReachedOneWay<
   | StdioConnection
   | StreamableHTTPConnection
-  | (WebSocketServerEntry & OutputConfig)
-  | (DockerServerEntry & OutputConfig)
-  | (CustomServerEntry & OutputConfig);
+  | ((OtherAddress | WebSocketServerEntry | DockerServerEntry | CustomServerEntry) & OutputConfig)
+>;
 
 /** How tools are named, loaded and mapped. */
 export interface LoadMcpToolsOptions extends OutputConfig, ToolHooks {
