@@ -99,17 +99,35 @@ describe("afterToolCall", () => {
     expect(await echo!.invoke(call)).toMatchObject({ content: "other", artifact: [{ type: "mine" }] });
   });
 
-  it("may put a message in its place, which keeps its status and artifact", async () => {
+  it.each(["", "id", "call-2"])(
+    "may put a message in its place, which gets the call's id (instead of %j), name and status",
+    async (tool_call_id) => {
+      await using server = createEcho();
+      const message = new ToolMessage({ content: "m", tool_call_id, name: "other", artifact: { a: 1 } });
+      await using client = await clientOf(server, {
+        additionalToolNamePrefix: "mcp",
+        afterToolCall: () => ({ result: message }),
+      });
+      const [echo] = await client.getTools();
+      expect(await echo!.invoke({ ...call, name: "mcp__echo" })).toMatchObject({
+        content: "m",
+        status: "success",
+        artifact: { a: 1 },
+        name: "mcp__echo",
+        tool_call_id: "call-1",
+      });
+      // The hook's own message may stand for other calls as well.
+      expect(message).toMatchObject({ tool_call_id, name: "other" });
+      expect(await echo!.invoke({ a: 1 })).toBe("m");
+    },
+  );
+
+  it("may say by a message's status that the call failed", async () => {
     await using server = createEcho();
-    const message = new ToolMessage({ content: "m", tool_call_id: "", status: "error", artifact: { a: 1 } });
+    const message = new ToolMessage({ content: "m", tool_call_id: "id", status: "error" });
     await using client = await clientOf(server, { afterToolCall: () => ({ result: message }) });
     const [echo] = await client.getTools();
-    expect(await echo!.invoke(call)).toMatchObject({
-      content: "m",
-      status: "error",
-      artifact: { a: 1 },
-      tool_call_id: "call-1",
-    });
+    expect(await echo!.invoke(call)).toMatchObject({ status: "error", tool_call_id: "call-1" });
   });
 
   it("may return a LangGraph command, which the graph obeys", async () => {

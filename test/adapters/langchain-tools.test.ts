@@ -1,6 +1,6 @@
 /** The tools themselves: real structured tools, with schemas that every model takes, however they were loaded. */
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { DynamicStructuredTool } from "@langchain/core/tools";
+import { DynamicStructuredTool, ToolInputParsingException } from "@langchain/core/tools";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -128,11 +128,19 @@ describe("a tool", () => {
     expect(await make!.invoke(good)).toBe(JSON.stringify(good));
     for (const bad of [{}, { id: "y" }, { id: 1, pair: ["a", 1, 2] }, { id: 1, tree: { children: [1] } }]) {
       const error = await failure(make!.invoke(bad));
-      expect(error).toMatchObject({ name: "ToolException", cause: { code: "INVALID_ARGUMENTS" } });
+      // The class that LangChain's agents look for.
+      expect(error).toBeInstanceOf(ToolInputParsingException);
+      expect(error).toMatchObject({
+        message: expect.stringContaining("did not match expected schema"),
+        output: JSON.stringify(bad),
+        cause: { code: "INVALID_ARGUMENTS", outcome: "unsent" },
+      });
     }
-    expect(await failure(make!.invoke("text" as never))).toMatchObject({
-      cause: { code: "INVALID_ARGUMENTS" },
-    });
+    for (const odd of ["text", [1], 1, undefined]) {
+      const error = await failure(make!.invoke(odd as never));
+      expect(error).toBeInstanceOf(ToolInputParsingException);
+      expect(error).toMatchObject({ cause: { code: "INVALID_ARGUMENTS" } });
+    }
     expect(server.calls.length).toBe(1);
   });
 

@@ -4,8 +4,10 @@ import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { ToolInfo } from "../../catalog/tool-info.js";
 import { offerTool, withSourceSchema } from "../offered-tools.js";
 import { clonePlain } from "./clone-plain.js";
+import type { RunOutput } from "./hook-output.js";
+import { isRecord } from "./is-record.js";
 import { defineLazySchema } from "./lazy-schema.js";
-import { isRecord, type RunOutput, runTool, type ToolConfig } from "./run-tool.js";
+import { runTool, type ToolConfig } from "./run-tool.js";
 import type { ToolPort } from "./tool-port.js";
 import { arePlainArguments, callUnwatched, isPlainConfig, isUnwatched } from "./unwatched-call.js";
 
@@ -44,7 +46,7 @@ export class McpTool extends DynamicStructuredTool {
   constructor(tool: ToolInfo, port: ToolPort, name = tool.name) {
     const offered = offerTool(tool, port.target);
     const func = (args: unknown, _manager: unknown, config: ToolConfig = {}) =>
-      runTool({ tool, port, args: isRecord(args) ? offered.derived.unwrap(args) : args, config });
+      runTool({ tool, name, port, args: isRecord(args) ? offered.derived.unwrap(args) : args, config });
     super({
       name,
       description: tool.description ?? "",

@@ -3,6 +3,7 @@ import type { ServerEntry } from "../../config/server-entry.js";
 import { SCHEMA_TARGETS } from "../../schema/derive/derived-schema.js";
 import type { SchemaForm } from "../offered-tools.js";
 import type { ClientConfig, Connection } from "./client-config.js";
+import { isRecord } from "./is-record.js";
 import { MCPClientError } from "./mcp-client-error.js";
 import { OUTPUT_TYPES } from "./output-handling.js";
 import { ConfigZodError, type ZodIssue } from "./zod-error.js";
@@ -38,9 +39,6 @@ const FUNCTIONS = [
   ...["onPromptsListChanged", "onResourcesListChanged", "onResourcesUpdated", "onRootsListChanged"],
   ...["onToolsListChanged", "onLeftOut"],
 ];
-
-const isRecord = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
  * Reads the configuration.

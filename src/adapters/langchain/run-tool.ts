@@ -1,6 +1,7 @@
-/** One call of a LangChain tool: hooks around it, its result mapped, its failure told in LangChain's way. */
-import { isDirectToolOutput, ToolMessage } from "@langchain/core/messages";
+/** One call of a LangChain tool: hooks around it, its result mapped, its failure thrown as LangChain expects it. */
+import { ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { ToolInputParsingException } from "@langchain/core/tools";
 import type { ToolInfo } from "../../catalog/tool-info.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
@@ -9,7 +10,9 @@ import type { ToolResult } from "../../execution/tool-result.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
 import type { Toolport } from "../../toolport.js";
 import { type ToolOutput, textForModel, toToolOutput } from "./content.js";
-import type { HookState, ModifiedToolCallResult } from "./hooks.js";
+import { type RunOutput, toHookOutput } from "./hook-output.js";
+import type { HookState } from "./hooks.js";
+import { isRecord } from "./is-record.js";
 import { readEmbedded } from "./read-embedded.js";
 import { ToolException } from "./tool-exception.js";
 import type { ToolPort } from "./tool-port.js";
@@ -24,15 +27,17 @@ export type ToolConfig = RunnableConfig & {
 
 export interface ToolRun {
   readonly tool: ToolInfo;
+  /** The tool's name in LangChain. It differs from the port's where two ports have tools of the same name. */
+  readonly name: string;
   readonly port: ToolPort;
   readonly args: unknown;
   readonly config: ToolConfig;
 }
 
-/** Content and artifact, or a message or command in the place of the content. */
-export type RunOutput = readonly [unknown, unknown];
-
-/** Runs a tool. Throws a `ToolException`, or the reason of the caller's own abort. */
+/**
+ * Runs a tool. Throws LangChain's `ToolInputParsingException` for arguments that do not fit, a `ToolException` for any other
+ * failure, or the reason of the caller's own abort.
+ */
 export async function runTool(run: ToolRun): Promise<RunOutput> {
   // Only of what was aborted one has to know how long it took.
   const startedAt = run.config.signal === undefined ? 0 : performance.now();
@@ -65,8 +70,11 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
   const output = Array.isArray(mapped) ? mapped : await mapped;
   if (result.isError) return failure(run, result, output);
   const changed = afterToolCall && (await afterToolCall({ ...request, args, result: output }, state, config));
-  return changed?.result === undefined ? output : replacement(changed.result, run);
+  if (changed?.result === undefined) return output;
+  return toHookOutput(changed.result, { name: run.name, toolCallId: toolCallIdOf(config), state, output });
 }
+
+const toolCallIdOf = ({ toolCall }: ToolConfig): string | undefined => toolCall?.id || undefined;
 
 /** What a call is given besides its arguments; nothing that it has no use for. */
 function optionsOf({ tool, port, config }: ToolRun, args: Record<string, unknown>): CallToolOptions {
@@ -142,28 +150,15 @@ function failure(run: ToolRun, result: ToolResult, [content, artifact]: ToolOutp
       },
     );
   }
-  const tool_call_id = run.config.toolCall?.id ?? "";
-  return [new ToolMessage({ status: "error", content, artifact, tool_call_id, name: tool.name }), artifact];
-}
-
-function replacement(result: ModifiedToolCallResult["result"], { tool, config }: ToolRun): RunOutput {
-  if (typeof result === "string") return [result, []];
-  if (Array.isArray(result) && result.length === 2) return [result[0], result[1]];
-  if (ToolMessage.isInstance(result)) {
-    result.tool_call_id ||= config.toolCall?.id ?? "";
-    return [result, result.artifact];
-  }
-  if (isDirectToolOutput(result)) return [result, undefined];
-  throw new TypeError(
-    `afterToolCall of ${tool.name} returned neither a text, a pair of content and artifact, a ToolMessage nor a Command`,
-  );
+  const tool_call_id = toolCallIdOf(run.config) ?? "";
+  return [new ToolMessage({ status: "error", content, artifact, tool_call_id, name: run.name }), artifact];
 }
 
 /** LangGraph's own signals (an interrupt for a human, a command to a parent graph) are no failures. */
 const isSignalOfLangGraph = (error: unknown): boolean =>
   (error as { is_bubble_up?: unknown } | null)?.is_bubble_up === true;
 
-function toThrown(error: unknown, { tool, config }: ToolRun, elapsedMs: number): unknown {
+function toThrown(error: unknown, { tool, config, args }: ToolRun, elapsedMs: number): unknown {
   if (ToolException.isInstance(error) || isSignalOfLangGraph(error)) return error;
   const details = { serverName: tool.server, toolName: tool.sourceName };
   const { signal } = config;
@@ -176,9 +171,31 @@ function toThrown(error: unknown, { tool, config }: ToolRun, elapsedMs: number):
     const cause = timedOut(tool, timeoutMs, signal.reason);
     return new ToolException(cause.message, { ...details, cause });
   }
+  if (error instanceof ToolCallError && error.code === "INVALID_ARGUMENTS") return invalidInput(error, args);
   if (ToolportError.isInstance(error)) return new ToolException(error.message, { ...details, cause: error });
   const message = error instanceof Error ? error.message : String(error);
   return new ToolException(`Error calling tool ${tool.sourceName}: ${message}`, { ...details, cause: error });
+}
+
+/**
+ * LangChain's own error for such input. Agents look for its class: with middleware around tool calls, it is the only error that
+ * goes back to the model instead of ending the run.
+ */
+function invalidInput(cause: ToolCallError, args: unknown): ToolInputParsingException {
+  const message = `Received tool input did not match expected schema\n\n${cause.message}`;
+  const error = new ToolInputParsingException(message, toJson(args));
+  error.cause = cause;
+  // LangChain shows the stack to the model. Paths of this machine are no help to it; the cause has them.
+  error.stack = `${error.name}: ${message}`;
+  return error;
+}
+
+function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "";
+  } catch {
+    return "";
+  }
 }
 
 function timedOut(tool: ToolInfo, timeoutMs: number, cause: unknown): ToolCallError {
@@ -217,8 +234,5 @@ function stateOf({ configurable, state }: ToolConfig): HookState {
   const scratchpad = configurable?.["__pregel_scratchpad"] as { currentTaskInput?: unknown } | undefined;
   return asRecord(scratchpad?.currentTaskInput ?? state);
 }
-
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const asRecord = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});

@@ -2,7 +2,9 @@
 import { CallbackManager } from "@langchain/core/callbacks/manager";
 import { isDirectToolOutput, ToolMessage } from "@langchain/core/messages";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
-import { isRecord, type RunOutput, type ToolConfig } from "./run-tool.js";
+import type { RunOutput } from "./hook-output.js";
+import { isRecord } from "./is-record.js";
+import type { ToolConfig } from "./run-tool.js";
 
 type WatchedTool = Pick<DynamicStructuredTool, "name" | "callbacks" | "tags" | "metadata" | "verbose">;
 
