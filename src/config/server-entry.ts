@@ -130,7 +130,11 @@ export interface HttpServerOptions extends CommonServerEntry {
    * @default on where the port has a `callbackUrl` or a `store`
    */
   oauth?: OAuthOptions | boolean;
-  /** Try legacy HTTP+SSE where Streamable HTTP is answered with 400, 404 or 405. @default true */
+  /**
+   * Try legacy HTTP+SSE where Streamable HTTP is refused with a 4xx that is not about credentials or load: at the same URL,
+   * then, if it ends in `/mcp`, at `/sse` beside it.
+   * @default true
+   */
   automaticSSEFallback?: boolean;
   reconnect?: ReconnectOptions;
 }

@@ -3,7 +3,7 @@ import type { MessageTap } from "../config/connection-tap.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
-import type { RememberedEra } from "../protocol/era-memory.js";
+import type { RememberedEra, SsePath } from "../protocol/era-memory.js";
 import { type OpenOptions, openSession } from "../protocol/open-session.js";
 import type { Session } from "../protocol/session.js";
 import type { ConnectionParts } from "./connection-parts.js";
@@ -52,7 +52,7 @@ async function attempt(
   onProven?: () => void,
 ): Promise<Established> {
   const { config, identityKey, parts, signal } = options;
-  const { session, verdict } = await openSession({
+  const { session, verdict, via } = await openSession({
     config,
     context: await parts.transportContext(),
     identity: parts.identity,
@@ -79,7 +79,7 @@ async function attempt(
     if (config.protocol === "auto" && remembered === undefined && verdict !== undefined) {
       await parts.eras.remember(identityKey, verdict);
     }
-    return { session, era: asMemory(session) };
+    return { session, era: asMemory(session, via) };
   } catch (error) {
     if (!session.unproven) onProven?.();
     stop();
@@ -126,8 +126,7 @@ function isAbsence(error: unknown): boolean {
   );
 }
 
-function asMemory(session: Session): RememberedEra | undefined {
-  if (session.era === "legacy")
-    return { era: "legacy", at: Date.now(), ...(session.transport === "sse" && { via: "sse" }) };
+function asMemory(session: Session, via: SsePath | undefined): RememberedEra | undefined {
+  if (session.era === "legacy") return { era: "legacy", at: Date.now(), ...(via && { via }) };
   return session.discover && { era: "modern", discover: session.discover };
 }

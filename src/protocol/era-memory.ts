@@ -1,20 +1,23 @@
 /** What is known about a server's era from earlier, so that the next start asks nothing. */
 import type { Store } from "../state/store.js";
 
+/** Where HTTP+SSE is spoken although Streamable HTTP is configured: at the same URL, or at `/sse` beside `/mcp`. */
+export type SsePath = "sse" | "sibling-sse";
+
 /** A verdict worth keeping. */
 export type RememberedEra =
   | { readonly era: "modern"; readonly discover: Record<string, unknown> }
   | {
       readonly era: "legacy";
       readonly at: number;
-      /** It was reached over HTTP+SSE although Streamable HTTP was configured. */
-      readonly via?: "sse" | undefined;
+      /** Absent: it was reached as configured. */
+      readonly via?: SsePath | undefined;
     };
 
 /** A verdict as it is found. */
 export type EraVerdict =
   | { readonly era: "modern"; readonly discover: Record<string, unknown> }
-  | { readonly era: "legacy"; readonly via?: "sse" | undefined };
+  | { readonly era: "legacy"; readonly via?: SsePath | undefined };
 
 /** An upgraded server still answers `initialize`, so a legacy verdict would hold for ever if it did not age. */
 const LEGACY_VERDICT_AGE_MS = 7 * 24 * 60 * 60 * 1_000;

@@ -3,6 +3,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { secretsOf, shareSecrets } from "../config/known-secrets.js";
 import type { LogLevel } from "../config/log-levels.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
+import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
@@ -12,7 +13,7 @@ import type { ServerTransport, TransportContext } from "../transports/server-tra
 import { pause } from "../util/sleep.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { type ClientIdentity, createEnvelope, type Era } from "./era.js";
-import type { EraVerdict, RememberedEra } from "./era-memory.js";
+import type { EraVerdict, RememberedEra, SsePath } from "./era-memory.js";
 import { type Handshake, handshake, isModernPin } from "./handshake.js";
 import { Lane } from "./lane.js";
 import { createLateClient } from "./late-client.js";
@@ -52,12 +53,15 @@ export interface OpenedSession {
   session: Session;
   /** The era, if it may be remembered. */
   verdict: EraVerdict | undefined;
+  /** Where the session was opened, if it is a fallback from Streamable HTTP to HTTP+SSE. */
+  via: SsePath | undefined;
 }
 
 /** One way to reach a server. */
 interface Attempt {
   config: ServerConfig;
   remembered: RememberedEra | undefined;
+  via?: SsePath;
   /** Whether this attempt makes sense after the error of the one before. */
   after?: (error: ToolportError) => boolean;
 }
@@ -68,9 +72,11 @@ export async function openSession(given: OpenOptions): Promise<OpenedSession> {
   const errors: ToolportError[] = [];
   for (const attempt of attempts(options)) {
     const last = errors.at(-1);
-    if (last !== undefined && !attempt.after?.(last)) continue;
+    if (last !== undefined && !attempt.after?.(last)) break;
+    const { config, remembered, via } = attempt;
     try {
-      return await open({ ...options, config: attempt.config, remembered: attempt.remembered });
+      const { session, verdict } = await open({ ...options, config, remembered });
+      return { session, verdict: verdict?.era === "legacy" && via ? { ...verdict, via } : verdict, via };
     } catch (error) {
       if (options.signal.aborted) throw options.signal.reason;
       errors.push(secretsOf(options.config).redactError(error as ToolportError));
@@ -90,11 +96,14 @@ function* attempts({ config, remembered }: OpenOptions): Generator<Attempt> {
   const pinned = config.protocol;
   const legacy: RememberedEra = { era: "legacy", at: 0 };
   if (config.kind === "http") {
-    const overSse = config.sseFallback && !isModernPin(pinned);
-    const known = overSse && remembered?.era === "legacy" && remembered.via === "sse";
-    if (known) yield { config: asSse(config), remembered: legacy };
+    const fallbacks = config.sseFallback && !isModernPin(pinned) ? [...sseFallbacks(config)] : [];
+    const known = fallbacks.find(({ via }) => remembered?.era === "legacy" && via === remembered.via);
+    if (known !== undefined) yield { ...known, remembered: legacy };
     yield { config, remembered: known ? undefined : remembered, after: isOtherTransport };
-    if (overSse && !known) yield { config: asSse(config), remembered: legacy, after: isOtherTransport };
+    for (const fallback of fallbacks) {
+      const after = fallback.via === "sse" ? isOtherTransport : isNoEventStream;
+      if (fallback !== known) yield { ...fallback, remembered: legacy, after };
+    }
   } else if (config.kind === "sse") {
     yield { config, remembered: legacy };
   } else {
@@ -105,15 +114,26 @@ function* attempts({ config, remembered }: OpenOptions): Generator<Attempt> {
   }
 }
 
-function asSse(config: HttpConfig): SseConfig {
+/** HTTP+SSE at the same URL; then, for a URL that ends in `/mcp`, at `/sse` beside it, where such servers have their stream. */
+function* sseFallbacks(config: HttpConfig): Generator<{ config: SseConfig; via: SsePath }> {
   const { sseFallback: _, kind: __, ...rest } = config;
-  return shareSecrets(config, { ...rest, kind: "sse" });
+  yield { config: shareSecrets(config, { ...rest, kind: "sse" }), via: "sse" };
+  const url = new URL(config.url);
+  const sibling = url.pathname.replace(/\/mcp(\/?)$/, "/sse$1");
+  if (sibling === url.pathname) return;
+  url.pathname = sibling;
+  yield { config: shareSecrets(config, { ...rest, kind: "sse", url: url.href }), via: "sibling-sse" };
 }
 
-/** 400, 404 and 405 mean "not this transport", unless the body shows that an MCP server said it. */
+/** Statuses that are about credentials or load, and say nothing about the transport. */
+const NOT_ABOUT_TRANSPORT = new Set([401, 402, 403, 407, 408, 421, 425, 429]);
+
+/** Any other 4xx means "not this transport", unless the body shows that an MCP server sent it. */
 function isOtherTransport(error: ToolportError): boolean {
-  if (!(error instanceof ConnectionError) || error.code !== "HTTP_STATUS") return false;
-  if (![400, 404, 405].includes(error.status ?? 0)) return false;
+  if (!(error instanceof ConnectionError)) return false;
+  const { status = 0 } = error;
+  if (error.code !== "HTTP_STATUS" || status < 400 || status > 499 || NOT_ABOUT_TRANSPORT.has(status))
+    return false;
   const text = (error.cause as { data?: { text?: unknown } } | undefined)?.data?.text;
   if (typeof text !== "string") return true;
   try {
@@ -122,6 +142,10 @@ function isOtherTransport(error: ToolportError): boolean {
     return true;
   }
 }
+
+/** The same, or a web page for example where an event stream was asked for. */
+const isNoEventStream = (error: ToolportError): boolean =>
+  isOtherTransport(error) || error.code === "BAD_RESPONSE";
 
 /** It started, and then ended (or went deaf) before its first answer. */
 function endedOnProbe(error: ToolportError): boolean {
@@ -132,12 +156,13 @@ function endedOnProbe(error: ToolportError): boolean {
 
 function summary(config: ServerConfig, errors: readonly ToolportError[]): ToolportError {
   const last = errors.at(-1)!;
-  if (errors.length === 1 || config.kind !== "http") return last;
+  // Credentials are all that is missing: the caller has to see that.
+  if (errors.length === 1 || config.kind !== "http" || last instanceof AuthError) return last;
   return new ConnectionError({
     code: "UNREACHABLE",
     server: config.name,
     what: `The server speaks neither Streamable HTTP nor HTTP+SSE at this URL: ${errors.map((error) => error.what).join("; ")}`,
-    next: "Check the path of the URL",
+    next: `Check the path of the URL${errors.length > 2 ? "; /sse beside it was tried as well" : ""}`,
     retryable: errors.some((error) => error.retryable),
     outcome: "unsent",
     status: errors.find((error) => error instanceof ConnectionError)?.status,
@@ -146,7 +171,9 @@ function summary(config: ServerConfig, errors: readonly ToolportError[]): Toolpo
   });
 }
 
-async function open(options: OpenOptions): Promise<OpenedSession> {
+type Opened = Omit<OpenedSession, "via">;
+
+async function open(options: OpenOptions): Promise<Opened> {
   const { config, context, signal, tap, onNotification, onDiscarded } = options;
   let transport: ServerTransport | undefined;
   let lane: Lane | undefined;
@@ -188,7 +215,7 @@ function explain(error: unknown, transport: ServerTransport | undefined, server:
     : converted;
 }
 
-async function connect(lane: Lane, transport: ServerTransport, options: OpenOptions): Promise<OpenedSession> {
+async function connect(lane: Lane, transport: ServerTransport, options: OpenOptions): Promise<Opened> {
   const { config, identity, remembered, validator, serverRequests = noServerRequests } = options;
   // Before the handshake: a server may speak as soon as it is done.
   const requests = serverRequests.attach(lane, config.name);
@@ -231,7 +258,7 @@ async function connect(lane: Lane, transport: ServerTransport, options: OpenOpti
     unproven: remembered?.era === "modern",
     endSession: () => transport.endSession?.() ?? Promise.resolve(),
   });
-  return { session, verdict: greeted.sure ? verdictOf(greeted, config) : undefined };
+  return { session, verdict: greeted.sure ? verdictOf(greeted) : undefined };
 }
 
 /** A handshake that is good enough for us may not be for the SDK's client, and it does not always say so. */
@@ -242,10 +269,8 @@ async function forAWhile(work: Promise<unknown>, signal: AbortSignal): Promise<v
   await withDeadline(work, { timeoutMs: CLIENT_MS, signal, onTimeout }).catch(() => {});
 }
 
-function verdictOf({ era, answer }: Handshake, { kind }: ServerConfig): EraVerdict {
-  if (era === "modern") return { era, discover: answer };
-  return kind === "sse" ? { era, via: "sse" } : { era };
-}
+const verdictOf = ({ era, answer }: Handshake): EraVerdict =>
+  era === "modern" ? { era, discover: answer } : { era };
 
 /** Nothing is advertised, so nothing should be asked; who asks all the same gets an error that says what is missing. */
 const noServerRequests = createServerRequests({ report() {} });

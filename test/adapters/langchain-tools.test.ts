@@ -136,7 +136,7 @@ describe("a tool", () => {
         cause: { code: "INVALID_ARGUMENTS", outcome: "unsent" },
       });
     }
-    for (const odd of ["text", [1], 1, undefined]) {
+    for (const odd of ["text", [1], 1, null]) {
       const error = await failure(make!.invoke(odd as never));
       expect(error).toBeInstanceOf(ToolInputParsingException);
       expect(error).toMatchObject({ cause: { code: "INVALID_ARGUMENTS" } });
