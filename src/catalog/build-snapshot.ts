@@ -79,7 +79,8 @@ export function buildSnapshot(sources: readonly CatalogSource[], options: BuildO
     excluded.push(...passed.excluded);
     for (const source of passed.tools) {
       const reason = refused.get(source.sourceName);
-      if (reason !== undefined) withheld.push({ server: server.name, name: source.sourceName, reason });
+      if (reason !== undefined)
+        withheld.push({ server: server.name, name: source.sourceName, reason, isRefused: true });
       else {
         const { toolSpecificationMapper: mapper } = naming;
         const tool = mapper === undefined ? source : mapTool(mapper, { server, tool: source }, report);

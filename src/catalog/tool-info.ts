@@ -20,4 +20,6 @@ export interface WithheldTool {
   /** Its name, or what stood in its place. */
   readonly name: string;
   readonly reason: string;
+  /** Pins or the scan refuse it; its definition could be offered. */
+  readonly isRefused?: true;
 }

@@ -14,7 +14,6 @@ import {
 } from "toolport/langchain";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, it } from "vitest";
-import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
 import { failure } from "../support/failure.js";
 import { refusals } from "../support/provider-refusals.js";
 
@@ -166,24 +165,6 @@ describe("a tool", () => {
     const chunks: unknown[] = [];
     for await (const chunk of await make!.stream({ id: 2 })) chunks.push(chunk);
     expect(chunks).toEqual(['{"id":2}']);
-  });
-
-  it("that is malformed on the wire is withheld, whatever throwOnLoadError says", async () => {
-    await using server = await startJsonRpcServer({
-      "tools/list": () => ({
-        tools: [
-          { name: "good", inputSchema: { type: "object" } },
-          { name: 7 },
-          { name: "bad", inputSchema: 1 },
-        ],
-      }),
-    });
-    await using toolport = createToolport({ mcpServers: { s: server.entry } });
-    for (const throwOnLoadError of [true, false]) {
-      expect((await toLangChainTools(toolport, { throwOnLoadError })).map(({ name }) => name)).toEqual([
-        "s__good",
-      ]);
-    }
   });
 
   it("that cannot be converted fails all of them, or is left out", async () => {

@@ -33,9 +33,9 @@ test("the store cannot be read: every tool is withheld with the reason, until th
   expect(await names(toolport)).toEqual([]);
   const reason = expect.stringMatching(/could not be compared .*The disk is in trouble/);
   expect(toolport.snapshot().withheldTools).toEqual([
-    { server: "s", name: "one", reason },
-    { server: "s", name: "two", reason },
-    { server: "other", name: "three", reason },
+    { server: "s", name: "one", reason, isRefused: true },
+    { server: "s", name: "two", reason, isRefused: true },
+    { server: "other", name: "three", reason, isRefused: true },
   ]);
   expect(warnings).toContainEqual(expect.stringMatching(/^s: .*withheld.*The disk is in trouble/));
   expect(await failure(toolport.callTool("s__one"))).toMatchObject({
@@ -85,8 +85,13 @@ test("the store cannot be written: pinned tools are compared, new ones are withh
   toolport.on("toolChanged", (change) => changes.push(change.tool));
   expect(await names(toolport)).toEqual(["two"]);
   expect(toolport.snapshot().withheldTools).toEqual([
-    { server: "s", name: "one", reason: expect.stringContaining("changed") },
-    { server: "s", name: "three", reason: expect.stringContaining("The disk is in trouble") },
+    { server: "s", name: "one", reason: expect.stringContaining("changed"), isRefused: true },
+    {
+      server: "s",
+      name: "three",
+      reason: expect.stringContaining("The disk is in trouble"),
+      isRefused: true,
+    },
   ]);
   store.trouble = { code: "UNAVAILABLE", what: "everything" };
   expect(await names(toolport)).toEqual([]);

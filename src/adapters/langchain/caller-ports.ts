@@ -13,6 +13,11 @@ export class CallerPorts {
     this.#toolport = toolport;
   }
 
+  /** Those made so far, the plain one apart. */
+  get ports(): Iterable<Toolport> {
+    return this.#ports.values();
+  }
+
   /** The same headers and provider are the same caller; without either it is nobody's. */
   portFor({ headers, authProvider }: CustomHTTPTransportOptions = {}): Toolport {
     const fields = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const);

@@ -79,7 +79,11 @@ export type Connection = ReachedOneWay<
 
 /** How tools are named, loaded and mapped. */
 export interface LoadMcpToolsOptions extends OutputConfig, ToolHooks {
-  /** Throw when a listed tool cannot be converted; otherwise it is left out. @default true */
+  /**
+   * Throw when a server lists a tool that cannot be offered, one with a malformed schema for example. `false`: it is left out, and
+   * `withheldTools` says why. `toLangChainTools` throws for such a tool only if this is set to `true`.
+   * @default true
+   */
   throwOnLoadError?: boolean | undefined;
   /** `server__tool` instead of `tool`. @default false */
   prefixToolNameWithServerName?: boolean | undefined;
@@ -113,7 +117,8 @@ export interface ClientConfig extends LoadMcpToolsOptions, Notifications {
   /** The servers, by name. */
   mcpServers: Record<string, Connection>;
   /**
-   * When a server cannot be connected: throw, go on without it, or call a function, which may throw.
+   * When a server cannot be connected, or lists a tool that cannot be offered: throw, go on without it, or call a function, which
+   * may throw. A server that was slow to fail is tried again in the background; others are tried again the next time.
    * @default "throw"
    */
   onConnectionError?: "throw" | "ignore" | ((failure: ConnectionFailure) => void) | undefined;

@@ -15,14 +15,19 @@ import { toLangChainTools } from "./to-tools.js";
  * ```ts
  * const tools = await loadMcpTools("math", client, { prefixToolNameWithServerName: true });
  * ```
- * @throws MCPClientError if the tools cannot be listed
+ * @throws MCPClientError if the tools cannot be listed, or if one of them cannot be offered and `throwOnLoadError` is not false
  */
 export async function loadMcpTools(
   serverName: string,
   client: McpClientLike,
   options: LoadMcpToolsOptions = {},
 ): Promise<DynamicStructuredTool[]> {
-  const { prefixToolNameWithServerName = false, additionalToolNamePrefix = "", ...rest } = options;
+  const {
+    prefixToolNameWithServerName = false,
+    additionalToolNamePrefix = "",
+    throwOnLoadError = true,
+    ...rest
+  } = options;
   const toolport = createToolport({
     mcpServers: {
       [serverName]: {
@@ -45,5 +50,5 @@ export async function loadMcpTools(
       cause: error,
     });
   }
-  return toLangChainTools(toolport, rest);
+  return toLangChainTools(toolport, { ...rest, throwOnLoadError });
 }

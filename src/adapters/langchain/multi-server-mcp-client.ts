@@ -1,12 +1,14 @@
 /** `MultiServerMCPClient`: the class that programs written for `@langchain/mcp-adapters` know, on a port of ours. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
-import type { ToolInfo } from "../../catalog/tool-info.js";
+import type { ToolInfo, WithheldTool } from "../../catalog/tool-info.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { ConnectReport } from "../../port/report.js";
+import type { ToolportSnapshot } from "../../port/snapshot.js";
 import { createToolport, type Toolport } from "../../toolport.js";
 import { targetOf } from "../offered-tools.js";
+import { BackgroundRetries } from "./background-retries.js";
 import { CallerPorts } from "./caller-ports.js";
 import type {
   ClientConfig,
@@ -21,9 +23,11 @@ import { LoggingLevels } from "./logging-levels.js";
 import { MCPClientError } from "./mcp-client-error.js";
 import { passNotifications } from "./notifications.js";
 import { type ReadConfig, readClientConfig } from "./read-client-config.js";
+import { toResource, toResourceContent, toResourceTemplate } from "./resource-shapes.js";
 import { convertTools } from "./to-tools.js";
 import { settingsByServer, type ToolPort } from "./tool-port.js";
 import { uniqueNames } from "./unique-names.js";
+import { allWithheld, loadError } from "./withheld-tools.js";
 import { toZodError } from "./zod-error.js";
 
 type ServersOrOptions = readonly string[] | readonly [readonly string[], CustomHTTPTransportOptions?];
@@ -33,6 +37,9 @@ interface Opened {
   readonly toolport: Toolport;
   readonly callers: CallerPorts;
   readonly levels: LoggingLevels;
+  readonly retries: BackgroundRetries;
+  /** Tools that LangChain could not take, by server. */
+  readonly unconverted: Map<string, readonly WithheldTool[]>;
 }
 
 /** Whose tools are converted, and what they are called. */
@@ -70,10 +77,21 @@ export class MultiServerMCPClient implements AsyncDisposable {
   }
 
   /**
+   * Tools that servers list and that are not offered, with the reason: one with a malformed schema, for example. With
+   * `throwOnLoadError: false` this is where they can be seen.
+   */
+  get withheldTools(): readonly WithheldTool[] {
+    if (this.#opened === undefined) return [];
+    const { toolport, callers, unconverted } = this.#opened;
+    return allWithheld([toolport, ...callers.ports], [...unconverted.values()].flat());
+  }
+
+  /**
    * Connects to all servers at once and loads their tools. Every other method does that by itself.
    *
    * @returns the tools of each server, by its name
-   * @throws MCPClientError when a server cannot be connected, unless `onConnectionError` says otherwise
+   * @throws MCPClientError when a server cannot be connected, or lists a tool that cannot be offered, unless `onConnectionError`
+   * or `throwOnLoadError` says otherwise
    */
   async initializeConnections(
     options?: CustomHTTPTransportOptions,
@@ -105,17 +123,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
     options?: CustomHTTPTransportOptions,
   ): Promise<Record<string, MCPResource[]>>;
   async listResources(...given: ServersOrOptions): Promise<Record<string, MCPResource[]>> {
-    return this.#list(given, (toolport, server) =>
-      toolport
-        .snapshot()
-        .resources.filter((resource) => resource.server === server)
-        .map(({ uri, name, title, description, mimeType }) => ({
-          uri,
-          name: title ?? name,
-          ...(description !== undefined && { description }),
-          ...(mimeType !== undefined && { mimeType }),
-        })),
-    );
+    return this.#list(given, ({ resources }) => resources, toResource);
   }
 
   /** The resource templates of all servers, or of those named, by server. */
@@ -125,17 +133,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
     options?: CustomHTTPTransportOptions,
   ): Promise<Record<string, MCPResourceTemplate[]>>;
   async listResourceTemplates(...given: ServersOrOptions): Promise<Record<string, MCPResourceTemplate[]>> {
-    return this.#list(given, (toolport, server) =>
-      toolport
-        .snapshot()
-        .resourceTemplates.filter((template) => template.server === server)
-        .map(({ uriTemplate, name, title, description, mimeType }) => ({
-          uriTemplate,
-          name: title ?? name,
-          ...(description !== undefined && { description }),
-          ...(mimeType !== undefined && { mimeType }),
-        })),
-    );
+    return this.#list(given, ({ resourceTemplates }) => resourceTemplates, toResourceTemplate);
   }
 
   /** Reads a resource; a URI may stand for several contents. */
@@ -150,12 +148,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
     }
     try {
       const contents = await this.#portOf(serverName, options).readResource(serverName, uri);
-      return contents.map(({ uri: itsUri, mimeType, text, blob }) => ({
-        uri: itsUri,
-        ...(mimeType !== undefined && { mimeType }),
-        ...(text !== undefined && { text }),
-        ...(blob !== undefined && { blob }),
-      }));
+      return contents.map(toResourceContent);
     } catch (cause) {
       throw asClientError(cause, serverName, `Failed to read resource "${uri}"`);
     }
@@ -175,6 +168,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
   async close(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
+    opened?.retries.stop();
     await opened?.toolport.close();
   }
 
@@ -202,7 +196,13 @@ export class MultiServerMCPClient implements AsyncDisposable {
       });
       const report = (error: unknown) => config.toolport?.logger?.warn(`A hook threw: ${String(error)}`);
       passNotifications(toolport, config, report);
-      return { toolport, callers: new CallerPorts(toolport), levels: new LoggingLevels(toolport) };
+      return {
+        toolport,
+        callers: new CallerPorts(toolport),
+        levels: new LoggingLevels(toolport),
+        retries: new BackgroundRetries(),
+        unconverted: new Map(),
+      };
     } catch (error) {
       throw error instanceof ConfigError ? toZodError(error, isBareMap) : error;
     }
@@ -223,24 +223,27 @@ export class MultiServerMCPClient implements AsyncDisposable {
     return { servers, options: Array.isArray(first) ? (options as CustomHTTPTransportOptions) : undefined };
   }
 
-  /** Brings up what is needed; returns the servers that are there. */
+  /** Connects what is needed; returns the servers that are there. */
   async #connect(
     servers: readonly string[],
     options: CustomHTTPTransportOptions | undefined,
   ): Promise<string[]> {
-    const { config, entries } = this.#read;
+    const { entries } = this.#read;
     const wanted = servers.filter((name) => entries[name] !== undefined && entries[name].enabled !== false);
     const reports = await this.#reports(wanted, options);
     for (const { name, error } of reports) {
-      if (error === undefined) continue;
-      const failure = asClientError(error, name, `Failed to connect to server "${name}"`);
-      if (config.onConnectionError === "throw") throw failure;
-      if (typeof config.onConnectionError === "function") {
-        // What it throws is the caller's, and so is what it rejects with.
-        await config.onConnectionError({ serverName: name, error: failure });
-      }
+      if (error !== undefined)
+        await this.#onFailure(asClientError(error, name, `Failed to connect to server "${name}"`), name);
     }
     return reports.filter(({ error }) => error === undefined).map(({ name }) => name);
+  }
+
+  /** Throws, or returns if the policy is to go on without the server. */
+  async #onFailure(error: MCPClientError, serverName: string): Promise<void> {
+    const { onConnectionError: policy } = this.#read.config;
+    if (policy === "throw") throw error;
+    // What it throws is the caller's, and so is what it rejects with.
+    if (typeof policy === "function") await policy({ serverName, error });
   }
 
   /** All servers of a port at once, so that their tools get their names in the order of the configuration. */
@@ -248,25 +251,37 @@ export class MultiServerMCPClient implements AsyncDisposable {
     servers: readonly string[],
     options: CustomHTTPTransportOptions | undefined,
   ): Promise<{ name: string; error: ToolportError | undefined }[]> {
+    const { retries } = this.#now();
+    const found: ConnectReport["servers"] = {};
     const ports = [...new Set(servers.map((name) => this.#portOf(name, options)))];
-    const all = await Promise.all(
-      ports.map((port) =>
-        port.connect({ servers: servers.filter((name) => this.#portOf(name, options) === port) }),
-      ),
+    await Promise.all(
+      ports.map(async (port) => {
+        const isAsked = (name: string) =>
+          this.#portOf(name, options) === port && retries.errorOf(port, name) === undefined;
+        Object.assign(found, (await port.connect({ servers: servers.filter(isAsked) })).servers);
+      }),
     );
-    const found = Object.assign({}, ...all.map((report) => report.servers)) as ConnectReport["servers"];
-    return servers.map((name) => ({ name, error: found[name]?.error }));
+    return servers.map((name) => {
+      const port = this.#portOf(name, options);
+      const report = found[name];
+      if (report !== undefined && this.#read.config.onConnectionError !== "throw")
+        retries.note(port, name, report);
+      return { name, error: report === undefined ? retries.errorOf(port, name) : report.error };
+    });
   }
 
-  async #list<Item>(
+  async #list<Item extends { server: string }, Shape>(
     given: ServersOrOptions,
-    read: (toolport: Toolport, server: string) => Item[],
-  ): Promise<Record<string, Item[]>> {
+    listIn: (snapshot: ToolportSnapshot) => readonly Item[],
+    toShape: (item: Item) => Shape,
+  ): Promise<Record<string, Shape[]>> {
     const { servers, options } = this.#choose(given);
     const connected = await this.#connect(servers, options);
-    return Object.fromEntries(
-      connected.map((server) => [server, read(this.#portOf(server, options), server)]),
-    );
+    const shapesOf = (server: string) =>
+      listIn(this.#portOf(server, options).snapshot())
+        .filter((item) => item.server === server)
+        .map(toShape);
+    return Object.fromEntries(connected.map((server) => [server, shapesOf(server)]));
   }
 
   async #load(
@@ -274,30 +289,39 @@ export class MultiServerMCPClient implements AsyncDisposable {
     options: CustomHTTPTransportOptions | undefined,
   ): Promise<Record<string, DynamicStructuredTool[]>> {
     const connected = await this.#connect(servers, options);
-    const { toolport } = this.#now();
+    const { toolport, unconverted } = this.#now();
     const { config, entries } = this.#read;
     // The tools of a caller come from two ports, which do not know each other's names.
     const nameOf = uniqueNames(config.additionalToolNamePrefix ?? "");
     const loaded: Record<string, DynamicStructuredTool[]> = {};
     if (config.toolport?.deferTools) {
-      const infos = (await toolport.tools()).filter(({ server }) => entries[server] === undefined);
-      loaded["toolport"] = this.#convert(infos, { toolport, options, nameOf });
+      // Only of servers that are there: nothing is to wait for the others.
+      const infos = await toolport.tools({ servers: connected });
+      const own = infos.filter(({ server }) => entries[server] === undefined);
+      loaded["toolport"] = this.#convert(own, { toolport, options, nameOf });
     }
     for (const server of connected) {
       const binding = { toolport: this.#portOf(server, options), options, nameOf };
       const infos = await binding.toolport.tools({ servers: [server] });
       // Toolport's own two tools stand above, once for all servers.
-      loaded[server] = this.#convert(
-        infos.filter((info) => info.server === server),
-        binding,
-      );
+      const tools = infos.filter((info) => info.server === server);
+      unconverted.delete(server);
+      if (config.throwOnLoadError) await this.#checkWithheld(server, binding.toolport);
+      loaded[server] = this.#convert(tools, binding);
     }
     return loaded;
   }
 
+  async #checkWithheld(server: string, toolport: Toolport): Promise<void> {
+    const { config, entries } = this.#read;
+    const { tools, withheldTools: withheld } = toolport.snapshot();
+    const error = loadError({ server, tools, withheld, own: entries[server], all: config.toolport });
+    if (error !== undefined) await this.#onFailure(error, server);
+  }
+
   #convert(infos: readonly ToolInfo[], { toolport, options, nameOf }: Binding): DynamicStructuredTool[] {
     const { config } = this.#read;
-    const { levels } = this.#now();
+    const { levels, unconverted } = this.#now();
     const port: ToolPort = {
       toolport,
       hooks: config,
@@ -309,7 +333,14 @@ export class MultiServerMCPClient implements AsyncDisposable {
       },
       metaOf: (server) => levels.metaOf(server),
     };
-    return convertTools(infos, { port, throwOnLoadError: config.throwOnLoadError ?? true, nameOf });
+    const onLeftOut = (tool: WithheldTool) =>
+      unconverted.set(tool.server, [...(unconverted.get(tool.server) ?? []), tool]);
+    return convertTools(infos, {
+      port,
+      throwOnLoadError: config.throwOnLoadError ?? true,
+      nameOf,
+      onLeftOut,
+    });
   }
 }
 

@@ -1,6 +1,6 @@
 /** Tools of a port as LangChain tools. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
-import type { ToolInfo } from "../../catalog/tool-info.js";
+import type { ToolInfo, WithheldTool } from "../../catalog/tool-info.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
 import type { Toolport, ToolsOptions } from "../../toolport.js";
 import { targetOf } from "../offered-tools.js";
@@ -8,6 +8,7 @@ import type { LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
 import { MCPClientError } from "./mcp-client-error.js";
 import { McpTool } from "./mcp-tool.js";
 import { settingsByServer, type ToolPort } from "./tool-port.js";
+import { loadError } from "./withheld-tools.js";
 
 /** What `toLangChainTools` takes: which tools, how their output is mapped, and hooks. */
 export interface ToLangChainToolsOptions
@@ -37,6 +38,7 @@ export async function toLangChainTools(
   const chosen = { servers, only, except, filter, all, signal, timeoutMs };
   const given = Object.entries(chosen).filter(([, value]) => value !== undefined);
   const infos = await toolport.tools(Object.fromEntries(given));
+  if (options.throwOnLoadError === true) assertNoneWithheld(toolport, options);
   const port: ToolPort = {
     toolport,
     hooks: options,
@@ -46,17 +48,27 @@ export async function toLangChainTools(
   return convertTools(infos, { port, throwOnLoadError: options.throwOnLoadError ?? true });
 }
 
+function assertNoneWithheld(toolport: Toolport, { servers, only, except }: ToLangChainToolsOptions): void {
+  const { servers: known, tools, withheldTools: withheld } = toolport.snapshot();
+  for (const server of servers ?? Object.keys(known)) {
+    const error = loadError({ server, tools, withheld, all: { only, except } });
+    if (error !== undefined) throw error;
+  }
+}
+
 interface Conversion {
   readonly port: ToolPort;
   readonly throwOnLoadError: boolean;
   /** @default the name the port has given */
   readonly nameOf?: (tool: ToolInfo) => string;
+  /** Is notified of a tool that could not be converted. */
+  readonly onLeftOut?: (tool: WithheldTool) => void;
 }
 
 /** One LangChain tool for each; one that cannot be converted fails all, or is left out. */
 export function convertTools(
   infos: readonly ToolInfo[],
-  { port, throwOnLoadError, nameOf = ({ name }) => name }: Conversion,
+  { port, throwOnLoadError, nameOf = ({ name }) => name, onLeftOut }: Conversion,
 ): DynamicStructuredTool[] {
   return infos.flatMap((tool) => {
     try {
@@ -65,6 +77,7 @@ export function convertTools(
       const message = `Tool "${tool.name}" of server "${tool.server}" cannot be converted: ${String(error)}`;
       debug(message);
       if (throwOnLoadError) throw new MCPClientError(message, tool.server, { cause: error });
+      onLeftOut?.({ server: tool.server, name: tool.sourceName, reason: message });
       return [];
     }
   });

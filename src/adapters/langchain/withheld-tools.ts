@@ -1,0 +1,59 @@
+/** Tools that servers list and that cannot be offered. */
+import { compileFilter, type ToolFilters } from "../../catalog/filters/filters.js";
+import type { ToolInfo, WithheldTool } from "../../catalog/tool-info.js";
+import type { Toolport } from "../../toolport.js";
+import { MCPClientError } from "./mcp-client-error.js";
+
+/** Those of several ports, each once, and those that LangChain could not take. */
+export function allWithheld(
+  ports: readonly Toolport[],
+  unconverted: readonly WithheldTool[],
+): readonly WithheldTool[] {
+  const all = [...ports.flatMap((port) => port.snapshot().withheldTools), ...unconverted];
+  return [...new Map(all.map((tool) => [JSON.stringify(tool), tool])).values()];
+}
+
+type Names = Pick<ToolFilters, "only" | "except">;
+
+interface Loaded {
+  readonly server: string;
+  /** The tools of all servers that are offered. */
+  readonly tools: readonly ToolInfo[];
+  /** Those that are not. */
+  readonly withheld: readonly WithheldTool[];
+  /** The user's own rules by name: what they leave out is not missed. */
+  readonly own?: Names | undefined;
+  readonly all?: Names | undefined;
+}
+
+/**
+ * The error of a server's tools that cannot be offered although nothing but their definition speaks against it; undefined if
+ * there is none. A tool listed twice is offered once, and what pins or the scan refuse is refused on purpose.
+ */
+export function loadError({
+  server,
+  tools,
+  withheld,
+  own = {},
+  all = {},
+}: Loaded): MCPClientError | undefined {
+  if (!withheld.some((tool) => tool.server === server)) return undefined;
+  const rules = [
+    compileFilter({ only: own.only, except: own.except }, "server"),
+    compileFilter({ only: all.only, except: all.except }),
+  ];
+  const offered = new Set(tools.filter((tool) => tool.server === server).map(({ sourceName }) => sourceName));
+  const missing = withheld.filter(({ server: its, name, isRefused }) => {
+    if (its !== server || isRefused || offered.has(name)) return false;
+    const tool = { name, sourceName: name, inputSchema: {} };
+    return rules.every((rule) => rule({ name: server }, tool) === undefined);
+  });
+  if (missing.length === 0) return undefined;
+  const each = missing.map(({ name, reason }) => `tool "${name}" cannot be offered: ${reason}`);
+  return new MCPClientError(
+    `Failed to load tools from server "${server}": ${each.join("; ")}. Set throwOnLoadError to false to leave ${
+      missing.length === 1 ? "it" : "them"
+    } out`,
+    server,
+  );
+}

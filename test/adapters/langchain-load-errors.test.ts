@@ -1,0 +1,134 @@
+/** `throwOnLoadError` and `withheldTools`: a listed tool that cannot be offered is named, and costs the others nothing unless you say so. */
+import { createToolport } from "toolport";
+import {
+  type ClientConfig,
+  loadMcpTools,
+  MCPClientError,
+  MultiServerMCPClient,
+  toLangChainTools,
+} from "toolport/langchain";
+import { createTestServer } from "toolport/testing";
+import { describe, expect, it, vi } from "vitest";
+import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
+import { failure } from "../support/failure.js";
+
+const good = { name: "good", inputSchema: { type: "object" } };
+const bad = { name: "bad", inputSchema: 1 };
+const worse = {
+  name: "worse",
+  inputSchema: { type: "object", properties: { a: { $ref: "file:///etc/passwd" } } },
+};
+
+const serve = (...tools: unknown[]) => startJsonRpcServer({ "tools/list": () => ({ tools }) });
+const names = (tools: { name: string }[]) => tools.map(({ name }) => name);
+
+async function clientOf(tools: unknown[], config: Omit<ClientConfig, "mcpServers"> = {}, entry = {}) {
+  const server = await serve(...tools);
+  const other = createTestServer({ tools: { fine: { handler: () => "fine" } } });
+  const client = new MultiServerMCPClient({
+    ...config,
+    mcpServers: { mixed: { ...server.entry, ...entry }, other: other.memory() },
+  });
+  return {
+    client,
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await other.close();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("a tool that cannot be offered", () => {
+  it("is an error that names it and its server", async () => {
+    await using opened = await clientOf([good, bad, worse]);
+    const error = await failure<MCPClientError>(opened.client.getTools());
+    expect(error).toBeInstanceOf(MCPClientError);
+    expect(error.serverName).toBe("mixed");
+    expect(error.message).toMatch(/server "mixed".*tool "bad".*tool "worse".*throwOnLoadError/);
+    expect(await failure(opened.client.initializeConnections())).toMatchObject({ serverName: "mixed" });
+    // The others are not to blame.
+    expect(names(await opened.client.getTools("other"))).toEqual(["fine"]);
+  });
+
+  it("is left out if you say so, and listed with its reason", async () => {
+    await using opened = await clientOf([good, bad, worse, { name: 7 }], { throwOnLoadError: false });
+    expect(opened.client.withheldTools).toEqual([]);
+    expect(names(await opened.client.getTools())).toEqual(["good", "fine"]);
+    expect(opened.client.withheldTools).toEqual([
+      { server: "mixed", name: "bad", reason: expect.any(String) },
+      { server: "mixed", name: "worse", reason: expect.any(String) },
+      { server: "mixed", name: "7", reason: expect.any(String) },
+    ]);
+    // Another caller's lists are the same here, and each tool is named once.
+    await opened.client.getTools(["mixed"], { headers: { "x-user": "ada" } });
+    expect(opened.client.withheldTools.length).toBe(3);
+    await opened.client.close();
+    expect(opened.client.withheldTools).toEqual([]);
+  });
+
+  it("goes by onConnectionError: ignored, or handed to a function, it costs only itself", async () => {
+    const onConnectionError = vi.fn();
+    for (const policy of ["ignore", onConnectionError] as const) {
+      await using opened = await clientOf([good, bad], { onConnectionError: policy });
+      expect(names(await opened.client.getTools())).toEqual(["good", "fine"]);
+    }
+    expect(onConnectionError.mock.calls).toEqual([
+      [
+        {
+          serverName: "mixed",
+          error: expect.objectContaining({ message: expect.stringContaining('"bad"') }),
+        },
+      ],
+    ]);
+  });
+
+  it("is not missed where your own rules leave it out", async () => {
+    for (const entry of [{ only: ["good"] }, { except: ["b*"] }]) {
+      await using opened = await clientOf([good, bad], {}, entry);
+      expect(names(await opened.client.getTools())).toEqual(["good", "fine"]);
+    }
+    await using opened = await clientOf([good, bad], { toolport: { except: ["mixed__bad"] } });
+    expect(names(await opened.client.getTools())).toEqual(["good", "fine"]);
+  });
+});
+
+it("a tool that is listed twice is offered once, and is no error", async () => {
+  await using opened = await clientOf([good, good]);
+  expect(names(await opened.client.getTools())).toEqual(["good", "fine"]);
+  expect(opened.client.withheldTools).toMatchObject([{ name: "good", reason: "Listed twice" }]);
+});
+
+it("a tool that your scan refuses is left out on purpose, and is no error", async () => {
+  await using opened = await clientOf([good, { ...good, name: "odd" }], {
+    toolport: { scan: (_server, { name }) => (name === "odd" ? "I do not like it" : undefined) },
+  });
+  expect(names(await opened.client.getTools())).toEqual(["good", "fine"]);
+  expect(opened.client.withheldTools).toMatchObject([{ name: "odd", isRefused: true }]);
+});
+
+it("loadMcpTools throws by default, and leaves it out if you say so", async () => {
+  // The SDK's own client refuses such a list; a client that checks less hands it on.
+  const lenient = {
+    listTools: async () => ({ tools: [good, bad] }),
+    callTool: async () => ({ content: [] }),
+  };
+  const error = await failure(loadMcpTools("mixed", lenient));
+  expect(error).toMatchObject({ name: "MCPClientError", message: expect.stringContaining('tool "bad"') });
+  expect(names(await loadMcpTools("mixed", lenient, { throwOnLoadError: false }))).toEqual(["good"]);
+});
+
+it("toLangChainTools throws only if you ask for it, and only about what you ask for", async () => {
+  await using server = await serve(good, bad);
+  await using other = createTestServer({ tools: { fine: { handler: () => "fine" } } });
+  await using toolport = createToolport({ mcpServers: { mixed: server.entry, other: other.memory() } });
+  expect(names(await toLangChainTools(toolport))).toEqual(["mixed__good", "other__fine"]);
+  expect(await failure(toLangChainTools(toolport, { throwOnLoadError: true }))).toMatchObject({
+    serverName: "mixed",
+  });
+  const only = { throwOnLoadError: true, only: ["mixed__good"] };
+  expect(names(await toLangChainTools(toolport, only))).toEqual(["mixed__good"]);
+  expect(names(await toLangChainTools(toolport, { throwOnLoadError: true, servers: ["other"] }))).toEqual([
+    "other__fine",
+  ]);
+});

@@ -1,0 +1,179 @@
+/** `onConnectionError: "ignore"` with a server that never answers: it costs one connect timeout, and comes back by itself. */
+import { type ClientConfig, MultiServerMCPClient } from "toolport/langchain";
+import { createTestServer } from "toolport/testing";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { failure } from "../support/failure.js";
+
+const CONNECT_MS = 5_000;
+const names = (tools: { name: string }[]) => tools.map(({ name }) => name);
+
+beforeEach(() => {
+  // Sockets are real; nothing that waits goes on unless a test moves the clock.
+  vi.useFakeTimers({
+    toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date"],
+  });
+  // The longest wait that the jitter allows.
+  vi.spyOn(Math, "random").mockReturnValue(1);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Gives sockets their turn until the condition holds; the clock stands still. */
+async function settle(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await turn();
+}
+
+/** One server that is silent until it is told to speak, and one that is well. */
+async function start(config: Omit<ClientConfig, "mcpServers"> = {}) {
+  const late = createTestServer({ era: "legacy", tools: { late: { handler: () => "late" } } });
+  const well = createTestServer({ tools: { well: { handler: () => "well" } } });
+  let isSilent = true;
+  let asked = 0;
+  const ended = new AbortController();
+  const { url } = await late.http({
+    intercept: async () => {
+      asked += 1;
+      if (!isSilent) return undefined;
+      await new Promise((resolve) => ended.signal.addEventListener("abort", resolve));
+      return new Response("too late", { status: 500 });
+    },
+  });
+  const client = new MultiServerMCPClient({
+    onConnectionError: "ignore",
+    ...config,
+    // One request and then silence, so that attempts can be counted.
+    mcpServers: { silent: { url, protocol: "legacy" }, well: well.memory() },
+    toolport: { connectTimeoutMs: CONNECT_MS, ...config.toolport },
+  });
+  return {
+    client,
+    asked: () => asked,
+    speak: () => {
+      isSilent = false;
+    },
+    /** Waits until an attempt is under way that has begun since `from` requests. */
+    attempted: (from: number) => settle(() => asked > from),
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      vi.useRealTimers();
+      await client.close();
+      await Promise.all([late.close(), well.close()]);
+    },
+  };
+}
+
+type Scene = Awaited<ReturnType<typeof start>>;
+
+/** The first call, which waits for the connect timeout. */
+async function failOnce(scene: Scene, load = () => scene.client.getTools()): Promise<string[]> {
+  const asked = scene.asked();
+  const loading = load();
+  loading.catch(() => {});
+  await scene.attempted(asked);
+  await vi.advanceTimersByTimeAsync(CONNECT_MS);
+  return names(await loading);
+}
+
+/** Lets the wait before the next attempt pass, and not more: the clock must not run on while the attempt is made. */
+async function toAttempt(scene: Scene, waitMs: number): Promise<void> {
+  const asked = scene.asked();
+  await vi.advanceTimersByTimeAsync(waitMs);
+  await scene.attempted(asked);
+}
+
+/** The attempt under way runs out of time. */
+const runOut = () => vi.advanceTimersByTimeAsync(CONNECT_MS);
+
+it("costs its connect timeout once, and comes back in the background", async () => {
+  await using scene = await start();
+  const { client } = scene;
+  const startedAt = performance.now();
+  expect(await failOnce(scene)).toEqual(["well"]);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(CONNECT_MS);
+  const asked = scene.asked();
+
+  // The clock stands still: whatever waited for the server would wait for ever.
+  const stoodAt = performance.now();
+  expect(names(await client.getTools())).toEqual(["well"]);
+  expect(names(await client.getTools("silent"))).toEqual([]);
+  expect(Object.keys(await client.initializeConnections())).toEqual(["well"]);
+  expect(await client.getClient("silent")).toBeUndefined();
+  expect(Object.keys(await client.listResources())).toEqual(["well"]);
+  expect(await failure(client.readResource("silent", "x://y"))).toMatchObject({ serverName: "silent" });
+  expect(performance.now()).toBe(stoodAt);
+  expect(scene.asked()).toBe(asked);
+
+  // Still silent at the next attempt, and nobody waits while that is under way.
+  await toAttempt(scene, 1_000);
+  expect(names(await client.getTools())).toEqual(["well"]);
+  await runOut();
+  scene.speak();
+  await toAttempt(scene, 2_000);
+  await settle(async () => (await client.getTools()).length === 2);
+  expect(names(await client.getTools())).toEqual(["late", "well"]);
+});
+
+it("waits longer before every further attempt", async () => {
+  await using scene = await start();
+  expect(await failOnce(scene)).toEqual(["well"]);
+  for (const waitMs of [1_000, 2_000, 4_000, 8_000]) {
+    const asked = scene.asked();
+    await vi.advanceTimersByTimeAsync(waitMs - 1);
+    for (let round = 0; round < 50; round += 1) await turn();
+    expect(scene.asked()).toBe(asked);
+    await toAttempt(scene, 1);
+    await runOut();
+  }
+});
+
+it("is handed to your function every time, at once", async () => {
+  const seen: string[] = [];
+  await using scene = await start({
+    onConnectionError: ({ serverName, error }) => void seen.push(`${serverName}: ${error.name}`),
+  });
+  await failOnce(scene);
+  await scene.client.getTools();
+  await scene.client.getTools();
+  expect(seen).toEqual(Array(3).fill("silent: MCPClientError"));
+});
+
+it("costs every caller with connections of its own one timeout", async () => {
+  await using scene = await start();
+  const asAda = () => scene.client.getTools([], { headers: { "x-user": "ada" } });
+  expect(await failOnce(scene)).toEqual(["well"]);
+  expect(await failOnce(scene, asAda)).toEqual(["well"]);
+  expect(names(await asAda())).toEqual(["well"]);
+});
+
+it("is waited for again where a failure is to be thrown", async () => {
+  await using scene = await start({ onConnectionError: "throw" });
+  expect(await failure(failOnce(scene))).toMatchObject({ serverName: "silent" });
+  expect(await failure(failOnce(scene))).toMatchObject({ serverName: "silent" });
+});
+
+it("is left alone after close", async () => {
+  await using scene = await start();
+  await failOnce(scene);
+  await scene.client.close();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("is left alone when it is closed in the middle of an attempt", async () => {
+  await using scene = await start();
+  await failOnce(scene);
+  await toAttempt(scene, 1_000);
+  await scene.client.close();
+  await turn();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("does not hold up deferred tools while it is tried again", async () => {
+  await using scene = await start({ toolport: { deferTools: true, connectTimeoutMs: CONNECT_MS } });
+  expect(await failOnce(scene)).toEqual(["search_tools", "call_tool"]);
+  await toAttempt(scene, 1_000);
+  expect(names(await scene.client.getTools())).toEqual(["search_tools", "call_tool"]);
+});
