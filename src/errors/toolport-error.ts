@@ -93,7 +93,12 @@ export class ToolportError<Code extends string = string> extends Error {
 
   /** The same error with another `outcome`; itself if it has that one. The copy keeps class, fields, cause and stack. */
   withOutcome(outcome: Outcome): this {
-    return copyWith(this, { server: this.server, tool: this.tool, outcome });
+    return copyWith(this, { outcome });
+  }
+
+  /** The same error with other advice. The copy keeps class, fields, cause and stack. */
+  withNext(next: string): this {
+    return copyWith(this, { next });
   }
 
   /** Recognises errors of this class across copies of the package. */
@@ -123,16 +128,20 @@ function isErrorOf(Class: { readonly kind: string }, value: unknown): boolean {
   }
 }
 
-type CopiedFields = Pick<ToolportError, "server" | "tool" | "outcome">;
+type CopiedFields = Partial<Pick<ToolportError, "server" | "tool" | "outcome" | "next">>;
+
+const pick = ({ server, tool, outcome, next }: ToolportError) => ({ server, tool, outcome, next });
 
 /** A function, not a private method: a copy is not made by the constructor, so it has no private members. */
-function copyWith<E extends ToolportError>(error: E, { server, tool, outcome }: CopiedFields): E {
-  if (server === error.server && tool === error.tool && outcome === error.outcome) return error;
-  const message = format({ code: error.code, what: error.what, next: error.next, server, tool });
+function copyWith<E extends ToolportError>(error: E, changes: CopiedFields): E {
+  const { server, tool, outcome, next } = { ...pick(error), ...changes };
+  if (server === error.server && tool === error.tool && outcome === error.outcome && next === error.next)
+    return error;
+  const message = format({ code: error.code, what: error.what, next, server, tool });
   const copy = Object.setPrototypeOf(new Error(message), Object.getPrototypeOf(error));
   const own = Object.getOwnPropertyDescriptors(error);
   const stack = error.stack?.replace(error.message, () => message);
-  for (const [key, value] of Object.entries({ server, tool, outcome, message, stack })) {
+  for (const [key, value] of Object.entries({ server, tool, outcome, next, message, stack })) {
     own[key as "message"] = {
       value,
       writable: true,

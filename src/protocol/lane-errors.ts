@@ -2,16 +2,22 @@
 import { ConnectionError } from "../errors/connection-error.js";
 import type { Outcome, ToolportError } from "../errors/toolport-error.js";
 
+export interface ConnectionEnd {
+  readonly outcome: Outcome;
+  /** What to do next. @default call again */
+  readonly next: string | undefined;
+  readonly cause: ToolportError | undefined;
+}
+
 export function connectionClosed(
   server: string,
-  outcome: Outcome,
-  cause: ToolportError | undefined,
+  { outcome, next = "Call again to use the new connection", cause }: ConnectionEnd,
 ): ConnectionError {
   return new ConnectionError({
     code: "CLOSED",
     server,
     what: "The connection is closed",
-    next: "Call again to use the new connection",
+    next,
     retryable: true,
     outcome,
     cause,

@@ -49,6 +49,9 @@ const REASONS: Readonly<Record<GiveUpReason, string>> = {
   timeout: "The request timed out",
 };
 
+/** Errors that say nothing but that the connection is gone. */
+const LOSSES = new Set(["CLOSED", "STREAM_CUT", "SESSION_LOST"]);
+
 const isOurs = (id: unknown): id is string => typeof id === "string" && id.startsWith(PREFIX);
 
 export class Lane {
@@ -66,6 +69,8 @@ export class Lane {
   readonly hearers = new Set<(method: string, params: Readonly<Record<string, unknown>>) => void>();
   /** Takes what the server was entrusted with out of what becomes an error. */
   secrets: KnownSecrets | undefined;
+  /** What to do when this connection is lost, where no other takes its place. @default call again */
+  nextAfterLoss: string | undefined;
   /** The server sent what is no message, or one that is too large and answers nothing. The connection goes on. */
   onoddity?: ((error: ConnectionError) => void) | undefined;
   /** A request timed out, and nothing at all arrived while it waited. */
@@ -331,7 +336,7 @@ export class Lane {
   #onInnerClose(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#closeError ??= this.#inner.closeError;
+    this.#closeError = this.#asLoss(this.#closeError ?? this.#inner.closeError);
     this.#host.redactError(this.#closeError);
     const error = this.#gone("unknown");
     for (const { id } of this.#pending.toArray()) this.#take(id)?.reject(error);
@@ -341,10 +346,18 @@ export class Lane {
     this.#settleClosed(this.#closeError);
   }
 
+  /** Transports do not know whether there will be another connection, and their advice says so. */
+  #asLoss(error: ToolportError | undefined): ToolportError | undefined {
+    const next = this.nextAfterLoss;
+    return next === undefined || error === undefined || !LOSSES.has(error.code)
+      ? error
+      : error.withNext(next);
+  }
+
   #gone(outcome: "unsent" | "unknown"): ToolportError {
     // What was in flight may have run, whatever the reason says about the request that met it first.
     if (this.#closeError !== undefined && outcome === "unknown")
       return this.#closeError.withOutcome("unknown");
-    return connectionClosed(this.#server, outcome, this.#closeError);
+    return connectionClosed(this.#server, { outcome, next: this.nextAfterLoss, cause: this.#closeError });
   }
 }

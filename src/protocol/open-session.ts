@@ -246,6 +246,7 @@ async function connect(lane: Lane, transport: ServerTransport, options: OpenOpti
     if (logLevel !== undefined) setLogLevel(lane, capabilities, logLevel);
     requests.opened();
   }
+  if (!config.reconnect.enabled) lane.nextAfterLoss = reconnectYourself(config);
   const session = createSession({
     transport: config.kind,
     server: config.name,
@@ -260,6 +261,9 @@ async function connect(lane: Lane, transport: ServerTransport, options: OpenOpti
   });
   return { session, verdict: greeted.sure ? verdictOf(greeted) : undefined };
 }
+
+const reconnectYourself = ({ kind }: ServerConfig): string =>
+  `It stays away because ${kind === "stdio" || kind === "docker" ? "restart" : "reconnect"}.enabled is false: connect it again yourself`;
 
 /** A handshake that is good enough for us may not be for the SDK's client, and it does not always say so. */
 const CLIENT_MS = 2_000;

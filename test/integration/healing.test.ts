@@ -81,9 +81,46 @@ describe("a stdio server killed with -9", () => {
     await using toolport = createToolport({
       mcpServers: { stdio: { ...stdio, restart: { enabled: false } } },
     });
-    await failure(toolport.callTool("stdio__crash"));
-    expect(await failure(toolport.callTool("stdio__pid"))).toMatchObject({ code: "CLOSED", exitCode: 3 });
+    const lost = await failure(toolport.callTool("stdio__crash"));
+    const down = await failure(toolport.callTool("stdio__pid"));
+    expect(down).toMatchObject({ code: "CLOSED", exitCode: 3 });
+    for (const { message } of [lost, down]) {
+      expect(message).toContain("restart.enabled is false");
+      expect(message).not.toMatch(/next call|call again/i);
+    }
+    // What the message says works.
+    expect(await toolport.connectServer("stdio")).toMatchObject({ state: "ready" });
+    expect((await toolport.callTool("stdio__pid")).isError).toBe(false);
   });
+
+  test("by default the message says that the next call starts it again", async () => {
+    await using toolport = createToolport({ mcpServers: { stdio } });
+    const { message } = await failure(toolport.callTool("stdio__crash"));
+    expect(message).toContain("The next call starts it again");
+  });
+
+  test.each(["webSocket", "sse"] as const)(
+    "reconnect: { enabled: false } over %s promises no new connection",
+    async (kind) => {
+      await using server = createTestServer({
+        era: "legacy",
+        tools: { hang: { handler: () => new Promise<string>(() => {}) } },
+      });
+      const { entry, dropConnections } = await server[kind]();
+      await using toolport = createToolport({
+        mcpServers: { remote: { ...entry, reconnect: { enabled: false } } },
+      });
+      await toolport.connect();
+      const hanging = failure(toolport.callTool("remote__hang"));
+      await waitFor(() => server.calls.length === 1);
+      dropConnections();
+      const errors = [await hanging, await failure(toolport.callTool("remote__hang"))];
+      for (const { message } of errors) {
+        expect(message).toContain("reconnect.enabled is false");
+        expect(message).not.toMatch(/next call|call again|new connection/i);
+      }
+    },
+  );
 
   test("a call that may run twice is repeated", async () => {
     await using toolport = createToolport({ mcpServers: { stdio } });

@@ -50,6 +50,8 @@ export interface AssignedNames {
 
 /** How many names of tools that are gone are still kept for them. */
 const MAX_ABSENT = 10_000;
+/** Nothing in such a name has to be replaced. */
+const CLEAN = /^[a-zA-Z0-9_-]*$/;
 /** Longer names are told apart by their fingerprint alone. */
 const MAX_COMPARED = 256;
 
@@ -129,15 +131,24 @@ function createPrefixes({ prefix, additionalToolNamePrefix }: NameOptions) {
   };
 }
 
-/** Servers as they come, the tools of each by name: how a server sorts its list must not matter. */
+/**
+ * Servers as they come, the tools of each by name: how a server sorts its list must not matter. Names that can stay as they are
+ * come first, so that `files_read` keeps its name beside `files.read`.
+ */
 function namingOrder(tools: readonly NamedTool[]): number[] {
   const ranks = new Map<string, number>();
   for (const { server } of tools) if (!ranks.has(server.name)) ranks.set(server.name, ranks.size);
   const rank = (index: number): number => ranks.get(tools[index]!.server.name)!;
+  const isClean = tools.map(({ tool }) => Number(CLEAN.test(tool.sourceName)));
   const byName = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
   return tools
     .map((_, index) => index)
-    .sort((a, b) => rank(a) - rank(b) || byName(tools[a]!.tool.sourceName, tools[b]!.tool.sourceName));
+    .sort(
+      (a, b) =>
+        rank(a) - rank(b) ||
+        isClean[b]! - isClean[a]! ||
+        byName(tools[a]!.tool.sourceName, tools[b]!.tool.sourceName),
+    );
 }
 
 /** What the name is made of: a name of the user's making stands alone, a server's own goes behind the prefixes. */

@@ -1,6 +1,6 @@
 /** Who has which name while names are given out; names that look alike count as one. */
 import { lookOf, lookOfAscii } from "../safety/look-alikes.js";
-import { isSafeName, joinName, markedNames, type NameParts } from "./safe-name.js";
+import { cleanName, isSafeName, joinName, markedNames, type NameParts } from "./safe-name.js";
 
 /** Names of Toolport's own tools; no server's tool ever gets one, nor one that looks like it. */
 export const RESERVED_NAMES: readonly string[] = [
@@ -55,13 +55,15 @@ export class NameOwners {
   /** The name for a tool, and who has the one it would have got first, if that is somebody else. */
   assign(parts: NameParts, identity: string): Assigned {
     const plain = joinName(parts);
-    // The plain name where providers take it, and where nobody has it.
-    const marked = isSafeName(plain) ? undefined : markedNames(parts, identity);
-    let name = marked === undefined ? plain : marked.next().value;
+    // The plain name where providers take it, or the same without what they refuse, unless another tool has that already.
+    const isSafe = isSafeName(plain);
+    const unmarked = isSafe ? plain : cleanName(parts);
+    const marked = unmarked === undefined ? markedNames(parts, identity) : undefined;
+    let name = unmarked ?? marked!.next().value;
     let look = lookOf(name);
     const owner = this.#owners.get(look);
     const holder = owner === identity ? undefined : owner;
-    const wanted = { wanted: plain, look: marked === undefined ? look : undefined, holder };
+    const wanted = { wanted: plain, look: isSafe ? look : undefined, holder };
     const kept = this.#kept.get(identity);
     if (kept !== undefined) {
       this.#kept.delete(identity);

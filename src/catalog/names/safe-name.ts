@@ -26,6 +26,25 @@ export function joinName({ prefixes, tool }: NameParts): string {
   return name + tool;
 }
 
+/** Control characters and other scripts apart, which a name without a mark would hide. */
+const PLAIN_TEXT = /^[\x20-\x7e]*$/;
+
+/**
+ * The name with `_` for what providers refuse: `files.read` → `files_read`. Undefined where nothing would be left of a part, or
+ * where the name is too long.
+ */
+export function cleanName({ prefixes, tool }: NameParts): string | undefined {
+  const parts = [...prefixes, tool];
+  if (!parts.every((part) => part.length <= MAX_LENGTH && PLAIN_TEXT.test(part))) return undefined;
+  const cleaned = parts.map(toAsciiName);
+  if (cleaned.includes("")) return undefined;
+  const name = withFirstLetter(cleaned.join(SEPARATOR));
+  return isSafeName(name) ? name : undefined;
+}
+
+/** A name begins with a letter or `_`. */
+const withFirstLetter = (name: string): string => (/^[a-zA-Z_]/.test(name) ? name : `_${name}`);
+
 /**
  * The names a tool may get where it cannot have its plain one: ever new ones with a fingerprint. Which ones depends on
  * nothing but the tool, so they are the same every time.
@@ -43,7 +62,7 @@ export function* markedNames(parts: NameParts, identity: string): Generator<stri
 
 /** A prefix gives way before the tool's own name does. */
 function shorten(prefix: string, tool: string, room: number): string {
-  const lead = /^[a-zA-Z_]/.test(prefix + tool) ? prefix : `_${prefix}`;
+  const lead = withFirstLetter(prefix + tool).slice(0, -tool.length);
   const leadRoom = Math.max(Math.min(lead.length, MIN_PREFIX), room - tool.length);
   const shortLead =
     lead.length <= leadRoom ? lead : `${lead.slice(0, leadRoom - SEPARATOR.length)}${SEPARATOR}`;
