@@ -51,7 +51,9 @@ async function expectTimeout(call: Promise<unknown>, ms: number): Promise<void> 
   const error = await failure<ToolException>(call);
   expect(error).toBeInstanceOf(ToolException);
   expect(error.cause).toMatchObject({ code: "TIMEOUT", server: "app", tool: "work" });
-  expect(error.message).toContain(`${ms} ms`);
+  expect(error.message).toBe(
+    `[app/work] The call took longer than its timeout of ${ms} ms. Raise \`defaultToolTimeout\` of the server or \`timeout\` of the call, or look at what keeps the server busy. (TIMEOUT)`,
+  );
   expect(performance.now() - startedAt).toBeLessThan(ms + 2_000);
 }
 
@@ -110,6 +112,31 @@ describe("a timeout", () => {
   it("goes on counting when the agent's own run has a longer one", async () => {
     await withTool({ defaultToolTimeout: SHORT }, {}, (tool) =>
       expectTimeout(tool.invoke({ ms: LONG }, { metadata: { timeoutMs: LONG } }), SHORT),
+    );
+  });
+});
+
+describe("the limits of the port", () => {
+  it("name the options of this API as well", async () => {
+    await withTool({ toolport: { timeoutMs: SHORT } }, {}, async (tool) => {
+      const { message } = await failure<ToolException>(tool.invoke({ ms: LONG }));
+      expect(message).toContain(`${SHORT} ms`);
+      expect(message).toContain("Raise `defaultToolTimeout` of the server or `timeout` of the call");
+      expect(message).not.toContain("timeoutMs");
+    });
+  });
+
+  it("count silence: a tool that reports progress goes on, although no hook listens", async () => {
+    // This is why every call carries a progress token.
+    await withTool({ toolport: { timeoutMs: 400 } }, {}, async (tool) => {
+      expect(await tool.invoke({ ms: 1_200, steps: 24 })).toBe("done");
+    });
+  });
+
+  it("give the same text when the port is the first to end the call", async () => {
+    // LangChain's own clock does not run for a number in the metadata.
+    await withTool({}, {}, (tool) =>
+      expectTimeout(tool.invoke({ ms: LONG }, { metadata: { timeoutMs: SHORT } }), SHORT),
     );
   });
 });

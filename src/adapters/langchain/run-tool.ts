@@ -171,6 +171,11 @@ function toThrown(error: unknown, { tool, config, args }: ToolRun, elapsedMs: nu
     const cause = timedOut(tool, timeoutMs, signal.reason);
     return new ToolException(cause.message, { ...details, cause });
   }
+  if (error instanceof ToolCallError && error.code === "TIMEOUT") {
+    const timeoutMs = timeoutOf(config);
+    const cause = timeoutMs === undefined ? error.withNext(RAISE) : timedOut(tool, timeoutMs, error);
+    return new ToolException(cause.message, { ...details, cause });
+  }
   if (error instanceof ToolCallError && error.code === "INVALID_ARGUMENTS") return invalidInput(error, args);
   if (ToolportError.isInstance(error)) return new ToolException(error.message, { ...details, cause: error });
   const message = error instanceof Error ? error.message : String(error);
@@ -198,15 +203,22 @@ function toJson(value: unknown): string {
   }
 }
 
+/** The options of this API; those of the port are not at hand here. */
+const RAISE =
+  "Raise `defaultToolTimeout` of the server or `timeout` of the call, or look at what keeps the server busy";
+
+/** The same text, whether LangChain's clock or the port's is the first to end the call. */
 function timedOut(tool: ToolInfo, timeoutMs: number, cause: unknown): ToolCallError {
+  const own = cause instanceof ToolCallError ? cause : undefined;
   return new ToolCallError({
     code: "TIMEOUT",
     server: tool.server,
     tool: tool.sourceName,
     what: `The call took longer than its timeout of ${timeoutMs} ms`,
-    next: "Raise the timeout, or look at what keeps the server busy",
-    phase: "call",
+    next: RAISE,
+    phase: own?.phase ?? "call",
     retryable: true,
+    outcome: own?.outcome,
     cause,
   });
 }
