@@ -19,6 +19,7 @@ export type { EnterpriseAuthorization, OAuthOptions, PrivateKeySource } from "./
 export type {
   BaseUrlServerEntry,
   CacheOption,
+  CheckArguments,
   CommonServerEntry,
   CustomServerEntry,
   DockerServerEntry,
@@ -173,6 +174,7 @@ export {
   toServerConfig,
 } from "./registry/to-server-config.js";
 export { type McpbData, VerifiedMcpb, verifyMcpb } from "./registry/verify-mcpb.js";
+export type { ArgumentRepair } from "./schema/argument-repair.js";
 export type { SchemaValidatorFactory } from "./schema/create-validator.js";
 export { deriveSchema } from "./schema/derive/derive-schema.js";
 export type {
@@ -184,6 +186,7 @@ export type {
 export { fromParameters } from "./schema/parameters/from-parameters.js";
 export type { Parameter, ParameterType } from "./schema/parameters/parameter.js";
 export { toParameters } from "./schema/parameters/to-parameters.js";
+export { type RepairedArguments, repairArguments } from "./schema/repair-arguments.js";
 export type { ValidationIssue } from "./schema/validation-issue.js";
 export { memoryStore } from "./state/memory-store.js";
 export type { Lease, PutOptions, Store, StoredRecord } from "./state/store.js";

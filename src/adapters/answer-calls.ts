@@ -111,8 +111,10 @@ async function isCallable(toolport: Toolport, name: string): Promise<boolean> {
 
 function callOptions(options: RunToolCallsOptions, id: string | undefined): CallToolOptions {
   const { signal, timeoutMs, onProgress, idempotent, headers, context, applyDefaults } = options;
+  const { checkArguments, added } = options;
   const meta = id === undefined ? options.meta : { [TOOL_CALL_ID_META_KEY]: id, ...options.meta };
-  const given = { signal, timeoutMs, onProgress, idempotent, headers, meta, context, applyDefaults };
+  const limits = { signal, timeoutMs, onProgress, idempotent, headers, meta, context };
+  const given = { ...limits, applyDefaults, checkArguments, added };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 

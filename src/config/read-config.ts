@@ -22,7 +22,7 @@ const COMMON_KEYS = [
   ...["transport", "type", "timeoutMs", "protocol", "clientOptions", "enabled"],
   ...["logLevel", "logEvents", "logRequests", "logResponses"],
   ...["fallback", "only", "except", "filter", "cache", "trustAnnotations", "concurrency", "rateLimit"],
-  ...["toolTimeoutsMs", "onProgress"],
+  ...["toolTimeoutsMs", "onProgress", "checkArguments"],
 ];
 const URL_KEYS = ["url", "sseUrl", "base_url", "endpoint"];
 

@@ -2,7 +2,7 @@
 import { type EntryReader, isRecord } from "./entry-reader.js";
 import type { ToolFilter } from "./listed-tool.js";
 import type { FallbackConfig, ServerConfig } from "./server-config.js";
-import type { CacheOption, ProgressReport } from "./server-entry.js";
+import type { CacheOption, CheckArguments, ProgressReport } from "./server-entry.js";
 
 /** A list of names, or one name for a list of one; undefined where there is none. */
 function names(reader: EntryReader, key: string): readonly string[] | undefined {
@@ -39,6 +39,9 @@ function readFallback(reader: EntryReader): FallbackConfig | undefined {
   });
 }
 
+export const readCheckArguments = (reader: EntryReader): CheckArguments | undefined =>
+  reader.choice("checkArguments", ["repair", "strict", "off"]);
+
 export function readRateLimit(
   reader: EntryReader,
 ): { perSecond: number; burst?: number | undefined } | undefined {
@@ -73,6 +76,7 @@ type Policy = Pick<
   | "filter"
   | "cache"
   | "trustAnnotations"
+  | "checkArguments"
   | "concurrency"
   | "rateLimit"
 >;
@@ -94,6 +98,7 @@ export function readPolicy(reader: EntryReader): Policy {
     filter: readFunction<ToolFilter>(reader, "filter"),
     cache: readCache(reader),
     trustAnnotations: reader.flag("trustAnnotations", false),
+    checkArguments: readCheckArguments(reader),
     concurrency: reader.number("concurrency", { min: 1, integer: true }),
     rateLimit: readRateLimit(reader),
   };

@@ -11,7 +11,7 @@ import type { LogLevel } from "./log-levels.js";
 import type { OAuthOptions } from "./oauth-options.js";
 import type { SecretRecord } from "./secret-record.js";
 import type { SecretValue } from "./secret-value.js";
-import type { CacheOption, ProgressReport, ProtocolChoice } from "./server-entry.js";
+import type { CacheOption, CheckArguments, ProgressReport, ProtocolChoice } from "./server-entry.js";
 
 /** Header values that may be asked for anew before every request. */
 export type HeaderSource = SecretRecord | (() => Promise<Readonly<Record<string, string>>>);
@@ -58,6 +58,7 @@ interface CommonConfig {
   readonly filter?: ToolFilter | undefined;
   readonly cache?: CacheOption | undefined;
   readonly trustAnnotations?: boolean;
+  readonly checkArguments?: CheckArguments | undefined;
   readonly concurrency?: number | undefined;
   readonly rateLimit?: { readonly perSecond: number; readonly burst?: number | undefined } | undefined;
 }

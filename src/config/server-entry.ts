@@ -52,6 +52,12 @@ export type FallbackOption =
       readonly when?: "transient" | "unsent";
     };
 
+/**
+ * What happens to arguments that do not fit a tool's schema: `"repair"` corrects what takes no guess and refuses the rest,
+ * `"strict"` refuses them, `"off"` sends them as they are.
+ */
+export type CheckArguments = "repair" | "strict" | "off";
+
 /** What every kind of server entry takes. */
 export interface CommonServerEntry {
   /** Idle time limit of one request to this server. @default the port's `timeoutMs` */
@@ -72,6 +78,15 @@ export interface CommonServerEntry {
   cache?: CacheOption;
   /** Believe what this server says about its tools (read-only, idempotent). @default false */
   trustAnnotations?: boolean;
+  /**
+   * What happens to arguments that do not fit a tool's schema.
+   * @default the port's `checkArguments`
+   * @example
+   * ```ts
+   * { url: "https://example.com/mcp", checkArguments: "strict" }
+   * ```
+   */
+  checkArguments?: CheckArguments;
   /** Calls at once on this server. @default the port's `concurrency` */
   concurrency?: number;
   /** Calls per second on this server. @default the port's `rateLimit` */

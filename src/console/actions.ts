@@ -99,7 +99,8 @@ export function createActions({
       async replay(body, signal) {
         const call = calls.original(Number(body["id"]));
         if (call === undefined) throw new BadRequest(404, "This call is not kept any more");
-        const args = fieldsOf(call.message, "arguments");
+        // As the caller gave them: interceptors and the check run again.
+        const args = call.given ?? fieldsOf(call.message, "arguments");
         if (call.kind === "tool")
           return callTool({ name: call.name ?? "", args, agreed: body["consent"] }, signal);
         consent.require([call.server], body["consent"]);

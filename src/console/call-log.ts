@@ -35,7 +35,12 @@ export class CallLog {
   /** Writes it down, and returns what the list says now. */
   add(news: CallNews): CallSummary | undefined {
     if (news.phase === "start") {
-      const call = { start: news, startedAt: Date.now(), isFaded: false, weight: weigh(news.message) };
+      const call = {
+        start: news,
+        startedAt: Date.now(),
+        isFaded: false,
+        weight: weigh(news.message) + weigh(news.given),
+      };
       this.#calls.set(news.id, call);
       this.#weight += call.weight;
       this.#trim();
@@ -62,7 +67,8 @@ export class CallLog {
   view(id: number): CallView | undefined {
     const call = this.#calls.get(id);
     if (call === undefined) return undefined;
-    const { message } = call.start;
+    // A fallback may have been sent other arguments than the first server.
+    const { message } = call.end ?? call.start;
     const gone = "No longer kept";
     return {
       ...this.#summary(call),

@@ -2,6 +2,7 @@
 import { compileNames } from "../catalog/filters/glob.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { withDeadline } from "../util/with-deadline.js";
+import { withAdded } from "./check-arguments.js";
 import { TRUNCATED_META_KEY } from "./result-size.js";
 import type { CallHandler, CallInterceptor, ToolCall } from "./tool-call.js";
 import { INPUT_META_KEY, type ToolResult } from "./tool-result.js";
@@ -116,10 +117,10 @@ const isKeepable = ({ isError, _meta, artifacts }: ToolResult): boolean =>
   _meta?.[INPUT_META_KEY] === undefined;
 
 /** Everything that can make the answer another one; undefined for arguments that are not JSON. */
-function callKey({ principal, tool, args, options }: ToolCall): string | undefined {
+function callKey({ principal, tool, args, added, options }: ToolCall): string | undefined {
   try {
     return JSON.stringify(
-      [principal, tool.server, tool.sourceName, args, options.headers, options.meta],
+      [principal, tool.server, tool.sourceName, withAdded({ args, added }), options.headers, options.meta],
       inOrder,
     );
   } catch {

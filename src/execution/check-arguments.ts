@@ -1,57 +1,114 @@
-/** Arguments are checked against the tool's own schema before anything is sent. */
+/** Arguments are checked against the tool's own schema before anything is sent; what does not fit is repaired or refused. */
 import type { JsonSchema } from "../config/listed-tool.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import type { ServerConfig } from "../config/server-config.js";
+import type { CheckArguments } from "../config/server-entry.js";
 import { applyDefaults } from "../schema/apply-defaults.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
 import type { ValidationIssue } from "../schema/validation-issue.js";
-import type { CallInterceptor, ToolCall } from "./tool-call.js";
+import { serverValidator } from "./server-validator.js";
+import type { CallInterceptor, SentArguments, ToolCall } from "./tool-call.js";
+import type { ToolResult } from "./tool-result.js";
+
+type Arguments = ToolCall["args"];
+
+export interface ArgumentCheckParts {
+  /** The port's, for servers that bring none of their own. */
+  readonly validator: SchemaValidator;
+  readonly configOf: (server: string) => ServerConfig | undefined;
+  /** The schema as the server sent it, whatever a mapper of the user's shows to models. */
+  readonly schemaOf: (call: ToolCall) => JsonSchema;
+  /** Where neither the call nor its server says otherwise. */
+  readonly mode: CheckArguments;
+  /** The arguments fit only a lenient reading of the schema, or nothing can be said about them. */
+  readonly onContradiction: (tool: ToolCall["tool"], message: string) => void;
+}
 
 /**
- * Never sends what is wrong: all problems, each with its path.
- *
- * @param validatorOf the validator of the server that is called
- * @param schemaOf the schema as the server sent it, whatever a mapper of the user's shows to models
+ * Checks the arguments of a call for the server that is asked now. Undefined: they are sent as they are. Throws
+ * `INVALID_ARGUMENTS`. At once if the validator is loaded and the arguments fit, else a promise.
  */
-export function checkArgumentsStep(
-  validatorOf: (call: ToolCall) => SchemaValidator,
-  schemaOf: (call: ToolCall) => JsonSchema,
-): CallInterceptor {
-  /** The call to go on with, or a promise of it where the check takes longer. */
-  function check(call: ToolCall): ToolCall | Promise<ToolCall> {
-    const schema = schemaOf(call);
-    const args =
-      call.options.applyDefaults === true
-        ? (applyDefaults(schema, call.args) as typeof call.args)
-        : call.args;
-    const checked = validatorOf(call).validate(schema, args, call.budget);
-    return checked instanceof Promise
-      ? checked.then((issues) => proceed(call, args, issues))
-      : proceed(call, args, checked);
-  }
+export type ArgumentCheck = (
+  call: ToolCall,
+) => SentArguments | undefined | Promise<SentArguments | undefined>;
 
-  return (next) => (call) => {
-    try {
-      const checked = check(call);
-      return checked instanceof Promise ? checked.then(next) : next(checked);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+export function createArgumentCheck(parts: ArgumentCheckParts): ArgumentCheck {
+  return (call) => {
+    const { args, added, options, checked } = call;
+    const schema = parts.schemaOf(call);
+    if (
+      checked !== undefined &&
+      checked.schema === schema &&
+      checked.args === args &&
+      checked.added === added
+    )
+      return noted(call, checked.sent);
+    const config = parts.configOf(call.tool.server);
+    const mode = options.checkArguments ?? config?.checkArguments ?? parts.mode;
+    const filled = options.applyDefaults === true ? (applyDefaults(schema, args) as Arguments) : args;
+    if (mode === "off") return noted(call, sentFor(call, filled));
+    const validator = serverValidator(config) ?? parts.validator;
+    const settle = (issues: readonly ValidationIssue[]) =>
+      issues.length === 0
+        ? noted(call, sentFor(call, filled))
+        : settleInvalid({ call, schema, args: filled, issues, validator, mode });
+    const issues = validator.validate(schema, filled, call.budget);
+    return issues instanceof Promise ? issues.then(settle) : settle(issues);
   };
+
+  /** Loaded when it is first needed: most calls are valid. */
+  async function settleInvalid(invalid: InvalidArguments): Promise<SentArguments | undefined> {
+    const { repairOrRefuse } = await import("./invalid-arguments.js");
+    const { args, repaired } = await repairOrRefuse(invalid, parts.onContradiction);
+    const sent = sentFor(invalid.call, args);
+    return noted(invalid.call, repaired === undefined ? sent : { ...sent!, repaired });
+  }
 }
 
-function proceed(call: ToolCall, args: ToolCall["args"], issues: readonly ValidationIssue[]): ToolCall {
-  if (issues.length > 0) throw unfit(call, issues);
-  return args === call.args ? call : { ...call, args };
+/** Arguments that do not fit, and all that is known about them. */
+export interface InvalidArguments {
+  readonly call: ToolCall;
+  readonly schema: JsonSchema;
+  /** With defaults, if the caller wants them. */
+  readonly args: Arguments;
+  readonly issues: readonly ValidationIssue[];
+  readonly validator: SchemaValidator;
+  readonly mode: CheckArguments;
 }
 
-function unfit({ tool }: ToolCall, issues: readonly ValidationIssue[]): ToolCallError {
-  return new ToolCallError({
-    code: "INVALID_ARGUMENTS",
-    server: tool.server,
-    tool: tool.sourceName,
-    what: `The arguments do not fit the tool's schema: ${issues.map(({ path, message }) => `${path} ${message}`).join("; ")}`,
-    next: "Correct them and call again",
-    outcome: "unsent",
-    issues,
-  });
+/** Undefined if nothing is changed: nothing is allocated for a call that is sent as it came. */
+const sentFor = ({ args: given, added }: ToolCall, args: Arguments): SentArguments | undefined =>
+  args === given && added === undefined ? undefined : { args: withAdded({ args, added }) };
+
+/** Tells those who follow the call what is sent. */
+function noted(call: ToolCall, sent: SentArguments | undefined): SentArguments | undefined {
+  const { trail } = call;
+  if (trail === undefined) return sent;
+  trail.sent = sent === undefined ? call : { ...call, args: sent.args };
+  trail.repaired = sent?.repaired;
+  trail.onReady?.();
+  return sent;
+}
+
+/** The arguments of a call, with the values that are added to them. */
+export const withAdded = ({ args, added }: Pick<ToolCall, "args" | "added">): Arguments =>
+  added === undefined ? args : { ...args, ...added };
+
+/** Sends what the check makes of the arguments. */
+export function checkArgumentsStep(check: ArgumentCheck): CallInterceptor {
+  return (next) => {
+    const send = (call: ToolCall, sent: SentArguments | undefined): Promise<ToolResult> => {
+      if (sent === undefined) return next(call);
+      const { args, repaired } = sent;
+      const answer = next({ ...call, args, added: undefined, checked: undefined });
+      return repaired === undefined ? answer : answer.then((result) => ({ ...result, repaired }));
+    };
+    return (call) => {
+      try {
+        const sent = check(call);
+        return sent instanceof Promise ? sent.then((found) => send(call, found)) : send(call, sent);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    };
+  };
 }

@@ -6,6 +6,7 @@ import type { FallbackConfig } from "../config/server-config.js";
 import { classifyError } from "../errors/classify-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { type Outcome, ToolportError } from "../errors/toolport-error.js";
+import { withAdded } from "./check-arguments.js";
 import type { CallHandler, CallInterceptor, ToolCall } from "./tool-call.js";
 import type { ToolResult } from "./tool-result.js";
 
@@ -13,6 +14,7 @@ import type { ToolResult } from "./tool-result.js";
 export interface FallbackRequest {
   readonly server: ServerRef;
   readonly tool: ToolInfo;
+  /** As the model gave them, with what interceptors add. Each server gets them as its own schema has them repaired. */
   readonly args: Readonly<Record<string, unknown>>;
   readonly error: ToolportError;
   /** `"unsent"`: no server asked so far can have run the call. */
@@ -78,11 +80,11 @@ export function fallbackStep({ fallbackOf, findTool, beforeFallback }: FallbackP
     next: string;
   }): Promise<boolean> {
     const { call, errors, server, next } = at;
-    const { tool, args, options } = call;
+    const { tool, options } = call;
     const request: FallbackRequest = {
       server: { name: server },
       tool,
-      args,
+      args: withAdded(call),
       error: errors.at(-1)!,
       outcome: outcomeOf(errors),
       next: { name: next },
@@ -100,7 +102,7 @@ function mayGoOn(
   // An abort, a bug of a caller's interceptor: not ours to catch.
   if (call.options.signal?.aborted || !ToolportError.isInstance(error)) throw error;
   if (performance.now() >= call.deadline) throw error;
-  // The arguments were right for the tool that was called; the schema of a fallback is nothing its caller has seen.
+  // The arguments fit the tool that was called; the caller has not seen the schema of a fallback.
   const isUnfit = position > 0 && error.code === "INVALID_ARGUMENTS";
   if (!isUnfit && !classifyError(error).useFallback) throw error;
   if (fallback.when === "unsent" && error.outcome !== "unsent") throw error;

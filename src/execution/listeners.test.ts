@@ -35,22 +35,48 @@ test("hear of a tool call before and after, with all there is to know", async ()
     principal: "p",
   });
   const { run } = setup(listener);
-  const answered = await run(async () => {
+  const answered = await run(async ({ trail }) => {
+    expect(events).toHaveLength(0);
+    trail!.sent = { ...call, args: { city: "Oslo", tenant: "acme" } };
+    trail!.repaired = [{ path: "$.after", change: "left out" }];
+    trail!.onReady?.();
+    expect(events).toHaveLength(1);
+    trail!.onReady?.();
     expect(events).toHaveLength(1);
     call.attempts.push({ server: "a", durationMs: 1, error: unreachable() }, { server: "b", durationMs: 1 });
     return resultOf("ok", { server: "b" });
   }, call);
+  const repaired = [{ path: "$.after", change: "left out" }];
   const common = {
     kind: "tool",
     name: "a__echo",
-    message: { name: "echo", arguments: { city: "Oslo" }, _meta: { tenant: "x" } },
+    message: { name: "echo", arguments: { city: "Oslo", tenant: "acme" }, _meta: { tenant: "x" } },
+    given: call.args,
     context: { user: 1 },
     principal: "p",
   };
   expect(events).toEqual([
     ["before", { ...common, server: "a" }],
-    ["after", { ...common, server: "b", attempts: 2, durationMs: 5, outcome: "ok", result: answered }],
+    [
+      "after",
+      { ...common, server: "b", attempts: 2, durationMs: 5, outcome: "ok", result: answered, repaired },
+    ],
   ]);
+});
+
+test("hear of a call of which nothing is sent as its caller made it", async () => {
+  const { events, listener } = recorder();
+  const call = callOf({ args: { city: "Oslo" } });
+  await setup(listener).run(async () => {
+    expect(events).toEqual([]);
+    return resultOf("cached");
+  }, call);
+  const message = { name: "echo", arguments: call.args };
+  expect(events).toEqual([
+    ["before", expect.objectContaining({ message })],
+    ["after", expect.objectContaining({ message, outcome: "ok" })],
+  ]);
+  expect(events[0]).not.toHaveProperty("[1].given");
 });
 
 test.each<[string, CallHandler, Partial<CallEndEvent>]>([

@@ -1,6 +1,7 @@
 /** Tells listeners about every tool call, prompt, resource access and completion, before and after; they cannot harm it. */
+import type { ArgumentRepair } from "../schema/argument-repair.js";
 import { type DropObserver, OrderedCallback } from "../util/ordered-callback.js";
-import type { CallAttempt, CallInterceptor } from "./tool-call.js";
+import type { CallAttempt, CallInterceptor, CallTrail, ToolCall } from "./tool-call.js";
 
 /** What is about to happen. Read it; do not change it. */
 export interface CallEvent {
@@ -11,8 +12,13 @@ export interface CallEvent {
   readonly name?: string | undefined;
   /** Address of the resource that is read or subscribed to; the template that is completed. */
   readonly uri?: string | undefined;
-  /** Parameters of the request, as sent. */
+  /**
+   * Parameters of the request, as sent: arguments are checked, repaired, and hold what interceptors added. Where nothing is
+   * sent (refused, answered by an interceptor), as the caller gave them.
+   */
   readonly message: Readonly<Record<string, unknown>>;
+  /** Arguments of a tool as the caller gave them, if others are sent. */
+  readonly given?: Readonly<Record<string, unknown>> | undefined;
   /** `context` of the call's options. */
   readonly context?: unknown;
   /** Whose call it is; undefined outside `as(principal)`. */
@@ -30,10 +36,13 @@ export interface CallEndEvent extends CallEvent {
   readonly error?: unknown;
   /** What was answered. */
   readonly result?: unknown;
+  /** What was changed about the arguments before they were sent; undefined: nothing. */
+  readonly repaired?: readonly ArgumentRepair[] | undefined;
 }
 
 /**
- * Called before and after every call. What it throws or rejects with is reported as a warning and changes nothing, and no
+ * Called before and after every call. `before` comes when it is known what will be sent: after interceptors and the check of
+ * arguments, before `approve`. If nothing is sent, it comes directly before `after`. What it throws or rejects with is reported as a warning and changes nothing, and no
  * call waits for it. If it returns promises, up to 100 of them run at once and 1,000 more wait; then the oldest are dropped,
  * with a warning.
  *
@@ -86,6 +95,11 @@ export interface CallProgress {
   server?: () => string | undefined;
   /** What was tried so far. */
   tries?: () => readonly CallAttempt[];
+  /** The event as it is known by now, if it is not known from the start. */
+  event?: () => CallEvent;
+  /** Sets what is called when it is known; without it `before` is told at once. */
+  onReady?: (tell: () => void) => void;
+  repaired?: () => readonly ArgumentRepair[] | undefined;
 }
 
 /** Runs something and tells the listeners before and after. */
@@ -134,14 +148,25 @@ export function createAroundCall({
     if (listeners.length === 0 && watcher === undefined) return run();
     const startedAt = now();
     const id = watcher === undefined ? 0 : ++calls;
-    tell({ before: Object.freeze({ ...event }) });
-    watcher?.tell(Object.freeze({ phase: "start", id, ...event }));
+    const current = () => progress?.event?.() ?? event;
+    let isTold = false;
+    const begin = (): void => {
+      if (isTold) return;
+      isTold = true;
+      tell({ before: Object.freeze({ ...current() }) });
+      watcher?.tell(Object.freeze({ phase: "start", id, ...current() }));
+    };
+    if (progress?.onReady === undefined) begin();
+    else progress.onReady(begin);
     const finish = (end: Pick<CallEndEvent, "outcome" | "error" | "result">): void => {
+      begin();
+      const repaired = progress?.repaired?.();
       const ended = Object.freeze({
-        ...event,
+        ...current(),
         server: progress?.server?.() ?? event.server,
         attempts: progress?.attempts() ?? 1,
         durationMs: now() - startedAt,
+        ...(repaired !== undefined && { repaired }),
         ...end,
       });
       tell({ after: ended });
@@ -166,23 +191,13 @@ const isToolError = (result: unknown): boolean =>
 export function listenerStep(around: AroundCall): CallInterceptor {
   return (next) => (call) => {
     if (around.isUnheard()) return next(call);
-    const { tool, args, options, principal, attempts } = call;
+    const { attempts } = call;
+    const trail: CallTrail = call.trail ?? {};
     let answeredBy: string | undefined;
     return around(
-      {
-        kind: "tool",
-        server: tool.server,
-        name: tool.name,
-        message: {
-          name: tool.sourceName,
-          arguments: args,
-          ...(options.meta !== undefined && { _meta: options.meta }),
-        },
-        context: options.context,
-        principal,
-      },
+      eventOf(call, call),
       async () => {
-        const result = await next(call);
+        const result = await next(call.trail === undefined ? { ...call, trail } : call);
         answeredBy = result.server;
         return result;
       },
@@ -190,7 +205,30 @@ export function listenerStep(around: AroundCall): CallInterceptor {
         attempts: () => attempts.length,
         server: () => answeredBy ?? attempts.at(-1)?.server,
         tries: () => attempts,
+        event: () => eventOf(call, trail.sent ?? call),
+        repaired: () => trail.repaired,
+        onReady: (tell) => {
+          trail.onReady = tell;
+        },
       },
     );
+  };
+}
+
+/** A call as listeners see it: who called what, and what is sent for it. */
+function eventOf(call: ToolCall, sent: ToolCall): CallEvent {
+  const { tool, args, options, principal } = call;
+  return {
+    kind: "tool",
+    server: tool.server,
+    name: tool.name,
+    message: {
+      name: sent.tool.sourceName,
+      arguments: sent.args,
+      ...(sent.options.meta !== undefined && { _meta: sent.options.meta }),
+    },
+    ...(sent.args !== args && { given: args }),
+    context: options.context,
+    principal,
   };
 }

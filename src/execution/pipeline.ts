@@ -1,6 +1,7 @@
 /** The call pipeline: one array, outermost first. What a call goes through can be read here from top to bottom. */
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
+import type { CheckArguments } from "../config/server-entry.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
@@ -8,7 +9,7 @@ import type { Telemetry } from "../telemetry/open-telemetry.js";
 import { type ApproveOption, approveStep } from "./approve.js";
 import { type AttemptParts, createAttempt } from "./attempt.js";
 import { Breaker, type BreakerOptions, type BreakerSnapshot, breakerStep } from "./breaker.js";
-import { checkArgumentsStep } from "./check-arguments.js";
+import { type ArgumentCheckParts, checkArgumentsStep, createArgumentCheck } from "./check-arguments.js";
 import { checkOutputStep } from "./check-output.js";
 import { type FallbackParts, fallbackStep } from "./fallback.js";
 import { hasLimits, Limiter, type LimitOptions, limitStep } from "./limits.js";
@@ -24,6 +25,8 @@ export interface PipelineParts extends Omit<FallbackParts, "fallbackOf"> {
   telemetry: Telemetry;
   around: AroundCall;
   validator: SchemaValidator;
+  checkArguments: CheckArguments;
+  onContradiction: ArgumentCheckParts["onContradiction"];
   configOf: (server: string) => ServerConfig | undefined;
   /** The server was put down on purpose: calls fail at once, so nobody need wait for a turn. */
   isDown: (server: string) => boolean;
@@ -68,14 +71,22 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     return config === undefined ? error : secretsOf(config).redactError(error);
   });
 
+  const check = createArgumentCheck({
+    validator,
+    configOf,
+    schemaOf: originalSchema,
+    mode: parts.checkArguments,
+    onContradiction: parts.onContradiction,
+  });
+
   const steps: readonly (CallInterceptor | false)[] = [
     telemetryStep(parts.telemetry), // one span around everything
     listenerStep(parts.around), // told before and after
     ...parts.interceptors, // the user's own steps
-    approve !== undefined && approveStep(approve, isReadOnly), // may this be done at all?
+    approve !== undefined && approveStep(approve, { isReadOnly, check, schemaOf: originalSchema }), // may what would be sent be done at all?
     sizeStep,
     fallbackStep({ ...parts, fallbackOf: (server) => configOf(server)?.fallback }), // the servers, one after the other
-    checkArgumentsStep(validatorOf, originalSchema), // against the schema of the server that is asked now
+    checkArgumentsStep(check), // against the schema of the server that is asked now; adds the values of interceptors
     breaker !== false && breakerStep(breakers.get),
     retryStep({ budgetFor: budgets.get, options: retry, mayRepeat: isRepeatable }),
     limitStep(limiterFor), // a place in the queue for every attempt

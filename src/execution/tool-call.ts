@@ -1,7 +1,10 @@
 /** What flows through the call pipeline, and the shape of everything that stands in it. */
 import type { ToolInfo } from "../catalog/tool-info.js";
+import type { JsonSchema } from "../config/listed-tool.js";
+import type { CheckArguments } from "../config/server-entry.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Progress } from "../protocol/pending-request.js";
+import type { ArgumentRepair } from "../schema/argument-repair.js";
 import type { Resends } from "../transports/resends.js";
 import type { TaskRecord } from "./tasks/task-record.js";
 import type { ToolResult } from "./tool-result.js";
@@ -27,6 +30,25 @@ export interface CallToolOptions {
   context?: unknown;
   /** Fill in the defaults of the tool's schema before the arguments are checked. @default false */
   applyDefaults?: boolean;
+  /**
+   * What happens to arguments that do not fit the tool's schema.
+   * @default the server's `checkArguments`, then the port's (`"repair"`)
+   * @example
+   * ```ts
+   * await toolport.callTool("files__write", args, { checkArguments: "strict" });
+   * ```
+   */
+  checkArguments?: CheckArguments;
+  /**
+   * Values of your own that are put over the arguments after these were checked. They are not checked: the tool's schema
+   * need not list them.
+   * @default none
+   * @example
+   * ```ts
+   * await toolport.callTool("crm__find", argsOfTheModel, { added: { tenant: "acme" } });
+   * ```
+   */
+  added?: Readonly<Record<string, unknown>>;
   /** Run it as a task and give back a handle instead of the result: see {@link TaskCallOptions}. @default false */
   task?: false;
 }
@@ -61,11 +83,37 @@ export interface CallAttempt {
   readonly error?: ToolportError | undefined;
 }
 
+/** The outcome of a check, good for the same schema, arguments and added values. */
+interface CheckedArguments {
+  readonly schema: JsonSchema;
+  readonly args: ToolCall["args"];
+  readonly added: ToolCall["added"];
+  readonly sent: SentArguments | undefined;
+}
+
+/** What is sent for a call, written down when it is known: before the first attempt, and again for every fallback. */
+export interface CallTrail {
+  sent?: ToolCall | undefined;
+  repaired?: readonly ArgumentRepair[] | undefined;
+  onReady?: (() => void) | undefined;
+}
+
+/** What is sent in place of the arguments of a call. */
+export interface SentArguments {
+  readonly args: ToolCall["args"];
+  readonly repaired?: readonly ArgumentRepair[] | undefined;
+}
+
 /** One call. A step that wants to change it hands a changed copy to the next. */
 export interface ToolCall {
   /** The tool as listed; `tool.server` is the server asked now, which a fallback changes. */
   readonly tool: ToolInfo;
+  /** As the model gave them; what is sent may be repaired. */
   readonly args: Readonly<Record<string, unknown>>;
+  /**
+   * Put over the arguments after these were checked. To add values, hand on `{ ...call, added: { ...call.added, tenant } }`.
+   */
+  readonly added?: Readonly<Record<string, unknown>> | undefined;
   readonly options: CallToolOptions | TaskCallOptions;
   /** The task whose result is wanted; undefined: the tool is to be called. */
   readonly task?: TaskRecord | undefined;
@@ -86,6 +134,16 @@ export interface ToolCall {
   readonly resends?: Resends | undefined;
   /** What checking arguments and results may still cost; the two share it. */
   readonly budget: { leftMs: number };
+  /**
+   * What an earlier check of the same arguments found.
+   * @internal
+   */
+  readonly checked?: CheckedArguments | undefined;
+  /**
+   * What is really sent, for those who follow the call.
+   * @internal
+   */
+  readonly trail?: CallTrail | undefined;
 }
 
 /** Answers a call, or throws a `ToolportError`. */

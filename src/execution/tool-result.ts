@@ -2,6 +2,7 @@
 import type { ContentBlock } from "../content/content-block.js";
 import { MALFORMED_TYPE, toContentPart } from "../content/content-part.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
+import type { ArgumentRepair } from "../schema/argument-repair.js";
 import { isNestedDeeper } from "../util/is-nested-deeper.js";
 import type { ResultArtifact } from "./result-artifact.js";
 
@@ -23,6 +24,11 @@ export interface ToolResult<Structured = unknown> {
   readonly attempts: number;
   /** From the call to the answer. */
   readonly durationMs: number;
+  /**
+   * What was changed about the arguments before they were sent, by `checkArguments: "repair"`; undefined: nothing. Paths and
+   * kinds of change only, no values.
+   */
+  readonly repaired?: readonly ArgumentRepair[] | undefined;
   /** Parts that were too large to hand on; see `maxResultBytes`. */
   readonly artifacts?: readonly ResultArtifact[] | undefined;
   /** What is wrong with items of `content`; a model gets a note in place of each. @default undefined: nothing */

@@ -35,5 +35,12 @@ export interface ToolportEvents {
    */
   call: CallNews;
   /** Something a person should know: a withheld tool, a list that was cut, a listener that threw. */
-  warning: { readonly server?: string | undefined; readonly message: string };
+  warning: {
+    readonly server?: string | undefined;
+    readonly message: string;
+    /** What kind of warning it is, where programs may want to know: `SCHEMA_CONTRADICTS`, once a tool. */
+    readonly code?: "SCHEMA_CONTRADICTS" | undefined;
+    /** The tool's name on its server, if it is about one. */
+    readonly tool?: string | undefined;
+  };
 }

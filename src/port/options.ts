@@ -5,7 +5,7 @@ import type { ToolFilter } from "../catalog/filters/filters.js";
 import type { PinMode } from "../catalog/safety/pins.js";
 import type { ScanHook } from "../catalog/safety/scan.js";
 import type { ToolNameMapper, ToolSpecificationMapper } from "../catalog/tool-mapping.js";
-import type { CacheOption, ServerEntry } from "../config/server-entry.js";
+import type { CacheOption, CheckArguments, ServerEntry } from "../config/server-entry.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { ApproveOption } from "../execution/approve.js";
 import type { BreakerOptions } from "../execution/breaker.js";
@@ -117,6 +117,16 @@ export interface ToolportOptions extends ServerRequestOptions {
   maxQueue?: number;
   /** Cut or put aside results that are larger. @default off */
   maxResultBytes?: ResultSizeOption;
+  /**
+   * What happens to arguments that do not fit a tool's schema: repaired where that takes no guess and refused otherwise,
+   * always refused, or sent as they are. A server's entry and a call may say otherwise.
+   * @default "repair"
+   * @example
+   * ```ts
+   * createToolport({ mcpServers, checkArguments: "strict" });
+   * ```
+   */
+  checkArguments?: CheckArguments;
   /** Checks arguments and results in place of the built-in validator. @default built in */
   validator?: SchemaValidatorFactory;
   /** Gets every progress report of every call; one at a time if it returns promises. */

@@ -8,6 +8,8 @@ export function createPortPipeline(port: Port): Pipeline {
     telemetry,
     around,
     validator,
+    checkArguments: settings.checkArguments,
+    onContradiction: port.parts.warnOfSchema,
     configOf: (server) => port.pool.get(server)?.config,
     isDown: (server) => {
       const state = port.pool.get(server)?.state;

@@ -269,6 +269,7 @@ export class Port {
     const calling = this.pipeline.call({
       tool: entry.info,
       args,
+      added: options.added,
       options,
       principal: this.principal?.name,
       attempts,

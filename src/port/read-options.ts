@@ -6,7 +6,7 @@ import { EntryReader, isRecord } from "../config/entry-reader.js";
 import { LOG_LEVELS } from "../config/log-levels.js";
 import { parseServers } from "../config/parse-servers.js";
 import { readWebAddress } from "../config/read-oauth.js";
-import { readCache, readFunction, readRateLimit } from "../config/read-policy.js";
+import { readCache, readCheckArguments, readFunction, readRateLimit } from "../config/read-policy.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
 import { CLIENT_INFO } from "../protocol/client-info.js";
@@ -22,6 +22,7 @@ type Filled =
   | "additionalToolNamePrefix"
   | "cache"
   | "pins"
+  | "checkArguments"
   | "interceptors"
   | "listeners"
   | "requiredTools"
@@ -70,6 +71,7 @@ const KEYS: readonly (keyof ToolportOptions)[] = [
     "rateLimit",
     "maxQueue",
     "maxResultBytes",
+    "checkArguments",
     "validator",
     "onProgress",
     "timeoutMs",
@@ -124,6 +126,7 @@ export function readOptions(options: ToolportOptions): PortSettings {
       : "",
     pins: reader.choice("pins", ["off", "warn", "block"]) ?? "off",
     cache: readCache(reader) ?? true,
+    checkArguments: readCheckArguments(reader) ?? "repair",
     rateLimit: readRateLimit(reader) as ToolportOptions["rateLimit"],
     only: reader.has("only") ? reader.texts("only") : undefined,
     except: reader.has("except") ? reader.texts("except") : undefined,

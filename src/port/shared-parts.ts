@@ -1,5 +1,6 @@
 /** What all principals of one `createToolport` share: the network, the store, the eyes and ears. */
 import { createFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
+import type { ToolInfo } from "../catalog/tool-info.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { StateChange } from "../connection/connection-state.js";
 import { type AroundCall, CALL_LISTENERS_AT_ONCE, createAroundCall } from "../execution/listeners.js";
@@ -33,6 +34,8 @@ export interface SharedParts {
   createHttp(): Promise<HttpClient>;
   onState(change: StateChange, config: ServerConfig | undefined): void;
   warn(server: string | undefined, message: string): void;
+  /** A tool's schema contradicts itself or cannot be applied: told once a tool. */
+  warnOfSchema(tool: Pick<ToolInfo, "server" | "sourceName">, message: string): void;
   /** A callback of the user's threw. */
   report(error: unknown): void;
   /** The option of this name, for all ports together: it is called in order, and bounded if it is slow. */
@@ -47,6 +50,8 @@ interface ServerProgress {
   readonly progress: Progress;
 }
 
+const MAX_REMEMBERED_TOOLS = 10_000;
+
 const connectionDebug = debugChannel("connection");
 const catalogDebug = debugChannel("catalog");
 
@@ -60,12 +65,17 @@ export function createSharedParts(options: PortSettings): SharedParts {
     concurrency: name === "call" ? CALL_LISTENERS_AT_ONCE : 1,
     ...drops.of(`on("${name}")`),
   }));
-  const warn = (server: string | undefined, message: string) => {
+  const warn = (
+    server: string | undefined,
+    message: string,
+    more: Pick<ToolportEvents["warning"], "code" | "tool"> = {},
+  ) => {
     const line = server === undefined ? message : `[${server}] ${message}`;
     catalogDebug(line);
     logger.warn(line);
-    emitter.emit("warning", { server, message });
+    emitter.emit("warning", { server, message, ...more });
   };
+  const contradictions = new Set<string>();
   const report = (error: unknown) => warn(undefined, `A callback threw: ${String(error)}`);
   const ordered = <Value>(name: string, callback: (value: Value) => unknown) =>
     new OrderedCallback(callback, { report, ...drops.of(name) });
@@ -79,6 +89,14 @@ export function createSharedParts(options: PortSettings): SharedParts {
     filters: createFilterSet(settings),
     warn,
     report,
+    warnOfSchema({ server, sourceName: tool }, message) {
+      const key = JSON.stringify([server, tool]);
+      if (contradictions.has(key)) return;
+      // A server that invents names without end must not fill the memory.
+      if (contradictions.size >= MAX_REMEMBERED_TOOLS) contradictions.clear();
+      contradictions.add(key);
+      warn(server, message, { code: "SCHEMA_CONTRADICTS", tool });
+    },
     telemetry: createTelemetry({ version: CLIENT_INFO.version }),
     validator: createSchemaValidator({
       validator: settings.validator,

@@ -166,6 +166,8 @@ class SchemaCompiler {
     for (const keyword of ["exclusiveMaximum", "exclusiveMinimum"]) copy(keyword, isLimit);
     copy("multipleOf", (value) => isNumber(value) && (value as number) > 0);
     copy("uniqueItems", (value) => value === true);
+    // Says nothing in JSON Schema; the lenient reading knows what OpenAPI means by it.
+    copy("nullable", (value) => value === true);
     copy("required", isStrings);
     copy("pattern", (value) => typeof value === "string");
     copy("format", (value) => typeof value === "string" && this.context.isFormat(value));

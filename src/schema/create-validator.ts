@@ -1,10 +1,12 @@
 /** Checks arguments and results against the schemas of servers, none of which are trusted. */
 
+import type { RepairOutcome } from "./argument-repair.js";
 import { isObject, type JsonSchema } from "./json-schema.js";
 import { toJsonValue } from "./json-value.js";
 import { type Acceptance, compilePlainSchema } from "./plain-schema.js";
+import type { Repairer } from "./repair/repair-value.js";
 import type { ValidationBudget } from "./validate-compiled.js";
-import { MAX_ISSUES, type ValidationIssue } from "./validation-issue.js";
+import { MAX_ISSUES, uncheckedIssue, type ValidationIssue } from "./validation-issue.js";
 
 /**
  * A validator of your own, used instead of the one that Toolport brings.
@@ -53,10 +55,23 @@ export interface SchemaValidator {
     value: unknown,
     budget?: ValidationBudget,
   ): ValidationIssue[] | Promise<ValidationIssue[]>;
+  /** Repairs what does not fit, or says why it cannot be. The first call loads what that takes. Never throws. */
+  repair(schema: JsonSchema, value: unknown, request: Omit<RepairRequest, "fairMs">): Promise<RepairOutcome>;
   /** Loads everything, so that `validate` answers at once from then on. */
   prepare(): Promise<void>;
   /** A budget for one call. */
   createBudget(): ValidationBudget;
+}
+
+/** A repair that is asked for. */
+export interface RepairRequest {
+  /** What `validate` said about the value. */
+  readonly issues: readonly ValidationIssue[];
+  readonly budget: ValidationBudget;
+  /** A schema that is stopped after less had no fair chance, and is tried again. */
+  readonly fairMs: number;
+  /** Fills in defaults where something was left out. */
+  readonly refill?: ((value: unknown) => unknown) | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 200;
@@ -71,7 +86,13 @@ const DEFAULT_TIMEOUT_MS = 200;
 export function createSchemaValidator(options: SchemaValidatorOptions = {}): SchemaValidator {
   const { validator, timeoutMs = DEFAULT_TIMEOUT_MS, onSkippedPattern } = options;
   const createBudget = (): ValidationBudget => ({ leftMs: timeoutMs });
-  const { check, prepare } = validator ? ownCheck(validator) : lazyCheck(timeoutMs / 2, onSkippedPattern);
+  const fairMs = timeoutMs / 2;
+  const { check, prepare } = validator ? ownCheck(validator) : lazyCheck(fairMs, onSkippedPattern);
+  let repairer: Promise<Repairer> | undefined;
+  const loadRepairer = async (): Promise<Repairer> => {
+    const { createRepairer } = await import("./repair/repair-value.js");
+    return createRepairer(validator && { validator, check });
+  };
   return {
     createBudget,
     prepare,
@@ -80,9 +101,17 @@ export function createSchemaValidator(options: SchemaValidatorOptions = {}): Sch
       const seen = toJsonValue(value);
       if ("problem" in seen) return [{ path: "$", message: seen.problem }];
       // A boolean is a schema too, but none that a tool may have.
-      if (!isObject(schema))
-        return [{ path: "$", message: "cannot be checked: the schema is not an object" }];
+      if (!isObject(schema)) return [uncheckedIssue("$", "the schema is not an object")];
       return check(schema, seen.value, budget);
+    },
+    async repair(schema, value, request) {
+      const { issues } = request;
+      // Nothing is known against the value: the server decides.
+      if (issues.every(({ unchecked }) => unchecked)) return { kind: "contradicts" };
+      const seen = toJsonValue(value);
+      if ("problem" in seen) return { kind: "refused", issues };
+      repairer ??= loadRepairer();
+      return (await repairer)(schema, seen.value, { ...request, fairMs });
     },
   };
 }
@@ -143,7 +172,7 @@ function ownCheck(validator: SchemaValidatorFactory): PreparableCheck {
         return (check(value) ?? []).slice(0, MAX_ISSUES);
       } catch (error) {
         const reason = error instanceof Error ? error.message : "the validator failed";
-        return [{ path: "$", message: `cannot be checked: ${reason}` }];
+        return [uncheckedIssue("$", reason)];
       }
     },
   };

@@ -1,14 +1,17 @@
 /** From the validator's flat list of errors, parents and all alternatives included, to what a caller has to change. */
 import type { OutputUnit } from "@cfworker/json-schema";
-import type { CompiledSchema, SchemaNode } from "./compile-schema.js";
-import { choiceMessage, messageFor, typeMessage } from "./issue-message.js";
-import { MAX_ISSUES, type ValidationIssue } from "./validation-issue.js";
+import { suggest } from "../util/suggest.js";
+import { type CompiledSchema, NEVER, type SchemaNode } from "./compile-schema.js";
+import { adviceFor, choiceMessage, messageFor, typeMessage, unknownNameMessage } from "./issue-message.js";
+import { MAX_ISSUES, uncheckedIssue, type ValidationIssue } from "./validation-issue.js";
 import { keysOf, lookUp, propertyPath, shorten } from "./value-location.js";
 
 /** What the errors are about. */
 interface Scene {
   compiled: CompiledSchema;
   value: unknown;
+  /** For whoever wrote the value: say what would be right. @default false */
+  isAdvice?: boolean;
 }
 
 /** These only say that something inside them failed, and that follows in the list. */
@@ -26,6 +29,12 @@ const PARENTS = new Set([
   "additionalItems",
   "unevaluatedItems",
 ]);
+
+/** Keywords whose schemas are about a property of the value; about an item of it. */
+const PROPERTIES = new Set([
+  ...["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"],
+]);
+const ITEMS = new Set(["items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"]);
 
 /** All problems, in the order they were found, the same one once. */
 export function explainErrors(units: readonly OutputUnit[], scene: Scene): ValidationIssue[] {
@@ -58,7 +67,7 @@ function collect(units: readonly OutputUnit[], scene: Scene): ValidationIssue[] 
       issues.push(...explainMissing(unit, place.node, scene));
     } else {
       if (keyword === "contains") inside();
-      issues.push(explainOne(unit, place.node, scene));
+      issues.push(explainOne(unit, place, scene));
     }
   }
   return issues.slice(0, MAX_ISSUES);
@@ -76,17 +85,24 @@ function endOf(units: readonly OutputUnit[], start: number, { keywordLocation }:
   return end;
 }
 
-/** The schema that an error's keyword stands in. */
-function locate(
-  unit: OutputUnit,
-  { root, targets }: CompiledSchema,
-): { node: SchemaNode; inContains: boolean } {
+/** Where an error's keyword stands. */
+interface KeywordPlace {
+  node: SchemaNode;
+  inContains: boolean;
+  /** The schema of the object whose property is wrong, if it is one. */
+  owner?: SchemaNode | undefined;
+}
+
+function locate(unit: OutputUnit, { root, targets }: CompiledSchema): KeywordPlace {
   let node = root as SchemaNode;
+  let owner: SchemaNode | undefined;
   let inContains = false;
   const keys = keysOf(unit.keywordLocation);
   for (let index = 0; index < keys.length - 1; index++) {
     const keyword = keys[index]!;
     const value = node[keyword];
+    if (PROPERTIES.has(keyword)) owner = node;
+    else if (ITEMS.has(keyword)) owner = undefined;
     if (keyword === "$ref") node = targets[value as string] as SchemaNode;
     else if (Array.isArray(value)) node = value[Number(keys[++index])];
     else if (Object.getPrototypeOf(value) === null)
@@ -94,17 +110,45 @@ function locate(
     else node = value as SchemaNode;
     inContains ||= keyword === "contains";
   }
-  return { node, inContains };
+  return { node, inContains, owner };
 }
 
-function explainOne(unit: OutputUnit, node: SchemaNode, { compiled, value }: Scene): ValidationIssue {
+function explainOne(unit: OutputUnit, { node, owner }: KeywordPlace, scene: Scene): ValidationIssue {
+  const { compiled, value } = scene;
   const { path, part } = lookUp(value, unit.instanceLocation);
   const ref = compiled.unresolved.get(node);
-  if (ref === undefined) return { path, message: messageFor(unit.keyword, node, part) };
-  return {
-    path,
-    message: `cannot be checked: the schema refers to ${JSON.stringify(ref)}, which it does not define`,
-  };
+  if (ref !== undefined)
+    return uncheckedIssue(path, `the schema refers to ${JSON.stringify(ref)}, which it does not define`);
+  const advice = scene.isAdvice ? advise(unit, { node, owner, part, scene }) : undefined;
+  return { path, message: advice ?? messageFor(unit.keyword, node, part) };
+}
+
+/** What would be right, where the schema says it clearly. */
+function advise(
+  unit: OutputUnit,
+  {
+    node,
+    owner,
+    part,
+    scene,
+  }: { node: SchemaNode; owner: SchemaNode | undefined; part: unknown; scene: Scene },
+): string | undefined {
+  const name = keysOf(unit.instanceLocation).at(-1);
+  if (owner === undefined || name === undefined) return adviceFor(unit.keyword, node, part);
+  if (node === NEVER) {
+    const parent = lookUp(scene.value, unit.instanceLocation.replace(/\/[^/]*$/, "")).part;
+    const isThere = (other: string) => Object.hasOwn((parent ?? {}) as object, other);
+    const names = Object.keys((owner["properties"] as object) ?? {});
+    const [meant] = suggest(
+      name,
+      names.filter((other) => !isThere(other)),
+      1,
+    );
+    return unknownNameMessage(names, meant);
+  }
+  const isRequired = (owner["required"] as string[] | undefined)?.includes(name) === true;
+  if (part === null && isRequired) return "is required and must not be null";
+  return adviceFor(unit.keyword, node, part);
 }
 
 function explainMissing(unit: OutputUnit, node: SchemaNode, { value }: Scene): ValidationIssue[] {

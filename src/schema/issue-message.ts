@@ -45,6 +45,30 @@ export function choiceMessage(choices: readonly unknown[]): string {
   return `must be one of ${shown.join(", ")}${more}`;
 }
 
+/** `is not a parameter; did you mean "a"? There are: a, b`. */
+export function unknownNameMessage(names: readonly string[], meant: string | undefined): string {
+  if (names.length === 0) return "is not a parameter; there are none";
+  const shown = names.slice(0, MAX_CHOICES).map(cut).join(", ");
+  const more = names.length > MAX_CHOICES ? ` and ${names.length - MAX_CHOICES} more` : "";
+  const hint = meant === undefined ? "." : `; did you mean ${JSON.stringify(cut(meant))}?`;
+  return `is not a parameter${hint} There are: ${shown}${more}`;
+}
+
+const LISTS: Readonly<Record<string, string>> = {
+  string: '["a", "b"]',
+  number: "[1, 2]",
+  integer: "[1, 2]",
+  boolean: "[true, false]",
+  object: "[{ … }]",
+};
+
+/** What would be right; undefined where {@link messageFor} says it already. */
+export function adviceFor(keyword: string, node: SchemaNode, value: unknown): string | undefined {
+  if (keyword !== "type" || node["type"] !== "array" || Array.isArray(value)) return undefined;
+  const { type } = (node["items"] ?? {}) as SchemaNode;
+  return `must be an array: write ${LISTS[String(type)] ?? "[ … ]"}`;
+}
+
 /** What is wrong when `keyword` of `node` fails on `value`. */
 export function messageFor(keyword: string, node: SchemaNode, value: unknown): string {
   const limit = node[keyword];

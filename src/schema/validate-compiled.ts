@@ -5,7 +5,7 @@ import { type CompiledSchema, compileSchema } from "./compile-schema.js";
 import { explainErrors } from "./explain-errors.js";
 import type { JsonSchema } from "./json-schema.js";
 import type { ValidationEngine } from "./validation-engine.js";
-import type { ValidationIssue } from "./validation-issue.js";
+import { uncheckedIssue, type ValidationIssue } from "./validation-issue.js";
 
 /** Time that validations share. Each takes from it what it used. */
 export interface ValidationBudget {
@@ -61,7 +61,7 @@ export function validatePrepared(
   { value, budget, fairMs }: ValidationRun,
 ): ValidationIssue[] {
   const { compiled, linear } = prepared;
-  if (typeof compiled === "string") return [{ path: "$", message: `cannot be checked: ${compiled}` }];
+  if (typeof compiled === "string") return [uncheckedIssue("$", compiled)];
   const check = (): ValidationIssue[] => {
     const { errors } = engine.validate(
       value,
@@ -76,7 +76,7 @@ export function validatePrepared(
   try {
     return compiled.risky ? runBounded(engine, prepared, { run, budget, fairMs }) : run();
   } catch (error) {
-    return [{ path: "$", message: `cannot be checked: ${reasonOf(error)}` }];
+    return [uncheckedIssue("$", reasonOf(error))];
   }
 }
 
@@ -89,7 +89,7 @@ function runBounded(
   const { compiled } = prepared;
   const hasPattern = typeof compiled !== "string" && compiled.patternNodes.length > 0;
   const reason = hasPattern ? "pattern too slow" : "the schema takes too long for this value";
-  const tooSlow = [{ path: "$", message: `cannot be checked: ${reason}` }];
+  const tooSlow = [uncheckedIssue("$", reason)];
   if (budget.leftMs < 1 || startedAt < prepared.slowUntil) return tooSlow;
   try {
     const issues = engine.bounded.run(run, budget.leftMs);

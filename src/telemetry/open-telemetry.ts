@@ -35,8 +35,8 @@ export interface LateFacts {
 export interface ToolSpanFacts {
   /** Public name of the tool. */
   tool: string;
-  /** Asked when the call is over: who was asked last, and how many times a server was asked. */
-  end: () => { server: string; attempts: number };
+  /** Asked when the call is over: the server asked last, how often one was asked, and how many repairs the arguments took. */
+  end: () => { server: string; attempts: number; repairs?: number };
 }
 
 export interface Telemetry {
@@ -192,8 +192,12 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
             attributes: { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool },
             run,
             end: () => {
-              const { server, attempts } = end();
-              return { "toolport.server": server, "toolport.attempts": attempts };
+              const { server, attempts, repairs } = end();
+              return {
+                "toolport.server": server,
+                "toolport.attempts": attempts,
+                ...(repairs && { "toolport.repairs": repairs }),
+              };
             },
           }),
         run,

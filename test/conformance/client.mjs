@@ -93,8 +93,7 @@ async function loadSkill(toolport, expected) {
 
 async function callEveryTool(toolport) {
   if (context.toolCalls) {
-    for (const planned of context.toolCalls)
-      await call(toolport, planned.name, withoutNulls(planned.arguments));
+    for (const planned of context.toolCalls) await call(toolport, planned.name, planned.arguments ?? {});
     return;
   }
   for (const tool of await toolport.tools())
@@ -129,9 +128,4 @@ function sampleArguments(schema) {
     samples[schema.properties?.[key]?.type] ?? "sample",
   ]);
   return Object.fromEntries(required);
-}
-
-/** The runner plans `null` for "no value"; against the tool's own schema only a missing property is that. */
-function withoutNulls(args = {}) {
-  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null));
 }

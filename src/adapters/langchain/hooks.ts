@@ -18,7 +18,10 @@ export interface ToolCallRequest {
 
 /** What `beforeToolCall` may change. */
 export interface ToolCallModification {
-  /** Put over the arguments of the model, key by key. */
+  /**
+   * Put over the arguments of the model, key by key. Names that the model did not give are added after the arguments were
+   * checked, so the tool's schema need not list them; changed values are checked.
+   */
   args?: unknown;
   /** Sent with this call only; on HTTP no new connection is opened for it. */
   headers?: Record<string, string> | undefined;

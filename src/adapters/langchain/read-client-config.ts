@@ -24,6 +24,7 @@ type AllKeys<Union> = Union extends unknown ? keyof Union : never;
 const ENTRY_KEYS: Readonly<Record<AllKeys<ServerEntry>, true>> = {
   ...{ transport: true, type: true, timeoutMs: true, toolTimeoutsMs: true, onProgress: true },
   ...{ fallback: true, only: true, except: true, filter: true, cache: true, trustAnnotations: true },
+  ...{ checkArguments: true },
   ...{ concurrency: true, rateLimit: true, protocol: true, clientOptions: true, enabled: true },
   ...{ logLevel: true, logEvents: true, logRequests: true, logResponses: true },
   ...{ command: true, args: true, env: true, inheritEnv: true, cwd: true, encoding: true, stderr: true },

@@ -59,13 +59,16 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
   const { beforeToolCall, afterToolCall } = port.hooks;
   const state = stateOf(config);
   const request = { name: tool.sourceName, serverName: tool.server };
+  // Before the hook, which may also write into the arguments.
+  const names = beforeToolCall && Object.keys(asRecord(run.args));
   const changes = beforeToolCall && (await beforeToolCall({ ...request, args: run.args }, state, config));
   const args = changes?.args === undefined ? run.args : { ...asRecord(run.args), ...asRecord(changes.args) };
   if (!isRecord(args)) throw notAnObject(tool);
-  const options = optionsOf(run, args);
+  const { own, added } = splitAdded(args, names);
+  const options = { ...optionsOf(run, args), ...(added && { added }) };
   const route = changes?.headers && (await routeWith(changes.headers, run, options));
   const toolport = route?.toolport ?? port.toolport;
-  const result = await toolport.callTool(route?.name ?? tool.name, args, route?.options ?? options);
+  const result = await toolport.callTool(route?.name ?? tool.name, own, route?.options ?? options);
   const mapped = toOutput(run, toolport, result);
   const output = Array.isArray(mapped) ? mapped : await mapped;
   if (result.isError) return failure(run, result, output);
@@ -75,6 +78,23 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
 }
 
 const toolCallIdOf = ({ toolCall }: ToolConfig): string | undefined => toolCall?.id || undefined;
+
+/**
+ * Tells the arguments of the model, changed or not, from those that `beforeToolCall` added. The tool's schema need not know
+ * these, as with `@langchain/mcp-adapters`.
+ *
+ * @param names of the model's arguments; undefined without a hook
+ */
+function splitAdded(
+  args: Record<string, unknown>,
+  names: readonly string[] | undefined,
+): { own: Record<string, unknown>; added?: Record<string, unknown> } {
+  const isAdded = (name: string) => names?.includes(name) === false;
+  if (!Object.keys(args).some(isAdded)) return { own: args };
+  const pick = (wanted: boolean) =>
+    Object.fromEntries(Object.entries(args).filter(([name]) => isAdded(name) === wanted));
+  return { own: pick(false), added: pick(true) };
+}
 
 /** What a call is given besides its arguments; nothing that it has no use for. */
 function optionsOf({ tool, port, config }: ToolRun, args: Record<string, unknown>): CallToolOptions {

@@ -39,7 +39,7 @@ export class TaskDesk implements TaskDuties {
   ): Promise<TaskHandle> {
     const result = await this.#port.callTool(name, args, options);
     const record = receiptOf(result);
-    return record === undefined ? answeredTask(name, result) : this.#handle(record);
+    return record === undefined ? answeredTask(name, result) : this.#handle(record, result.repaired);
   }
 
   /** The tasks that run, of servers that this port knows. */
@@ -82,7 +82,8 @@ export class TaskDesk implements TaskDuties {
     await Promise.all(this.#writing);
   }
 
-  #handle(record: TaskRecord): TaskHandle {
+  /** @param repaired what was changed about the arguments, if this process made the call */
+  #handle(record: TaskRecord, repaired?: ToolResult["repaired"]): TaskHandle {
     let finished: ToolResult | undefined;
     const { taskId: id, server, tool, createdAt, ttlMs } = record;
     const info: TaskInfo = { id, server, tool, createdAt, ttlMs };
@@ -90,7 +91,7 @@ export class TaskDesk implements TaskDuties {
       ...info,
       status: async (wait = {}) => (finished === undefined ? this.#status(record, wait) : COMPLETED),
       result: async (options = {}) => {
-        finished ??= await this.#result(record, options);
+        finished ??= { ...(await this.#result(record, options)), ...(repaired && { repaired }) };
         return finished as ToolResult<never>;
       },
       cancel: async ({ timeoutMs = this.#port.parts.settings.timeoutMs } = {}) => {

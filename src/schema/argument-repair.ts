@@ -1,0 +1,33 @@
+/** What a repair of arguments changed, and how it ended. */
+import type { ValidationIssue } from "./validation-issue.js";
+
+/** One change that was made to the arguments of a call before they were sent. Never holds a value. */
+export interface ArgumentRepair {
+  /** Where: `$.filter.limit`. For a renamed property, its old name. */
+  readonly path: string;
+  readonly change:
+    | "left out"
+    | "parsed JSON text"
+    | "text to number"
+    | "text to boolean"
+    | "other case"
+    | "number to text"
+    | "one value to a list"
+    | "renamed";
+  /** The new name of a renamed property. */
+  readonly to?: string;
+}
+
+/** What became of a value that does not fit its schema. */
+export type RepairOutcome =
+  /** The schema contradicts itself; a lenient reading of it accepts the value as it is. */
+  | { readonly kind: "contradicts" }
+  | {
+      readonly kind: "repaired";
+      readonly value: unknown;
+      readonly repairs: readonly ArgumentRepair[];
+      /** The repaired value fits only the lenient reading of the schema. */
+      readonly contradicts: boolean;
+    }
+  /** `issues`: what is left after the repair. */
+  | { readonly kind: "refused"; readonly issues: readonly ValidationIssue[] };

@@ -1,0 +1,245 @@
+/** Changes as little as possible about a value until it fits a schema. Copies what it changes, never the original. */
+import type { ArgumentRepair } from "../argument-repair.js";
+import { NEVER, type SchemaNode } from "../compile-schema.js";
+import { isSameJson } from "../derive/json-equality.js";
+import { isObject } from "../json-schema.js";
+import { propertyPath, shorten } from "../value-location.js";
+import type { Part } from "./lenient-schema.js";
+import { allowedKinds, candidatesFor, isPlaceholder, kindOf, lettersOf } from "./repair-rules.js";
+import { define, type SchemaParts } from "./schema-parts.js";
+
+/** A value after as much of it was mended as can be. */
+export interface Mended {
+  readonly value: unknown;
+  readonly repairs: readonly ArgumentRepair[];
+  /** It fits now. */
+  readonly isWhole: boolean;
+}
+
+/** The search took more steps or time than it may. */
+export class MendingGivenUp extends Error {}
+
+export const MAX_LEVELS = 24;
+const MAX_STEPS = 2_000;
+/** Mending one property can change what the schema asks of another (`if`, `dependentSchemas`). */
+const MAX_ROUNDS = 3;
+
+interface Place {
+  readonly path: string;
+  readonly level: number;
+  /** The value was made a list here, and is not made one again. */
+  readonly isItem?: boolean;
+}
+
+/** What a schema asks of a value: everything in `nodes`, and one of each of `choices`. */
+interface Demands {
+  readonly nodes: readonly SchemaNode[];
+  readonly choices: readonly (readonly Part[])[];
+}
+
+const asIs = (value: unknown, isWhole: boolean): Mended => ({ value, repairs: [], isWhole });
+
+export class Mender {
+  readonly #parts: SchemaParts;
+  readonly #maxLevels: number;
+  readonly #deadline: number;
+  #steps = 0;
+
+  /** @param deadline when the search ends (`performance.now()`) */
+  constructor(parts: SchemaParts, { maxLevels, deadline }: { maxLevels: number; deadline: number }) {
+    this.#parts = parts;
+    this.#maxLevels = maxLevels;
+    this.#deadline = deadline;
+  }
+
+  mend(value: unknown): Mended {
+    return this.#mend([this.#parts.lenient.compiled.root], value, { path: "$", level: 0 });
+  }
+
+  #mend(parts: readonly Part[], value: unknown, place: Place): Mended {
+    if (this.#fits(parts, value)) return asIs(value, true);
+    if (place.level > this.#maxLevels) return asIs(value, false);
+    let mended = this.#mendOnce(parts, value, place);
+    for (let round = 1; round < MAX_ROUNDS && !mended.isWhole && mended.repairs.length > 0; round++) {
+      const again = this.#mendOnce(parts, mended.value, place);
+      if (again.repairs.length === 0) break;
+      mended = { ...again, repairs: [...mended.repairs, ...again.repairs] };
+    }
+    return mended;
+  }
+
+  #mendOnce(parts: readonly Part[], value: unknown, place: Place): Mended {
+    this.#step();
+    const mended = this.#choose(this.#demands(parts, value), value, place);
+    return { ...mended, isWhole: this.#fits(parts, mended.value) };
+  }
+
+  /** Tries every alternative. The one with the fewest changes counts; two that differ are no answer. */
+  #choose({ nodes, choices }: Demands, value: unknown, place: Place): Mended {
+    const [alternatives, ...others] = choices;
+    if (alternatives === undefined) return this.#mendPlain(nodes, value, place);
+    const fitting = alternatives.filter((part) => this.#fits([part], value));
+    const candidates = fitting.length > 0 ? fitting : alternatives;
+    const results = candidates.map((part) => {
+      this.#step();
+      const inner = this.#demands([part], value);
+      const demands = { nodes: [...nodes, ...inner.nodes], choices: [...others, ...inner.choices] };
+      const mended = this.#choose(demands, value, place);
+      return { ...mended, isWhole: this.#fits([...nodes, part], mended.value) };
+    });
+    if (results.length === 1) return results[0]!;
+    const whole = results.filter(({ isWhole }) => isWhole);
+    const fewest = Math.min(...whole.map(({ repairs }) => repairs.length));
+    const [best, ...rivals] = whole.filter(({ repairs }) => repairs.length === fewest);
+    const isClear = best !== undefined && rivals.every((rival) => isSameJson(rival.value, best.value));
+    return isClear ? best : asIs(value, false);
+  }
+
+  /** The schemas that stand for the same value, with the conditions that hold for it. */
+  #demands(parts: readonly Part[], value: unknown): Demands {
+    const nodes: SchemaNode[] = [];
+    const choices: (readonly Part[])[] = [];
+    const seen = new Set<Part>();
+    const open: (Part | undefined)[] = [...parts].reverse();
+    while (open.length > 0) {
+      const part = open.pop();
+      if (part === undefined || part === true || seen.has(part)) continue;
+      seen.add(part);
+      nodes.push(part);
+      const { $ref, allOf, anyOf, if: condition, dependentSchemas } = part;
+      if (typeof $ref === "string") open.push(this.#parts.lenient.compiled.targets[$ref]);
+      if (Array.isArray(allOf)) open.push(...allOf);
+      // The lenient reading has no `oneOf`.
+      if (Array.isArray(anyOf)) choices.push(anyOf);
+      if (condition !== undefined) {
+        const branch = this.#fits([condition as Part], value) ? "then" : "else";
+        open.push(part[branch] as Part | undefined);
+      }
+      if (dependentSchemas !== undefined && isObject(value))
+        for (const [name, dependent] of Object.entries(dependentSchemas as Record<string, Part>))
+          if (Object.hasOwn(value, name)) open.push(dependent);
+    }
+    return { nodes, choices };
+  }
+
+  #mendPlain(nodes: readonly SchemaNode[], value: unknown, place: Place): Mended {
+    const kind = kindOf(value);
+    const kinds = allowedKinds(nodes);
+    if (kind === "object" && kinds.has("object"))
+      return this.#mendObject(nodes, value as Record<string, unknown>, place);
+    if (kind === "array" && kinds.has("array")) return this.#mendList(nodes, value as unknown[], place);
+    let partly: Mended | undefined;
+    for (const candidate of candidatesFor(value, nodes)) {
+      const isList = candidate.change === "one value to a list";
+      if (isList && place.isItem) continue;
+      const inner = this.#mend(nodes, candidate.value, { ...place, isItem: isList || place.isItem === true });
+      const repairs = [{ path: place.path, change: candidate.change }, ...inner.repairs];
+      if (inner.isWhole) return { ...inner, repairs };
+      // Closer than before: what is still wrong with it says more.
+      if (!kinds.has(kind)) partly ??= { ...inner, repairs };
+    }
+    return partly ?? asIs(value, false);
+  }
+
+  #mendList(nodes: readonly SchemaNode[], list: readonly unknown[], { path, level, isItem }: Place): Mended {
+    const repairs: ArgumentRepair[] = [];
+    const value = list.map((item, index) => {
+      const place = { path: shorten(`${path}[${index}]`), level: level + 1, isItem: isItem === true };
+      const mended = this.#mend(itemParts(nodes, index), item, place);
+      repairs.push(...mended.repairs);
+      return mended.value;
+    });
+    return { value: repairs.length === 0 ? list : value, repairs, isWhole: false };
+  }
+
+  #mendObject(
+    nodes: readonly SchemaNode[],
+    object: Readonly<Record<string, unknown>>,
+    { path, level }: Place,
+  ): Mended {
+    const required = new Set(nodes.flatMap((node) => (node["required"] as string[] | undefined) ?? []));
+    const declared = new Set(nodes.flatMap((node) => Object.keys((node["properties"] as object) ?? {})));
+    const targets = this.#renames(nodes, object, { declared, required });
+    const at = (name: string) => shorten(path + propertyPath(name));
+    const repairs: ArgumentRepair[] = [];
+    const value: Record<string, unknown> = {};
+    for (const [name, given] of Object.entries(object)) {
+      const target = targets.get(name);
+      if (target !== undefined) repairs.push({ path: at(name), change: "renamed", to: target });
+      const known = target ?? name;
+      const parts = this.#propertyParts(nodes, known);
+      const isUnknown = parts.includes(NEVER);
+      const mayGo = !required.has(known);
+      if (given === null && mayGo && !this.#fits(parts, given)) {
+        repairs.push({ path: at(known), change: "left out" });
+        continue;
+      }
+      const mended = isUnknown
+        ? asIs(given, false)
+        : this.#mend(parts, given, { path: at(known), level: level + 1 });
+      if (!mended.isWhole && mayGo && declared.has(known) && isPlaceholder(given)) {
+        repairs.push({ path: at(known), change: "left out" });
+        continue;
+      }
+      repairs.push(...mended.repairs);
+      define(value, known, mended.value);
+    }
+    return { value: repairs.length === 0 ? object : value, repairs, isWhole: false };
+  }
+
+  /** Properties written in another style than the one that is declared and missing: `maxResults` for `max_results`. */
+  #renames(
+    nodes: readonly SchemaNode[],
+    object: Readonly<Record<string, unknown>>,
+    { declared, required }: { declared: ReadonlySet<string>; required: ReadonlySet<string> },
+  ): ReadonlyMap<string, string> {
+    const targets = new Map<string, string>();
+    const unknown = Object.keys(object).filter((name) => !declared.has(name) && object[name] !== null);
+    if (unknown.length === 0) return targets;
+    const missing = [...declared].filter((name) => !Object.hasOwn(object, name));
+    for (const name of unknown) {
+      const letters = lettersOf(name);
+      if (letters === "" || unknown.filter((other) => lettersOf(other) === letters).length > 1) continue;
+      const [target, ...rivals] = missing.filter((candidate) => lettersOf(candidate) === letters);
+      if (target === undefined || rivals.length > 0) continue;
+      if (required.has(target) || this.#propertyParts(nodes, name).includes(NEVER)) targets.set(name, target);
+    }
+    return targets;
+  }
+
+  /** Every schema that a property has to fit; `NEVER` among them: the object is closed and does not know it. */
+  #propertyParts(nodes: readonly SchemaNode[], name: string): Part[] {
+    const parts: Part[] = [];
+    for (const node of nodes) {
+      const before = parts.length;
+      const own = node["properties"] as Record<string, Part> | undefined;
+      if (own !== undefined && Object.hasOwn(own, name)) parts.push(own[name]!);
+      if (node["patternProperties"] !== undefined) parts.push(...this.#parts.patternParts(node, name));
+      const others = node["additionalProperties"] as Part | undefined;
+      if (parts.length === before && others !== undefined) parts.push(others);
+    }
+    if (parts.length > 0) return parts;
+    const unevaluated = nodes.map((node) => node["unevaluatedProperties"] as Part | undefined);
+    return unevaluated.filter((part) => part !== undefined);
+  }
+
+  #fits(parts: readonly Part[], value: unknown): boolean {
+    if (performance.now() > this.#deadline) throw new MendingGivenUp();
+    return parts.every((part) => this.#parts.fits(part, value));
+  }
+
+  #step(): void {
+    this.#steps += 1;
+    if (this.#steps > MAX_STEPS) throw new MendingGivenUp();
+  }
+}
+
+/** Every schema that an item has to fit. */
+function itemParts(nodes: readonly SchemaNode[], index: number): Part[] {
+  return nodes.flatMap(({ prefixItems, items, additionalItems }): Part[] => {
+    const prefix = (Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : []) as Part[];
+    if (index < prefix.length) return [prefix[index]!];
+    const rest = (Array.isArray(items) ? additionalItems : items) as Part | undefined;
+    return rest === undefined ? [] : [rest];
+  });
+}

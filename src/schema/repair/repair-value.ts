@@ -1,0 +1,99 @@
+/** Repairs a value that was found invalid: the heavy half, reached by a dynamic import only. */
+import type { RepairOutcome } from "../argument-repair.js";
+import { TIMED_OUT } from "../bounded/bounded-run.js";
+import type { RepairRequest, SchemaCheck, SchemaValidatorFactory } from "../create-validator.js";
+import type { JsonSchema } from "../json-schema.js";
+import { validationEngine as engine, loadLinearEngine } from "../validation-engine.js";
+import { MAX_LEVELS, Mender, MendingGivenUp } from "./mender.js";
+import { builtInParts, ownParts, PartNotCheckable, type SchemaParts } from "./schema-parts.js";
+
+export type Repairer = (schema: JsonSchema, value: unknown, request: RepairRequest) => Promise<RepairOutcome>;
+
+/** A validator of the user's own, and the port's way to it. */
+export interface OwnValidator {
+  readonly validator: SchemaValidatorFactory;
+  readonly check: SchemaCheck;
+}
+
+/** A schema on which a repair ran out of time is not tried again for so long. */
+const SLOW_FOR_MS = 60_000;
+const slowUntil = new WeakMap<SchemaParts, number>();
+
+/** A repairer with a memory of its own: a schema is read leniently once. */
+export function createRepairer(own: OwnValidator | undefined): Repairer {
+  const builtIn = remembered((schema) => builtInParts(engine, schema));
+  const owned = own && remembered((schema) => ownParts(own.validator, schema, own.check));
+
+  return async (schema, value, request) => {
+    await loadLinearEngine(engine);
+    const refused: RepairOutcome = { kind: "refused", issues: request.issues };
+    const run = (parts: SchemaParts | string, more: RunOptions = {}): RepairOutcome =>
+      typeof parts === "string" ? refused : runBounded(parts, value, { ...request, ...more });
+    try {
+      if (owned === undefined) return run(builtIn(schema));
+      try {
+        return run(owned(schema));
+      } catch (error) {
+        if (!(error instanceof PartNotCheckable)) throw error;
+        // The user's validator knows whole schemas only: it judges the outcome, the places are found without it.
+        const whole = owned(schema) as SchemaParts;
+        return run(builtIn(schema), { maxLevels: 1, issuesOf: whole.strictIssues });
+      }
+    } catch {
+      // Too many steps, no time left, or a value that overflows the stack of the validator.
+      return refused;
+    }
+  };
+}
+
+interface RunOptions {
+  readonly maxLevels?: number;
+  /** Says what is wrong with a whole value, instead of `parts`. */
+  readonly issuesOf?: SchemaParts["issues"];
+}
+
+function runBounded(parts: SchemaParts, value: unknown, options: RepairRequest & RunOptions): RepairOutcome {
+  const { budget, fairMs } = options;
+  const startedAt = performance.now();
+  if (budget.leftMs < 1 || startedAt < (slowUntil.get(parts) ?? 0)) throw new MendingGivenUp();
+  const deadline = startedAt + budget.leftMs;
+  const task = () => repair(parts, value, { ...options, deadline });
+  try {
+    const outcome = parts.lenient.compiled.risky ? engine.bounded.run(task, budget.leftMs) : task();
+    if (outcome !== TIMED_OUT) return outcome;
+    if (budget.leftMs >= fairMs) slowUntil.set(parts, performance.now() + SLOW_FOR_MS);
+    throw new MendingGivenUp();
+  } finally {
+    budget.leftMs -= performance.now() - startedAt;
+  }
+}
+
+function repair(
+  parts: SchemaParts,
+  value: unknown,
+  options: RepairRequest & RunOptions & { deadline: number },
+): RepairOutcome {
+  const { deadline, maxLevels = MAX_LEVELS, issuesOf = parts.issues, refill } = options;
+  if (parts.lenient.isWider && issuesOf(value).length === 0) return { kind: "contradicts" };
+  const { value: mended, repairs } = new Mender(parts, { maxLevels, deadline }).mend(value);
+  const left = issuesOf(mended);
+  const issues = repairs.length === 0 && left.length === 0 ? options.issues : left;
+  if (issues.length > 0) return { kind: "refused", issues };
+  const refilled = repairs.some(({ change }) => change === "left out") ? refill?.(mended) : undefined;
+  // A default that does not fit is the schema's fault, and no reason to lose the call.
+  const final = refilled !== undefined && issuesOf(refilled).length === 0 ? refilled : mended;
+  const contradicts = parts.lenient.isWider && parts.strictIssues(final).length > 0;
+  return { kind: "repaired", value: final, repairs, contradicts };
+}
+
+function remembered<Value>(make: (schema: JsonSchema) => Value): (schema: JsonSchema) => Value {
+  const known = new WeakMap<JsonSchema, Value>();
+  return (schema) => {
+    let value = known.get(schema);
+    if (value === undefined) {
+      value = make(schema);
+      known.set(schema, value);
+    }
+    return value;
+  };
+}
