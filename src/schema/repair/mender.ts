@@ -35,7 +35,11 @@ interface Place {
 interface Demands {
   readonly nodes: readonly SchemaNode[];
   readonly choices: readonly (readonly Part[])[];
+  /** Another value may be asked for something else. */
+  readonly isConditional: boolean;
 }
+
+const TOP: Place = { path: "$", level: 0 };
 
 const asIs = (value: unknown, isWhole: boolean): Mended => ({ value, repairs: [], isWhole });
 
@@ -53,29 +57,35 @@ export class Mender {
   }
 
   mend(value: unknown): Mended {
-    return this.#mend([this.#parts.lenient.compiled.root], value, { path: "$", level: 0 });
+    return this.#mend([this.#parts.lenient.compiled.root], value, TOP);
+  }
+
+  /** The same for a value that is known not to fit, which saves asking again. */
+  mendInvalid(value: unknown): Mended {
+    return this.#mendInvalid([this.#parts.lenient.compiled.root], value, TOP);
   }
 
   #mend(parts: readonly Part[], value: unknown, place: Place): Mended {
     if (this.#fits(parts, value)) return asIs(value, true);
-    if (place.level > this.#maxLevels) return asIs(value, false);
-    let mended = this.#mendOnce(parts, value, place);
-    for (let round = 1; round < MAX_ROUNDS && !mended.isWhole && mended.repairs.length > 0; round++) {
-      const again = this.#mendOnce(parts, mended.value, place);
-      if (again.repairs.length === 0) break;
-      mended = { ...again, repairs: [...mended.repairs, ...again.repairs] };
+    return place.level > this.#maxLevels ? asIs(value, false) : this.#mendInvalid(parts, value, place);
+  }
+
+  #mendInvalid(parts: readonly Part[], value: unknown, place: Place): Mended {
+    let mended = asIs(value, false);
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      this.#step();
+      const demands = this.#demands(parts, mended.value);
+      const next = this.#choose(demands, mended.value, place);
+      if (next.repairs.length === 0) break;
+      const repairs = [...mended.repairs, ...next.repairs];
+      mended = { value: next.value, repairs, isWhole: this.#fits(parts, next.value) };
+      if (mended.isWhole || !demands.isConditional || kindOf(mended.value) !== kindOf(value)) break;
     }
     return mended;
   }
 
-  #mendOnce(parts: readonly Part[], value: unknown, place: Place): Mended {
-    this.#step();
-    const mended = this.#choose(this.#demands(parts, value), value, place);
-    return { ...mended, isWhole: this.#fits(parts, mended.value) };
-  }
-
   /** Tries every alternative. The one with the fewest changes counts; two that differ are no answer. */
-  #choose({ nodes, choices }: Demands, value: unknown, place: Place): Mended {
+  #choose({ nodes, choices, isConditional }: Demands, value: unknown, place: Place): Mended {
     const [alternatives, ...others] = choices;
     if (alternatives === undefined) return this.#mendPlain(nodes, value, place);
     const fitting = alternatives.filter((part) => this.#fits([part], value));
@@ -83,8 +93,8 @@ export class Mender {
     const results = candidates.map((part) => {
       this.#step();
       const inner = this.#demands([part], value);
-      const demands = { nodes: [...nodes, ...inner.nodes], choices: [...others, ...inner.choices] };
-      const mended = this.#choose(demands, value, place);
+      const more = { nodes: [...nodes, ...inner.nodes], choices: [...others, ...inner.choices] };
+      const mended = this.#choose({ ...more, isConditional }, value, place);
       return { ...mended, isWhole: this.#fits([...nodes, part], mended.value) };
     });
     if (results.length === 1) return results[0]!;
@@ -101,6 +111,7 @@ export class Mender {
     const choices: (readonly Part[])[] = [];
     const seen = new Set<Part>();
     const open: (Part | undefined)[] = [...parts].reverse();
+    let isConditional = false;
     while (open.length > 0) {
       const part = open.pop();
       if (part === undefined || part === true || seen.has(part)) continue;
@@ -111,6 +122,7 @@ export class Mender {
       if (Array.isArray(allOf)) open.push(...allOf);
       // The lenient reading has no `oneOf`.
       if (Array.isArray(anyOf)) choices.push(anyOf);
+      isConditional ||= [anyOf, condition, dependentSchemas].some((keyword) => keyword !== undefined);
       if (condition !== undefined) {
         const branch = this.#fits([condition as Part], value) ? "then" : "else";
         open.push(part[branch] as Part | undefined);
@@ -119,7 +131,7 @@ export class Mender {
         for (const [name, dependent] of Object.entries(dependentSchemas as Record<string, Part>))
           if (Object.hasOwn(value, name)) open.push(dependent);
     }
-    return { nodes, choices };
+    return { nodes, choices, isConditional };
   }
 
   #mendPlain(nodes: readonly SchemaNode[], value: unknown, place: Place): Mended {
@@ -132,7 +144,11 @@ export class Mender {
     for (const candidate of candidatesFor(value, nodes)) {
       const isList = candidate.change === "one value to a list";
       if (isList && place.isItem) continue;
-      const inner = this.#mend(nodes, candidate.value, { ...place, isItem: isList || place.isItem === true });
+      // One rule for a plain value; lists and objects are mended inside.
+      const inner =
+        typeof candidate.value === "object"
+          ? this.#mend(nodes, candidate.value, { ...place, isItem: isList || place.isItem === true })
+          : asIs(candidate.value, this.#fits(nodes, candidate.value));
       const repairs = [{ path: place.path, change: candidate.change }, ...inner.repairs];
       if (inner.isWhole) return { ...inner, repairs };
       // Closer than before: what is still wrong with it says more.
@@ -196,12 +212,10 @@ export class Mender {
     const targets = new Map<string, string>();
     const unknown = Object.keys(object).filter((name) => !declared.has(name) && object[name] !== null);
     if (unknown.length === 0) return targets;
-    const missing = [...declared].filter((name) => !Object.hasOwn(object, name));
-    for (const name of unknown) {
-      const letters = lettersOf(name);
-      if (letters === "" || unknown.filter((other) => lettersOf(other) === letters).length > 1) continue;
-      const [target, ...rivals] = missing.filter((candidate) => lettersOf(candidate) === letters);
-      if (target === undefined || rivals.length > 0) continue;
+    const candidates = byLetters([...declared].filter((name) => !Object.hasOwn(object, name)));
+    for (const [letters, [name, ...others]] of byLetters(unknown)) {
+      const [target, ...rivals] = candidates.get(letters) ?? [];
+      if (name === undefined || target === undefined || others.length > 0 || rivals.length > 0) continue;
       if (required.has(target) || this.#propertyParts(nodes, name).includes(NEVER)) targets.set(name, target);
     }
     return targets;
@@ -232,6 +246,18 @@ export class Mender {
     this.#steps += 1;
     if (this.#steps > MAX_STEPS) throw new MendingGivenUp();
   }
+}
+
+/** Names by their letters and digits; those without any are left out. */
+function byLetters(names: readonly string[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const name of names) {
+    const letters = lettersOf(name);
+    const group = groups.get(letters);
+    if (group !== undefined) group.push(name);
+    else if (letters !== "") groups.set(letters, [name]);
+  }
+  return groups;
 }
 
 /** Every schema that an item has to fit. */

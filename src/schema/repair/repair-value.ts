@@ -75,8 +75,8 @@ function repair(
 ): RepairOutcome {
   const { deadline, maxLevels = MAX_LEVELS, issuesOf = parts.issues, refill } = options;
   if (parts.lenient.isWider && issuesOf(value).length === 0) return { kind: "contradicts" };
-  const { value: mended, repairs } = new Mender(parts, { maxLevels, deadline }).mend(value);
-  const left = issuesOf(mended);
+  const { value: mended, repairs, isWhole } = new Mender(parts, { maxLevels, deadline }).mendInvalid(value);
+  const left = isWhole && issuesOf === parts.issues ? [] : issuesOf(mended);
   const issues = repairs.length === 0 && left.length === 0 ? options.issues : left;
   if (issues.length > 0) return { kind: "refused", issues };
   const refilled = repairs.some(({ change }) => change === "left out") ? refill?.(mended) : undefined;

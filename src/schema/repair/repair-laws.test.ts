@@ -1,0 +1,201 @@
+/** What must hold for every repair, over the schemas of real servers and schemas made up at random. Seeded and bounded. */
+import { readdirSync, readFileSync } from "node:fs";
+import { beforeAll, describe, expect, test } from "vitest";
+import {
+  createRandom,
+  type Random,
+  randomSchema,
+  randomValue,
+} from "../../../test/support/random-schemas.js";
+import { createSchemaValidator } from "../create-validator.js";
+import { isSameJson } from "../derive/json-equality.js";
+import { isObject, type JsonSchema } from "../json-schema.js";
+import { resolveLocalRef } from "../local-ref.js";
+import { validationEngine as engine } from "../validation-engine.js";
+import { MAX_LEVELS, Mender } from "./mender.js";
+import { builtInParts, type SchemaParts } from "./schema-parts.js";
+
+const VALUES_PER_SCHEMA = 20;
+const folder = new URL("../../../test/fixtures/schemas/", import.meta.url);
+const corpus: JsonSchema[] = readdirSync(folder)
+  .filter((name) => name.endsWith(".json"))
+  .flatMap((name) => JSON.parse(readFileSync(new URL(name, folder), "utf8")).tools)
+  .map(({ inputSchema }: { inputSchema: JsonSchema }) => inputSchema);
+
+const validator = createSchemaValidator();
+beforeAll(() => validator.prepare());
+
+const isValid = (schema: JsonSchema, value: unknown): boolean => {
+  const issues = validator.validate(schema, value);
+  if (!Array.isArray(issues)) throw new Error("The validator is not prepared");
+  return issues.length === 0;
+};
+
+const mend = (parts: SchemaParts, value: unknown) =>
+  new Mender(parts, { maxLevels: MAX_LEVELS, deadline: Number.POSITIVE_INFINITY }).mend(value);
+
+/** A value that may well fit; the validator decides. */
+function sample(schema: unknown, random: Random, root: JsonSchema, depth = 0): unknown {
+  if (!isObject(schema) || depth > 6) return random.pick(["a", 1, true]);
+  if (typeof schema["$ref"] === "string")
+    return sample(resolveLocalRef(root, schema["$ref"]), random, root, depth + 1);
+  const { const: only, enum: choices, anyOf, oneOf, allOf } = schema;
+  if (only !== undefined) return only;
+  if (Array.isArray(choices)) return random.pick(choices);
+  const alternatives = (anyOf ?? oneOf) as unknown[] | undefined;
+  if (alternatives !== undefined && schema["properties"] === undefined)
+    return sample(random.pick(alternatives), random, root, depth + 1);
+  if (Array.isArray(allOf) && schema["type"] === undefined) return sample(allOf[0], random, root, depth + 1);
+  const type = Array.isArray(schema["type"]) ? random.pick(schema["type"]) : schema["type"];
+  switch (type) {
+    case "string":
+      return random.pick([
+        "a",
+        "some text",
+        "2024-02-29",
+        "https://example.com/a",
+        "x".repeat(40),
+        "7",
+        "true",
+      ]);
+    case "integer":
+      return (schema["minimum"] as number | undefined) ?? random.pick([1, 5, 20]);
+    case "number":
+      return (schema["minimum"] as number | undefined) ?? random.pick([1, 2.5]);
+    case "boolean":
+      return random.below(2) === 0;
+    case "null":
+      return null;
+    case "array":
+      return Array.from({ length: Math.max(Number(schema["minItems"] ?? 0), random.below(3)) }, () =>
+        sample(schema["items"], random, root, depth + 1),
+      );
+    default:
+      return sampleObject(schema, random, root, depth);
+  }
+}
+
+function sampleObject(schema: JsonSchema, random: Random, root: JsonSchema, depth: number): unknown {
+  const properties = Object.entries(isObject(schema["properties"]) ? schema["properties"] : {});
+  const required = (schema["required"] ?? []) as string[];
+  const chosen = properties.filter(([name]) => required.includes(name) || random.below(2) === 0);
+  return Object.fromEntries(chosen.map(([name, inner]) => [name, sample(inner, random, root, depth + 1)]));
+}
+
+/** Mistakes of models, each at one property of the arguments. Undefined: it cannot be made with this value. */
+const MISTAKES: Readonly<Record<string, (value: unknown) => unknown>> = {
+  "a number as text": (value) => (typeof value === "number" ? String(value) : undefined),
+  "a number with blanks": (value) => (typeof value === "number" ? ` ${value} ` : undefined),
+  "a boolean as Python writes it": (value) =>
+    typeof value === "boolean" ? (value ? "True" : "False") : undefined,
+  "JSON text": (value) => (typeof value === "object" && value !== null ? JSON.stringify(value) : undefined),
+  "one value for a list": (value) => (Array.isArray(value) && value.length === 1 ? value[0] : undefined),
+  "another case": (value) =>
+    typeof value === "string" && value.toUpperCase() !== value ? value.toUpperCase() : undefined,
+  "a number for a text": (value) => (value === "7" ? 7 : undefined),
+};
+
+describe("over the schemas of real servers", () => {
+  const prepared = corpus.flatMap((schema) => {
+    const parts = builtInParts(engine, schema);
+    return typeof parts === "string" ? [] : [{ schema, parts }];
+  });
+
+  test("a valid value is never changed: the same object comes back, though nothing asked whether it is valid", () => {
+    const random = createRandom(17);
+    let values = 0;
+    for (const { schema, parts } of prepared)
+      for (let round = 0; round < VALUES_PER_SCHEMA; round += 1) {
+        const value = sample(schema, random, schema);
+        if (!isValid(schema, value)) continue;
+        values += 1;
+        const mended = mend(parts, value);
+        if (mended.value !== value || !mended.isWhole) expect({ schema, value }).toBe(mended);
+      }
+    expect(values).toBeGreaterThan(5_000);
+  });
+
+  test("one mistake put into a valid value: what comes out is valid, and nearly always what it was before", () => {
+    const random = createRandom(18);
+    const counts = { restored: 0, otherwise: 0, refused: 0 };
+    const mistakes = Object.values(MISTAKES);
+    for (const { schema, parts } of prepared)
+      for (let round = 0; round < VALUES_PER_SCHEMA; round += 1) {
+        const value = sample(schema, random, schema) as Record<string, unknown>;
+        const names = Object.keys(value);
+        if (names.length === 0 || !isValid(schema, value)) continue;
+        const name = random.pick(names);
+        const wrong = random.pick(mistakes)(value[name]);
+        if (wrong === undefined) continue;
+        const given = { ...value, [name]: wrong };
+        if (isValid(schema, given)) continue;
+        const before = structuredClone(given);
+        const mended = mend(parts, given);
+        expect(given).toEqual(before);
+        if (!mended.isWhole) counts.refused += 1;
+        else {
+          if (!isValid(schema, mended.value)) expect({ schema, given }).toBe(mended);
+          expect(mended.repairs.length).toBeGreaterThan(0);
+          counts[isSameJson(mended.value, value) ? "restored" : "otherwise"] += 1;
+        }
+      }
+    const all = counts.restored + counts.otherwise + counts.refused;
+    expect(all).toBeGreaterThan(1_000);
+    expect(counts.restored / all).toBeGreaterThan(0.98);
+  });
+
+  test("null for an optional value that may not be null is left out, and nothing else is changed", () => {
+    const random = createRandom(19);
+    let left = 0;
+    for (const { schema, parts } of prepared) {
+      const value = sample(schema, random, schema) as Record<string, unknown>;
+      const properties = Object.keys((schema["properties"] as object) ?? {});
+      const optional = properties.filter((name) => !((schema["required"] ?? []) as string[]).includes(name));
+      if (!isValid(schema, value)) continue;
+      for (const name of optional) {
+        const { [name]: _, ...rest } = value;
+        const given = { ...value, [name]: null };
+        if (isValid(schema, given) || !isValid(schema, rest)) continue;
+        left += 1;
+        expect(mend(parts, given)).toMatchObject({ value: rest, isWhole: true });
+      }
+    }
+    expect(left).toBeGreaterThan(1_000);
+  });
+});
+
+describe("over schemas made up at random", () => {
+  const defs = {
+    a: { type: ["string", "object"] },
+    b: { minimum: 1, properties: { a: { $ref: "#/$defs/a" } } },
+  };
+
+  test("valid values stay as they are, the lenient reading accepts them, and what is repaired is valid", () => {
+    const counts = { valid: 0, repaired: 0, refused: 0 };
+    for (let seed = 1; seed <= 300; seed += 1) {
+      const random = createRandom(seed);
+      const made = { ...(randomSchema(random, 3) as object), $defs: defs };
+      const schema: JsonSchema = JSON.parse(JSON.stringify(made));
+      const parts = builtInParts(engine, schema);
+      if (typeof parts === "string") continue;
+      for (let round = 0; round < VALUES_PER_SCHEMA; round += 1) {
+        const value = randomValue(random);
+        const before = structuredClone(value);
+        const mended = mend(parts, value);
+        expect(value).toEqual(before);
+        if (isValid(schema, value)) {
+          counts.valid += 1;
+          if (mended.value !== value || !mended.isWhole) expect({ schema, value }).toBe(mended);
+        } else if (mended.isWhole) {
+          counts.repaired += 1;
+          if (parts.issues(mended.value).length > 0) expect({ schema, value }).toBe(mended);
+          if (!parts.lenient.isWider && !isValid(schema, mended.value))
+            expect({ schema, value }).toBe(mended);
+        } else counts.refused += 1;
+      }
+    }
+    expect(counts.valid).toBeGreaterThan(1_000);
+    expect(counts.repaired).toBeGreaterThan(20);
+    expect(counts.refused).toBeGreaterThan(1_000);
+  });
+});

@@ -1,0 +1,402 @@
+/** Repaired arguments on their way: what approve, listeners, fallback servers, caches and headers get to see. */
+import { Ajv2020 } from "ajv/dist/2020.js";
+import {
+  type ApprovalRequest,
+  type CallEndEvent,
+  type CallEvent,
+  type CallInterceptor,
+  cacheResults,
+  createToolport,
+  type SchemaValidatorFactory,
+  type ToolCallError,
+  type ToolportOptions,
+} from "toolport";
+import { createTestServer, type TestTool } from "toolport/testing";
+import { describe, expect, test } from "vitest";
+import { failure } from "../support/failure.js";
+
+const search = {
+  type: "object",
+  properties: {
+    query: { type: "string" },
+    limit: { type: "integer", maximum: 100 },
+    after: { type: "string", default: "start" },
+    tags: { type: "array", items: { type: "string" } },
+  },
+  required: ["query"],
+  additionalProperties: false,
+};
+
+const tool = (inputSchema: Record<string, unknown>): TestTool => ({
+  inputSchema: inputSchema as never,
+  handler: (args) => JSON.stringify(args),
+});
+
+async function open(options: Omit<ToolportOptions, "mcpServers"> = {}, schema = search) {
+  const server = createTestServer({ era: "modern", tools: { search: tool(schema) } });
+  const toolport = createToolport({ mcpServers: { s: server.memory() }, ...options });
+  await toolport.connect();
+  return {
+    server,
+    toolport,
+    sent: () => server.calls.map(({ args }) => args),
+    async [Symbol.asyncDispose]() {
+      await toolport.close();
+      await server.close();
+    },
+  };
+}
+
+const MESSY = { query: "x", limit: "5", after: null };
+const REPAIRED = { query: "x", limit: 5 };
+
+describe("the closest checkArguments wins", () => {
+  test.each([
+    [{ port: "strict", server: undefined, call: undefined }, "refused"],
+    [{ port: "strict", server: "off", call: undefined }, "sent"],
+    [{ port: "off", server: "strict", call: undefined }, "refused"],
+    [{ port: "strict", server: "off", call: "repair" }, "repaired"],
+    [{ port: undefined, server: undefined, call: undefined }, "repaired"],
+    [{ port: undefined, server: undefined, call: "off" }, "sent"],
+  ] as const)("%o: %s", async (given, expected) => {
+    await using server = createTestServer({ tools: { search: tool(search) } });
+    await using toolport = createToolport({
+      mcpServers: { s: { ...server.memory(), ...(given.server && { checkArguments: given.server }) } },
+      ...(given.port && { checkArguments: given.port }),
+    });
+    const outcome = await toolport
+      .callTool("s__search", MESSY, given.call && { checkArguments: given.call })
+      .then(
+        ({ repaired }) => (repaired === undefined ? "sent" : "repaired"),
+        ({ code }: ToolCallError) => (code === "INVALID_ARGUMENTS" ? "refused" : code),
+      );
+    expect(outcome).toBe(expected);
+    expect(server.calls.map(({ args }) => args)).toEqual(
+      { refused: [], sent: [MESSY], repaired: [REPAIRED] }[expected as "sent"],
+    );
+  });
+
+  test.each([
+    [{ checkArguments: "lenient" as never }, "options.checkArguments"],
+    [{ mcpServers: { s: { command: "x", checkArguments: true as never } } }, "mcpServers.s.checkArguments"],
+  ])("anything else is a ConfigError: %j", (options, path) => {
+    expect(() => createToolport(options)).toThrow(
+      expect.objectContaining({ code: "INVALID_CONFIG", issues: [expect.objectContaining({ path })] }),
+    );
+  });
+});
+
+describe("what the model is told when its arguments are refused", () => {
+  test.each<[string, Record<string, unknown>, string]>([
+    [
+      "an unknown name",
+      { query: "x", limits: 3 },
+      '$.limits is not a parameter; did you mean "limit"? There are: query, limit, after, tags',
+    ],
+    [
+      "an unknown name like no other",
+      { query: "x", dry_run: true },
+      "$.dry_run is not a parameter. There are: query, limit, after, tags",
+    ],
+    ["null for a required name", { query: null }, "$.query is required and must not be null"],
+    ["several values in one text", { query: "x", tags: "a, b" }, '$.tags must be an array: write ["a", "b"]'],
+    ["what is left after the repair", { ...MESSY, limit: "500" }, "$.limit must be at most 100"],
+  ])("%s", async (_case, args, line) => {
+    await using scene = await open();
+    const error = await failure<ToolCallError>(scene.toolport.callTool("s__search", args));
+    expect(error.message.split("\n")).toEqual([
+      "[s/search] Nothing was sent: the arguments do not fit the tool's schema:",
+      `${line}. Correct them and call again. (INVALID_ARGUMENTS)`,
+    ]);
+    expect(scene.sent()).toEqual([]);
+  });
+});
+
+describe("approve", () => {
+  test("is not asked about arguments that are refused anyway", async () => {
+    const asked: unknown[] = [];
+    await using scene = await open({ approve: (request) => Boolean(asked.push(request)) });
+    const error = await failure(scene.toolport.callTool("s__search", { query: true }));
+    expect(error).toMatchObject({ code: "INVALID_ARGUMENTS" });
+    expect(asked).toEqual([]);
+  });
+
+  test("sees what the first server gets: repaired, with what interceptors add", async () => {
+    const asked: ApprovalRequest["args"][] = [];
+    await using scene = await open({
+      approve: { ask: ({ args }) => Boolean(asked.push(args)), when: ({ args }) => "tenant" in args },
+      interceptors: [(next) => (call) => next({ ...call, added: { tenant: "acme" } })],
+    });
+    const { repaired } = await scene.toolport.callTool("s__search", MESSY);
+    expect(asked).toEqual([{ ...REPAIRED, tenant: "acme" }]);
+    expect(scene.sent()).toEqual(asked);
+    expect(repaired).toEqual([
+      { path: "$.limit", change: "text to number" },
+      { path: "$.after", change: "left out" },
+    ]);
+  });
+
+  test("does not cost a second check, unless the tool was listed anew meanwhile", async () => {
+    let checks = 0;
+    const validator: SchemaValidatorFactory = {
+      compile: () => () => {
+        checks += 1;
+        return undefined;
+      },
+    };
+    await using scene = await open({
+      validator,
+      approve: async ({ args }) => {
+        if (args["query"] === "again") await scene.toolport.refresh("s");
+        return true;
+      },
+    });
+    await scene.toolport.callTool("s__search", { query: "once" });
+    expect(checks).toBe(1);
+    await scene.toolport.callTool("s__search", { query: "again" });
+    expect(checks).toBe(3);
+  });
+});
+
+test("a fallback server starts from the model's own arguments", async () => {
+  const other = { type: "object", properties: { query: { type: "string" }, limit: { type: "string" } } };
+  await using main = createTestServer({ tools: { search: tool(search) } });
+  await using spare = createTestServer({ tools: { search: tool(other) } });
+  const http = await main.http();
+  const events: CallEvent[] = [];
+  const ended: CallEndEvent[] = [];
+  const asked: unknown[] = [];
+  await using toolport = createToolport({
+    mcpServers: { main: { ...http.entry, fallback: "spare" }, spare: spare.memory() },
+    listeners: [{ before: (event) => events.push(event), after: (event) => ended.push(event) }],
+    approve: ({ args }) => Boolean(asked.push(args)),
+  });
+  await toolport.connect();
+  await main.close();
+  const result = await toolport.callTool("main__search", { query: "x", limit: "5", tags: "bug" });
+  // As text the limit fits the spare server: repaired for the first one only.
+  expect(spare.calls.map(({ args }) => args)).toEqual([{ query: "x", limit: "5", tags: "bug" }]);
+  expect(result).toMatchObject({ server: "spare" });
+  expect(result.repaired).toBeUndefined();
+  expect(asked).toEqual([{ query: "x", limit: 5, tags: ["bug"] }]);
+  expect(events[0]?.message["arguments"]).toEqual({ query: "x", limit: 5, tags: ["bug"] });
+  expect(ended[0]?.message["arguments"]).toEqual({ query: "x", limit: "5", tags: "bug" });
+});
+
+describe("listeners", () => {
+  const heard = () => {
+    const events: [string, CallEvent | CallEndEvent][] = [];
+    return {
+      events,
+      listener: {
+        before: (event: CallEvent) => events.push(["before", event]),
+        after: (event: CallEndEvent) => events.push(["after", event]),
+      },
+    };
+  };
+  const shown = ([moment, event]: [string, CallEvent | CallEndEvent]) => [moment, event.message["arguments"]];
+
+  test("see the arguments that are sent: after interceptors, defaults, repair and added values", async () => {
+    const { events, listener } = heard();
+    await using scene = await open({
+      listeners: [listener],
+      interceptors: [
+        (next) => (call) =>
+          next({ ...call, args: { ...call.args, tags: ["bug"] }, added: { tenant: "acme" } }),
+      ],
+    });
+    await scene.toolport.callTool("s__search", MESSY, { applyDefaults: true });
+    const sent = { query: "x", limit: 5, after: "start", tags: ["bug"], tenant: "acme" };
+    expect(scene.sent()).toEqual([sent]);
+    expect(events.map(shown)).toEqual([
+      ["before", sent],
+      ["after", sent],
+    ]);
+    expect(events[0]?.[1].given).toBe(MESSY);
+    expect(events[1]?.[1]).toMatchObject({ repaired: [{ path: "$.limit" }, { path: "$.after" }] });
+  });
+
+  test("hear before approve answers, and the repairs of a call that fails", async () => {
+    const { events, listener } = heard();
+    await using scene = await open({
+      listeners: [listener],
+      approve: () => {
+        expect(events.map(shown)).toEqual([["before", REPAIRED]]);
+        return false;
+      },
+    });
+    await failure(scene.toolport.callTool("s__search", MESSY));
+    expect(events[1]?.[1]).toMatchObject({
+      outcome: "error",
+      error: { code: "REFUSED" },
+      repaired: [{ path: "$.limit" }, { path: "$.after" }],
+    });
+  });
+
+  test("see what the caller gave where nothing is sent", async () => {
+    const { events, listener } = heard();
+    await using scene = await open({ listeners: [listener] });
+    const args = { query: true };
+    await failure(scene.toolport.callTool("s__search", args));
+    expect(events.map(shown)).toEqual([
+      ["before", args],
+      ["after", args],
+    ]);
+    expect(events[1]?.[1]).toMatchObject({ outcome: "error", error: { code: "INVALID_ARGUMENTS" } });
+  });
+
+  test("who watches by on('call') sees the same", async () => {
+    await using scene = await open();
+    const news: unknown[] = [];
+    scene.toolport.on("call", ({ phase, message, given }) => news.push([phase, message["arguments"], given]));
+    await scene.toolport.callTool("s__search", MESSY);
+    expect(news).toEqual([
+      ["start", REPAIRED, MESSY],
+      ["end", REPAIRED, MESSY],
+    ]);
+  });
+});
+
+describe("added values", () => {
+  test("of the call and of interceptors are merged after the check, and win over the arguments", async () => {
+    await using scene = await open({
+      interceptors: [(next) => (call) => next({ ...call, added: { ...call.added, tenant: "acme" } })],
+    });
+    const added = { trace: 7, query: "mine" };
+    expect((await scene.toolport.callTool("s__search", { query: "x" }, { added })).repaired).toBeUndefined();
+    expect(scene.sent()).toEqual([{ query: "mine", trace: 7, tenant: "acme" }]);
+  });
+
+  test("make another call of it for cacheResults", async () => {
+    let tenant = "a";
+    const add: CallInterceptor = (next) => (call) => next({ ...call, added: { tenant } });
+    await using scene = await open({
+      interceptors: [add, cacheResults({ tools: ["s__search"], ttlMs: 60_000 })],
+    });
+    const ask = () => scene.toolport.callTool("s__search", { query: "x" });
+    await ask();
+    expect((await ask()).attempts).toBe(0);
+    tenant = "b";
+    expect((await ask()).attempts).toBe(1);
+    expect(scene.sent().map(({ tenant: name }) => name)).toEqual(["a", "b"]);
+  });
+});
+
+test("applyDefaults fills in again what the repair left out; a default that does not fit is not sent", async () => {
+  await using scene = await open();
+  await scene.toolport.callTool("s__search", MESSY, { applyDefaults: true });
+  await using broken = await open(
+    {},
+    { ...search, properties: { ...search.properties, limit: { type: "integer", default: "many" } as never } },
+  );
+  await broken.toolport.callTool("s__search", { query: "x", limit: null }, { applyDefaults: true });
+  expect(scene.sent()).toEqual([{ ...REPAIRED, after: "start" }]);
+  expect(broken.sent()).toEqual([{ query: "x", after: "start" }]);
+});
+
+test("header values are read from the repaired arguments", async () => {
+  const headers: (string | null | undefined)[] = [];
+  await using server = createTestServer({
+    era: "modern",
+    tools: {
+      ask: {
+        inputSchema: {
+          type: "object",
+          properties: {
+            region: { type: "string", enum: ["eu", "us"], "x-mcp-header": "Region" },
+            shard: { type: "integer", "x-mcp-header": "Shard" },
+          },
+        } as never,
+        handler: (args, { request }) => {
+          for (const name of ["mcp-param-region", "mcp-param-shard"])
+            headers.push(request.http?.req?.headers.get(name));
+          return JSON.stringify(args);
+        },
+      },
+    },
+  });
+  const { entry } = await server.http();
+  await using toolport = createToolport({ mcpServers: { s: entry } });
+  const { text } = await toolport.callTool("s__ask", { region: "EU", shard: "7" });
+  expect(JSON.parse(text)).toEqual({ region: "eu", shard: 7 });
+  expect(headers).toEqual(["eu", "7"]);
+});
+
+test("a schema that contradicts itself is told of once a tool, for all users", async () => {
+  const closed = { type: "object", required: ["a"], properties: {}, additionalProperties: false };
+  await using scene = await open({}, closed as never);
+  const warnings: unknown[] = [];
+  scene.toolport.on("warning", (warning) => warnings.push(warning));
+  for (let round = 0; round < 3; round += 1) await scene.toolport.callTool("s__search", { a: 1 });
+  await scene.toolport.refresh("s");
+  await scene.toolport.callTool("s__search", { a: 1 });
+  await scene.toolport.as("ada").callTool("s__search", { a: 1 });
+  expect(scene.sent()).toHaveLength(5);
+  expect(warnings).toEqual([
+    {
+      server: "s",
+      tool: "search",
+      code: "SCHEMA_CONTRADICTS",
+      message: expect.stringMatching(/"search" contradicts itself.*\$\.a is not allowed.*server decides/s),
+    },
+  ]);
+});
+
+test("call_tool of deferTools goes the same way", async () => {
+  await using scene = await open({ deferTools: true });
+  const result = await scene.toolport.callTool("call_tool", {
+    name: "s__search",
+    arguments: JSON.stringify(MESSY),
+  });
+  expect(scene.sent()).toEqual([REPAIRED]);
+  expect(result.repaired).toHaveLength(2);
+});
+
+describe("a validator of the user's own", () => {
+  const ajv = new Ajv2020({ allErrors: true, strict: false });
+  const compile: SchemaValidatorFactory["compile"] = (schema) => {
+    const check = ajv.compile(schema);
+    return (value) =>
+      check(value)
+        ? undefined
+        : check.errors?.map(({ instancePath, message }) => ({
+            path: `$${instancePath}`,
+            message: message ?? "",
+          }));
+  };
+  const nested = {
+    type: "object",
+    properties: {
+      filter: { $ref: "#/$defs/filter" },
+      limit: { type: "integer" },
+    },
+    $defs: { filter: { type: "object", properties: { open: { type: "boolean" } } } },
+  };
+  const args = { filter: '{"open":"true"}', limit: "5" };
+
+  test("is asked about every place", async () => {
+    await using scene = await open({ validator: { compile } }, nested as never);
+    const { repaired } = await scene.toolport.callTool("s__search", args);
+    expect(scene.sent()).toEqual([{ filter: { open: true }, limit: 5 }]);
+    expect(repaired).toHaveLength(3);
+    expect(await failure(scene.toolport.callTool("s__search", { limit: "many" }))).toMatchObject({
+      issues: [{ path: "$/limit", message: "must be integer" }],
+    });
+  });
+
+  test("that takes whole schemas only has the top level repaired", async () => {
+    const known = JSON.stringify(nested);
+    const validator: SchemaValidatorFactory = {
+      compile(schema) {
+        if (JSON.stringify(schema) !== known) throw new Error("This schema was not compiled at build time");
+        return compile(schema);
+      },
+    };
+    await using scene = await open({ validator }, nested as never);
+    await scene.toolport.callTool("s__search", { limit: "5", filter: '{"open":true}' });
+    expect(scene.sent()).toEqual([{ filter: { open: true }, limit: 5 }]);
+    expect(await failure(scene.toolport.callTool("s__search", { limit: "many" }))).toMatchObject({
+      issues: [{ path: "$/limit", message: "must be integer" }],
+    });
+  });
+});
