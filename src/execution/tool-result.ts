@@ -1,5 +1,5 @@
 /** What a tool answered. */
-import type { ContentBlock } from "../content/content-block.js";
+import type { ContentBlock, OtherContent } from "../content/content-block.js";
 import { MALFORMED_TYPE, toContentPart } from "../content/content-part.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ArgumentRepair } from "../schema/argument-repair.js";
@@ -70,7 +70,7 @@ export function toToolResult<Structured>(
 ): ToolResult<Structured> {
   if (isNestedDeeper(raw, MAX_LEVELS)) throw tooDeep(server);
   const content = itemsOf(raw["content"]).map((item) =>
-    isBlock(item) ? item : { type: MALFORMED_TYPE, value: item },
+    isBlock(item) ? item : ({ type: MALFORMED_TYPE, value: item } as unknown as OtherContent),
   );
   const malformed = malformedIn(content);
   return {
