@@ -49,10 +49,10 @@ type PartBody =
  */
 export type ContentPart = PartOrigin & PartBody;
 
-/** A part of one kind. */
-export type PartOf<Kind extends PartBody["kind"]> = Extract<ContentPart, { kind: Kind }>;
-
-/** The type of a block in `result.content` that stands for an item that was no block; the item is its `value`. */
+/**
+ * The type of a block in `result.content` that stands for an item that was no block: `value` is the item; or for `more` of
+ * them, where there are very many.
+ */
 export const MALFORMED_TYPE = "malformed";
 
 type Block = Readonly<Record<string, unknown>>;
@@ -81,7 +81,7 @@ function bodyOf(block: Block): PartBody {
     case undefined:
       return malformed("it has no type");
     case MALFORMED_TYPE:
-      return { kind: "malformed", type: "content", problem: `it is ${describe(block["value"])}` };
+      return { kind: "malformed", type: "content", problem: describe(block) };
     case "text": {
       const text = textOf(block["text"]);
       return text === undefined ? malformed("it has no text") : { kind: "text", text };
@@ -135,8 +135,10 @@ function isUserOnly(block: Block): boolean {
   return audience.includes("user") && !audience.includes("assistant");
 }
 
-function describe(value: unknown): string {
-  if (value === null || value === undefined) return "null";
-  if (Array.isArray(value)) return "a list";
-  return typeof value === "object" ? "an object without a type" : `a ${typeof value}`;
+/** What an item is that is no block, or how many more there were of them. */
+function describe({ value, more }: Block): string {
+  if (typeof more === "number") return `${more} more items are no content blocks`;
+  if (value === null || value === undefined) return "it is null";
+  if (Array.isArray(value)) return "it is a list";
+  return typeof value === "object" ? "it is an object without a type" : `it is a ${typeof value}`;
 }

@@ -76,7 +76,7 @@ function isBase64(text: string): boolean {
   return end < 0 || (end >= text.length - 2 && /^={1,2}$/.test(text.slice(end)));
 }
 
-/** Base64 in another dress, if what it holds is a file whose type can be told. */
+/** Other forms of base64, accepted only if the bytes are a file of a known type. */
 function repairBase64(text: string): string | undefined {
   const bare = text
     .trim()

@@ -29,8 +29,8 @@ export interface AttemptParts extends ProgressParts {
   timeoutMs: number;
   /** May run twice although its caller did not say so. */
   isRepeatable?: ((call: ToolCall) => boolean) | undefined;
-  /** Told of every result with malformed content. */
-  onMalformed: (connection: ServerConnection, call: ToolCall, malformed: readonly MalformedContent[]) => void;
+  /** Called for every result with malformed content. */
+  onMalformed: (connection: ServerConnection, call: ToolCall, malformed: MalformedContent) => void;
   /** Calls that became tasks. */
   tasks: TaskRuns;
   /** Spans are wanted at this moment; if not, `trace` need not be called. */

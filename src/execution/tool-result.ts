@@ -32,15 +32,15 @@ export interface ToolResult<Structured = unknown> {
   /** Parts that were too large to hand on; see `maxResultBytes`. */
   readonly artifacts?: readonly ResultArtifact[] | undefined;
   /** What is wrong with items of `content`; a model gets a note in place of each. @default undefined: nothing */
-  readonly malformed?: readonly MalformedContent[] | undefined;
+  readonly malformed?: MalformedContent | undefined;
 }
 
-/** An item of a result that breaks the protocol's rules. */
+/** Items of a result that break the protocol's rules. */
 export interface MalformedContent {
-  /** The type that it claims; `content` if it claims none. */
-  readonly type: string;
-  /** What is wrong, e.g. `its data is not base64`. */
-  readonly problem: string;
+  /** How many there are. */
+  readonly count: number;
+  /** The first 100 of them: the type that each claims (`content` if none), and what is wrong with it. */
+  readonly items: readonly { readonly type: string; readonly problem: string }[];
 }
 
 /** Where a result says that it took answers of the user's: it is that user's own and must not be kept. */
@@ -63,15 +63,33 @@ function itemsOf(content: unknown): readonly unknown[] {
   return content === undefined || content === null ? [] : [content];
 }
 
-/** Reads the result of `tools/call`. An item that is no block stays, as the `value` of one that says so. */
+/** More than these of a kind are only counted: a million of them fit into one message. */
+const MAX_MALFORMED = 100;
+
+/** An item that is no block stays, as the `value` of a block that says so. */
+function readBlocks(items: readonly unknown[]): ContentBlock[] {
+  const blocks: ContentBlock[] = [];
+  let odd = 0;
+  for (const item of items) {
+    if (isBlock(item)) blocks.push(item);
+    else if (++odd <= MAX_MALFORMED) blocks.push(malformedBlock({ value: item }));
+  }
+  const more = odd - MAX_MALFORMED;
+  if (more > 0) blocks.push(malformedBlock({ more }));
+  return blocks;
+}
+
+/** Stands for items of the server that are no blocks. */
+const malformedBlock = (fields: Readonly<Record<string, unknown>>): ContentBlock =>
+  ({ type: MALFORMED_TYPE, ...fields }) as unknown as OtherContent;
+
+/** Reads the result of `tools/call`. */
 export function toToolResult<Structured>(
   raw: Record<string, unknown>,
   server: string,
 ): ToolResult<Structured> {
   if (isNestedDeeper(raw, MAX_LEVELS)) throw tooDeep(server);
-  const content = itemsOf(raw["content"]).map((item) =>
-    isBlock(item) ? item : ({ type: MALFORMED_TYPE, value: item } as unknown as OtherContent),
-  );
+  const content = readBlocks(itemsOf(raw["content"]));
   const malformed = malformedIn(content);
   return {
     text: textOf(content),
@@ -87,17 +105,18 @@ export function toToolResult<Structured>(
   };
 }
 
-function malformedIn(content: readonly ContentBlock[]): MalformedContent[] | undefined {
-  let found: MalformedContent[] | undefined;
+function malformedIn(content: readonly ContentBlock[]): MalformedContent | undefined {
+  const items: { type: string; problem: string }[] = [];
+  let count = 0;
   for (const block of content) {
     // Fast path: most blocks are text.
     if (block.type === "text" && typeof block["text"] === "string") continue;
     const part = toContentPart(block);
     if (part.kind !== "malformed") continue;
-    found ??= [];
-    found.push({ type: part.type, problem: part.problem });
+    count += typeof block["more"] === "number" ? block["more"] : 1;
+    if (items.length < MAX_MALFORMED) items.push({ type: part.type, problem: part.problem });
   }
-  return found;
+  return count === 0 ? undefined : { count, items };
 }
 
 /** All text blocks, joined by line breaks. */

@@ -17,15 +17,15 @@ export class MalformedCounts {
   }
 
   /** @param tool the tool's name on its server */
-  add(connection: ServerConnection, tool: string, malformed: readonly MalformedContent[]): void {
+  add(connection: ServerConnection, tool: string, { count: found, items }: MalformedContent): void {
     const count = this.#counts.get(connection) ?? { items: 0, warned: new Set() };
     this.#counts.set(connection, count);
-    count.items += malformed.length;
+    count.items += found;
     if (count.warned.has(tool)) return;
     count.warned.add(tool);
-    const [first] = malformed;
+    const [first] = items;
     const what = `${first?.type}: ${first?.problem}`;
-    const more = malformed.length > 1 ? `, and ${malformed.length - 1} more` : "";
+    const more = found > 1 ? `, and ${found - 1} more` : "";
     this.#warn(connection.name, `The answer of ${tool} has malformed content (${what}${more})`);
   }
 

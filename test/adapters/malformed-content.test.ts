@@ -250,10 +250,47 @@ describe.each(ROWS.map((row, index) => ({ ...row, tool: `s__row${index}` })))("$
     const result = await fresh.callTool(row.tool);
     await fresh.callTool(row.tool);
     expect(result.content).toHaveLength(3);
-    expect(result.malformed?.length ?? 0).toBe(row.isWellFormed ? 0 : 1);
+    expect(result.malformed?.count ?? 0).toBe(row.isWellFormed ? 0 : 1);
     expect(fresh.snapshot().servers["s"]!.malformedContent).toBe(row.isWellFormed ? 0 : 2);
     expect(warnings.filter((message) => message.includes("malformed"))).toHaveLength(
       row.isWellFormed ? 0 : 1,
     );
+  });
+});
+
+it("counts a flood of items that are no blocks, and keeps a hundred of them", async () => {
+  await using flood = await startJsonRpcServer({
+    "tools/list": () => ({ tools: [{ name: "flood", inputSchema: { type: "object" } }] }),
+    "tools/call": () => ({
+      content: [...Array.from({ length: 5_000 }, () => 0), { type: "text", text: "last" }],
+    }),
+  });
+  await using fresh = createToolport({ mcpServers: { s: flood.entry } });
+  const result = await fresh.callTool("s__flood");
+  expect(result.content).toHaveLength(102);
+  expect(result.malformed).toMatchObject({ count: 5_000, items: { length: 100 } });
+  expect(fresh.snapshot().servers["s"]!.malformedContent).toBe(5_000);
+  expect(toAnthropicContent(result).at(-1)).toEqual({
+    type: "text",
+    text: "[content left out: 4900 more items are no content blocks]",
+  });
+});
+
+it("reads a block without a list around it", async () => {
+  await using odd = await startJsonRpcServer({
+    "tools/list": () => ({
+      tools: ["one", "none"].map((name) => ({ name, inputSchema: { type: "object" } })),
+    }),
+    "tools/call": ({ params }) => ({
+      content: params["name"] === "one" ? { type: "text", text: "Hi" } : "Hi",
+    }),
+  });
+  await using fresh = createToolport({ mcpServers: { s: odd.entry } });
+  const one = await fresh.callTool("s__one");
+  expect(one.text).toBe("Hi");
+  expect(one.malformed).toBeUndefined();
+  expect(await fresh.callTool("s__none")).toMatchObject({
+    text: "",
+    malformed: { count: 1, items: [{ type: "content", problem: "it is a string" }] },
   });
 });

@@ -2,11 +2,16 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import { toModelOutput } from "../../src/adapters/ai-sdk/content.js";
+import { toAiSdkContent } from "../../src/adapters/ai-sdk/to-content.js";
 import { toFileBlock } from "../../src/adapters/anthropic/content.js";
+import { toAnthropicContent } from "../../src/adapters/anthropic/to-content.js";
 import { toMessageData, toResponseData } from "../../src/adapters/gemini/content.js";
+import { toGeminiContent } from "../../src/adapters/gemini/to-content.js";
 import { toToolOutput } from "../../src/adapters/langchain/content.js";
 import { resolveOutputHandling } from "../../src/adapters/langchain/output-handling.js";
+import { toLangChainContent } from "../../src/adapters/langchain/to-content.js";
 import { toChatAudio, toChatFile, toResponsesFile } from "../../src/adapters/openai/content.js";
+import { toOpenAIContent } from "../../src/adapters/openai/to-content.js";
 import { resultParts } from "../../src/adapters/result-parts.js";
 import { partNote } from "../../src/content/part-note.js";
 import { resultSizeStep } from "../../src/execution/result-size.js";
@@ -49,6 +54,17 @@ async function mapEverywhere(result: ToolResult, reads: readonly ContentBlock[] 
     for (const map of [toFileBlock, toMessageData, toResponseData, toChatAudio, toChatFile, toResponsesFile])
       map(part);
   }
+  const options = { onLeftOut: ({ note }: { note: string }) => expect(note.trim()).not.toBe("") };
+  toOpenAIContent(result, { ...options, api: "responses" });
+  for (const convert of [
+    toOpenAIContent,
+    toAnthropicContent,
+    toGeminiContent,
+    toAiSdkContent,
+    toLangChainContent,
+  ])
+    for (const audience of ["respect", "ignore"] as const)
+      expect(convert(result, { ...options, audience })).toBeDefined();
   for (const version of [5, 6, 7] as const)
     for (const notes of [true, false]) toModelOutput(result, { version, notes });
   for (const useStandardContentBlocks of [true, false])

@@ -45,7 +45,7 @@ export const modelOutputOptions = (
 export const versionOf = (ai: object): AiSdkVersion =>
   "isStepCount" in ai ? 7 : "ToolLoopAgent" in ai ? 6 : 5;
 
-/** `place`: who is told of what is left out; without it nothing throws. */
+/** `place`: where parts that are left out are reported; without it nothing throws. */
 export function toModelOutput(
   result: ResultContent,
   { version, notes, audience }: ModelOutputOptions,

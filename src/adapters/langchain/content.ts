@@ -13,7 +13,7 @@ import {
 import { forUserNote, isMeantForModel, type ResultContent } from "../result-parts.js";
 import type { OutputTarget, OutputType } from "./output-handling.js";
 
-export const PROVIDER_NAME = "LangChain's models";
+const PROVIDER_NAME = "LangChain's models";
 
 /** `structuredContent` of a result, beside the other artifacts. */
 export interface StructuredContentArtifact {
@@ -45,7 +45,7 @@ type ReadResource = (uri: string) => Promise<readonly ContentBlock[] | undefined
 
 type Result = ResultContent & {
   readonly _meta?: Readonly<Record<string, unknown>> | undefined;
-  /** The tool's name on its server, for those who are told of what is left out. */
+  /** The tool's name on its server, for `onLeftOut`. */
   readonly tool?: string | undefined;
 };
 
