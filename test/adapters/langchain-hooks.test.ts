@@ -15,6 +15,15 @@ const createEcho = (era: "legacy" | "modern" = "legacy") =>
     capabilities: { logging: {} },
     tools: {
       echo: { handler: (args) => JSON.stringify(args) },
+      closed: {
+        inputSchema: {
+          type: "object",
+          properties: { path: { type: "string" }, depth: { type: "integer" } },
+          required: ["path"],
+          additionalProperties: false,
+        },
+        handler: (args) => JSON.stringify(args),
+      },
       work: {
         handler: async (_args, { progress }) => {
           await progress(1, 2, "half");
@@ -65,6 +74,41 @@ describe("beforeToolCall", () => {
       .compile();
     await graph.invoke({ messages: [new AIMessage({ content: "", tool_calls: [call] })] });
     expect(states).toEqual([{ messages: [expect.any(AIMessage)] }]);
+  });
+
+  it.each<[string, (args: Record<string, unknown>) => { args: unknown } | undefined]>([
+    ["returns them", () => ({ args: { injected: true } })],
+    [
+      "writes them into the arguments and returns these",
+      (args) => ({ args: Object.assign(args, { injected: true }) }),
+    ],
+    ["writes them into the arguments", (args) => void Object.assign(args, { injected: true })],
+  ])("adds arguments that the tool's closed schema does not list: %s", async (_case, change) => {
+    await using server = createEcho();
+    await using client = await clientOf(server, {
+      beforeToolCall: ({ args }) => change(args as Record<string, unknown>),
+    });
+    const closed = (await client.getTools()).find(({ name }) => name === "closed");
+    expect(JSON.parse(await closed!.invoke({ path: "/a" }))).toEqual({ path: "/a", injected: true });
+  });
+
+  it("what it changes or removes is checked, what the model made up is refused", async () => {
+    await using server = createEcho();
+    let change: Record<string, unknown> = { depth: "3" };
+    await using client = await clientOf(server, { beforeToolCall: () => ({ args: change }) });
+    const closed = (await client.getTools()).find(({ name }) => name === "closed")!;
+    const args = { path: "/a", depth: 1 };
+    expect(JSON.parse(await closed.invoke(args))).toEqual({ path: "/a", depth: 3 });
+    change = { depth: "deep" };
+    expect(await failure(closed.invoke(args))).toMatchObject({ message: expect.stringContaining("$.depth") });
+    change = { path: undefined };
+    expect(await failure(closed.invoke(args))).toMatchObject({
+      message: expect.stringContaining("$.path is required"),
+    });
+    change = { injected: true };
+    expect(await failure(closed.invoke({ ...args, injected: false, made_up: 1 }))).toMatchObject({
+      message: expect.stringMatching(/\$\.injected is not a parameter.*\$\.made_up is not a parameter/s),
+    });
   });
 
   it("that throws is a ToolException with the cause, and nothing is sent", async () => {

@@ -126,6 +126,15 @@ describe("secrets", () => {
     expect(bench.server.calls.at(-1)?.args).toEqual({ password: "hunter2", note: "plain" });
   });
 
+  it("calls are shown as they were sent, and made again as they were given", async () => {
+    await bench.toolport.callTool("things__echo", { note: "given" }, { added: { tenant: "acme" } });
+    const [last] = await bench.ask<CallSummary[]>("calls");
+    const view = await bench.ask<CallView>("call", { id: last?.id });
+    expect(view.args).toEqual({ note: "given", tenant: "acme" });
+    await bench.ask("replay", { id: last?.id });
+    expect(bench.server.calls.at(-1)?.args).toEqual({ note: "given" });
+  });
+
   it("are not in the list of what is saved", async () => {
     const view = await bench.ask<{ records: { key: string; version: number }[] }>("records");
     expect(view.records).toContainEqual(expect.objectContaining({ key: "test/secret", sealed: true }));

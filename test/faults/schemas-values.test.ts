@@ -37,7 +37,8 @@ for (const [tool, code] of [
       const stage = await openSchemaStage(room, SLOW_TOOLS, { answer: answerBait });
       // The first check loads the validator.
       await stage.toolport.callTool("it__first", { text: "warm" });
-      const error = await room.fails<ToolCallError>(stage.toolport.callTool(`it__${tool}`, { text: BAIT }), {
+      const call = stage.toolport.callTool(`it__${tool}`, { text: BAIT }, { checkArguments: "strict" });
+      const error = await room.fails<ToolCallError>(call, {
         code,
         server: "it",
         tool,
@@ -55,12 +56,30 @@ for (const [tool, code] of [
 
 faultCase(
   "X05",
+  "in the input, by default: the server decides, one warning tells of it",
+  async (room) => {
+    const stage = await openSchemaStage(room, SLOW_TOOLS);
+    await stage.toolport.callTool("it__first", { text: "warm" });
+    const warnings: unknown[] = [];
+    stage.toolport.on("warning", ({ code, tool }) => warnings.push([code, tool]));
+    for (let round = 0; round < 3; round += 1)
+      expect((await stage.toolport.callTool("it__input", { text: BAIT })).text).toBe(
+        JSON.stringify({ text: BAIT }),
+      );
+    expect(warnings).toEqual([["SCHEMA_CONTRADICTS", "input"]]);
+    await expectOthersWell(stage);
+  },
+  { maxLagMs: LAG_MS },
+);
+
+faultCase(
+  "X05",
   "in twenty calls at once: the loop is held once, not twenty times",
   async (room) => {
     const stage = await openSchemaStage(room, SLOW_TOOLS, { answer: answerBait });
     await stage.toolport.callTool("it__first", { text: "warm" });
     const calls = Array.from({ length: 20 }, () =>
-      room.fails(stage.toolport.callTool("it__input", { text: BAIT }), {
+      room.fails(stage.toolport.callTool("it__input", { text: BAIT }, { checkArguments: "strict" }), {
         code: "INVALID_ARGUMENTS",
         server: "it",
         withinMs: atMost(1_000),
@@ -137,7 +156,7 @@ faultCase("X06", "one $id in two tools: each is checked by its own schema", asyn
   for (let round = 0; round < 3; round += 1) {
     expect((await toolport.callTool("it__text", { x: "a" })).text).toBe('{"x":"a"}');
     expect((await toolport.callTool("it__number", { x: 1 })).text).toBe('{"x":1}');
-    await room.fails(toolport.callTool("it__text", { x: 1 }), refused);
+    await room.fails(toolport.callTool("it__text", { x: true }), refused);
     await room.fails(toolport.callTool("it__number", { x: "a" }), refused);
   }
   await expectOthersWell(stage);

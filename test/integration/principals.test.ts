@@ -202,12 +202,12 @@ test("who is asking reaches interceptors, listeners, approve and events", async 
   await toolport.callTool("s__whoami");
   expect(seen).toEqual([
     ["ready", "ada"],
-    ["before", "ada"],
     ["interceptor", "ada"],
+    ["before", "ada"],
     ["approve", "ada"],
     ["ready", undefined],
-    ["before", undefined],
     ["interceptor", undefined],
+    ["before", undefined],
     ["approve", undefined],
   ]);
 });

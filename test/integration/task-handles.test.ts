@@ -30,6 +30,20 @@ const open = (server: TaskServer, options: ToolportOptions = {}) =>
   createToolport({ mcpServers: { jobs: server.entry }, ...options });
 
 describe.each(["legacy", "modern"] as const)("handles on the %s wire", (wire) => {
+  test("the result says what was repaired about the arguments", async () => {
+    await using server = await startTaskServer(wire);
+    await using toolport = open(server);
+    const task = await toolport.callTool("jobs__maybe", { text: 7 }, { task: true });
+    expect(server.asked.find(({ method }) => method === "tools/call")?.params["arguments"]).toEqual({
+      text: "7",
+    });
+    Object.assign(server.made[0]!, { status: "completed", result: textResult("done") });
+    expect(await task.result()).toMatchObject({
+      text: "done",
+      repaired: [{ path: "$.text", change: "number to text" }],
+    });
+  });
+
   test("a handle: status, result, cancel, JSON", async () => {
     await using server = await startTaskServer(wire);
     await using toolport = open(server);

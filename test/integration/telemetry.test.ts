@@ -194,6 +194,24 @@ test("a session that is over is measured", async () => {
   ]);
 });
 
+test("the span of a call says how many repairs its arguments took, also if it fails then", async () => {
+  await using server = createTestServer({
+    tools: {
+      add: {
+        inputSchema: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } } },
+        handler: () => "3",
+      },
+    },
+  });
+  await using toolport = createToolport({ mcpServers: { s: server.memory() } });
+  await toolport.callTool("s__add", { a: "1", b: null });
+  await toolport.callTool("s__add", { a: 1 });
+  await server.update({ tools: {} });
+  await toolport.callTool("s__add", { a: "1" }).catch(() => {});
+  const calls = otel.spans().filter(({ name }) => name.startsWith("execute_tool"));
+  expect(calls.map(({ attributes }) => attributes["toolport.repairs"])).toEqual([2, undefined, 1]);
+});
+
 test("meta of the call's own comes on top of the trace", async () => {
   await using server = createTestServer({ tools: meta });
   await using toolport = createToolport({ mcpServers: { s: server.memory() } });

@@ -1,0 +1,32 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { callOf } from "../../test/support/tool-call.js";
+import { createSchemaValidator } from "../schema/create-validator.js";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+  vi.resetModules();
+});
+
+test("a repair is a line of the debug channel, with paths and kinds of change and without values", async () => {
+  vi.stubEnv("DEBUG", "toolport:call");
+  vi.resetModules();
+  const { repairOrRefuse } = await import("./invalid-arguments.js");
+  const lines = vi.spyOn(console, "error").mockImplementation(() => {});
+  const validator = createSchemaValidator();
+  const schema = {
+    type: "object",
+    properties: { max_results: { type: "integer" }, token: { type: "array", items: { type: "string" } } },
+    additionalProperties: false,
+  };
+  const args = { maxResults: "123456789", token: "s3cret" };
+  const call = callOf({ args });
+  const issues = await validator.validate(schema, args);
+  const sent = await repairOrRefuse({ call, schema, args, issues, validator, mode: "repair" }, () => {});
+  expect(sent.args).toEqual({ max_results: 123456789, token: ["s3cret"] });
+  expect(lines.mock.calls).toEqual([
+    [
+      'toolport:call [a/echo] arguments repaired: $.maxResults renamed to "max_results"; $.max_results text to number; $.token one value to a list',
+    ],
+  ]);
+});
