@@ -113,7 +113,8 @@ function malformedIn(content: readonly ContentBlock[]): MalformedContent | undef
     if (block.type === "text" && typeof block["text"] === "string") continue;
     const part = toContentPart(block);
     if (part.kind !== "malformed") continue;
-    count += typeof block["more"] === "number" ? block["more"] : 1;
+    const { more } = block as OtherContent;
+    count += typeof more === "number" ? more : 1;
     if (items.length < MAX_MALFORMED) items.push({ type: part.type, problem: part.problem });
   }
   return count === 0 ? undefined : { count, items };
