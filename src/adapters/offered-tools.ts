@@ -52,21 +52,20 @@ export interface SchemaReport {
 /** Told of every tool whose schema had to be changed, or could not be made strict. */
 export type OnSchemaChange = (report: SchemaReport) => void;
 
-export interface OfferedTool {
-  readonly tool: ToolInfo;
-  /** Derived when it is first asked for. */
-  readonly derived: DerivedSchema;
-}
+/** A tool for a model. A class: there may be thousands, and few of them are ever shown to one. */
+export class OfferedTool {
+  #derived: DerivedSchema | undefined;
 
-export function offerTool(tool: ToolInfo, target: SchemaTarget): OfferedTool {
-  let derived: DerivedSchema | undefined;
-  return {
-    tool,
-    get derived() {
-      derived ??= derivedSchemaOf(tool, target);
-      return derived;
-    },
-  };
+  constructor(
+    readonly tool: ToolInfo,
+    readonly target: SchemaTarget,
+  ) {}
+
+  /** Derived when it is first asked for. */
+  get derived(): DerivedSchema {
+    this.#derived ??= derivedSchemaOf(this.tool, this.target);
+    return this.#derived;
+  }
 }
 
 /** Keeps the schema that the server published with a tool, out of sight of whoever lists, copies or serialises the rest. */
@@ -109,7 +108,7 @@ export async function offeredTools(
   { target, onChange }: { target: SchemaTarget; onChange?: OnSchemaChange | undefined },
 ): Promise<OfferedTool[]> {
   const tools = await toolport.tools({ ...(servers && { servers }), only, except, filter });
-  const offered = tools.map((tool) => offerTool(tool, target));
+  const offered = tools.map((tool) => new OfferedTool(tool, target));
   if (onChange === undefined) return offered;
   const isStrict = target.endsWith("-strict");
   for (const { tool, derived } of offered) {

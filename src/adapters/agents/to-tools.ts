@@ -3,7 +3,7 @@ import type { ToolSet } from "ai";
 import { ConfigError } from "../../errors/config-error.js";
 import type { Toolport } from "../../toolport.js";
 import { buildToolSet } from "../ai-sdk/to-tools.js";
-import { offerTool } from "../offered-tools.js";
+import { OfferedTool } from "../offered-tools.js";
 import { isOffered } from "./servers-state.js";
 
 /** Loads the package `ai` while there is time, so that it is there when tools are wanted at once. */
@@ -30,7 +30,7 @@ export class AiTools {
     const tools = snapshot.tools.filter(({ serverId }) => isOffered(snapshot, serverId));
     if (tools.length === 0) return {};
     if (this.#ai === undefined) throw notLoaded(this.#error);
-    const offered = tools.map((tool) => offerTool(tool, "portable"));
+    const offered = tools.map((tool) => new OfferedTool(tool, "portable"));
     return buildToolSet(offered, { toolport, ai: this.#ai, options: {} });
   }
 }

@@ -130,10 +130,12 @@ function toTool(offered: OfferedTool, parts: ToolSetParts, version: AiSdkVersion
     const schema = () => resultSchema(outputSchema);
     made["outputSchema"] = ai.jsonSchema(version === 5 ? schema() : schema);
   }
-  // A rule of the caller's knows the server's names, not those that the model was given.
-  const read = (input: unknown) =>
-    given === undefined && isObject(input) ? offered.derived.unwrap(input) : input;
-  if (options.needsApproval) made["needsApproval"] = approvalOf(tool, options.needsApproval, read);
+  if (options.needsApproval) {
+    // A rule of the caller's knows the server's names, not those that the model was given.
+    const read = (input: unknown) =>
+      given === undefined && isObject(input) ? offered.derived.unwrap(input) : input;
+    made["needsApproval"] = approvalOf(tool, options.needsApproval, read);
+  }
   made["execute"] = createExecute(offered, parts);
   return made;
 }

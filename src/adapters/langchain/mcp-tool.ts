@@ -2,7 +2,7 @@
 import { ensureConfig, mergeConfigs } from "@langchain/core/runnables";
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { ToolInfo } from "../../catalog/tool-info.js";
-import { offerTool, withSourceSchema } from "../offered-tools.js";
+import { OfferedTool, withSourceSchema } from "../offered-tools.js";
 import { clonePlain } from "./clone-plain.js";
 import type { RunOutput } from "./hook-output.js";
 import { isRecord } from "./is-record.js";
@@ -44,7 +44,7 @@ export class McpTool extends DynamicStructuredTool {
   readonly #func: (args: unknown, manager: undefined, config: ToolConfig) => Promise<RunOutput>;
 
   constructor(tool: ToolInfo, port: ToolPort, name = tool.name) {
-    const offered = offerTool(tool, port.target);
+    const offered = new OfferedTool(tool, port.target);
     const func = (args: unknown, _manager: unknown, config: ToolConfig = {}) =>
       runTool({ tool, name, port, args: isRecord(args) ? offered.derived.unwrap(args) : args, config });
     super({
