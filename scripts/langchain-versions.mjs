@@ -1,0 +1,45 @@
+/**
+ * Runs the LangChain adapter's tests with the oldest and the newest `@langchain/core` that package.json allows:
+ * `npm run test:langchain-versions`.
+ *
+ * The adapter has a short cut past LangChain's callback code (`unwatched-call.ts`); these tests compare it with LangChain's own
+ * code, case by case, so a version in which the two differ fails here. The versions are fetched into `.cache/`: the oldest has an
+ * advisory, so it is no development dependency.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { cache, fetchTool, npmInstall, root, run } from "./fetch-tool.mjs";
+
+const NAME = "@langchain/core";
+const OLDEST = "1.0.0";
+/** Tests that need nothing of LangChain but `@langchain/core`. */
+const TESTS = ["short-way", "tools", "timeouts", "content", "load-errors"].map(
+  (name) => `test/adapters/langchain-${name}.test.ts`,
+);
+
+const { peerDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+if (peerDependencies[NAME] !== `^${OLDEST}`)
+  throw new Error(
+    `package.json allows ${NAME} ${peerDependencies[NAME]}: the oldest version is no longer ${OLDEST}`,
+  );
+
+async function fetchNewest() {
+  const prefix = join(cache, "langchain-core-newest");
+  await npmInstall(prefix, [`${NAME}@${peerDependencies[NAME]}`]);
+  return join(prefix, "node_modules", NAME);
+}
+
+for (const folder of [await fetchTool("langchain-core-oldest", NAME, OLDEST), await fetchNewest()]) {
+  const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const vitest = join(root, "node_modules/vitest/vitest.mjs");
+  const { code, output } = await run(
+    process.execPath,
+    [vitest, "run", "--config", "vitest.langchain.config.ts", ...TESTS],
+    { env: { ...process.env, LANGCHAIN_CORE: folder } },
+  );
+  if (code !== 0) {
+    console.error(output);
+    throw new Error(`The LangChain adapter's tests failed with ${NAME} ${version}`);
+  }
+  console.log(`${NAME} ${version}: ${TESTS.length} test files passed`);
+}
