@@ -1,54 +1,16 @@
-/** Repaired arguments on their way: what approve, listeners, fallback servers, caches and headers get to see. */
+/** Repaired arguments on their way to the server: options, added values, defaults, headers, validators of the user's own. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import {
-  type ApprovalRequest,
-  type CallEndEvent,
-  type CallEvent,
   type CallInterceptor,
   cacheResults,
   createToolport,
   type SchemaValidatorFactory,
   type ToolCallError,
-  type ToolportOptions,
 } from "toolport";
-import { createTestServer, type TestTool } from "toolport/testing";
+import { createTestServer } from "toolport/testing";
 import { describe, expect, test } from "vitest";
 import { failure } from "../support/failure.js";
-
-const search = {
-  type: "object",
-  properties: {
-    query: { type: "string" },
-    limit: { type: "integer", maximum: 100 },
-    after: { type: "string", default: "start" },
-    tags: { type: "array", items: { type: "string" } },
-  },
-  required: ["query"],
-  additionalProperties: false,
-};
-
-const tool = (inputSchema: Record<string, unknown>): TestTool => ({
-  inputSchema: inputSchema as never,
-  handler: (args) => JSON.stringify(args),
-});
-
-async function open(options: Omit<ToolportOptions, "mcpServers"> = {}, schema = search) {
-  const server = createTestServer({ era: "modern", tools: { search: tool(schema) } });
-  const toolport = createToolport({ mcpServers: { s: server.memory() }, ...options });
-  await toolport.connect();
-  return {
-    server,
-    toolport,
-    sent: () => server.calls.map(({ args }) => args),
-    async [Symbol.asyncDispose]() {
-      await toolport.close();
-      await server.close();
-    },
-  };
-}
-
-const MESSY = { query: "x", limit: "5", after: null };
-const REPAIRED = { query: "x", limit: 5 };
+import { MESSY, openSearch, REPAIRED, search, tool } from "../support/search-scene.js";
 
 describe("the closest checkArguments wins", () => {
   test.each([
@@ -102,7 +64,7 @@ describe("what the model is told when its arguments are refused", () => {
     ["several values in one text", { query: "x", tags: "a, b" }, '$.tags must be an array: write ["a", "b"]'],
     ["what is left after the repair", { ...MESSY, limit: "500" }, "$.limit must be at most 100"],
   ])("%s", async (_case, args, line) => {
-    await using scene = await open();
+    await using scene = await openSearch();
     const error = await failure<ToolCallError>(scene.toolport.callTool("s__search", args));
     expect(error.message.split("\n")).toEqual([
       "[s/search] Nothing was sent: the arguments do not fit the tool's schema:",
@@ -112,154 +74,9 @@ describe("what the model is told when its arguments are refused", () => {
   });
 });
 
-describe("approve", () => {
-  test("is not asked about arguments that are refused anyway", async () => {
-    const asked: unknown[] = [];
-    await using scene = await open({ approve: (request) => Boolean(asked.push(request)) });
-    const error = await failure(scene.toolport.callTool("s__search", { query: true }));
-    expect(error).toMatchObject({ code: "INVALID_ARGUMENTS" });
-    expect(asked).toEqual([]);
-  });
-
-  test("sees what the first server gets: repaired, with what interceptors add", async () => {
-    const asked: ApprovalRequest["args"][] = [];
-    await using scene = await open({
-      approve: { ask: ({ args }) => Boolean(asked.push(args)), when: ({ args }) => "tenant" in args },
-      interceptors: [(next) => (call) => next({ ...call, added: { tenant: "acme" } })],
-    });
-    const { repaired } = await scene.toolport.callTool("s__search", MESSY);
-    expect(asked).toEqual([{ ...REPAIRED, tenant: "acme" }]);
-    expect(scene.sent()).toEqual(asked);
-    expect(repaired).toEqual([
-      { path: "$.limit", change: "text to number" },
-      { path: "$.after", change: "left out" },
-    ]);
-  });
-
-  test("does not cost a second check, unless the tool was listed anew meanwhile", async () => {
-    let checks = 0;
-    const validator: SchemaValidatorFactory = {
-      compile: () => () => {
-        checks += 1;
-        return undefined;
-      },
-    };
-    await using scene = await open({
-      validator,
-      approve: async ({ args }) => {
-        if (args["query"] === "again") await scene.toolport.refresh("s");
-        return true;
-      },
-    });
-    await scene.toolport.callTool("s__search", { query: "once" });
-    expect(checks).toBe(1);
-    await scene.toolport.callTool("s__search", { query: "again" });
-    expect(checks).toBe(3);
-  });
-});
-
-test("a fallback server starts from the model's own arguments", async () => {
-  const other = { type: "object", properties: { query: { type: "string" }, limit: { type: "string" } } };
-  await using main = createTestServer({ tools: { search: tool(search) } });
-  await using spare = createTestServer({ tools: { search: tool(other) } });
-  const http = await main.http();
-  const events: CallEvent[] = [];
-  const ended: CallEndEvent[] = [];
-  const asked: unknown[] = [];
-  await using toolport = createToolport({
-    mcpServers: { main: { ...http.entry, fallback: "spare" }, spare: spare.memory() },
-    listeners: [{ before: (event) => events.push(event), after: (event) => ended.push(event) }],
-    approve: ({ args }) => Boolean(asked.push(args)),
-  });
-  await toolport.connect();
-  await main.close();
-  const result = await toolport.callTool("main__search", { query: "x", limit: "5", tags: "bug" });
-  // As text the limit fits the spare server: repaired for the first one only.
-  expect(spare.calls.map(({ args }) => args)).toEqual([{ query: "x", limit: "5", tags: "bug" }]);
-  expect(result).toMatchObject({ server: "spare" });
-  expect(result.repaired).toBeUndefined();
-  expect(asked).toEqual([{ query: "x", limit: 5, tags: ["bug"] }]);
-  expect(events[0]?.message["arguments"]).toEqual({ query: "x", limit: 5, tags: ["bug"] });
-  expect(ended[0]?.message["arguments"]).toEqual({ query: "x", limit: "5", tags: "bug" });
-});
-
-describe("listeners", () => {
-  const heard = () => {
-    const events: [string, CallEvent | CallEndEvent][] = [];
-    return {
-      events,
-      listener: {
-        before: (event: CallEvent) => events.push(["before", event]),
-        after: (event: CallEndEvent) => events.push(["after", event]),
-      },
-    };
-  };
-  const shown = ([moment, event]: [string, CallEvent | CallEndEvent]) => [moment, event.message["arguments"]];
-
-  test("see the arguments that are sent: after interceptors, defaults, repair and added values", async () => {
-    const { events, listener } = heard();
-    await using scene = await open({
-      listeners: [listener],
-      interceptors: [
-        (next) => (call) =>
-          next({ ...call, args: { ...call.args, tags: ["bug"] }, added: { tenant: "acme" } }),
-      ],
-    });
-    await scene.toolport.callTool("s__search", MESSY, { applyDefaults: true });
-    const sent = { query: "x", limit: 5, after: "start", tags: ["bug"], tenant: "acme" };
-    expect(scene.sent()).toEqual([sent]);
-    expect(events.map(shown)).toEqual([
-      ["before", sent],
-      ["after", sent],
-    ]);
-    expect(events[0]?.[1].given).toBe(MESSY);
-    expect(events[1]?.[1]).toMatchObject({ repaired: [{ path: "$.limit" }, { path: "$.after" }] });
-  });
-
-  test("hear before approve answers, and the repairs of a call that fails", async () => {
-    const { events, listener } = heard();
-    await using scene = await open({
-      listeners: [listener],
-      approve: () => {
-        expect(events.map(shown)).toEqual([["before", REPAIRED]]);
-        return false;
-      },
-    });
-    await failure(scene.toolport.callTool("s__search", MESSY));
-    expect(events[1]?.[1]).toMatchObject({
-      outcome: "error",
-      error: { code: "REFUSED" },
-      repaired: [{ path: "$.limit" }, { path: "$.after" }],
-    });
-  });
-
-  test("see what the caller gave where nothing is sent", async () => {
-    const { events, listener } = heard();
-    await using scene = await open({ listeners: [listener] });
-    const args = { query: true };
-    await failure(scene.toolport.callTool("s__search", args));
-    expect(events.map(shown)).toEqual([
-      ["before", args],
-      ["after", args],
-    ]);
-    expect(events[1]?.[1]).toMatchObject({ outcome: "error", error: { code: "INVALID_ARGUMENTS" } });
-  });
-
-  test("who watches by on('call') sees the same", async () => {
-    await using scene = await open();
-    const news: unknown[] = [];
-    scene.toolport.on("call", ({ phase, message, given }) => news.push([phase, message["arguments"], given]));
-    await scene.toolport.callTool("s__search", MESSY);
-    expect(news).toEqual([
-      ["start", REPAIRED, MESSY],
-      ["end", REPAIRED, MESSY],
-    ]);
-  });
-});
-
 describe("added values", () => {
   test("of the call and of interceptors are merged after the check, and win over the arguments", async () => {
-    await using scene = await open({
+    await using scene = await openSearch({
       interceptors: [(next) => (call) => next({ ...call, added: { ...call.added, tenant: "acme" } })],
     });
     const added = { trace: 7, query: "mine" };
@@ -270,7 +87,7 @@ describe("added values", () => {
   test("make another call of it for cacheResults", async () => {
     let tenant = "a";
     const add: CallInterceptor = (next) => (call) => next({ ...call, added: { tenant } });
-    await using scene = await open({
+    await using scene = await openSearch({
       interceptors: [add, cacheResults({ tools: ["s__search"], ttlMs: 60_000 })],
     });
     const ask = () => scene.toolport.callTool("s__search", { query: "x" });
@@ -283,9 +100,9 @@ describe("added values", () => {
 });
 
 test("applyDefaults fills in again what the repair left out; a default that does not fit is not sent", async () => {
-  await using scene = await open();
+  await using scene = await openSearch();
   await scene.toolport.callTool("s__search", MESSY, { applyDefaults: true });
-  await using broken = await open(
+  await using broken = await openSearch(
     {},
     { ...search, properties: { ...search.properties, limit: { type: "integer", default: "many" } as never } },
   );
@@ -324,7 +141,7 @@ test("header values are read from the repaired arguments", async () => {
 
 test("a schema that contradicts itself is told of once a tool, for all users", async () => {
   const closed = { type: "object", required: ["a"], properties: {}, additionalProperties: false };
-  await using scene = await open({}, closed as never);
+  await using scene = await openSearch({}, closed as never);
   const warnings: unknown[] = [];
   scene.toolport.on("warning", (warning) => warnings.push(warning));
   for (let round = 0; round < 3; round += 1) await scene.toolport.callTool("s__search", { a: 1 });
@@ -343,7 +160,7 @@ test("a schema that contradicts itself is told of once a tool, for all users", a
 });
 
 test("call_tool of deferTools goes the same way", async () => {
-  await using scene = await open({ deferTools: true });
+  await using scene = await openSearch({ deferTools: true });
   const result = await scene.toolport.callTool("call_tool", {
     name: "s__search",
     arguments: JSON.stringify(MESSY),
@@ -375,7 +192,7 @@ describe("a validator of the user's own", () => {
   const args = { filter: '{"open":"true"}', limit: "5" };
 
   test("is asked about every place", async () => {
-    await using scene = await open({ validator: { compile } }, nested as never);
+    await using scene = await openSearch({ validator: { compile } }, nested as never);
     const { repaired } = await scene.toolport.callTool("s__search", args);
     expect(scene.sent()).toEqual([{ filter: { open: true }, limit: 5 }]);
     expect(repaired).toHaveLength(3);
@@ -392,7 +209,7 @@ describe("a validator of the user's own", () => {
         return compile(schema);
       },
     };
-    await using scene = await open({ validator }, nested as never);
+    await using scene = await openSearch({ validator }, nested as never);
     await scene.toolport.callTool("s__search", { limit: "5", filter: '{"open":true}' });
     expect(scene.sent()).toEqual([{ filter: { open: true }, limit: 5 }]);
     expect(await failure(scene.toolport.callTool("s__search", { limit: "many" }))).toMatchObject({
