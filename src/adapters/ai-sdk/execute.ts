@@ -57,10 +57,10 @@ async function callTool(
 }
 
 function callOptions(options: AiSdkToolsOptions, execution: ExecutionOptions): CallToolOptions {
-  const { timeoutMs, idempotent, headers, applyDefaults } = options;
+  const { timeoutMs, idempotent, headers, applyDefaults, checkArguments, added } = options;
   const meta = { [TOOL_CALL_ID_META_KEY]: execution.toolCallId, ...options.meta };
   const context = options.context ?? execution.context ?? execution.experimental_context;
-  const given = { timeoutMs, idempotent, headers, applyDefaults, meta, context };
+  const given = { timeoutMs, idempotent, headers, applyDefaults, checkArguments, added, meta, context };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
