@@ -68,7 +68,7 @@ export class OfferedTool {
   }
 }
 
-/** Keeps the schema that the server published with a tool, out of sight of whoever lists, copies or serialises the rest. */
+/** Adds the schema that the server published. Not enumerable: copies and serialised forms of the metadata leave it out. */
 export function withSourceSchema<Metadata extends object>(
   metadata: Metadata,
   { inputSchema }: ToolInfo,
@@ -101,7 +101,7 @@ export function lastTarget({ inputSchema }: ToolInfo, targets: readonly SchemaTa
   return given.at(-1) ?? targets[0]!;
 }
 
-/** Lists the tools. Their schemas are derived when they are used, or at once if `onChange` is to hear of them. */
+/** Lists the tools. Their schemas are derived when they are used, or at once if there is an `onChange` to call. */
 export async function offeredTools(
   toolport: Toolport,
   { servers, only, except, filter }: ToolSelection,
