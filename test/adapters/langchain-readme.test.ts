@@ -1,5 +1,7 @@
-/** Every code block of the README of `@langchain/mcp-adapters` compiles and runs against local servers. */
+/** Every code block of the README of `@langchain/mcp-adapters` 1.1.4 compiles and runs against local servers. */
 
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import {
   type ClientConfig,
   type Connection,
@@ -25,8 +27,9 @@ const repaired = new Map(
 /** What the blocks use without making it: stand-ins, a browser's store, and the class that a later block writes. */
 const AMBIENT = `import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 declare global {
-  const servers: Record<"math" | "filesystem" | "data" | "image", { command: string; args: string[] }> &
-    Record<"weather" | "protected" | "github", { url: string }>;
+  const servers: Record<"math" | "filesystem" | "data" | "image" | "everything", { command: string; args: string[] }> &
+    Record<"weather" | "protected" | "github" | "mathOverHttp" | "closed", { url: string }>;
+  const served: () => Promise<void>;
   const localStorage: { getItem(key: string): string | null; setItem(key: string, value: string): void };
   const MyOAuthProvider: new (config: { redirectUrl: string; clientMetadata: object }) => OAuthClientProvider;
 }
@@ -55,6 +58,32 @@ const dataTools = {
   lookup: { handler: ({ query }: Record<string, unknown>) => `found ${query}` },
   normal: { handler: ({ input }: Record<string, unknown>) => `did ${input}` },
 };
+
+/** What a server can tell while it works. */
+const everythingTools: NonNullable<Parameters<typeof createTestServer>[0]["tools"]> = {
+  longRunningOperation: {
+    handler: async (_args, { progress, request }) => {
+      await request.mcpReq.log("info", "half done", "operation");
+      await progress(1, 4);
+      return "done";
+    },
+  },
+};
+
+const requestIds: string[] = [];
+const noteRequestId = (request: Request): undefined => {
+  const id = request.headers.get("x-request-id");
+  if (id !== null) requestIds.push(id);
+};
+
+/** An address on which nothing listens. */
+async function closedUrl(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return `http://127.0.0.1:${port}/mcp`;
+}
 
 const opened: TestServer[] = [];
 const weatherHeaders: (string | null)[] = [];
@@ -99,6 +128,9 @@ beforeAll(async () => {
     math: await process({ tools: mathTools }),
     filesystem: await process({ tools: { read_file: { handler: () => "text" } } }),
     data: await process({ tools: dataTools }),
+    everything: await process({ tools: everythingTools, capabilities: { logging: {} }, era: "legacy" }),
+    mathOverHttp: { url: (await serve({ tools: mathTools }).http({ intercept: noteRequestId })).url },
+    closed: { url: await closedUrl() },
     image: await process({ tools: { render: { handler: () => "rendered" } } }),
     weather: { url: weather.url },
     protected: { url: oauth.url },
@@ -132,7 +164,7 @@ async function load(): Promise<Record<string, unknown>> {
   return {
     "toolport/langchain": { ...(await import("toolport/langchain")), MultiServerMCPClient: TrackedClient },
     "@langchain/openai": await import("@langchain/openai"),
-    "@langchain/langgraph/prebuilt": await import("@langchain/langgraph/prebuilt"),
+    langchain: await import("langchain"),
     "@modelcontextprotocol/sdk/client/index.js": await import("@modelcontextprotocol/sdk/client/index.js"),
     "@modelcontextprotocol/sdk/client/stdio.js": await import("@modelcontextprotocol/sdk/client/stdio.js"),
   };
@@ -142,6 +174,7 @@ interface Outcome {
   readonly exports: Record<string, unknown>;
   readonly logged: unknown[][];
   readonly errors: unknown[][];
+  readonly warnings: unknown[][];
 }
 
 /** Runs a block as a module of its own, with its stand-ins at hand. */
@@ -150,13 +183,14 @@ async function run(block: number, names: Record<string, unknown> = {}): Promise<
     compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },
   });
   const packages = await load();
-  const [logged, errors]: unknown[][][] = [[], []];
+  const [logged, errors, warnings]: unknown[][][] = [[], [], []];
   const scope: Record<string, unknown> = {
     exports: {},
     require: (name: string) => packages[name],
     console: {
       log: (...line: unknown[]) => logged!.push(line),
       error: (...line: unknown[]) => errors!.push(line),
+      warn: (...line: unknown[]) => warnings!.push(line),
     },
     servers,
     localStorage,
@@ -167,9 +201,10 @@ async function run(block: number, names: Record<string, unknown> = {}): Promise<
   ) => (...values: unknown[]) => Promise<void>;
   // Results of the block's own are handed out, so that they can be looked at.
   const results =
-    "for (const name of ['result', 'directResult', 'quickResult', 'normalResult']) { try { exports[name] ??= eval(name); } catch {} }";
+    "for (const name of ['result', 'directResult', 'quickResult', 'normalResult', 'out']) { try { exports[name] ??= eval(name); } catch {} }";
   await new AsyncFunction(...Object.keys(scope), `${outputText}\n${results}`)(...Object.values(scope));
-  return { exports: scope["exports"] as Record<string, unknown>, logged: logged!, errors: errors! };
+  const exports = scope["exports"] as Record<string, unknown>;
+  return { exports, logged: logged!, errors: errors!, warnings: warnings! };
 }
 
 describe("the README", () => {
@@ -192,8 +227,10 @@ describe("the README", () => {
 });
 
 describe("run", () => {
+  const logLines: unknown[] = [];
+
   async function provider(): Promise<unknown> {
-    return (await run(10)).exports["MyOAuthProvider"];
+    return (await run(12)).exports["MyOAuthProvider"];
   }
 
   it("block 2: an agent over five servers, one of them protected by OAuth", async () => {
@@ -214,26 +251,58 @@ describe("run", () => {
     expect(response.messages.at(-1)!.content).toBe("It is 96");
   });
 
-  it("blocks 5, 6 and 7: whose output goes where", async () => {
-    const { clientConfig } = (await run(5)).exports as { clientConfig: ClientConfig };
+  it("block 5: what a server tells while it works", async () => {
+    const { logged } = await run(5, {
+      served: () => vi.waitFor(() => expect(logLines).toHaveLength(2)),
+      console: { log: (line: unknown) => logLines.push(line) },
+    });
+    expect(logged).toEqual([]);
+    expect(logLines).toEqual(
+      expect.arrayContaining(["[everything] half done", "[progress:everything/longRunningOperation] 25%"]),
+    );
+  });
+
+  it("block 5: a list that changes is told with the server's name", async () => {
+    const server = serve({ tools: { one: { handler: () => "1" } }, era: "legacy" });
+    const stdio = await server.stdio();
+    const lines: unknown[] = [];
+    const everything = { command: stdio.command, args: [...stdio.args] };
+    await run(5, {
+      servers: { ...servers, everything },
+      served: async () => {
+        await server.update({ tools: { two: { handler: () => "2" } } });
+        await vi.waitFor(() => expect(lines).toHaveLength(1));
+      },
+      console: { log: (line: unknown) => lines.push(line) },
+    });
+    expect(lines).toEqual(["[everything] tools changed (0)"]);
+  });
+
+  it("block 6: hooks that add an argument and a header, and pass the result on", async () => {
+    expect((await run(6)).exports["out"]).toBe("3");
+    expect(requestIds).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+  });
+
+  it("blocks 7, 8 and 9: whose output goes where", async () => {
+    const { clientConfig } = (await run(7)).exports as { clientConfig: ClientConfig };
     await using client = new MultiServerMCPClient(clientConfig);
     expect((await client.getTools()).length).toBe(2);
     const handlingOf = (name: string) =>
       resolveOutputHandling(clientConfig.outputHandling, clientConfig.mcpServers[name]!.outputHandling);
-    const [camera, microphone] = [await run(6), await run(7)].map(
+    const [camera, microphone] = [await run(8), await run(9)].map(
       ({ exports }) => exports["block"] as OutputHandling,
     );
     expect(handlingOf("camera-server")).toMatchObject(camera as object);
     expect(handlingOf("microphone")).toMatchObject(microphone as object);
   });
 
-  it("block 8: a timeout of the server and one of all", async () => {
-    const outcome = await run(8);
+  it("block 10: a timeout of the server and one of all", async () => {
+    const outcome = await run(10);
     expect(outcome.exports["result"]).toBe("processed huge_file.csv");
   });
 
-  it("block 9: timeouts of single calls", async () => {
-    const outcome = await run(9);
+  it("block 11: timeouts of single calls", async () => {
+    const outcome = await run(11);
     expect(outcome.exports).toMatchObject({
       result: "processed huge_file.csv",
       directResult: "processed huge_file.csv",
@@ -242,9 +311,9 @@ describe("run", () => {
     });
   });
 
-  it("block 10: OAuth, with a refresh of the token it has stored", async () => {
+  it("block 12: OAuth, with a refresh of the token it has stored", async () => {
     oauth.expireTokens();
-    const outcome = await run(10);
+    const outcome = await run(12);
     const client = outcome.exports["client"] as MultiServerMCPClient;
     const [secret] = await client.getTools();
     expect(await secret!.invoke({})).toBe("secret");
@@ -252,20 +321,20 @@ describe("run", () => {
     expect(localStorage.getItem("mcp_redirect")).toBeNull();
   });
 
-  it.each([11, 12])("block %i: a server that is brought back", async (block) => {
+  it.each([13, 14])("block %i: a server that is brought back", async (block) => {
     const entry = (await run(block)).exports["block"] as Connection;
     await using client = new MultiServerMCPClient({ entry });
     expect((await client.getTools()).length).toBeGreaterThan(0);
   });
 
-  it("block 13: nothing fails", async () => {
-    const outcome = await run(13);
+  it("block 15: nothing fails", async () => {
+    const outcome = await run(15);
     expect(outcome.errors).toEqual([]);
   });
 
-  it("block 13: each kind of error is told in its own way", async () => {
+  it("block 15: each kind of error is told in its own way", async () => {
     const told = async (math: object) =>
-      (await run(13, { servers: { ...servers, math } })).errors.map(String);
+      (await run(15, { servers: { ...servers, math } })).errors.map(String);
     expect(await told({ command: "no-such-server", args: [] })).toEqual([
       expect.stringContaining("Connection error (math):"),
     ]);
@@ -279,8 +348,8 @@ describe("run", () => {
     ]);
   });
 
-  it("block 14: an invalid URL has the documented name and path", () => {
-    const documented = JSON.parse(original[13]!.text) as { name: string; issues: { path: string[] }[] };
+  it("block 16: an invalid URL has the documented name and path", () => {
+    const documented = JSON.parse(original[15]!.text) as { name: string; issues: { path: string[] }[] };
     const config = { mcpServers: { weather: { transport: "sse" as const, url: "nonsense" } } };
     try {
       new MultiServerMCPClient(config);
@@ -290,5 +359,27 @@ describe("run", () => {
       expect(name).toBe(documented.name);
       expect(issues.map(({ path }) => path)).toEqual(documented.issues.map(({ path }) => path));
     }
+  });
+
+  it("block 17: a server that is not there is left out", async () => {
+    const { tools, workingClient, brokenClient } = (await run(17)).exports as {
+      tools: { name: string }[];
+      workingClient: unknown;
+      brokenClient: unknown;
+    };
+    expect(tools.map(({ name }) => name)).toEqual(["calculate", "add", "multiply"]);
+    expect(workingClient).toBeDefined();
+    expect(brokenClient).toBeUndefined();
+  });
+
+  it("block 18: a function decides which server may be missing", async () => {
+    const critical = (await run(18)).exports["client"] as MultiServerMCPClient;
+    await expect(critical.getTools()).rejects.toThrow(
+      "Critical server critical-server failed: MCPClientError",
+    );
+    const { exports, warnings } = await run(18);
+    const optional = exports["client"] as MultiServerMCPClient;
+    expect(await optional.getTools("optional-server")).toEqual([]);
+    expect(warnings).toEqual([["Optional server optional-server failed, continuing..."]]);
   });
 });

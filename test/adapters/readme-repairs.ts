@@ -36,6 +36,16 @@ const python: Repair = {
   from: /command: "python",\s*args: \["data_server\.py"\]/g,
   to: "command: servers.data.command, args: servers.data.args",
 };
+const llm: Repair = {
+  why: "An option of createReactAgent; that of createAgent is called model",
+  from: /\bllm: model\b/,
+  to: "model",
+};
+const closed = (from: string): Repair => ({
+  why: "A port on which some other program may listen; on this one none does",
+  from: `"${from}"`,
+  to: "servers.closed.url",
+});
 const url = (from: string, name: string): Repair => ({
   why: `A host that is only named; a local server (${name}) stands in for it`,
   from: `"${from}"`,
@@ -67,11 +77,39 @@ export const README_BLOCKS: readonly ReadmeBlock[] = [
       url("https://example.com/weather/mcp", "weather"),
       url("https://protected.example.com/mcp", "protected"),
       url("https://example.com/mcp", "github"),
+      llm,
     ],
   },
-  { block: 4, repairs: [door, math] },
+  { block: 4, repairs: [door, math, llm] },
   {
     block: 5,
+    repairs: [
+      door,
+      {
+        why: "A package that would have to be downloaded; a local process stands in for it",
+        from: /command: "npx",\s*args: \["-y", "@modelcontextprotocol\/server-everything"\]/,
+        to: "command: servers.everything.command, args: servers.everything.args",
+      },
+      {
+        why: '"Invoke tools as usual": these calls',
+        from: "// ... invoke tools as usual ...",
+        to: 'await client.setLoggingLevel("debug");\nfor (const tool of tools) await tool.invoke({});\nawait served();',
+      },
+    ],
+  },
+  {
+    block: 6,
+    repairs: [
+      door,
+      {
+        why: "Headers need a server that is reached over HTTP, as the notes below the block say",
+        from: /transport: "stdio",\s*command: "npx",\s*args: \["-y", "@modelcontextprotocol\/server-math"\]/,
+        to: "url: servers.mathOverHttp.url",
+      },
+    ],
+  },
+  {
+    block: 7,
     repairs: [
       { why: "A name with a hyphen needs quotes", from: "camera-server:", to: '"camera-server":' },
       { why: "The words are texts, not variables", from: /: content\b/g, to: ': "content"' },
@@ -87,10 +125,10 @@ export const README_BLOCKS: readonly ReadmeBlock[] = [
       },
     ],
   },
-  { block: 6, repairs: [nameless("OutputHandling")] },
-  { block: 7, repairs: [nameless("OutputHandling")] },
+  { block: 8, repairs: [nameless("OutputHandling")] },
+  { block: 9, repairs: [nameless("OutputHandling")] },
   {
-    block: 8,
+    block: 10,
     repairs: [
       missingImport,
       python,
@@ -102,7 +140,7 @@ export const README_BLOCKS: readonly ReadmeBlock[] = [
     ],
   },
   {
-    block: 9,
+    block: 11,
     repairs: [
       missingImport,
       python,
@@ -114,7 +152,7 @@ export const README_BLOCKS: readonly ReadmeBlock[] = [
     ],
   },
   {
-    block: 10,
+    block: 12,
     repairs: [
       missingImport,
       {
@@ -149,9 +187,31 @@ export const README_BLOCKS: readonly ReadmeBlock[] = [
       { why: "Both are to be used from outside", from: /$/, to: "\nexport { client, MyOAuthProvider };\n" },
     ],
   },
-  { block: 11, repairs: [nameless("Connection"), math] },
-  { block: 12, repairs: [nameless("Connection"), url("https://example.com/mcp-server", "github")] },
-  { block: 13, repairs: [missingImport, math] },
+  { block: 13, repairs: [nameless("Connection"), math] },
+  { block: 14, repairs: [nameless("Connection"), url("https://example.com/mcp-server", "github")] },
+  { block: 15, repairs: [missingImport, math] },
+  {
+    block: 17,
+    repairs: [
+      missingImport,
+      math,
+      closed("http://localhost:9999/mcp"),
+      {
+        why: "They are to be looked at from outside",
+        from: /$/,
+        to: "\nexport { tools, workingClient, brokenClient };\n",
+      },
+    ],
+  },
+  {
+    block: 18,
+    repairs: [
+      missingImport,
+      closed("http://localhost:8000/mcp"),
+      closed("http://localhost:8001/mcp"),
+      { why: "It is to be used from outside", from: /$/, to: "\nexport { client };\n" },
+    ],
+  },
 ];
 
 /** Applies the repairs; each must find what it is there for. */

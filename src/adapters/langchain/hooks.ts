@@ -67,10 +67,16 @@ export interface ToolHooks {
     config: RunnableConfig,
   ) => Maybe<ModifiedToolCallResult>;
   /** Called when a server tells how far a call is. */
-  onProgress?: (
-    progress: { progress: number; total?: number | undefined; message?: string | undefined },
-    source: ProgressSource,
-  ) => void | Promise<void>;
+  onProgress?: (progress: ProgressReport, source: ProgressSource) => void | Promise<void>;
+}
+
+/** How far a call is. */
+export interface ProgressReport {
+  progress: number;
+  total?: number | undefined;
+  message?: string | undefined;
+  /** Never set: MCP has no such field. Code from the README of `@langchain/mcp-adapters` looks at it first. */
+  percentage?: undefined;
 }
 
 /** What progress is about. */
@@ -84,7 +90,16 @@ export interface ServerMessageSource {
   options: Connection;
 }
 
+/** Which server's list has changed. */
+export interface ListChange extends ServerMessageSource {
+  /** Never set: `getTools()` returns the new tools. Code from the README of `@langchain/mcp-adapters` looks at it. */
+  tools?: readonly never[] | undefined;
+}
+
 type Listener<Parameters extends unknown[]> = (...parameters: Parameters) => void | Promise<void>;
+
+/** Gets the source twice: the package documents `(source)`, and its README writes `(event, source)`. */
+type ListListener = Listener<[ListChange, ServerMessageSource]>;
 
 /** Called when a server tells something by itself. What they throw goes to the logger. */
 export interface Notifications {
@@ -96,11 +111,11 @@ export interface Notifications {
   onInitialized?: Listener<[ServerMessageSource]>;
   /** A server takes back a request it has made. */
   onCancelled?: Listener<[{ requestId: RequestId; reason?: string | undefined }, ServerMessageSource]>;
-  onPromptsListChanged?: Listener<[ServerMessageSource]>;
-  onResourcesListChanged?: Listener<[ServerMessageSource]>;
+  onPromptsListChanged?: ListListener;
+  onResourcesListChanged?: ListListener;
   /** A resource somebody subscribed to has changed. */
   onResourcesUpdated?: Listener<[{ uri: string }, ServerMessageSource]>;
-  onRootsListChanged?: Listener<[ServerMessageSource]>;
+  onRootsListChanged?: ListListener;
   /** The tools of a server changed; `getTools()` returns the new ones. */
-  onToolsListChanged?: Listener<[ServerMessageSource]>;
+  onToolsListChanged?: ListListener;
 }

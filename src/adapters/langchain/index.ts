@@ -23,8 +23,10 @@ export type { MetaArtifact, StructuredContentArtifact, ToolArtifact, ToolOutput 
 export type {
   GraphCommand,
   HookState,
+  ListChange,
   ModifiedToolCallResult,
   Notifications,
+  ProgressReport,
   ProgressSource,
   ServerMessageSource,
   ToolCallModification,

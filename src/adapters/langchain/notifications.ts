@@ -35,7 +35,7 @@ export function passNotifications(
   // Called when the lists have been read again, so that `getTools()` in the hook finds the new ones.
   for (const list of ["tools", "resources", "prompts"] as const)
     toolport.on("listsChanged", ({ server, lists }) =>
-      lists.includes(list) ? call(server, (source) => hooks[LIST_HOOKS[list]]?.(source)) : undefined,
+      lists.includes(list) ? call(server, (source) => hooks[LIST_HOOKS[list]]?.(source, source)) : undefined,
     );
 }
 
@@ -56,7 +56,7 @@ function passOther(
     case "notifications/resources/updated":
       return hooks.onResourcesUpdated?.({ ...params, uri: String(params["uri"]) }, source);
     case "notifications/roots/list_changed":
-      return hooks.onRootsListChanged?.(source);
+      return hooks.onRootsListChanged?.(source, source);
     default:
       return undefined;
   }
