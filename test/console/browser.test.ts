@@ -119,7 +119,7 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 
     });
     await form.getByText('"sky": "clear"').waitFor();
     await form.getByRole("button", { name: "JSON" }).click();
-    await form.getByLabel("Arguments as JSON").fill('{"city": 5}');
+    await form.getByLabel("Arguments as JSON").fill('{"city": ["Oslo", "Bergen"]}');
     await form.getByRole("button", { name: "Call tool" }).click();
     await form.getByText("INVALID_ARGUMENTS").waitFor();
   });
