@@ -1,7 +1,5 @@
 /** Every code block of the README of `@langchain/mcp-adapters` 1.1.4 compiles and runs against local servers. */
 
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import {
   type ClientConfig,
   type Connection,
@@ -17,6 +15,7 @@ import { readMarkdown } from "../docs/markdown.js";
 import { type OAuthTestServer, startOAuthServer } from "../fixtures/servers/oauth-server.js";
 import { type OpenAiDouble, startOpenAiDouble } from "../support/openai-double.js";
 import { README_BLOCKS, repair } from "./readme-repairs.js";
+import { closedUrl, dataTools, everythingTools, mathTools } from "./readme-servers.js";
 
 const PATH = "test/fixtures/langchain-readme/blocks.md";
 const original = readMarkdown(PATH).blocks;
@@ -35,55 +34,11 @@ declare global {
 }
 `;
 
-const number = (name: string) => ({
-  type: "object",
-  properties: { a: { type: "number" }, b: { type: "number" } },
-  required: ["a", "b"],
-  title: name,
-});
-
-const mathTools = {
-  calculate: { handler: ({ expression }: Record<string, unknown>) => `= ${expression}` },
-  add: {
-    inputSchema: number("add"),
-    handler: ({ a, b }: Record<string, unknown>) => String(Number(a) + Number(b)),
-  },
-  multiply: {
-    inputSchema: number("multiply"),
-    handler: ({ a, b }: Record<string, unknown>) => String(Number(a) * Number(b)),
-  },
-};
-const dataTools = {
-  process_large_dataset: { handler: ({ dataset }: Record<string, unknown>) => `processed ${dataset}` },
-  lookup: { handler: ({ query }: Record<string, unknown>) => `found ${query}` },
-  normal: { handler: ({ input }: Record<string, unknown>) => `did ${input}` },
-};
-
-/** What a server can tell while it works. */
-const everythingTools: NonNullable<Parameters<typeof createTestServer>[0]["tools"]> = {
-  longRunningOperation: {
-    handler: async (_args, { progress, request }) => {
-      await request.mcpReq.log("info", "half done", "operation");
-      await progress(1, 4);
-      return "done";
-    },
-  },
-};
-
 const requestIds: string[] = [];
 const noteRequestId = (request: Request): undefined => {
   const id = request.headers.get("x-request-id");
   if (id !== null) requestIds.push(id);
 };
-
-/** An address on which nothing listens. */
-async function closedUrl(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return `http://127.0.0.1:${port}/mcp`;
-}
 
 const opened: TestServer[] = [];
 const weatherHeaders: (string | null)[] = [];

@@ -1,0 +1,74 @@
+/** Names that only need `_` for some characters: no fingerprint where the name is free. */
+import { describe, expect, test } from "vitest";
+import type { SourceTool } from "../source-tool.js";
+import { assignNames, type NameOptions } from "./assign-names.js";
+import { isSafeName } from "./safe-name.js";
+
+type Listed = readonly [server: string, tool: string];
+
+const FINGERPRINT = "[0-9a-hjkmnp-tv-z]{10}";
+
+const assign = (tools: readonly Listed[], options: Partial<NameOptions> = {}) =>
+  assignNames(
+    tools.map(([server, sourceName]) => ({
+      server: { name: server },
+      tool: { name: sourceName, sourceName, inputSchema: {} } as unknown as SourceTool,
+    })),
+    { prefix: true, additionalToolNamePrefix: "", ...options },
+  );
+
+describe("a name with punctuation or blanks", () => {
+  test.each<[string, Listed, string]>([
+    ["a dotted name", ["s", "files.read"], "s__files_read"],
+    ["a slash and a blank", ["s", "files/read all"], "s__files_read_all"],
+    ["a server with a blank", ["my server", "get"], "my_server__get"],
+    ["a server that begins with a digit", ["7z", "get"], "_7z__get"],
+    ["a hyphen first", ["-s", "get"], "_-s__get"],
+    ["64 characters", ["s", `${"x".repeat(30)}.${"x".repeat(30)}`], `s__${"x".repeat(30)}_${"x".repeat(30)}`],
+  ])("%s is made fit, without a fingerprint where the name is free", (_what, tool, expected) => {
+    const { names, issues } = assign([tool]);
+    expect(names).toEqual([expected]);
+    expect(issues).toMatchObject([{ kind: "invalid", server: tool[0], sourceName: tool[1] }]);
+    expect(names.every(isSafeName)).toBe(true);
+  });
+
+  test("a name that had to be cleaned gives way to one that is written so, wherever it stands in the list", () => {
+    for (const tools of [
+      ["files.read", "files_read"],
+      ["files_read", "files.read"],
+    ]) {
+      const { names, issues } = assign(
+        tools.map((tool): Listed => ["s", tool]),
+        { prefix: false },
+      );
+      expect(names[tools.indexOf("files_read")]).toBe("files_read");
+      expect(names[tools.indexOf("files.read")]).toMatch(new RegExp(`^files_read_${FINGERPRINT}$`));
+      expect(issues).toMatchObject([{ kind: "collision", sourceName: "files.read" }]);
+    }
+  });
+
+  test("a cleaned name stays when another tool of that name comes later", () => {
+    const first = assign([["s", "files.read"]]);
+    const { names } = assign(
+      [
+        ["s", "files.read"],
+        ["s", "files_read"],
+      ],
+      { previous: first.given },
+    );
+    expect(names[0]).toBe("s__files_read");
+    expect(names[1]).toMatch(new RegExp(`^s__files_read_${FINGERPRINT}$`));
+  });
+
+  test("without a prefix, the server that is configured first has the cleaned name", () => {
+    const { names } = assign(
+      [
+        ["a", "files.read"],
+        ["b", "files_read"],
+      ],
+      { prefix: false },
+    );
+    expect(names[0]).toBe("files_read");
+    expect(names.every(isSafeName)).toBe(true);
+  });
+});
