@@ -1,6 +1,28 @@
 /** Why a request on the lane has no answer. */
 import { ConnectionError } from "../errors/connection-error.js";
 import type { Outcome, ToolportError } from "../errors/toolport-error.js";
+import type { GiveUpReason } from "../transports/server-transport.js";
+
+/** What the server is told about a request that was given up. */
+export const REASONS: Readonly<Record<GiveUpReason, string>> = {
+  abort: "The caller aborted the request",
+  timeout: "The request timed out",
+};
+
+/** Errors that say nothing but that the connection is gone. */
+const LOSSES: ReadonlySet<string> = new Set(["CLOSED", "STREAM_CUT", "SESSION_LOST"]);
+
+/** What the server sent is no message, or too large to be one. */
+export const isOddity = (error: Error): error is ConnectionError =>
+  error instanceof ConnectionError && (error.code === "BAD_RESPONSE" || error.code === "MESSAGE_TOO_LARGE");
+
+/** Transports do not know whether there will be another connection; where there will be none, the advice is another. */
+export function withAdvice(
+  error: ToolportError | undefined,
+  next: string | undefined,
+): ToolportError | undefined {
+  return next === undefined || error === undefined || !LOSSES.has(error.code) ? error : error.withNext(next);
+}
 
 export interface ConnectionEnd {
   readonly outcome: Outcome;

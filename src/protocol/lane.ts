@@ -7,7 +7,7 @@
  */
 import type { JSONRPCMessage, MessageExtraInfo, RequestId } from "@modelcontextprotocol/client";
 import type { KnownSecrets } from "../config/known-secrets.js";
-import { ConnectionError } from "../errors/connection-error.js";
+import type { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Resends } from "../transports/resends.js";
@@ -16,7 +16,7 @@ import { IdTable } from "../util/id-table.js";
 import { ClientSide } from "./client-side.js";
 import { DeadlineClock } from "./deadline-clock.js";
 import { DroppedAnswers } from "./dropped-answers.js";
-import { answerCut, connectionClosed } from "./lane-errors.js";
+import { answerCut, connectionClosed, isOddity, REASONS, withAdvice } from "./lane-errors.js";
 import { type OutgoingRequest, toMessage, toText } from "./outgoing-request.js";
 import { PendingRequest, type RequestHost, type RequestLimits } from "./pending-request.js";
 
@@ -39,18 +39,6 @@ type Response = {
   /** By right an object with a code and a message. */
   error?: unknown;
 };
-
-const isOddity = (error: Error): error is ConnectionError =>
-  error instanceof ConnectionError && (error.code === "BAD_RESPONSE" || error.code === "MESSAGE_TOO_LARGE");
-
-/** What the server is told about a request that was given up. */
-const REASONS: Readonly<Record<GiveUpReason, string>> = {
-  abort: "The caller aborted the request",
-  timeout: "The request timed out",
-};
-
-/** Errors that say nothing but that the connection is gone. */
-const LOSSES = new Set(["CLOSED", "STREAM_CUT", "SESSION_LOST"]);
 
 const isOurs = (id: unknown): id is string => typeof id === "string" && id.startsWith(PREFIX);
 
@@ -336,7 +324,7 @@ export class Lane {
   #onInnerClose(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#closeError = this.#asLoss(this.#closeError ?? this.#inner.closeError);
+    this.#closeError = withAdvice(this.#closeError ?? this.#inner.closeError, this.nextAfterLoss);
     this.#host.redactError(this.#closeError);
     const error = this.#gone("unknown");
     for (const { id } of this.#pending.toArray()) this.#take(id)?.reject(error);
@@ -344,14 +332,6 @@ export class Lane {
     this.#clock.close();
     this.clientSide.closed(this.#gone("unsent"));
     this.#settleClosed(this.#closeError);
-  }
-
-  /** Transports do not know whether there will be another connection, and their advice says so. */
-  #asLoss(error: ToolportError | undefined): ToolportError | undefined {
-    const next = this.nextAfterLoss;
-    return next === undefined || error === undefined || !LOSSES.has(error.code)
-      ? error
-      : error.withNext(next);
   }
 
   #gone(outcome: "unsent" | "unknown"): ToolportError {

@@ -10,29 +10,10 @@ import { createTestServer, type TestServer } from "toolport/testing";
 import ts from "typescript";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { resolveOutputHandling } from "../../src/adapters/langchain/output-handling.js";
-import { checkSnippets } from "../docs/check-snippets.js";
-import { readMarkdown } from "../docs/markdown.js";
 import { type OAuthTestServer, startOAuthServer } from "../fixtures/servers/oauth-server.js";
 import { type OpenAiDouble, startOpenAiDouble } from "../support/openai-double.js";
-import { README_BLOCKS, repair } from "./readme-repairs.js";
+import { original, repaired } from "./readme-blocks.js";
 import { closedUrl, dataTools, everythingTools, mathTools } from "./readme-servers.js";
-
-const PATH = "test/fixtures/langchain-readme/blocks.md";
-const original = readMarkdown(PATH).blocks;
-const repaired = new Map(
-  README_BLOCKS.map((entry) => [entry.block, repair(original[entry.block - 1]!.text, entry)]),
-);
-
-/** What the blocks use without making it: stand-ins, a browser's store, and the class that a later block writes. */
-const AMBIENT = `import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
-declare global {
-  const servers: Record<"math" | "filesystem" | "data" | "image" | "everything", { command: string; args: string[] }> &
-    Record<"weather" | "protected" | "github" | "mathOverHttp" | "closed", { url: string }>;
-  const served: () => Promise<void>;
-  const localStorage: { getItem(key: string): string | null; setItem(key: string, value: string): void };
-  const MyOAuthProvider: new (config: { redirectUrl: string; clientMetadata: object }) => OAuthClientProvider;
-}
-`;
 
 const requestIds: string[] = [];
 const noteRequestId = (request: Request): undefined => {
@@ -161,25 +142,6 @@ async function run(block: number, names: Record<string, unknown> = {}): Promise<
   const exports = scope["exports"] as Record<string, unknown>;
   return { exports, logged: logged!, errors: errors!, warnings: warnings! };
 }
-
-describe("the README", () => {
-  it("has no TypeScript block that is left out here", () => {
-    const typed = original.flatMap(({ language }, index) =>
-      /^ts|^typescript/.test(language) ? [index + 1] : [],
-    );
-    expect(README_BLOCKS.map(({ block }) => block)).toEqual(typed);
-  });
-
-  it("type-checks, block by block", { timeout: 60_000 }, () => {
-    const snippets = [...repaired].map(([block, text]) => ({
-      path: `block ${block}`,
-      line: 1,
-      text,
-    }));
-    // The README is written for a project without `strict`: it narrows neither `find` nor `catch`.
-    expect(checkSnippets(snippets, { ambient: AMBIENT, compilerOptions: { strict: false } })).toEqual([]);
-  });
-});
 
 describe("run", () => {
   const logLines: unknown[] = [];

@@ -9,8 +9,8 @@ import { root } from "./source-files.js";
 
 /** Entry, most files, most kilobytes, most kilobytes when packed. A commit that raises one says why. */
 const BUDGETS = [
-  ["index.js", 4, 400, 128],
-  ["index.cjs", 4, 410, 131],
+  ["index.js", 4, 412, 132],
+  ["index.cjs", 4, 422, 135],
   ["cli/main.js", 4, 36, 14],
 ] as const;
 

@@ -1,37 +1,16 @@
 /** Public names: fit for every provider, and no two alike. */
 import { describe, expect, test } from "vitest";
+import {
+  assign,
+  expectSound,
+  FINGERPRINT,
+  type Listed,
+  LONG,
+  PROVIDERS,
+} from "../../../test/support/assigned-names.js";
 import { lookOf } from "../safety/look-alikes.js";
-import type { SourceTool } from "../source-tool.js";
-import { assignNames, type NameOptions } from "./assign-names.js";
+import type { NameOptions } from "./assign-names.js";
 import { RESERVED_NAMES } from "./name-owners.js";
-
-type Listed = readonly [server: string, tool: string];
-
-/** What providers say they take. */
-const PROVIDERS = {
-  openai: /^[a-zA-Z0-9_-]{1,64}$/,
-  anthropic: /^[a-zA-Z0-9_-]{1,128}$/,
-  gemini: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/,
-  toolport: /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/,
-};
-const FINGERPRINT = "[0-9a-hjkmnp-tv-z]{10}";
-const LONG = `get_${"very_".repeat(23)}long_name`;
-
-const toEntry = ([server, sourceName]: Listed) => ({
-  server: { name: server },
-  tool: { name: sourceName, sourceName, inputSchema: {} } as unknown as SourceTool,
-});
-const assign = (tools: readonly Listed[], options: Partial<NameOptions> = {}) =>
-  assignNames(tools.map(toEntry), { prefix: true, additionalToolNamePrefix: "", ...options });
-
-/** Every promise that holds for any list of names. */
-function expectSound(names: readonly string[]): void {
-  for (const name of names) {
-    for (const [provider, rule] of Object.entries(PROVIDERS)) expect(name, provider).toMatch(rule);
-    expect(RESERVED_NAMES.map(lookOf)).not.toContain(lookOf(name));
-  }
-  expect(new Set(names.map(lookOf)).size).toBe(names.length);
-}
 
 describe("one tool", () => {
   test.each<[string, Listed, Partial<NameOptions>, string]>([
@@ -266,45 +245,6 @@ describe("names that would be alike", () => {
       return Object.fromEntries(list.map(([, tool], index) => [tool, names[index]]));
     };
     expect(byTool(tools)).toEqual(byTool(tools.toReversed()));
-  });
-});
-
-describe("a mapper", () => {
-  test.each<[string, () => unknown, string]>([
-    [
-      "that throws",
-      () => {
-        throw new Error("boom");
-      },
-      "The name mapper threw: boom",
-    ],
-    ["that returns nothing", () => undefined, "The name mapper returned no name"],
-    ["that returns an empty name", () => "", "The name mapper returned no name"],
-    ["that is asynchronous", async () => "x", "The name mapper returned no name"],
-  ])("%s: the tool gets its usual name, and it is reported", (_what, mapper, reason) => {
-    const { names, issues } = assign([["s", "get"]], { toolNameMapper: mapper as () => string });
-    expect(names).toEqual(["s__get"]);
-    expect(issues).toEqual([
-      { kind: "mapper", name: "s__get", server: "s", sourceName: "get", wanted: "s__get", reason },
-    ]);
-  });
-
-  test("may return anything: it is made fit", () => {
-    const { names } = assign(
-      [
-        ["s", "a"],
-        ["s", "b"],
-      ],
-      { toolNameMapper: (_, tool) => `Meine Bücher: ${tool.name}!` },
-    );
-    expectSound(names);
-    expect(names[0]).toMatch(/^Meine_Bucher_a_/);
-  });
-
-  test("a name changed by a specification mapper stands alone, too", () => {
-    const { server, tool } = toEntry(["s", "get"]);
-    const renamed = { server, tool: { ...tool, name: "fetch" } };
-    expect(assignNames([renamed], { prefix: true, additionalToolNamePrefix: "" }).names).toEqual(["fetch"]);
   });
 });
 
