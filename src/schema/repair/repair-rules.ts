@@ -43,7 +43,7 @@ export const isPlaceholder = (value: unknown): boolean =>
   PLACEHOLDERS.includes(value) || (isOfType(value, "object") && Object.keys(value as object).length === 0);
 
 /** The object or list that a text is the JSON of; undefined if a number in it would lose digits. */
-export function parseJsonText(text: string): unknown {
+function parseJsonText(text: string): unknown {
   const trimmed = text.trim();
   if (text.length > MAX_JSON_TEXT || !/^[[{]/.test(trimmed)) return undefined;
   let isExact = true;
@@ -61,18 +61,18 @@ export function parseJsonText(text: string): unknown {
 const isExactNumber = (value: number): boolean =>
   Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 
-export function textToNumber(text: string): number | undefined {
+function textToNumber(text: string): number | undefined {
   const trimmed = text.trim();
   if (!NUMBER.test(trimmed)) return undefined;
   const value = Number(trimmed);
   return isExactNumber(value) ? value : undefined;
 }
 
-export const textToBoolean = (text: string): boolean | undefined =>
+const textToBoolean = (text: string): boolean | undefined =>
   Object.hasOwn(BOOLEANS, text) ? BOOLEANS[text] : undefined;
 
 /** The one member of an enum or constant that differs from the text in case alone. */
-export function otherCase(text: string, nodes: readonly SchemaNode[]): string | undefined {
+function otherCase(text: string, nodes: readonly SchemaNode[]): string | undefined {
   const wanted = text.toLowerCase();
   const found = new Set<string>();
   for (const { enum: choices, const: only } of nodes)
@@ -83,11 +83,11 @@ export function otherCase(text: string, nodes: readonly SchemaNode[]): string | 
 }
 
 /** Not for fractions: nothing says whether 1.1 was meant as 1.1 or as 1.10. */
-export const numberToText = (value: number): string | undefined =>
+const numberToText = (value: number): string | undefined =>
   Number.isSafeInteger(value) ? String(value) : undefined;
 
 /** Whether a value may become the only item of a list. Several values in one text may not. */
-export function isOneItem(value: unknown): boolean {
+function isOneItem(value: unknown): boolean {
   if (value === null || Array.isArray(value) || isPlaceholder(value)) return false;
   return typeof value !== "string" || !(/[,;\r\n]/.test(value) || /^\s*[[{"]/.test(value));
 }
