@@ -47,13 +47,20 @@ export function createArgumentCheck(parts: ArgumentCheckParts): ArgumentCheck {
     const filled = options.applyDefaults === true ? (applyDefaults(schema, args) as Arguments) : args;
     if (mode === "off") return noted(call, sentFor(call, filled));
     const validator = serverValidator(config) ?? parts.validator;
-    const settle = (issues: readonly ValidationIssue[]) =>
-      issues.length === 0
-        ? noted(call, sentFor(call, filled))
-        : settleInvalid({ call, schema, args: filled, issues, validator, mode });
     const issues = validator.validate(schema, filled, call.budget);
-    return issues instanceof Promise ? issues.then(settle) : settle(issues);
+    // Nothing is allocated for the usual case: loaded, valid, sent as it is.
+    if (!(issues instanceof Promise) && issues.length === 0) return noted(call, sentFor(call, filled));
+    return settle(issues, { call, schema, args: filled, validator, mode });
   };
+
+  async function settle(
+    checking: readonly ValidationIssue[] | Promise<readonly ValidationIssue[]>,
+    given: Omit<InvalidArguments, "issues">,
+  ): Promise<SentArguments | undefined> {
+    const issues = await checking;
+    if (issues.length === 0) return noted(given.call, sentFor(given.call, given.args));
+    return settleInvalid({ ...given, issues });
+  }
 
   /** Loaded when it is first needed: most calls are valid. */
   async function settleInvalid(invalid: InvalidArguments): Promise<SentArguments | undefined> {

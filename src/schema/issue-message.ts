@@ -45,10 +45,13 @@ export function choiceMessage(choices: readonly unknown[]): string {
   return `must be one of ${shown.join(", ")}${more}`;
 }
 
+/** A name that could be taken for something else is quoted. */
+const nameText = (name: string): string => (/^[\w.$-]+$/.test(name) ? cut(name) : JSON.stringify(cut(name)));
+
 /** `is not a parameter; did you mean "a"? There are: a, b`. */
 export function unknownNameMessage(names: readonly string[], meant: string | undefined): string {
   if (names.length === 0) return "is not a parameter; there are none";
-  const shown = names.slice(0, MAX_CHOICES).map(cut).join(", ");
+  const shown = names.slice(0, MAX_CHOICES).map(nameText).join(", ");
   const more = names.length > MAX_CHOICES ? ` and ${names.length - MAX_CHOICES} more` : "";
   const hint = meant === undefined ? "." : `; did you mean ${JSON.stringify(cut(meant))}?`;
   return `is not a parameter${hint} There are: ${shown}${more}`;

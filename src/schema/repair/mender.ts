@@ -2,11 +2,12 @@
 import type { ArgumentRepair } from "../argument-repair.js";
 import { NEVER, type SchemaNode } from "../compile-schema.js";
 import { isSameJson } from "../derive/json-equality.js";
+import { setKey } from "../derive/set-key.js";
 import { isObject } from "../json-schema.js";
 import { propertyPath, shorten } from "../value-location.js";
 import type { Part } from "./lenient-schema.js";
 import { allowedKinds, candidatesFor, isPlaceholder, kindOf, lettersOf } from "./repair-rules.js";
-import { define, type SchemaParts } from "./schema-parts.js";
+import type { SchemaParts } from "./schema-parts.js";
 
 /** A value after as much of it was mended as can be. */
 export interface Mended {
@@ -198,7 +199,7 @@ export class Mender {
         continue;
       }
       repairs.push(...mended.repairs);
-      define(value, known, mended.value);
+      setKey(value, known, mended.value);
     }
     return { value: repairs.length === 0 ? object : value, repairs, isWhole: false };
   }

@@ -2,6 +2,7 @@
 import { type LinearPatterns, useLinearPatterns } from "../bounded/linear-patterns.js";
 import { type CompiledSchema, compileSchema, type SchemaNode } from "../compile-schema.js";
 import type { SchemaCheck, SchemaValidatorFactory } from "../create-validator.js";
+import { setKey } from "../derive/set-key.js";
 import { explainErrors } from "../explain-errors.js";
 import { isObject, type JsonSchema } from "../json-schema.js";
 import type { ValidationEngine } from "../validation-engine.js";
@@ -118,7 +119,7 @@ class PartWriter {
     const isMap = Object.getPrototypeOf(value) === null;
     const copy: Record<string, unknown> = {};
     for (const [key, item] of Object.entries(value)) {
-      if (isMap) define(copy, key, this.#copy(item));
+      if (isMap) setKey(copy, key, this.#copy(item));
       else if (key === "enum" || key === "const") copy[key] = Array.isArray(item) ? [...item] : item;
       else if (key === "$ref") copy[key] = `#/$defs/${this.#keys.get(item as string)}`;
       else if (key !== "nullable") this.#copyKeyword(copy, key, item);
@@ -132,10 +133,4 @@ class PartWriter {
     if (!(isSplit && this.#isOldDraft)) copy[key] = this.#copy(item);
     else copy["dependencies"] = { ...(copy["dependencies"] as object), ...(this.#copy(item) as object) };
   }
-}
-
-/** Assigning to `__proto__` would change what the object is. */
-export function define(object: Record<string, unknown>, key: string, value: unknown): void {
-  if (key !== "__proto__") object[key] = value;
-  else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
 }
