@@ -9,7 +9,7 @@ import { fullJitterMs } from "../util/backoff.js";
 export const MAX_STARTS = 5;
 export const START_WINDOW_MS = 60_000;
 /** A connection that held this long has earned a fresh count of attempts. */
-export const HEALTHY_AFTER_MS = 30_000;
+const HEALTHY_AFTER_MS = 30_000;
 
 /** Least time between two attempts that calls ask for: without it, every call to a dead server would dial it. */
 const CALL_PAUSE_MS = 1_000;
