@@ -31,8 +31,10 @@ export class BackgroundRetries {
     this.#failures.set(port, failures);
     if (failures.has(server)) return;
     failures.set(server, error);
-    // It ends only when the client is closed or the server is there.
-    this.#retry(port, server, failures).catch(() => {});
+    // Attempts end with success, with a login that is needed, or with the port.
+    this.#retry(port, server, failures)
+      .catch(() => {})
+      .finally(() => failures.delete(server));
   }
 
   /** Ends all attempts; nothing is left behind. */
@@ -46,9 +48,8 @@ export class BackgroundRetries {
       await pause(fullJitterMs(attempt), signal);
       const { servers } = await port.connect({ servers: [server], signal });
       const error = servers[server]?.error;
-      if (error === undefined || error instanceof AuthError) break;
+      if (error === undefined || error instanceof AuthError) return;
       failures.set(server, error);
     }
-    failures.delete(server);
   }
 }
