@@ -52,7 +52,7 @@ export interface ToolportSnapshot {
    * `on("notification")` … Counted for all users together.
    */
   droppedCalls: Record<string, number>;
-  /** Tools whose texts hold characters that nobody can see. */
+  /** Tools whose texts hold invisible characters. */
   textFindings: TextFinding[];
   /** Tools whose name could not be the plain one, and why. */
   nameIssues: NameIssue[];

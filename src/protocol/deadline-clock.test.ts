@@ -59,7 +59,7 @@ test("everyone at their own time, by one timer", async () => {
   expect(clock.isHolding).toBe(false);
 });
 
-test("whoever is done is not asked, and the host is held only for those who wait", async () => {
+test("settled requests do not expire, and only waiting requests keep the host alive", async () => {
   const first = waiting("first", 100);
   expect(clock.isHolding).toBe(true);
   clock.delete(first);

@@ -3,7 +3,7 @@ import { ConnectionError } from "../errors/connection-error.js";
 import type { Outcome, ToolportError } from "../errors/toolport-error.js";
 import type { GiveUpReason } from "../transports/server-transport.js";
 
-/** What the server is told about a request that was given up. */
+/** The reason in the cancellation of a request. */
 export const REASONS: Readonly<Record<GiveUpReason, string>> = {
   abort: "The caller aborted the request",
   timeout: "The request timed out",

@@ -23,7 +23,7 @@ export interface ImportCandidate {
   readonly kind: DialectKind;
   /** As it will be written. */
   readonly entry: Readonly<Record<string, unknown>>;
-  /** It stands in a file of a project: somebody else may have written it. */
+  /** The entry is in a project file, so its author may not be the user. */
   readonly isForeign: boolean;
   /** `"same"`: our file has it already. `"taken"`: our file has another server of this name. */
   readonly fate: "new" | "same" | "taken";
