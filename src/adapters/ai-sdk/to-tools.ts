@@ -19,8 +19,9 @@ import {
   targetOf,
   withSourceSchema,
 } from "../offered-tools.js";
-import { type AiSdkVersion, modelOutputOptions, toModelOutput, versionOf } from "./content.js";
+import { modelOutputOptions, toModelOutput, versionOf } from "./content.js";
 import { createExecute } from "./execute.js";
+import { listedSchemas } from "./listed-schema.js";
 import { type AiSdkToolSchemas, resultSchema, type TypedAiSdkTools } from "./tool-schemas.js";
 
 export interface AiSdkToolsOptions
@@ -103,17 +104,22 @@ export function buildToolSet(offered: readonly OfferedTool[], parts: ToolSetPart
   const forModel = (given: never) =>
     toModelOutput(version === 5 ? given : (given as { output: never }).output, output);
   const tools: Record<string, unknown> = {};
+  const schemaOf = listedSchemas(ai);
   for (const each of offered) {
-    const tool = toTool(each, parts, version);
+    const tool = toTool(each, parts, schemaOf);
     tool["toModelOutput"] = forModel;
     setKey(tools, each.tool.name, tool);
   }
   return tools as ToolSet;
 }
 
-function toTool(offered: OfferedTool, parts: ToolSetParts, version: AiSdkVersion): Record<string, unknown> {
+function toTool(
+  offered: OfferedTool,
+  parts: ToolSetParts,
+  schemaOf: ReturnType<typeof listedSchemas>,
+): Record<string, unknown> {
   const { tool } = offered;
-  const { ai, options, schemas } = parts;
+  const { options, schemas } = parts;
   const { name, description, title, outputSchema, server, sourceName } = tool;
   const given = schemas?.[name];
   const made: Record<string, unknown> = {};
@@ -122,14 +128,8 @@ function toTool(offered: OfferedTool, parts: ToolSetParts, version: AiSdkVersion
   if (description !== undefined) made["description"] = description;
   if (title !== undefined) made["title"] = title;
   made["metadata"] = withSourceSchema({ server, tool: sourceName }, tool);
-  // Version 5 takes no function.
-  const inputSchema = () => offered.derived.schema;
-  made["inputSchema"] = given?.inputSchema ?? ai.jsonSchema(version === 5 ? inputSchema() : inputSchema);
-  if (outputSchema !== undefined) {
-    // Hardly anybody looks at it; version 5 takes it as it is only.
-    const schema = () => resultSchema(outputSchema);
-    made["outputSchema"] = ai.jsonSchema(version === 5 ? schema() : schema);
-  }
+  made["inputSchema"] = given?.inputSchema ?? schemaOf(() => offered.derived.schema);
+  if (outputSchema !== undefined) made["outputSchema"] = schemaOf(() => resultSchema(outputSchema));
   if (options.needsApproval) {
     // A rule of the caller's knows the server's names, not those that the model was given.
     const read = (input: unknown) =>
