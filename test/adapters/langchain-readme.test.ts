@@ -179,7 +179,7 @@ describe("run", () => {
     );
   });
 
-  it("block 5: a list that changes is told with the server's name", async () => {
+  it("block 5: a list that changes is reported with the server's name", async () => {
     const server = serve({ tools: { one: { handler: () => "1" } }, era: "legacy" });
     const stdio = await server.stdio();
     const lines: unknown[] = [];
@@ -249,7 +249,7 @@ describe("run", () => {
     expect(outcome.errors).toEqual([]);
   });
 
-  it("block 15: each kind of error is told in its own way", async () => {
+  it("block 15: each kind of error is reported in its own way", async () => {
     const told = async (math: object) =>
       (await run(15, { servers: { ...servers, math } })).errors.map(String);
     expect(await told({ command: "no-such-server", args: [] })).toEqual([

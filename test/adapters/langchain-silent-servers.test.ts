@@ -27,7 +27,7 @@ async function settle(condition: () => boolean | Promise<boolean>): Promise<void
   while (!(await condition())) await turn();
 }
 
-/** One server that is silent until it is told to speak, and one that is well. */
+/** One server that is silent until `speak()` is called, and one that is well. */
 async function start(config: Omit<ClientConfig, "mcpServers"> = {}) {
   const late = createTestServer({ era: "legacy", tools: { late: { handler: () => "late" } } });
   const well = createTestServer({ tools: { well: { handler: () => "well" } } });
@@ -107,7 +107,7 @@ it("costs its connect timeout once, and comes back in the background", async () 
   expect(performance.now()).toBe(stoodAt);
   expect(scene.asked()).toBe(asked);
 
-  // Still silent at the next attempt, and nobody waits while that is under way.
+  // Still silent at the next attempt, and no call waits while that is under way.
   await toAttempt(scene, 1_000);
   expect(names(await client.getTools())).toEqual(["well"]);
   await runOut();

@@ -16,7 +16,7 @@ export interface ReadmeBlock {
   readonly repairs: readonly Repair[];
 }
 
-const door: Repair = {
+const changedImport: Repair = {
   why: "The import: the one change that a user makes",
   from: '"@langchain/mcp-adapters"',
   to: '"toolport/langchain"',
@@ -62,7 +62,7 @@ export const README_BLOCKS: readonly ReadmeBlock[] = [
   {
     block: 2,
     repairs: [
-      door,
+      changedImport,
       math,
       {
         why: "A comma is missing",
@@ -80,11 +80,11 @@ export const README_BLOCKS: readonly ReadmeBlock[] = [
       llm,
     ],
   },
-  { block: 4, repairs: [door, math, llm] },
+  { block: 4, repairs: [changedImport, math, llm] },
   {
     block: 5,
     repairs: [
-      door,
+      changedImport,
       {
         why: "A package that would have to be downloaded; a local process stands in for it",
         from: /command: "npx",\s*args: \["-y", "@modelcontextprotocol\/server-everything"\]/,
@@ -100,7 +100,7 @@ export const README_BLOCKS: readonly ReadmeBlock[] = [
   {
     block: 6,
     repairs: [
-      door,
+      changedImport,
       {
         why: "Headers need a server that is reached over HTTP, as the notes below the block say",
         from: /transport: "stdio",\s*command: "npx",\s*args: \["-y", "@modelcontextprotocol\/server-math"\]/,

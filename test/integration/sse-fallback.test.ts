@@ -110,7 +110,7 @@ describe("a server that has its stream at /sse", () => {
   });
 
   it.each([
-    ["nobody wants the fallback", { automaticSSEFallback: false }, "/mcp", refuse(404)],
+    ["the fallback is off", { automaticSSEFallback: false }, "/mcp", refuse(404)],
     ["the URL does not end in /mcp", {}, "/rpc", refuse(404)],
     ["a modern revision is pinned", { protocol: { pin: "2026-07-28" } } as const, "/mcp", refuse(404)],
     [
