@@ -82,9 +82,10 @@ it("follows recursion only as far as it is worth", () => {
 it("does not follow recursion that branches for long", () => {
   const again = Array.from({ length: 30 }, () => ({ $ref: "#" }));
   const names = Array.from({ length: 30 }, (_, index) => [`p${index}`, { default: {}, allOf: again }]);
-  const before = performance.now();
-  applyDefaults({ allOf: again, properties: Object.fromEntries(names) }, { a: 1 });
-  expect(performance.now() - before).toBeLessThan(250);
+  // Without a limit this takes longer than any test may.
+  expect(applyDefaults({ allOf: again, properties: Object.fromEntries(names) }, { a: 1 })).toMatchObject({
+    a: 1,
+  });
 });
 
 it("gives every caller a default of its own", () => {

@@ -1,4 +1,4 @@
-/** A pattern made to keep a regular expression busy for hours holds nobody up: not this call, not the next, no other. */
+/** A pattern made to keep a regular expression busy for hours delays neither its own call nor any other. */
 import { createToolport, type ToolCallError } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { expect, test } from "vitest";
@@ -7,9 +7,8 @@ import { failure } from "../support/failure.js";
 /** One more character doubles the time; with 29 of them a plain engine takes minutes. */
 const HOSTILE = "^(a+)+$";
 const VALUE = `${"a".repeat(28)}!`;
-const LIMIT_MS = 250;
-/** The clock on the wall also runs while other processes have the processor. */
-const options = { retry: 2 };
+/** Ten times the promise, because other processes use the processor too. A plain engine is above it by far. */
+const LIMIT_MS = 2_500;
 
 /** Longest time during which nothing else could run. */
 function watchEventLoop(): { longestMs(): number; stop(): void } {
@@ -78,25 +77,21 @@ test.each([
   },
 );
 
-test(
-  "in an input schema, by default: the server decides, the event loop is never held for long",
-  options,
-  async () => {
-    await using server = makeServer();
-    await using toolport = createToolport({ mcpServers: { s: server.memory() } });
-    const warnings: string[] = [];
-    toolport.on("warning", ({ code }) => warnings.push(String(code)));
-    await toolport.callTool("s__input", { text: "aaa" });
-    const loop = watchEventLoop();
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => toolport.callTool("s__input", { text: VALUE })),
-    );
-    loop.stop();
-    expect(loop.longestMs()).toBeLessThan(LIMIT_MS);
-    expect(new Set(answers.map(({ text }) => text))).toEqual(new Set([VALUE]));
-    expect(warnings).toEqual(["SCHEMA_CONTRADICTS"]);
-  },
-);
+test("in an input schema, by default: the server decides, the event loop is never held for long", async () => {
+  await using server = makeServer();
+  await using toolport = createToolport({ mcpServers: { s: server.memory() } });
+  const warnings: string[] = [];
+  toolport.on("warning", ({ code }) => warnings.push(String(code)));
+  await toolport.callTool("s__input", { text: "aaa" });
+  const loop = watchEventLoop();
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => toolport.callTool("s__input", { text: VALUE })),
+  );
+  loop.stop();
+  expect(loop.longestMs()).toBeLessThan(LIMIT_MS);
+  expect(new Set(answers.map(({ text }) => text))).toEqual(new Set([VALUE]));
+  expect(warnings).toEqual(["SCHEMA_CONTRADICTS"]);
+});
 
 /** Only the repaired value reaches the slow pattern. */
 const slowWhenRepaired = {
@@ -104,7 +99,7 @@ const slowWhenRepaired = {
   properties: { texts: { type: "array", items: { type: "string", pattern: HOSTILE } } },
 };
 
-test("a repair that runs into a slow pattern ends; many of them do not add up", options, async () => {
+test("a repair that runs into a slow pattern ends; many of them do not add up", async () => {
   await using server = createTestServer({
     tools: { list: { inputSchema: slowWhenRepaired, handler: ({ texts }) => JSON.stringify(texts) } },
   });
@@ -119,7 +114,7 @@ test("a repair that runs into a slow pattern ends; many of them do not add up", 
   expect(server.calls).toHaveLength(1);
 });
 
-test("input and output of one call share the time; many calls at once do not add up", options, async () => {
+test("input and output of one call share the time; many calls at once do not add up", async () => {
   await using server = makeServer();
   await using toolport = createToolport({ mcpServers: { s: server.memory() } });
   await toolport.callTool("s__plain");
