@@ -32,6 +32,18 @@ describe("a name with punctuation or blanks", () => {
     expect(names.every(isSafeName)).toBe(true);
   });
 
+  test("a tool's own name that begins with a digit has a fingerprint, so that it cannot pass for another tool", () => {
+    const { names, issues } = assign(
+      [
+        ["s", "list_tools"],
+        ["s", "1ist_too1s"],
+      ],
+      { prefix: false },
+    );
+    expect(names).toEqual(["list_tools", expect.stringMatching(new RegExp(`^_1ist_too1s_${FINGERPRINT}$`))]);
+    expect(issues).toContainEqual(expect.objectContaining({ kind: "look-alike" }));
+  });
+
   test("a name that had to be cleaned gives way to one that is written so, wherever it stands in the list", () => {
     for (const tools of [
       ["files.read", "files_read"],

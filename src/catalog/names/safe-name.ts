@@ -38,7 +38,9 @@ export function cleanName({ prefixes, tool }: NameParts): string | undefined {
   if (!parts.every((part) => part.length <= MAX_LENGTH && PLAIN_TEXT.test(part))) return undefined;
   const cleaned = parts.map(toAsciiName);
   if (cleaned.includes("")) return undefined;
-  const name = withFirstLetter(cleaned.join(SEPARATOR));
+  const joined = cleaned.join(SEPARATOR);
+  // A tool's own name is not changed at its start: `_1ist_too1s` would not count as a look-alike of `list_tools`.
+  const name = prefixes.length === 0 ? joined : withFirstLetter(joined);
   return isSafeName(name) ? name : undefined;
 }
 
