@@ -27,10 +27,25 @@ describe("mergeEnvironment", () => {
   });
 });
 
+const NETWORK = [
+  ...["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"],
+  ...["http_proxy", "https_proxy", "all_proxy", "no_proxy"],
+  ...["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"],
+];
+
 describe("safeEnvironment", () => {
-  it("has what the SDK has", async () => {
+  it("has what the SDK has, and what leads out of this network", async () => {
     const { getDefaultEnvironment } = await import("@modelcontextprotocol/client/stdio");
-    expect(safeEnvironment()).toEqual(getDefaultEnvironment());
+    const network = Object.fromEntries(NETWORK.map((name) => [name, `value of ${name}`]));
+    expect(safeEnvironment({ ...process.env, ...network, GITHUB_TOKEN: "t" })).toEqual({
+      ...getDefaultEnvironment(),
+      ...network,
+    });
+  });
+
+  it("leaves HTTP_PROXY out where a request may have set it", () => {
+    const env = { HTTP_PROXY: "http://evil", http_proxy: "http://p", REQUEST_METHOD: "GET" };
+    expect(safeEnvironment(env, "linux")).toEqual({ http_proxy: "http://p" });
   });
 
   it("leaves functions and everything else out", () => {

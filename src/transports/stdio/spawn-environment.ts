@@ -62,14 +62,25 @@ const SAFE_VARIABLES: Readonly<Record<"posix" | "win32", readonly string[]>> = {
   ],
 };
 
-/** The safe ones (`PATH`, `HOME`, …) among the variables of this process. */
+/**
+ * How the network is reached from here. A process without them cannot leave a network with a proxy or a private certificate
+ * authority. None of them runs code.
+ */
+const NETWORK_VARIABLES: readonly string[] = [
+  ...["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
+  ...["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"],
+];
+
+/** The variables for every server: the safe ones (`PATH`, `HOME`, …), and those for proxies and certificates. */
 export function safeEnvironment(
   env: NodeJS.ProcessEnv = process.env,
   platform: NodeJS.Platform = process.platform,
 ): Record<string, string> {
   const safe: Record<string, string> = {};
-  for (const name of SAFE_VARIABLES[platform === "win32" ? "win32" : "posix"]) {
+  for (const name of [...SAFE_VARIABLES[platform === "win32" ? "win32" : "posix"], ...NETWORK_VARIABLES]) {
     const value = env[name];
+    // In a CGI program this variable is set by the sender of a request (httpoxy).
+    if (name === "HTTP_PROXY" && env["REQUEST_METHOD"] !== undefined) continue;
     // A value that begins so is a function exported by an old bash.
     if (value !== undefined && !value.startsWith("()")) safe[name] = value;
   }
