@@ -218,7 +218,8 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
       await port.opened();
       return answerOAuthCallback(request, {
         store: settings.store,
-        http: () => port.http(),
+        // With the network options of the server, if this process knows it.
+        http: ({ server, principal }) => port.http(root.known(principal)?.pool.get(server)?.config ?? {}),
         options: root.callback,
         warn: parts.warn,
         onFinished: ({ server, principal }) => {

@@ -1,9 +1,11 @@
-/** One request to a model's endpoint over plain `fetch`; busy endpoints are asked again. */
+/** One request to a model's endpoint by `fetch`, through the environment's proxy if there is one; busy endpoints are asked again. */
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { fromSystemError } from "../errors/from-system-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import { systemFetch } from "../transports/create-transport.js";
 import { parseRetryAfter } from "../transports/http/network/retry-after.js";
+import { USER_AGENT } from "../transports/user-agent.js";
 import { redactText } from "../util/redact-text.js";
 import { sleep } from "../util/sleep.js";
 
@@ -38,9 +40,12 @@ export async function askEndpoint(request: EndpointRequest): Promise<unknown> {
 async function send({ url, headers, body, signal }: EndpointRequest): Promise<Response> {
   const limit = AbortSignal.timeout(TIMEOUT_MS);
   try {
-    return await fetch(url, {
+    return await systemFetch(url, {
       ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
-      headers: { accept: "application/json", "content-type": "application/json", ...headers },
+      headers: {
+        ...{ accept: "application/json", "content-type": "application/json", "user-agent": USER_AGENT },
+        ...headers,
+      },
       signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
       // A key must not follow to another address.
       redirect: "error",

@@ -26,7 +26,7 @@ export interface FinishedAuthorization {
 
 export interface FinishParts {
   readonly store: Store;
-  readonly http: () => Promise<HttpClient>;
+  readonly http: (login: Pick<PendingAuthorization, "server" | "principal">) => Promise<HttpClient>;
   /** Path that the callback came to; it has to be the one the user was sent back to. */
   readonly pathname?: string | undefined;
   /** Whether this login may end here. @default any */
@@ -119,7 +119,7 @@ async function exchange(
       code_verifier: verifier,
       redirect_uri: redirectUrl,
     },
-    fetch: createGuardedFetch(await http(), { serverUrl, allowedHosts }),
+    fetch: createGuardedFetch(await http(pending), { serverUrl, allowedHosts }),
     dpop: pending.isBound ? await openDpopSession(store, proofKeyKey(toOwner(pending))) : undefined,
   });
   if ("tokens" in answer) {

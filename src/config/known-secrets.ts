@@ -109,6 +109,7 @@ function* fixedSecrets(config: ServerConfig): Iterable<NamedSecret> {
   if ("headers" in config && config.headers instanceof SecretRecord)
     for (const [name, value] of Object.entries(config.headers.reveal())) yield* headerSecrets(name, value);
   if ("url" in config) yield* addressSecrets(config.url);
+  if ("proxy" in config && config.proxy !== undefined) yield* proxySecrets(config.proxy.reveal());
   if ("oauth" in config && config.oauth) yield* textsIn("oauth", config.oauth.reveal());
   if ("args" in config) yield* argumentSecrets(config.args);
   if ("runArgs" in config) yield* argumentSecrets(config.runArgs);
@@ -147,6 +148,19 @@ function* addressSecrets(address: string): Iterable<NamedSecret> {
   }
   for (const [name, value] of url.searchParams) yield ["query", value === "" ? name : value];
   for (const part of url.pathname.split("/")) if (PATH_TOKEN.test(part)) yield ["path", part];
+}
+
+/** The credentials in a proxy's address, as written and as read. */
+function* proxySecrets(proxy: string | false): Iterable<NamedSecret> {
+  if (proxy === false || !URL.canParse(proxy)) return;
+  const { username, password } = new URL(proxy);
+  if (password === "") return;
+  for (const part of [`${username}:${password}`, password]) yield ["proxy", part];
+  try {
+    yield ["proxy", decodeURIComponent(password)];
+  } catch {
+    // Not percent-encoded: it is sent as it is written.
+  }
 }
 
 /** `--api-key abc`, `--token=abc`, `-e KEY=abc`. */

@@ -3,6 +3,7 @@ import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/cl
 import { freezeConfig } from "./config-view.js";
 import type { EntryReader } from "./entry-reader.js";
 import { readCommon, readHeaders, readProcessEnv } from "./read-fields.js";
+import { readMaxSockets, readProxy } from "./read-network.js";
 import { readOAuth } from "./read-oauth.js";
 import { readUrl } from "./read-url.js";
 import { resolveCommand, resolvePath } from "./resolve-path.js";
@@ -25,14 +26,18 @@ const COMMON_KEYS = [
   ...["toolTimeoutsMs", "onProgress", "checkArguments"],
 ];
 const URL_KEYS = ["url", "sseUrl", "base_url", "endpoint"];
+const HTTP_KEYS = [
+  ...[...URL_KEYS, "headers", "authProvider", "oauth", "automaticSSEFallback", "proxy", "maxSockets"],
+  "reconnect",
+];
 
 /** The fields each kind of server takes besides the common ones. */
 const KEYS: Readonly<Record<TransportKind, readonly string[]>> = {
   stdio: ["command", "args", "env", "inheritEnv", "cwd", "encoding", "stderr", "restart"],
   docker: ["image", "dockerHost", "engine", "args", "env", "mounts", "runArgs", "restart"],
-  http: [...URL_KEYS, "headers", "authProvider", "oauth", "automaticSSEFallback", "reconnect"],
-  sse: [...URL_KEYS, "headers", "authProvider", "oauth", "automaticSSEFallback", "reconnect"],
-  websocket: [...URL_KEYS, "headers", "reconnect"],
+  http: HTTP_KEYS,
+  sse: HTTP_KEYS,
+  websocket: [...URL_KEYS, "headers", "proxy", "reconnect"],
   custom: ["reconnect"],
 };
 
@@ -128,6 +133,8 @@ function readHttp({ name, reader }: ReadContext): HttpConfig {
     authProvider: readAuthProvider(reader),
     oauth: readOAuth(reader),
     sseFallback: reader.flag("automaticSSEFallback", true),
+    proxy: readProxy(reader),
+    maxSockets: readMaxSockets(reader),
   };
 }
 
@@ -141,6 +148,8 @@ function readSse({ name, reader }: ReadContext): SseConfig {
     headers: readHeaders(reader),
     authProvider: readAuthProvider(reader),
     oauth: readOAuth(reader),
+    proxy: readProxy(reader),
+    maxSockets: readMaxSockets(reader),
   };
 }
 
@@ -150,6 +159,7 @@ function readWebSocket({ name, reader }: ReadContext): WebSocketConfig {
     ...readCommon(name, reader, "reconnect"),
     url: readUrl(reader, "websocket") ?? "",
     headers: readHeaders(reader),
+    proxy: readProxy(reader),
   };
 }
 

@@ -9,6 +9,7 @@ import type { ConnectionTap } from "./connection-tap.js";
 import type { ToolFilter } from "./listed-tool.js";
 import type { LogLevel } from "./log-levels.js";
 import type { OAuthOptions } from "./oauth-options.js";
+import type { NetworkConfig } from "./read-network.js";
 import type { SecretRecord } from "./secret-record.js";
 import type { SecretValue } from "./secret-value.js";
 import type { CacheOption, CheckArguments, ProgressReport, ProtocolChoice } from "./server-entry.js";
@@ -85,7 +86,7 @@ export interface DockerConfig extends CommonConfig {
   readonly runArgs: readonly string[];
 }
 
-export interface HttpConfig extends CommonConfig {
+export interface HttpConfig extends CommonConfig, NetworkConfig {
   readonly kind: "http";
   readonly url: string;
   readonly headers: HeaderSource;
@@ -95,7 +96,7 @@ export interface HttpConfig extends CommonConfig {
   readonly sseFallback: boolean;
 }
 
-export interface SseConfig extends CommonConfig {
+export interface SseConfig extends CommonConfig, NetworkConfig {
   readonly kind: "sse";
   readonly url: string;
   readonly headers: HeaderSource;
@@ -103,7 +104,7 @@ export interface SseConfig extends CommonConfig {
   readonly oauth?: OAuthConfig;
 }
 
-export interface WebSocketConfig extends CommonConfig {
+export interface WebSocketConfig extends CommonConfig, Pick<NetworkConfig, "proxy"> {
   readonly kind: "websocket";
   readonly url: string;
   readonly headers: HeaderSource;

@@ -58,6 +58,26 @@ export type FallbackOption =
  */
 export type CheckArguments = "repair" | "strict" | "off";
 
+/**
+ * Through which proxy a server is reached: those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`), the
+ * one at this address (`http://user:password@host:port` or `https://…`), or none.
+ */
+export type ProxyOption = "env" | (string & {}) | false;
+
+/** Network options of servers that have an address. */
+export interface NetworkOptions {
+  /**
+   * The proxy for every request to this server, its authorization included. An address applies to every target; the
+   * proxies of the environment are not used for loopback targets and for those in `NO_PROXY`.
+   * @default the port's `proxy`
+   * @example
+   * ```ts
+   * { url: "https://example.com/mcp", proxy: "http://proxy.example:3128" }
+   * ```
+   */
+  proxy?: ProxyOption | URL;
+}
+
 /** What every kind of server entry takes. */
 export interface CommonServerEntry {
   /** Idle time limit of one request to this server. @default the port's `timeoutMs` */
@@ -133,7 +153,7 @@ export interface StdioServerEntry extends CommonServerEntry {
 }
 
 /** What every server over HTTP takes: Streamable HTTP, legacy HTTP+SSE, or whichever of the two it speaks. */
-export interface HttpServerOptions extends CommonServerEntry {
+export interface HttpServerOptions extends CommonServerEntry, NetworkOptions {
   transport?: "http" | "streamable-http" | "streamableHttp" | "streamable_http" | "sse" | "auto" | "remote";
   type?: HttpServerOptions["transport"];
   headers?: HeadersOption;
@@ -151,6 +171,16 @@ export interface HttpServerOptions extends CommonServerEntry {
    * @default true
    */
   automaticSSEFallback?: boolean;
+  /**
+   * Sockets for requests to this server's origin at the same time; further requests wait. `Infinity`: no limit. Streams that
+   * stay open are not counted.
+   * @default the port's `maxSockets`
+   * @example
+   * ```ts
+   * { url: "https://example.com/mcp", maxSockets: 32 }
+   * ```
+   */
+  maxSockets?: number;
   reconnect?: ReconnectOptions;
 }
 
@@ -174,7 +204,7 @@ export interface BaseUrlServerEntry extends HttpServerOptions {
 }
 
 /** A server reached over WebSocket (`ws:` or `wss:`). */
-export interface WebSocketServerEntry extends CommonServerEntry {
+export interface WebSocketServerEntry extends CommonServerEntry, NetworkOptions {
   transport?: "websocket" | "ws";
   type?: "websocket" | "ws";
   url: string | URL;

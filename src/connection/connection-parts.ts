@@ -31,7 +31,7 @@ export interface ConnectionParts {
   readonly silenceMs?: number | undefined;
   /** How long a server may take to answer a ping. @default 10000 */
   readonly pingLimitMs?: number | undefined;
-  transportContext(): Promise<TransportContext>;
+  transportContext(config: ServerConfig): Promise<TransportContext>;
   /** Somebody has authorized since the server last refused us. @default never */
   readonly hasNewCredentials?: ((server: string) => Promise<boolean>) | undefined;
   /** Reads the server's lists; a connection is ready only after it. */

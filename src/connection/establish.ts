@@ -54,7 +54,7 @@ async function attempt(
   const { config, identityKey, parts, signal } = options;
   const { session, verdict, via } = await openSession({
     config,
-    context: await parts.transportContext(),
+    context: await parts.transportContext(config),
     identity: parts.identity,
     serverRequests: parts.serverRequests,
     validator: parts.validator,

@@ -76,13 +76,15 @@ const FINAL_CODES: readonly string[] = [
 ];
 
 const INTERNAL_ERROR = -32603;
+/** Phases of a timeout in which the call waited for a connection or a socket, for as long as it may. */
+const WAITING_PHASES: readonly unknown[] = ["connect", "queue"];
 
 /** Another attempt can help; whether it is safe is another question. */
 function canHelp(error: ToolportError): boolean {
   if (!error.retryable || error instanceof AuthError || FINAL_CODES.includes(error.code)) return false;
   // The wait for a server that is away has its own limit, and that was it.
   if (error.code === "CONNECT_TIMEOUT") return false;
-  if (error.code === "TIMEOUT" && (error as ToolCallError).phase === "connect") return false;
+  if (error.code === "TIMEOUT" && WAITING_PHASES.includes((error as ToolCallError).phase)) return false;
   return error.code !== "PROTOCOL" || (error as ToolCallError).rpcCode === INTERNAL_ERROR;
 }
 

@@ -75,7 +75,8 @@ function describe(config: ServerConfig): Described {
         row("calls", command),
         ...(names.length > 0 ? [row("sends", names.map(visible).join(", "))] : []),
       ];
-      return { command, lines, risks: addressRisks(config), startsProcess: false };
+      const risks = [...addressRisks(config), ...proxyRisks(config.proxy?.reveal())];
+      return { command, lines, risks, startsProcess: false };
     }
   }
 }
@@ -88,6 +89,14 @@ export function addressRisks(config: { readonly url: string }): CommandRisk[] {
     risks.push({ level: "danger", message: "has a host whose name may only look like the one you know" });
   }
   return risks;
+}
+
+/** An entry that chooses the way to its server. The proxy sees plain requests whole, and the host names of all others. */
+export function proxyRisks(proxy: unknown): CommandRisk[] {
+  if (proxy === false) return [{ level: "note", message: "does not use the proxy of this machine" }];
+  if (typeof proxy !== "string" || proxy === "env") return [];
+  const { host = "named by a variable" } = URL.canParse(proxy) ? new URL(proxy) : {};
+  return [{ level: "danger", message: `sends its requests through the proxy ${visible(host)}` }];
 }
 
 function describeProcess(words: readonly string[], config: StdioConfig | DockerConfig): Described {

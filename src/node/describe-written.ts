@@ -1,7 +1,7 @@
 /** What the user is shown before an entry of a project's file is used: the entry as it is written, and what to look out for. */
 import { isRecord } from "../config/entry-reader.js";
 import { type CommandRisk, commandRisks } from "./command-dangers.js";
-import { addressRisks, riskRows, sortRisks, visible } from "./describe-command.js";
+import { addressRisks, proxyRisks, riskRows, sortRisks, visible } from "./describe-command.js";
 import { PLACE_NAMES } from "./expand-entry.js";
 import { writtenForm } from "./expand-server.js";
 import { type Reference, referencesIn, withDefaults } from "./expand-variables.js";
@@ -39,7 +39,7 @@ function toJson(value: unknown, indent: string): string {
 
 function risksOf({ translated, dialect }: WrittenServer): CommandRisk[] {
   const { entry, envFile, passedVariables } = translated;
-  const { url, env, inheritEnv } = entry;
+  const { url, env, inheritEnv, proxy } = entry;
   const bare = dialect.bareVariables === true;
   const references = textsIn([entry, envFile]).flatMap((text) => referencesIn(text, { bare }));
   const risks = [...commandRisks(wordsOf(entry)), ...variableRisks(isRecord(env) ? Object.keys(env) : [])];
@@ -47,6 +47,7 @@ function risksOf({ translated, dialect }: WrittenServer): CommandRisk[] {
     risks.push({ level: "danger", message: "gets all variables of this program, keys among them" });
   if (typeof url === "string" && URL.canParse(withDefaults(url)))
     risks.push(...addressRisks({ url: withDefaults(url) }));
+  risks.push(...proxyRisks(proxy));
   return [...risks, ...referenceRisks(references, passedVariables), ...envFileRisks(envFile)];
 }
 

@@ -29,7 +29,7 @@ export interface OAuthCallbackOptions {
 
 export interface CallbackParts {
   readonly store: Store;
-  readonly http: () => Promise<HttpClient>;
+  readonly http: (login: { server: string; principal?: string | undefined }) => Promise<HttpClient>;
   readonly options: OAuthCallbackOptions;
   /** A login has ended: the connection may go on. */
   readonly onFinished: (finished: {

@@ -5,7 +5,7 @@ import type { ToolFilter } from "../catalog/filters/filters.js";
 import type { PinMode } from "../catalog/safety/pins.js";
 import type { ScanHook } from "../catalog/safety/scan.js";
 import type { ToolNameMapper, ToolSpecificationMapper } from "../catalog/tool-mapping.js";
-import type { CacheOption, CheckArguments, ServerEntry } from "../config/server-entry.js";
+import type { CacheOption, CheckArguments, ProxyOption, ServerEntry } from "../config/server-entry.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { ApproveOption } from "../execution/approve.js";
 import type { BreakerOptions } from "../execution/breaker.js";
@@ -148,6 +148,27 @@ export interface ToolportOptions extends ServerRequestOptions {
   onServerError?: ServerErrorPolicy;
   /** The `fetch` to use instead of the pooled one. @default a guarded pool on Node, the global `fetch` elsewhere */
   fetch?: typeof globalThis.fetch;
+  /**
+   * The proxy for all HTTP, SSE and WebSocket connections and OAuth requests: `"env"` takes `HTTP_PROXY`, `HTTPS_PROXY`,
+   * `ALL_PROXY` and `NO_PROXY` (either case) and leaves loopback targets alone, an address applies to every target, `false`
+   * uses none. A server's entry may say otherwise. A `fetch` of your own, Workers, Bun and Deno handle proxies themselves.
+   * @default "env"
+   * @example
+   * ```ts
+   * createToolport({ mcpServers, proxy: "http://user:password@proxy.example:3128" });
+   * ```
+   */
+  proxy?: ProxyOption | URL;
+  /**
+   * Sockets for requests to one origin at the same time, per user; further requests wait, within their deadlines. `Infinity`:
+   * no limit. Streams that stay open are not counted. Not for a `fetch` of your own.
+   * @default 256
+   * @example
+   * ```ts
+   * createToolport({ mcpServers, maxSockets: 64 });
+   * ```
+   */
+  maxSockets?: number;
   /** Close a connection that was not used for this long; it reopens by itself. @default off */
   idleTimeoutMs?: number;
   /** Ask every server for a sign of life now and then, and bring back those that give none. @default off */

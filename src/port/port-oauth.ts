@@ -1,6 +1,7 @@
 /** The credentials of one port: one keeper per server, made when a server first needs it. */
 import type { OAuthStatus, ServerOAuth } from "../auth/server-oauth.js";
 import { configIdentity } from "../config/config-identity.js";
+import type { NetworkConfig } from "../config/read-network.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
 import type { Store } from "../state/store.js";
@@ -15,7 +16,7 @@ export interface PortOAuthOptions {
   readonly isSaved: boolean;
   readonly clientName: string;
   readonly configOf: (server: string) => ServerConfig | undefined;
-  readonly http: () => Promise<HttpClient>;
+  readonly http: (config: NetworkConfig) => Promise<HttpClient>;
   readonly warn: (server: string, message: string) => void;
 }
 
@@ -97,7 +98,7 @@ export class PortOAuth {
         options: typeof config.oauth === "object" ? config.oauth.reveal() : {},
         principal,
         store,
-        http,
+        http: () => http(config),
         callbackUrl,
         clientName,
         warn: (message) => warn(config.name, message),

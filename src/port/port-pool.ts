@@ -17,8 +17,9 @@ export function createPortPool(port: Port): ConnectionPool {
     logLevelOf: ({ logLevel = settings.logLevel }, era) =>
       logLevel ?? (era === "modern" && settings.hasLogReader ? "info" : undefined),
     connectTimeoutMs: settings.connectTimeoutMs,
-    transportContext: async () => ({
-      http: await port.http(),
+    transportContext: async (config) => ({
+      http: await port.http(config),
+      proxy: parts.networkOf(config).proxy,
       maxMessageBytes: settings.maxMessageBytes,
       authorize: port.oauth.authorize,
     }),

@@ -6,6 +6,7 @@ import type { Catalog } from "../catalog/catalog.js";
 import { toDiscoveryError } from "../catalog/discovery-error.js";
 import { extendFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
 import { configIdentity } from "../config/config-identity.js";
+import type { NetworkConfig } from "../config/read-network.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { ConnectionPool, ConnectOutcome } from "../connection/connection-pool.js";
 import { runOnSession } from "../connection/run-on-session.js";
@@ -71,7 +72,8 @@ export class Port {
   readonly #stopUpkeep: () => void;
   /** Servers that came from the store, and that the program has not named since. */
   readonly #restoredNames = new Set<string>();
-  #http: Promise<HttpClient> | undefined;
+  /** One for each set of network options that a server has. */
+  readonly #clients = new Map<string, Promise<HttpClient>>();
   #closing: Promise<void> | undefined;
 
   constructor(parts: SharedParts, { principal, parent, filters }: PortOf = {}) {
@@ -89,7 +91,7 @@ export class Port {
       isSaved: settings.isSaved,
       clientName: settings.clientInfo.name,
       configOf: (server) => this.pool.get(server)?.config,
-      http: () => this.http(),
+      http: (config) => this.http(config),
       warn,
     });
     this.pool = createPortPool(this);
@@ -114,10 +116,16 @@ export class Port {
     });
   }
 
-  /** The way out for HTTP, opened when something first needs it. */
-  http(): Promise<HttpClient> {
-    this.#http ??= this.parts.createHttp();
-    return this.#http;
+  /** Access to the network for a server, opened when something first needs it. */
+  http(config: ServerConfig | NetworkConfig): Promise<HttpClient> {
+    const network = this.parts.networkOf(config);
+    const key = JSON.stringify([network.proxy, network.maxSockets]);
+    let client = this.#clients.get(key);
+    if (client === undefined) {
+      client = this.parts.createHttp(network);
+      this.#clients.set(key, client);
+    }
+    return client;
   }
 
   /** Refuses if the port is closed. Undefined if there is nothing to wait for. */
@@ -294,7 +302,7 @@ export class Port {
     this.#closing ??= (async () => {
       this.subscriptions.close();
       await Promise.all([this.tasks.close(), this.pool.close(), this.saved?.stop()]);
-      await (await this.#http)?.close();
+      await Promise.all([...this.#clients.values()].map(async (client) => (await client).close()));
     })();
     return this.#closing;
   }

@@ -5,6 +5,7 @@ import { ConfigIssues } from "../config/config-issues.js";
 import { EntryReader, isRecord } from "../config/entry-reader.js";
 import { LOG_LEVELS } from "../config/log-levels.js";
 import { parseServers } from "../config/parse-servers.js";
+import { type NetworkConfig, readMaxSockets, readProxy } from "../config/read-network.js";
 import { readWebAddress } from "../config/read-oauth.js";
 import { readCache, readCheckArguments, readFunction, readRateLimit } from "../config/read-policy.js";
 import type { ServerConfig } from "../config/server-config.js";
@@ -35,7 +36,8 @@ type Filled =
   | "logger";
 
 /** The options after they were checked: nothing in here is missing by mistake. */
-export type PortSettings = Omit<ToolportOptions, "mcpServers" | Filled> &
+export type PortSettings = Omit<ToolportOptions, "mcpServers" | keyof NetworkConfig | Filled> &
+  NetworkConfig &
   Required<Pick<ToolportOptions, Filled>> & {
     servers: ReadonlyMap<string, ServerConfig>;
     /** The store is the user's, so there is something to save for. */
@@ -82,6 +84,8 @@ const KEYS: readonly (keyof ToolportOptions)[] = [
     "maxMessageBytes",
     "onServerError",
     "fetch",
+    "proxy",
+    "maxSockets",
     "idleTimeoutMs",
     "healthCheck",
   ] as const),
@@ -143,6 +147,8 @@ export function readOptions(options: ToolportOptions): PortSettings {
     logLevel: reader.choice("logLevel", LOG_LEVELS),
     resourcesAsTools: readOwnTools(reader, "resourcesAsTools", ["list", "read"]),
     promptsAsTools: readOwnTools(reader, "promptsAsTools", ["list", "get"]),
+    proxy: readProxy(reader),
+    maxSockets: readMaxSockets(reader),
     callbackUrl: readWebAddress(reader, "callbackUrl", { loopback: true }),
   };
   const catalog = options.catalog === undefined ? undefined : readCatalogExport(options.catalog);

@@ -1,6 +1,7 @@
 /** What all principals of one `createToolport` share: the network, the store, the eyes and ears. */
 import { createFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
 import type { ToolInfo } from "../catalog/tool-info.js";
+import type { NetworkConfig } from "../config/read-network.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { StateChange } from "../connection/connection-state.js";
 import { type AroundCall, CALL_LISTENERS_AT_ONCE, createAroundCall } from "../execution/listeners.js";
@@ -13,12 +14,14 @@ import { debugChannel } from "../telemetry/debug-channel.js";
 import { guardLogger } from "../telemetry/logger.js";
 import { createTelemetry, type Telemetry } from "../telemetry/open-telemetry.js";
 import { createHttpClient } from "../transports/create-transport.js";
-import type { HttpClient } from "../transports/server-transport.js";
+import type { HttpClient, HttpClientSettings } from "../transports/server-transport.js";
 import { Emitter } from "../util/emitter.js";
 import { OrderedCallback } from "../util/ordered-callback.js";
 import { DroppedCalls } from "./dropped-calls.js";
 import type { ToolportEvents } from "./events.js";
 import type { PortSettings } from "./read-options.js";
+
+type Network = Pick<HttpClientSettings, "proxy" | "maxSockets">;
 
 export interface SharedParts {
   readonly settings: PortSettings;
@@ -30,8 +33,10 @@ export interface SharedParts {
   readonly around: AroundCall;
   /** Serves what servers ask of one principal. */
   serverRequestsFor(principal: string | undefined): ServerRequests;
-  /** A way out for HTTP. Every principal has its own: not even a socket is shared between two. */
-  createHttp(): Promise<HttpClient>;
+  /** The network options of a server: its own, or those of the port. */
+  networkOf(config: ServerConfig | NetworkConfig): Network;
+  /** Access to the network. Every principal has its own: not even a socket is shared between two. */
+  createHttp(network: Network): Promise<HttpClient>;
   onState(change: StateChange, config: ServerConfig | undefined): void;
   warn(server: string | undefined, message: string): void;
   /** A tool's schema contradicts itself or cannot be applied: told once a tool. */
@@ -121,7 +126,11 @@ export function createSharedParts(options: PortSettings): SharedParts {
     }),
     onProgress: progress && ((server, given) => progress.call({ server, progress: given })),
     drops,
-    createHttp: () => createHttpClient(settings.fetch),
+    networkOf: (config) => ({
+      proxy: (("proxy" in config && config.proxy) || settings.proxy)?.reveal() ?? "env",
+      maxSockets: ("maxSockets" in config ? config.maxSockets : undefined) ?? settings.maxSockets,
+    }),
+    createHttp: (network) => createHttpClient({ ...network, fetch: settings.fetch }),
     onState(change, config) {
       const line = `[${change.server}] ${change.from} -> ${change.to}: ${change.reason}`;
       connectionDebug(line);

@@ -1,4 +1,4 @@
 /** How Toolport introduces itself to servers. */
+import { VERSION } from "../util/version.js";
 
-/** Kept equal to package.json by a test. */
-export const CLIENT_INFO = { name: "toolport", version: "0.1.0" } as const;
+export const CLIENT_INFO = { name: "toolport", version: VERSION } as const;

@@ -301,15 +301,16 @@ export class Lane {
     for (const id of [...ours, ...this.clientSide.inFlight]) this.#fail(id, error);
   }
 
-  /** The caller no longer waits: tell the server in the way its era understands. */
-  #cancel(id: string, why: GiveUpReason): void {
+  /** The caller no longer waits: tell the server in the way its era understands. Returns true if the request was never sent. */
+  #cancel(id: string, why: GiveUpReason): boolean {
     const pending = this.#take(id);
     this.#dropped.giveUp(id);
     // In both eras the request itself is freed, or a timed-out call would hold its place in the pool for good.
-    this.#inner.abandon?.(id, why);
+    const isUnsent = this.#inner.abandon?.(id, why) === true;
     // The modern era cancels over HTTP by closing the answer's stream; everywhere else a notification says so.
     const byStream = this.#hasPerRequestStream && this.envelope !== undefined;
-    if (!byStream && !this.#closed && pending?.quiet !== true) {
+    // The server knows nothing of a request that was never sent.
+    if (!isUnsent && !byStream && !this.#closed && pending?.quiet !== true) {
       const message = {
         jsonrpc: "2.0",
         method: "notifications/cancelled",
@@ -319,6 +320,7 @@ export class Lane {
       this.#send(message).catch(() => {});
     }
     if (this.#inner.abandon === undefined) pending?.closeStream();
+    return isUnsent;
   }
 
   #onInnerClose(): void {

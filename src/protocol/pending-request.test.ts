@@ -32,7 +32,10 @@ function start(limits: Partial<RequestLimits>) {
       redactError: (error) => error,
       redact: (text) => text,
       received: () => seen.received,
-      cancel: (_id, why) => void cancels.push(why),
+      cancel: (_id, why) => {
+        cancels.push(why);
+        return false;
+      },
       silent: () => {
         seen.silences += 1;
       },

@@ -37,8 +37,8 @@ export interface RequestHost {
   redactError<Value>(error: Value): Value;
   /** Messages that arrived on the connection so far. */
   received(): number;
-  /** Called when the caller gives up. */
-  cancel(id: string, why: GiveUpReason): void;
+  /** Called when the caller gives up. Returns true if it is known that the request was never sent. */
+  cancel(id: string, why: GiveUpReason): boolean;
   /** A request timed out, and nothing at all arrived while it waited. */
   silent(): void;
 }
@@ -184,12 +184,13 @@ export class PendingRequest implements Clocked {
     const method = this.#method;
     const limits = this.#limits;
     const total = performance.now() - this.#startedAt >= limits.maxTimeoutMs;
-    this.#host.cancel(this.id, "timeout");
+    const limitMs = Math.round(total ? limits.maxTimeoutMs : limits.timeoutMs);
+    if (this.#host.cancel(this.id, "timeout")) return this.reject(this.#neverSent(limitMs));
     this.reject(
       new ToolCallError({
         code: "TIMEOUT",
         server: this.#host.server,
-        what: `${method} was not answered within ${Math.round(total ? limits.maxTimeoutMs : limits.timeoutMs)} ms`,
+        what: `${method} was not answered within ${limitMs} ms`,
         next: total
           ? "Raise maxTimeoutMs if the work takes longer"
           : "Raise timeoutMs, or let the server report progress",
@@ -198,6 +199,19 @@ export class PendingRequest implements Clocked {
       }),
     );
     if (!this.quiet && this.#receivedBefore === this.#host.received()) this.#host.silent();
+  }
+
+  /** It waited for a socket or a connection all the time. */
+  #neverSent(limitMs: number): ToolCallError {
+    return new ToolCallError({
+      code: "TIMEOUT",
+      server: this.#host.server,
+      what: `${this.#method} could not be sent within ${limitMs} ms`,
+      next: "Make fewer calls at once, raise maxSockets if all sockets to the server are in use, or raise timeoutMs",
+      retryable: true,
+      phase: "queue",
+      outcome: "unsent",
+    });
   }
 
   #finish(): void {

@@ -3,6 +3,8 @@ import { ConfigError } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { Store } from "../state/store.js";
+import { systemFetch } from "../transports/create-transport.js";
+import { USER_AGENT } from "../transports/user-agent.js";
 import { callSafely } from "../util/call-safely.js";
 import { type AnswerCache, createMemoryCache, createStoreCache } from "./answer-cache.js";
 import { toListQuery } from "./list-query.js";
@@ -58,9 +60,9 @@ export class McpRegistryClient {
         () => {},
       );
     this.#requests = new RegistryRequests({
-      fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
+      fetch: options.fetch ?? systemFetch,
       headers: options.headers,
-      userAgent: options.userAgent ?? "toolport",
+      userAgent: options.userAgent ?? USER_AGENT,
       timeoutMs: options.timeoutMs ?? 15_000,
       maxTimeoutMs: options.maxTimeoutMs ?? 60_000,
       maxAttempts: retry === false ? 1 : (retry.maxAttempts ?? 3),

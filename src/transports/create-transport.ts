@@ -24,4 +24,4 @@ export async function createTransport(
   }
 }
 
-export { httpClient as createHttpClient } from "#platform";
+export { httpClient as createHttpClient, systemFetch } from "#platform";

@@ -6,6 +6,7 @@ import type {
   TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
+import type { ProxyOption } from "../config/server-entry.js";
 import type { ConnectionError } from "../errors/connection-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { AuthorizeRequests } from "./http/credentials/authorized-send.js";
@@ -47,8 +48,9 @@ export interface ServerTransport extends Transport {
   /**
    * Frees what a request still holds when its caller has given up, without a message to the server. Where it exists,
    * requests need no `requestSignal` and no `onRequestStreamEnd`: `onstreamcut` tells of every answer that will not come.
+   * Returns true if it is known that the request was never sent.
    */
-  abandon?(id: RequestId, why: GiveUpReason): void;
+  abandon?(id: RequestId, why: GiveUpReason): boolean;
   /** Sends a request that is text already. For transports that would write it out as it is. */
   sendText?(text: string, id: RequestId): Promise<void>;
   /** Tell the server that the session is over, where the wire has such a message. Never throws. */
@@ -61,10 +63,22 @@ export type GiveUpReason = "abort" | "timeout";
 /** What a transport gets from the port besides its server's configuration. */
 export interface TransportContext {
   readonly maxMessageBytes: number;
-  /** The one way out of the process for HTTP; shared by all servers of a port. */
+  /** Access to the network over HTTP; shared by the servers of a port that have the same network options. */
   readonly http: HttpClient;
+  /** Which proxy to use for connections that are not made by `http`. @default "env" */
+  readonly proxy?: ProxyOption | undefined;
   /** Credentials that the port looks after. @default none */
   readonly authorize?: AuthorizeRequests | undefined;
+}
+
+/** How an `HttpClient` reaches the network. */
+export interface HttpClientSettings {
+  /** Makes the requests; proxies and sockets are its own part then. @default the client's own */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** @default "env" */
+  readonly proxy?: ProxyOption | undefined;
+  /** Sockets for requests to one origin at the same time. @default 256 */
+  readonly maxSockets?: number | undefined;
 }
 
 /** Fetch-shaped access to the network with a pool behind it. */

@@ -30,6 +30,7 @@ const ENTRY_KEYS: Readonly<Record<AllKeys<ServerEntry>, true>> = {
   ...{ command: true, args: true, env: true, inheritEnv: true, cwd: true, encoding: true, stderr: true },
   ...{ restart: true, reconnect: true, url: true, sseUrl: true, base_url: true, endpoint: true },
   ...{ headers: true, authProvider: true, oauth: true, automaticSSEFallback: true },
+  ...{ proxy: true, maxSockets: true },
   ...{ image: true, dockerHost: true, engine: true, mounts: true, runArgs: true },
 };
 

@@ -3,8 +3,12 @@ import { lookup } from "node:dns/promises";
 import type { HttpConfig, SseConfig, WebSocketConfig } from "../../config/server-config.js";
 import { readField } from "../../errors/foreign-error.js";
 import { fromSystemError } from "../../errors/from-system-error.js";
+import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import { createHttpClient } from "../../transports/create-transport.js";
+import { createProxyRoutes } from "../../transports/http/network/proxy/proxy-routes.js";
+import type { ProxyServer } from "../../transports/http/network/proxy/proxy-server.js";
+import { redirectError } from "../../transports/http/network/redirect.js";
 import { EXIT } from "../exit-codes.js";
 import type { Finding } from "./finding.js";
 
@@ -28,8 +32,17 @@ export async function probeAddress(config: RemoteConfig, signal: AbortSignal): P
   const failed = (check: string, message: string, next: string): Probe => ({
     findings: [{ check, server, status: "fail", message, next, exitCode: EXIT.unreachable }],
   });
+  const option = config.proxy?.reveal() ?? "env";
+  let via: ProxyServer | undefined;
   try {
-    await lookup(url.hostname.replace(/^\[|\]$/g, ""));
+    via = createProxyRoutes(option)(url);
+  } catch (error) {
+    const { what, next = "Correct it" } = toToolportError(error);
+    return failed("proxy", what, next);
+  }
+  try {
+    // Names of the network outside may only be known to the proxy.
+    if (via === undefined) await lookup(url.hostname.replace(/^\[|\]$/g, ""));
   } catch (error) {
     const code = String(readField(error, "code") ?? "unknown reason");
     return failed(
@@ -38,7 +51,7 @@ export async function probeAddress(config: RemoteConfig, signal: AbortSignal): P
       "Check the host name and the network",
     );
   }
-  const client = await createHttpClient();
+  const client = await createHttpClient({ proxy: option });
   const startedAt = Date.now();
   try {
     // Our own client, not `fetch`: no variable of the environment switches its certificate checks off.
@@ -48,7 +61,10 @@ export async function probeAddress(config: RemoteConfig, signal: AbortSignal): P
     });
     await answer.body?.cancel();
     const clock = checkClock(answer, { server, startedAt, endedAt: Date.now() });
-    return { findings: [statusFinding(answer, url, server), ...clock], answer };
+    return {
+      findings: [...proxyFindings(via, server), statusFinding(answer, url, server), ...clock],
+      answer,
+    };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     const known = ToolportError.isInstance(error) ? error : fromSystemError(error, { server });
@@ -66,6 +82,18 @@ export async function probeAddress(config: RemoteConfig, signal: AbortSignal): P
     await client.close();
   }
 }
+
+const proxyFindings = (via: ProxyServer | undefined, server: string): Finding[] =>
+  via === undefined
+    ? []
+    : [
+        {
+          check: "proxy",
+          server,
+          status: "ok",
+          message: `Goes through the proxy ${via.host} (${via.source})`,
+        },
+      ];
 
 function statusFinding({ status, headers }: Response, url: URL, server: string): Finding {
   const base = { check: url.protocol === "https:" ? "tls and http" : "http", server };
@@ -86,9 +114,8 @@ function statusFinding({ status, headers }: Response, url: URL, server: string):
       next: "Check the path of its URL",
     };
   if (status >= 300 && status < 400) {
-    const to = headers.get("location");
-    const target = to === null || !URL.canParse(to, url.href) ? "another address" : new URL(to, url).origin;
-    return { ...base, status: "warn", message: `${message}: it sends to ${target}`, next: "Check its URL" };
+    const { what, next = "Check its URL" } = redirectError({ status, headers }, url, "POST");
+    return { ...base, status: "warn", message: `${message}. ${what}`, next };
   }
   return { ...base, status: "ok", message };
 }

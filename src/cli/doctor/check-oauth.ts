@@ -37,7 +37,7 @@ async function checkChain(config: HttpConfig | SseConfig, answer: Response | und
   const { name: server, oauth } = config;
   const options = typeof oauth === "object" ? oauth.reveal() : {};
   const serverUrl = new URL(config.url);
-  const client = await createHttpClient();
+  const client = await createHttpClient({ proxy: config.proxy?.reveal() });
   try {
     const challenge = answer === undefined ? undefined : await readChallenge(answer);
     const info = await discoverAuthorization({

@@ -32,12 +32,16 @@ export interface EndpointRequest {
   readonly line: Lifeline;
   /** A stream for whatever the server may have to say. */
   readonly standing?: boolean | undefined;
+  /** Does not wait for a free socket. @default false */
+  readonly isControl?: boolean | undefined;
   /** How often it may be sent again. @default no limit */
   readonly resends?: Resends | undefined;
   /** Credentials of this request's own: there is nobody to ask for others. */
   readonly authorization?: string | undefined;
   /** What went out in the end. */
   sent?: Readonly<Record<string, string>>;
+  /** Where it went in the end. */
+  sentTo?: URL;
 }
 
 export class Endpoint {
@@ -96,10 +100,11 @@ export class Endpoint {
   }
 
   #open(url: URL, request: EndpointRequest, headers: Readonly<Record<string, string>>): Promise<WireAnswer> {
-    const { method, body, line, standing } = request;
+    const { method, body, line, standing, isControl } = request;
     request.sent = headers;
+    request.sentTo = url;
     this.#options.secrets.note(headers);
-    return this.#options.open({ url, method, headers, body, line, standing });
+    return this.#options.open({ url, method, headers, body, line, standing, isControl });
   }
 
   async #authorized(

@@ -106,8 +106,8 @@ class HttpTransport implements ServerTransport {
     return this.#notice(message, options);
   }
 
-  abandon(id: RequestId, why: GiveUpReason): void {
-    this.#context.ledger.abandon(id, why === "timeout" ? NO_ANSWER : ABANDONED);
+  abandon(id: RequestId, why: GiveUpReason): boolean {
+    return this.#context.ledger.abandon(id, why === "timeout" ? NO_ANSWER : ABANDONED);
   }
 
   async endSession(): Promise<void> {
@@ -115,7 +115,12 @@ class HttpTransport implements ServerTransport {
     if (fields.sessionId === undefined || this.#closing !== undefined) return;
     const line = endpoint.begin();
     const end = async () => {
-      const answer = await endpoint.send({ method: "DELETE", fields: fields.forEnd(), line });
+      const answer = await endpoint.send({
+        method: "DELETE",
+        fields: fields.forEnd(),
+        line,
+        isControl: true,
+      });
       await readRefusal(answer);
       fields.sessionId = undefined;
     };

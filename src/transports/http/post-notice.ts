@@ -20,6 +20,8 @@ export async function postNotice(
       body: JSON.stringify(message),
       line,
       authorization: ownAuthorization(headers),
+      // Calls that hold all sockets may wait for exactly this answer of ours.
+      isControl: true,
     };
     const answer = await endpoint.send(request);
     if (answer.status < 200 || answer.status >= 300) await explainRefusal(answer, request, { redact });

@@ -18,6 +18,9 @@ import { answerTo } from "./rpc-answer.js";
 /** The request that is answered for as long as the connection lasts. */
 const LISTEN_METHOD = "subscriptions/listen";
 
+/** Short requests that decide about the connection: they do not wait behind calls for a socket. */
+const CONTROL_METHODS: ReadonlySet<string> = new Set(["initialize", "ping", "server/discover"]);
+
 export interface RequestPost {
   readonly context: EndpointContext;
   readonly streams: EndpointStreams;
@@ -40,6 +43,7 @@ export async function postRequest({ context, streams, own, message }: RequestPos
       standing: message.method === LISTEN_METHOD || own.options?.background === true,
       authorization: ownAuthorization(given),
       resends: own.options?.resends,
+      isControl: CONTROL_METHODS.has(message.method),
     };
     const answer = await endpoint.send(request);
     const { status } = answer;

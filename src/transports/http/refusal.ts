@@ -5,6 +5,7 @@ import { type EndpointRequest, isUnchallenged } from "./endpoint.js";
 import { badResponse, type Redact, sessionLost, statusError } from "./network/answer-error.js";
 import { decodeText } from "./network/media-type.js";
 import { readRefusal } from "./network/read-refusal.js";
+import { redirectError } from "./network/redirect.js";
 import type { WireAnswer } from "./network/wire.js";
 import { toResponse } from "./network/wire-response.js";
 import { RefusedMessage } from "./refused-message.js";
@@ -30,6 +31,8 @@ export async function explainRefusal(
   request.line.throwIfAborted();
   if (status === 429 || status >= 500) throw statusError(answer, bytes, redact);
   if (status < 300) throw badResponse({ answer, why: "is no HTTP answer", redact });
+  if (status < 400 && request.sentTo !== undefined)
+    throw redirectError(answer, request.sentTo, request.method);
   const inSession = sent["mcp-session-id"] !== undefined;
   if ((inSession && status === 404) || isUnchallenged(answer, sent)) throw sessionLost(status);
   const gone = inSession && (status === 400 || status === 410);

@@ -89,10 +89,10 @@ export class RequestLedger {
     if (own.settled) own.release?.();
   }
 
-  /** The caller no longer wants the answer; `reason` ends its exchange. */
-  abandon(id: RequestId, reason: unknown): void {
+  /** The caller no longer wants the answer; `reason` ends its exchange. True if the request was never sent. */
+  abandon(id: RequestId, reason: unknown): boolean {
     const own = this.#find(id);
-    if (own !== undefined) this.#giveUp(own, reason);
+    return own !== undefined && this.#giveUp(own, reason);
   }
 
   /** Reports that the answer will not come, once. */
@@ -116,10 +116,12 @@ export class RequestLedger {
     return this.#open.find((own) => own.id === id);
   }
 
-  #giveUp(own: OpenRequest, reason: unknown): void {
+  #giveUp(own: OpenRequest, reason: unknown): boolean {
+    // A resumed answer has a line of its own: its request was sent long before.
+    const isFirst = !own.streamEnded && own.token === undefined;
     this.settle(own);
     own.release?.();
-    own.line.abort(reason);
+    return own.line.abort(reason) && isFirst;
   }
 }
 

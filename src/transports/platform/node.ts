@@ -1,8 +1,18 @@
 /** What only Node (or a runtime like it) can do. Chosen over `web.ts` by the package's `#platform` conditions. */
 import type { DockerConfig, StdioConfig, WebSocketConfig } from "../../config/server-config.js";
-import type { HttpClient, ServerTransport, TransportContext } from "../server-transport.js";
+import type { ProxyOption } from "../../config/server-entry.js";
+import { rejectOwnProxy } from "../http/network/proxy/own-proxy.js";
+import { mayNeedProxy } from "../http/network/proxy/proxy-choice.js";
+import type {
+  HttpClient,
+  HttpClientSettings,
+  ServerTransport,
+  TransportContext,
+} from "../server-transport.js";
 
 const isBun = "bun" in process.versions;
+/** Bun and Deno read the variables for proxies themselves. */
+const handlesProxies = isBun || "deno" in process.versions;
 
 export async function stdio(config: StdioConfig, context: TransportContext): Promise<ServerTransport> {
   const { createStdioTransport } = await import("../stdio/stdio-transport.js");
@@ -19,12 +29,30 @@ export async function webSocket(
   context: TransportContext,
 ): Promise<ServerTransport> {
   const { createNodeWebSocketTransport } = await import("../websocket/node-web-socket.js");
-  return createNodeWebSocketTransport(config, context);
+  const proxy = ownProxy(context.proxy);
+  return createNodeWebSocketTransport(config, { ...context, proxy });
 }
 
-export async function httpClient(fetch?: typeof globalThis.fetch): Promise<HttpClient> {
+export async function httpClient(settings: HttpClientSettings = {}): Promise<HttpClient> {
+  const { fetch, maxSockets } = settings;
   // Bun's own fetch is good, and its `node:http` is another one.
+  const proxy = fetch === undefined ? ownProxy(settings.proxy) : false;
   const own = fetch ?? (isBun ? globalThis.fetch : undefined);
   if (own !== undefined) return (await import("../http/network/web-client.js")).createFetchClient(own);
-  return (await import("../http/network/node-client.js")).createHttpClient();
+  const { createHttpClient } = await import("../http/network/node-client.js");
+  return createHttpClient({ proxy, ...(maxSockets !== undefined && { maxSockets }) });
+}
+
+/** `fetch` for requests that belong to no server: through the proxy of the environment, if the target has one. */
+export const systemFetch: typeof globalThis.fetch = async (input, init) => {
+  if (handlesProxies || !mayNeedProxy("env")) return globalThis.fetch(input, init);
+  const { fetchByProxy } = await import("../http/network/proxy/fetch-by-proxy.js");
+  return fetchByProxy(input, init);
+};
+
+/** What is left to do for us. */
+function ownProxy(proxy: ProxyOption = "env"): ProxyOption {
+  if (!handlesProxies) return proxy;
+  rejectOwnProxy(proxy);
+  return false;
 }

@@ -1,7 +1,13 @@
 /** Workers and browsers: no processes, the runtime's own `fetch` and `WebSocket`. The counterpart of `node.ts`. */
 import type { DockerConfig, StdioConfig, WebSocketConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/connection-error.js";
-import type { HttpClient, ServerTransport, TransportContext } from "../server-transport.js";
+import { rejectOwnProxy } from "../http/network/proxy/own-proxy.js";
+import type {
+  HttpClient,
+  HttpClientSettings,
+  ServerTransport,
+  TransportContext,
+} from "../server-transport.js";
 
 function noProcesses(server: string): never {
   throw new ConnectionError({
@@ -25,11 +31,16 @@ export async function webSocket(
   config: WebSocketConfig,
   context: TransportContext,
 ): Promise<ServerTransport> {
+  rejectOwnProxy(context.proxy);
   const { createGlobalWebSocketTransport } = await import("../websocket/global-web-socket.js");
   return createGlobalWebSocketTransport(config, context);
 }
 
-export async function httpClient(fetch?: typeof globalThis.fetch): Promise<HttpClient> {
+/** Proxies are the runtime's part. */
+export const systemFetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init);
+
+export async function httpClient({ fetch, proxy }: HttpClientSettings = {}): Promise<HttpClient> {
+  if (fetch === undefined) rejectOwnProxy(proxy);
   const { createFetchClient } = await import("../http/network/web-client.js");
   return createFetchClient(fetch ?? globalThis.fetch.bind(globalThis));
 }

@@ -1,10 +1,14 @@
 /** WebSockets of the `ws` package: header fields, pings, a cap on what comes in. */
-import type { Socket } from "node:net";
-import type { WebSocket } from "ws";
+import { isIP, type Socket } from "node:net";
+import type { ClientOptions, WebSocket } from "ws";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { WebSocketConfig } from "../../config/server-config.js";
+import type { ProxyOption } from "../../config/server-entry.js";
 import { afterNextPoll } from "../../util/after-next-poll.js";
+import { mayNeedProxy } from "../http/network/proxy/proxy-choice.js";
+import type { ProxyServer } from "../http/network/proxy/proxy-server.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
+import { USER_AGENT } from "../user-agent.js";
 import { checkHeader, revealHeaders } from "../user-headers.js";
 import * as failure from "./web-socket-failure.js";
 import { type LineListener, type WebSocketLine, WebSocketTransport } from "./web-socket-transport.js";
@@ -45,12 +49,13 @@ const withoutSubprotocol = new WeakSet<WebSocketConfig>();
 /** A transport for one `ws:` or `wss:` server; `start()` opens the connection. */
 export async function createNodeWebSocketTransport(
   config: WebSocketConfig,
-  context: Pick<TransportContext, "maxMessageBytes">,
+  context: Pick<TransportContext, "maxMessageBytes" | "proxy">,
   given: Partial<WebSocketTimings> = {},
 ): Promise<ServerTransport> {
   const { WebSocket } = await import("ws");
   const timings = { ...TIMINGS, ...given };
-  const dialing = { WebSocket, config, timings, maxMessageBytes: context.maxMessageBytes };
+  const { maxMessageBytes, proxy = "env" } = context;
+  const dialing = { WebSocket, config, timings, maxMessageBytes, proxy };
   return new WebSocketTransport({
     server: config.name,
     handshakeTimeoutMs: timings.handshakeTimeoutMs,
@@ -63,15 +68,18 @@ interface Dialing {
   readonly config: WebSocketConfig;
   readonly timings: WebSocketTimings;
   readonly maxMessageBytes: number;
+  readonly proxy: ProxyOption;
   readonly listener: LineListener;
   readonly signal: AbortSignal;
 }
 
 async function dial(dialing: Dialing): Promise<void> {
   const { config, signal } = dialing;
-  const headers = await revealHeaders(config.headers);
-  for (const [name, value] of Object.entries(headers)) checkHeader(name, value);
-  secretsOf(config).note(headers);
+  const own = await revealHeaders(config.headers);
+  for (const [name, value] of Object.entries(own)) checkHeader(name, value);
+  secretsOf(config).note(own);
+  const hasAgent = Object.keys(own).some((name) => name.toLowerCase() === "user-agent");
+  const headers = hasAgent ? own : { "user-agent": USER_AGENT, ...own };
   signal.throwIfAborted();
   const offered = withoutSubprotocol.has(config) ? [] : [SUBPROTOCOL];
   if ((await upgrade(dialing, headers, offered)) === "open") return;
@@ -80,12 +88,42 @@ async function dial(dialing: Dialing): Promise<void> {
   await upgrade(dialing, headers, []);
 }
 
-function upgrade(
-  { WebSocket, config, timings, maxMessageBytes, listener, signal }: Dialing,
+/** A connection through the proxy of the server's address, if it has one. */
+async function connectByProxy({ config, timings, proxy, signal }: Dialing): Promise<Route> {
+  if (!mayNeedProxy(proxy)) return {};
+  const [{ createProxyRoutes }, { openTunnel }] = await Promise.all([
+    import("../http/network/proxy/proxy-routes.js"),
+    import("../http/network/proxy/open-tunnel.js"),
+  ]);
+  const url = new URL(config.url);
+  const via = createProxyRoutes(proxy)(url);
+  if (via === undefined) return {};
+  const isSecure = url.protocol === "wss:";
+  const hostname = url.hostname.replace(/^\[|\]$/g, "");
+  const port = Number(url.port) || (isSecure ? 443 : 80);
+  const timeoutMs = timings.handshakeTimeoutMs;
+  const socket = await openTunnel(via, { hostname, port, timeoutMs, signal });
+  const { connect } = await import("node:tls");
+  const servername = isIP(hostname) === 0 ? hostname : "";
+  const createConnection = () =>
+    isSecure ? connect({ socket, host: hostname, servername, rejectUnauthorized: true }) : socket;
+  return { via, options: { createConnection: createConnection as ClientOptions["createConnection"] } };
+}
+
+interface Route {
+  readonly via?: ProxyServer;
+  readonly options?: Pick<ClientOptions, "createConnection">;
+}
+
+async function upgrade(
+  dialing: Dialing,
   headers: Readonly<Record<string, string>>,
   offered: string[],
 ): Promise<"open" | "no subprotocol"> {
+  const { WebSocket, config, maxMessageBytes, listener, timings, signal } = dialing;
   const server = config.name;
+  const { via, options } = await connectByProxy(dialing);
+  signal.throwIfAborted();
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(config.url, offered, {
       headers: { ...headers },
@@ -96,6 +134,7 @@ function upgrade(
       rejectUnauthorized: true,
       // A frame with broken UTF-8 costs itself, not the connection.
       skipUTF8Validation: true,
+      ...options,
     });
     const abandon = () => socket.terminate();
     signal.addEventListener("abort", abandon, { once: true });
@@ -107,7 +146,7 @@ function upgrade(
       selectedNone = offered.length > 0 && response.headers["sec-websocket-protocol"] === undefined;
     });
     socket.once("unexpected-response", (_request, response) => {
-      reject(failure.upgradeError(server, response.statusCode ?? 0, response.headers["retry-after"]));
+      reject(failure.upgradeError(server, config.url, response));
       socket.terminate();
     });
     socket.once("open", () => {
@@ -120,7 +159,7 @@ function upgrade(
     socket.on("error", (error) => {
       if (selectedNone) resolve("no subprotocol");
       else if (isOpen) listener.onLost(lineError(server, error, maxMessageBytes));
-      else reject(failure.connectError(server, error));
+      else reject(failure.connectError(server, error, via?.host));
     });
     socket.once("close", (code) => {
       signal.removeEventListener("abort", abandon);

@@ -1,9 +1,11 @@
 /** Every way a WebSocket can fail, as a typed error: by close code, HTTP status or system error code, never by text. */
+import type { IncomingMessage } from "node:http";
 import { AuthError } from "../../errors/auth-error.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { fromHttpStatus } from "../../errors/from-http-status.js";
 import { fromSystemError } from "../../errors/from-system-error.js";
 import type { ToolportError } from "../../errors/toolport-error.js";
+import { redirectError } from "../http/network/redirect.js";
 import { parseRetryAfter } from "../http/network/retry-after.js";
 
 const CLOSE_CODES: Readonly<Record<number, string>> = {
@@ -47,7 +49,16 @@ export function closeCodeError(server: string, code: number, cause?: unknown): T
 }
 
 /** The upgrade request was answered with something other than 101. */
-export function upgradeError(server: string, status: number, retryAfter?: string): ToolportError {
+export function upgradeError(
+  server: string,
+  url: string,
+  { statusCode: status = 0, headers }: Pick<IncomingMessage, "statusCode" | "headers">,
+): ToolportError {
+  if (status >= 300 && status < 400) {
+    const fields = { get: (name: string) => (headers[name] as string | undefined) ?? null };
+    const { what, next } = redirectError({ status, headers: fields }, new URL(url), "GET");
+    return new ConnectionError({ code: "HTTP_STATUS", what, next, server, status, outcome: "unsent" });
+  }
   const error = fromHttpStatus(status, undefined, { server, phase: "connect" });
   if (!(error instanceof ConnectionError)) return error;
   return new ConnectionError({
@@ -56,19 +67,34 @@ export function upgradeError(server: string, status: number, retryAfter?: string
     next: error.next ?? "Check that the server speaks WebSocket at this URL",
     server,
     status,
-    retryAfterMs: parseRetryAfter(retryAfter ?? null),
+    retryAfterMs: parseRetryAfter(headers["retry-after"] ?? null),
     retryable: error.retryable,
     outcome: "unsent",
   });
 }
 
 /** No connection came about. Without a system error code the server was there but did not speak WebSocket. */
-export function connectError(server: string, cause: unknown): ConnectionError {
+export function connectError(server: string, cause: unknown, proxy?: string): ConnectionError {
+  const through = proxy === undefined ? "" : ` through the proxy ${proxy}`;
+  const known = fromSystemError(cause, { server, phase: "connect" });
+  if (known !== undefined && proxy !== undefined) {
+    const { code, what, next, errno, retryable, outcome } = known;
+    return new ConnectionError({
+      code,
+      what: `${what}${through}`,
+      next,
+      server,
+      errno,
+      retryable,
+      outcome,
+      cause,
+    });
+  }
   return (
-    fromSystemError(cause, { server, phase: "connect" }) ??
+    known ??
     new ConnectionError({
       code: "HANDSHAKE_FAILED",
-      what: "The WebSocket handshake failed",
+      what: `The WebSocket handshake failed${through}`,
       next: "Check that the URL is that of an MCP server that speaks WebSocket",
       server,
       outcome: "unsent",

@@ -12,8 +12,8 @@ export const isGivenUp = (reason: unknown): boolean => reason === ABANDONED || r
 
 /** What a lifeline ends. */
 export interface Endable {
-  /** Everybody who waits for it fails with the reason as it is. Does nothing if it is over. */
-  abort(reason: unknown): void;
+  /** The caller fails with the reason as it is. Returns true if it is known that nothing was sent. Does nothing if it is over. */
+  abort(reason: unknown): unknown;
 }
 
 export class Lifeline implements Slotted {
@@ -39,11 +39,13 @@ export class Lifeline implements Slotted {
     if (this.#aborted !== undefined) exchange.abort(this.#aborted.reason);
   }
 
-  abort(reason: unknown): void {
-    if (this.#aborted !== undefined) return;
+  /** Returns true if it is known that nothing was sent. */
+  abort(reason: unknown): boolean {
+    if (this.#aborted !== undefined) return false;
     this.#aborted = { reason };
-    this.#exchange?.abort(reason);
+    const isUnsent = this.#exchange === undefined || this.#exchange.abort(reason) === true;
     this.#controller?.abort(reason);
+    return isUnsent;
   }
 
   throwIfAborted(): void {

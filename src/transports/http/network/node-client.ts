@@ -1,8 +1,20 @@
 /** The network on Node: one client, with its sockets, for all servers of a port. */
-import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
+import {
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from "node:http";
 import type { LookupFunction, Socket } from "node:net";
+import type { ProxyOption } from "../../../config/server-entry.js";
 import { clientClosed, connectTimedOut, toNetworkError } from "./network-error.js";
 import { type ExchangeOwner, NodeExchange } from "./node-exchange.js";
+import { OriginSlots } from "./origin-slots.js";
+import { mayNeedProxy } from "./proxy/proxy-choice.js";
+import type { ProxyRoutes } from "./proxy/proxy-routes.js";
+import type { ProxyServer } from "./proxy/proxy-server.js";
+import type { DialingRequest } from "./proxy/tunnel-pool.js";
+import { partsOf, toFields } from "./request-parts.js";
 import { notePromise, type Pool, SocketPools } from "./socket-pools.js";
 import type { WireAnswer, WireClient, WireRequest } from "./wire.js";
 import { toResponse, toWireRequest } from "./wire-response.js";
@@ -14,6 +26,18 @@ export interface HttpClientOptions {
   keepAliveMs?: number;
   /** How host names become addresses. @default the system's resolver */
   lookup?: LookupFunction;
+  /** Which proxy to use. The environment is read once, when the client is made. @default "env" */
+  proxy?: ProxyOption;
+  /** Sockets for requests to one origin at the same time. @default 256 */
+  maxSockets?: number;
+}
+
+/** Sockets for requests to one origin, unless the user sets another number. */
+export const DEFAULT_MAX_SOCKETS = 256;
+
+/** A request, and the proxy that leads to its target. */
+interface RoutedRequest extends WireRequest {
+  readonly via?: ProxyServer | undefined;
 }
 
 /**
@@ -28,19 +52,50 @@ class NodeClient implements WireClient, ExchangeOwner {
   readonly #lookup: LookupFunction | undefined;
   readonly #connectTimeoutMs: number;
   readonly #pools: SocketPools;
+  readonly #slots: OriginSlots | undefined;
+  /** Undefined where no proxy is set. */
+  readonly #routes: (() => Promise<ProxyRoutes>) | undefined;
   #closed = false;
   #usedAt = 0;
 
-  constructor({ connectTimeoutMs = 10_000, keepAliveMs = 4_000, lookup }: HttpClientOptions) {
+  constructor({
+    connectTimeoutMs = 10_000,
+    keepAliveMs = 4_000,
+    lookup,
+    proxy = "env",
+    maxSockets = DEFAULT_MAX_SOCKETS,
+  }: HttpClientOptions) {
     this.#connectTimeoutMs = connectTimeoutMs;
     this.#lookup = lookup;
-    this.#pools = new SocketPools({ keepAliveMs, lookup });
+    this.#pools = new SocketPools({ keepAliveMs, lookup, connectTimeoutMs });
+    this.#slots = Number.isFinite(maxSockets) ? new OriginSlots(maxSockets) : undefined;
+    this.#routes = mayNeedProxy(proxy) ? loadRoutes(proxy) : undefined;
   }
 
   readonly fetch: typeof globalThis.fetch = async (input, init) =>
     toResponse(await this.open(await toWireRequest(input, init)));
 
   open(request: WireRequest): Promise<WireAnswer> {
+    return this.#routes === undefined ? this.#openDirect(request) : this.#openByRoute(request, this.#routes);
+  }
+
+  async #openByRoute(request: WireRequest, routes: () => Promise<ProxyRoutes>): Promise<WireAnswer> {
+    const via = (await routes())(request.url);
+    if (via === undefined) return this.#openDirect(request);
+    const { checkAddress, standing, url } = request;
+    if (checkAddress !== undefined) {
+      const { checkTarget } = await import("./proxy/check-target.js");
+      await checkTarget(partsOf(url).hostname, checkAddress, this.#lookup);
+    }
+    this.#throwIfClosed();
+    const purpose = checkAddress === undefined ? (standing ? "standing" : "kept") : "single";
+    const pool = await this.#pools.open(partsOf(url).isSecure, { purpose, via });
+    this.#throwIfClosed();
+    const discard = () => this.#pools.discard(pool);
+    return this.#exchange(pool, { ...request, via }, purpose === "single" ? discard : undefined);
+  }
+
+  #openDirect(request: WireRequest): Promise<WireAnswer> {
     const isUsual = request.checkAddress === undefined && !request.standing;
     const pool = isUsual ? this.#pools.ready(partsOf(request.url).isSecure) : undefined;
     if (pool === undefined || performance.now() - this.#usedAt > IDLE_MS) return this.#openLater(request);
@@ -58,13 +113,14 @@ class NodeClient implements WireClient, ExchangeOwner {
     const { isSecure } = partsOf(request.url);
     if (checkAddress === undefined) {
       if (this.#usedAt !== 0) await noticeClosedSockets();
-      const pool = await this.#pools.open(isSecure, standing ? "standing" : "kept");
+      const pool = await this.#pools.open(isSecure, { purpose: standing ? "standing" : "kept" });
       this.#throwIfClosed();
       return this.#exchange(pool, request);
     }
     // A socket of its own: in a pool, a request under strict rules could be given one that was opened under looser ones.
     const { checkedLookup } = await import("./checked-lookup.js");
-    const pool = await this.#pools.open(isSecure, "single", checkedLookup(checkAddress, this.#lookup));
+    const lookup = checkedLookup(checkAddress, this.#lookup);
+    const pool = await this.#pools.open(isSecure, { purpose: "single", lookup });
     this.#throwIfClosed();
     return this.#exchange(pool, request, () => this.#pools.discard(pool));
   }
@@ -73,51 +129,101 @@ class NodeClient implements WireClient, ExchangeOwner {
     return this.#pools.idleMark;
   }
 
-  onAnswer({ standing }: WireRequest, { headers, socket }: IncomingMessage): void {
+  onAnswer({ standing, url, via }: RoutedRequest, answer: IncomingMessage): Error | undefined {
+    const { headers, socket, statusCode } = answer;
+    // Only a proxy asks for its own credentials.
+    if (via !== undefined && statusCode === PROXY_AUTHENTICATION)
+      return via.refused(partsOf(url).host, statusCode);
     const hint = headers["keep-alive"];
     if (hint !== undefined) notePromise(socket, hint as string);
     // A stream that stays has sockets of its own, and says nothing about those of the others.
     if (!standing) this.#usedAt = performance.now();
+    return undefined;
   }
 
-  toError({ url }: WireRequest, error: unknown, sent: boolean): unknown {
-    return this.#closed
-      ? clientClosed(!sent, error)
-      : toNetworkError(error, { host: partsOf(url).host, sent });
+  toError({ url, via }: RoutedRequest, error: unknown, sent: boolean): unknown {
+    if (this.#closed) return clientClosed(!sent, error);
+    const { host, isSecure } = partsOf(url);
+    // Plain HTTP is sent over a socket to the proxy: if it does not open, the proxy is the reason.
+    if (via !== undefined && !isSecure && !sent) return via.unreachable(error);
+    return toNetworkError(error, {
+      host: via === undefined ? host : `${host} (through the proxy ${via.host})`,
+      sent,
+    });
   }
 
-  onDeadSocket({ url }: WireRequest, mark: number): void {
+  onDeadSocket({ url, via }: RoutedRequest, mark: number): void {
     const { hostname, port, isSecure } = partsOf(url);
-    this.#pools.closeIdle({ hostname, port: Number(port) || (isSecure ? 443 : 80) }, mark);
+    const peer =
+      via === undefined || isSecure ? { hostname, port: Number(port) || (isSecure ? 443 : 80) } : via;
+    this.#pools.closeIdle(peer, mark);
+  }
+
+  onReleased({ url }: WireRequest): void {
+    this.#slots?.release(partsOf(url).origin);
   }
 
   #throwIfClosed(): void {
     if (this.#closed) throw clientClosed(true);
   }
 
-  #exchange(pool: Pool, request: WireRequest, onDone?: () => void): Promise<WireAnswer> {
+  #exchange(pool: Pool, request: RoutedRequest, onDone?: () => void): Promise<WireAnswer> {
     const exchange = new NodeExchange(request, this, onDone);
-    if (!exchange.done) {
-      try {
-        this.#begin(pool, request, exchange);
-      } catch (error) {
-        // A header field that cannot be sent, for one.
-        exchange.fail(error);
-      }
-    }
+    if (exchange.done) return exchange.answer;
+    const { standing, isControl } = request;
+    // Single requests (`onDone`) are those of a login: few, and calls wait for them.
+    const slots = standing || isControl || onDone !== undefined ? undefined : this.#slots;
+    if (slots === undefined) this.#begin(pool, request, exchange);
+    else this.#beginInSlot(slots, { pool, request, exchange });
     return exchange.answer;
   }
 
-  #begin(agent: Pool, { url, method, headers, body }: WireRequest, exchange: NodeExchange): void {
-    const { host, hostname, port, path, protocol } = partsOf(url);
-    const fields = toFields(headers, host);
+  #beginInSlot(
+    slots: OriginSlots,
+    { pool, request, exchange }: { pool: Pool; request: RoutedRequest; exchange: NodeExchange },
+  ): void {
+    const { origin } = partsOf(request.url);
+    if (slots.take(origin)) {
+      exchange.holdSlot();
+      return this.#begin(pool, request, exchange);
+    }
+    const start = () => {
+      if (exchange.done) return slots.release(origin);
+      exchange.holdSlot();
+      if (this.#closed) exchange.fail(clientClosed(true));
+      else this.#begin(pool, request, exchange);
+    };
+    exchange.prepare(slots.wait(origin, start));
+  }
+
+  #begin(pool: Pool, request: RoutedRequest, exchange: NodeExchange): void {
+    try {
+      this.#send(pool, request, exchange);
+    } catch (error) {
+      // A header field that cannot be sent, for one.
+      exchange.fail(error);
+    }
+  }
+
+  #send(agent: Pool, { url, method, headers, body, via }: RoutedRequest, exchange: NodeExchange): void {
+    const parts = partsOf(url);
+    const fields = toFields(headers, parts.host);
     if (body !== undefined) fields.push("content-length", String(Buffer.byteLength(body)));
     else if (method === "POST" || method === "PUT") fields.push("content-length", "0");
-    const request = httpRequest({ agent, protocol, hostname, port, path, method, headers: fields });
+    // Plain HTTP goes to the proxy itself, with the whole URL; TLS goes through a tunnel, which the pool opens.
+    const isForwarded = via !== undefined && !parts.isSecure;
+    if (isForwarded && via.authorization !== undefined) fields.push("proxy-authorization", via.authorization);
+    const { hostname, port, protocol } = isForwarded ? via : parts;
+    const path = isForwarded ? `http://${parts.host}${parts.path}` : parts.path;
+    const options: RequestOptions & DialingRequest = {
+      ...{ agent, protocol, hostname, port, path, method, headers: fields },
+      onDial: via === undefined ? undefined : exchange.prepare,
+    };
+    const request = httpRequest(options);
     exchange.watch(request);
     request.on("socket", (socket) => {
       if (isOpen(socket)) exchange.sent();
-      else this.#awaitOpening(socket, { request, exchange, host, protocol });
+      else this.#awaitOpening(socket, { request, exchange, host: parts.host, protocol });
     });
     request.end(body);
   }
@@ -143,51 +249,21 @@ class NodeClient implements WireClient, ExchangeOwner {
   }
 }
 
-/** As Node takes them without another look at each: names and values in turn. */
-function toFields(headers: WireRequest["headers"], host: string): string[] {
-  const fields = ["host", host];
-  let hasEncoding = false;
-  for (const name in headers) {
-    if (name === "accept-encoding") hasEncoding = true;
-    fields.push(name, headers[name]!);
-  }
-  if (!hasEncoding) fields.push("accept-encoding", "identity");
-  return fields;
-}
-
-interface UrlParts {
-  readonly host: string;
-  readonly hostname: string;
-  readonly port: string;
-  readonly path: string;
-  readonly protocol: string;
-  readonly isSecure: boolean;
-}
-
-/** Taking a URL apart costs more than anything else we do for a request, and nearly all go to the same few. */
-const known = new WeakMap<URL, UrlParts>();
-
-function partsOf(url: URL): UrlParts {
-  let parts = known.get(url);
-  if (parts === undefined) {
-    const { host, hostname, port, protocol, pathname, search } = url;
-    parts = {
-      host,
-      // An IPv6 address has brackets in a URL only.
-      hostname: hostname.startsWith("[") ? hostname.slice(1, -1) : hostname,
-      port,
-      path: pathname + search,
-      protocol,
-      isSecure: protocol === "https:",
-    };
-    known.set(url, parts);
-  }
-  return parts;
-}
-
 /** Whether bytes can be written to it now, TLS included. */
 const isOpen = (socket: Socket): boolean =>
   !socket.connecting && (socket as Socket & { secureConnecting?: boolean }).secureConnecting !== true;
+
+const PROXY_AUTHENTICATION = 407;
+
+/** Loaded with the first request, and read once. */
+function loadRoutes(proxy: ProxyOption): () => Promise<ProxyRoutes> {
+  let routes: Promise<ProxyRoutes> | undefined;
+  const load = async () => (await import("./proxy/proxy-routes.js")).createProxyRoutes(proxy);
+  return () => {
+    routes ??= load();
+    return routes;
+  };
+}
 
 /** Longer than the gap between two calls that follow each other. */
 const IDLE_MS = 0.2;

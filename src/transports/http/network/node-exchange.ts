@@ -35,8 +35,10 @@ class LightHeaders implements AnswerHeaders {
 export interface ExchangeOwner {
   /** Grows with every socket that becomes idle. */
   readonly idleMark: number;
-  /** The answer has begun. */
-  onAnswer(request: WireRequest, response: IncomingMessage): void;
+  /** The answer has begun. Returns an error if it is not an answer of the server. */
+  onAnswer(request: WireRequest, response: IncomingMessage): Error | undefined;
+  /** Its socket, if it had one, is closed or free for the next request. Called once for each exchange that held a slot. */
+  onReleased(request: WireRequest): void;
   /** What a failure of Node's means; `sent`: whether a byte of the request can have left. */
   toError(request: WireRequest, error: unknown, sent: boolean): unknown;
   /** A kept socket turned out to be dead; `mark` is the idle mark at which the request was sent on it. */
@@ -56,6 +58,10 @@ export class NodeExchange implements AnswerBody, Endable {
   #request: ClientRequest | undefined;
   #response: IncomingMessage | undefined;
   #phase: "queued" | "sent" | "answered" | "done" = "queued";
+  /** It counts against the limit on sockets. */
+  #holdsSlot = false;
+  /** Stops what has to happen before it can be sent: the wait for a slot, the opening of a tunnel. */
+  #stopPreparing: (() => void) | undefined;
   #sink: BodySink | undefined;
   /** How the body broke before anybody took it. */
   #broken: { readonly error: unknown } | undefined;
@@ -86,7 +92,19 @@ export class NodeExchange implements AnswerBody, Endable {
     request.on("error", this.#onError);
     request.on("response", this.#onResponse);
     request.on("upgrade", onUpgrade);
+    if (this.#holdsSlot) request.on("close", this.#onClosed);
   }
+
+  /** It counts against the limit on sockets from now on. */
+  holdSlot(): void {
+    this.#holdsSlot = true;
+  }
+
+  /** It waits for a slot or a tunnel; `giveUp` stops that. */
+  readonly prepare = (giveUp: () => void): void => {
+    if (this.#phase === "done") giveUp();
+    else this.#stopPreparing = giveUp;
+  };
 
   /** Its socket is open: from now on nobody knows what was read. */
   sent(): void {
@@ -98,6 +116,7 @@ export class NodeExchange implements AnswerBody, Endable {
   /** It could not even be begun. */
   fail(error: unknown): void {
     this.#onError(error);
+    this.#onClosed();
   }
 
   pipe(sink: BodySink): void {
@@ -123,22 +142,25 @@ export class NodeExchange implements AnswerBody, Endable {
     else this.#request?.destroy();
   }
 
-  /** The reason goes through untouched. */
-  abort(reason: unknown): void {
-    if (this.#phase === "done") return;
+  /** The reason goes through untouched. True if no byte of the request was sent. */
+  abort(reason: unknown): boolean {
+    if (this.#phase === "done") return false;
+    const isUnsent = this.#phase === "queued";
     if (reason === NO_ANSWER) this.#suspectSocket();
     this.#finish({ error: reason });
     this.#request?.destroy();
+    return isUnsent;
   }
 
   readonly #onResponse = (response: IncomingMessage): void => {
     // Over already: a response that nobody listens to would hold its socket for ever.
     if (this.#phase === "done") return void response.resume();
     if (response.statusCode === SWITCHING_PROTOCOLS) return void this.#request?.destroy(switchedProtocols());
+    const refusal = this.#owner.onAnswer(this.#wanted, response);
+    if (refusal !== undefined) return void this.#request?.destroy(refusal);
     this.#phase = "answered";
     this.#response = response;
     response.on("error", this.#onError);
-    this.#owner.onAnswer(this.#wanted, response);
     const { statusCode = 0, statusMessage = "", headers } = response;
     const answer: WireAnswer = {
       status: statusCode,
@@ -163,6 +185,12 @@ export class NodeExchange implements AnswerBody, Endable {
     this.#finish({ error: this.#owner.toError(this.#wanted, error, this.#phase !== "queued") });
   };
 
+  readonly #onClosed = (): void => {
+    if (!this.#holdsSlot) return;
+    this.#holdsSlot = false;
+    this.#owner.onReleased(this.#wanted);
+  };
+
   /** A request on a kept socket came to nothing: the socket may have been dead before. */
   #suspectSocket(): void {
     if (this.#phase !== "sent" || this.#request?.reusedSocket !== true) return;
@@ -184,6 +212,7 @@ export class NodeExchange implements AnswerBody, Endable {
     this.#phase = "done";
     // The same signal is given to every request of a connection: nothing may pile up on it.
     this.#stopWaiting?.();
+    this.#stopPreparing?.();
     this.#onDone?.();
   }
 }
@@ -194,6 +223,8 @@ const SWITCHING_PROTOCOLS = 101;
 function onUpgrade(this: ClientRequest, _response: IncomingMessage, socket: Duplex): void {
   socket.destroy();
   this.emit("error", switchedProtocols());
+  // Node does not say so for a request whose socket was taken over.
+  this.emit("close");
 }
 
 /** No final answer follows HTTP 101: the connection belongs to another protocol from then on. */

@@ -1,5 +1,6 @@
 /** Redirects that are followed: those that keep the method and the origin. */
-import type { WireAnswer } from "./wire.js";
+import { ConnectionError } from "../../../errors/connection-error.js";
+import type { AnswerHeaders, WireAnswer } from "./wire.js";
 
 /** So many in a row, and no more. */
 export const MAX_REDIRECTS = 5;
@@ -17,6 +18,57 @@ export function redirectTarget({ status, headers }: WireAnswer, from: URL, metho
     (target.username === from.username && target.password === from.password);
   return keepsMethod && keepsUser && isWithinOrigin(from, target) ? target : undefined;
 }
+
+interface RefusedRedirect {
+  readonly status: number;
+  readonly headers: Pick<AnswerHeaders, "get">;
+}
+
+/** The error for a redirect that is not followed: it names the target and says what to do. */
+export function redirectError(
+  { status, headers }: RefusedRedirect,
+  from: URL,
+  method: string,
+): ConnectionError {
+  const location = headers.get("location");
+  const target = location !== null && URL.canParse(location, from.href) ? new URL(location, from) : undefined;
+  const { why, next } = explain(target, from, { status, method });
+  return new ConnectionError({
+    code: "HTTP_STATUS",
+    what: `The server redirects${target === undefined ? "" : ` to ${shown(target)}`} (HTTP ${status}), which is not followed: ${why}`,
+    next,
+    status,
+    outcome: "unknown",
+  });
+}
+
+function explain(
+  target: URL | undefined,
+  from: URL,
+  { status, method }: { status: number; method: string },
+): { why: string; next: string } {
+  if (target === undefined)
+    return { why: "it names no valid address", next: "Check the URL of the server, or ask its operator" };
+  if (target.username !== "" || target.password !== "")
+    return { why: "the address has a user name in it", next: "Ask the server's operator for its address" };
+  if (isSecure(from) && !isSecure(target))
+    return { why: "it is not encrypted", next: "Ask the server's operator for an https address" };
+  const next = `Set the server's url to ${shown(target)}`;
+  if (from.hostname !== target.hostname)
+    return {
+      why: "it is on another host, which would get the credentials",
+      next: `If you trust it: ${next}`,
+    };
+  if (!isWithinOrigin(from, target)) return { why: "it is another origin", next };
+  if (method !== "GET" && status !== 307 && status !== 308)
+    return { why: `this status turns ${method} into GET`, next };
+  return { why: `there were more than ${MAX_REDIRECTS} in a row`, next: "Ask the server's operator" };
+}
+
+const isSecure = ({ protocol }: URL): boolean => protocol === "https:" || protocol === "wss:";
+
+/** Without its query, which may hold a key. */
+const shown = ({ protocol, host, pathname }: URL): string => `${protocol}//${host}${pathname}`.slice(0, 300);
 
 /** The same origin, or its https form with both on the default port. */
 function isWithinOrigin(from: URL, to: URL): boolean {

@@ -2,6 +2,9 @@
 import { type AgentOptions, Agent as HttpAgent } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
+import { clientClosed } from "./network-error.js";
+import type { ProxyServer } from "./proxy/proxy-server.js";
+import type { Dials } from "./proxy/tunnel-pool.js";
 
 /** `kept`: the usual ones. `standing`: for streams that stay; they keep no host alive. `single`: gone after one answer. */
 export type Purpose = "kept" | "standing" | "single";
@@ -10,6 +13,17 @@ export interface PoolOptions {
   /** How long an idle socket is kept when the server does not say. */
   readonly keepAliveMs: number;
   readonly lookup: LookupFunction | undefined;
+  /** How long a tunnel through a proxy may take to open. */
+  readonly connectTimeoutMs: number;
+}
+
+/** What is asked of a pool besides its purpose. */
+export interface PoolRequest {
+  readonly purpose: Purpose;
+  /** Only for single ones. @default that of the options */
+  readonly lookup?: LookupFunction | undefined;
+  /** The proxy that leads to the target. @default none */
+  readonly via?: ProxyServer | undefined;
 }
 
 /** An idle socket is closed this long before its server does it: a request may be on its way. */
@@ -22,6 +36,8 @@ export class SocketPools {
   readonly #options: PoolOptions;
   readonly #pools = new Map<string, Pool | Promise<Pool>>();
   readonly #singles = new Set<Pool>();
+  /** Tunnels that are being opened: no pool knows them yet. */
+  readonly #dials: Dials = new Map();
   #idleMark = 0;
 
   constructor(options: PoolOptions) {
@@ -34,22 +50,38 @@ export class SocketPools {
     return pool instanceof Promise ? undefined : pool;
   }
 
-  /** A pool; `lookup` is only for a single one. */
-  async open(isSecure: boolean, purpose: Purpose, lookup = this.#options.lookup): Promise<Pool> {
+  async open(isSecure: boolean, request: PoolRequest): Promise<Pool> {
+    const { purpose, via } = request;
     if (purpose === "single") {
-      const pool = await createPool(isSecure, { ...basics(lookup), keepAlive: false });
+      const pool = await this.#create(isSecure, request);
       this.#singles.add(pool);
       return pool;
     }
-    const key = `${purpose} ${isSecure ? "https" : "http"}`;
+    const key = `${purpose} ${isSecure ? "https" : "http"}${via === undefined ? "" : ` ${via.key}`}`;
     const known = this.#pools.get(key);
     if (known !== undefined) return known;
-    const making = createPool(isSecure, { ...basics(lookup), keepAlive: true });
+    const making = this.#create(isSecure, request);
     this.#pools.set(key, making);
     const pool = await making;
-    this.#keepAsPromised(pool);
-    if (purpose === "standing") letGo(pool);
     if (this.#pools.get(key) === making) this.#pools.set(key, pool);
+    return pool;
+  }
+
+  async #create(isSecure: boolean, { purpose, lookup, via }: PoolRequest): Promise<Pool> {
+    const isForwarding = via !== undefined && !isSecure;
+    // Proxies (tinyproxy for one) close such sockets without saying so: a kept one may be dead, and a call on it lost.
+    const keepAlive = purpose !== "single" && !isForwarding;
+    const options = { ...basics(lookup ?? this.#options.lookup), keepAlive };
+    // Plain HTTP is sent to the proxy itself, which may want TLS.
+    const pool = await createPool(isForwarding ? via.protocol === "https:" : isSecure, options);
+    if (keepAlive) this.#keepAsPromised(pool);
+    if (purpose === "standing") letGo(pool);
+    if (via !== undefined && isSecure) {
+      const { connectThrough } = await import("./proxy/tunnel-pool.js");
+      const { connectTimeoutMs: timeoutMs } = this.#options;
+      const isUnref = purpose === "standing";
+      connectThrough(via, pool, { timeoutMs, lookup: this.#options.lookup, isUnref, dials: this.#dials });
+    }
     return pool;
   }
 
@@ -93,8 +125,11 @@ export class SocketPools {
   /** Ends whatever is under way; resolves when the last socket is closed. */
   async destroy(): Promise<void> {
     const pools = [...this.#pools.values(), ...this.#singles];
+    const dials = [...this.#dials];
     this.#pools.clear();
     this.#singles.clear();
+    for (const [, dial] of dials) dial.abort(clientClosed(true));
+    await Promise.allSettled(dials.map(([connecting]) => connecting));
     await Promise.all(
       pools.map(async (made) => {
         const pool = await made;

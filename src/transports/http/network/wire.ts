@@ -2,6 +2,7 @@
 
 import { onSharedAbort } from "../../../util/shared-abort.js";
 import type { HttpClient } from "../../server-transport.js";
+import { USER_AGENT } from "../../user-agent.js";
 import type { Lifeline } from "./lifeline.js";
 
 /** Says no to an address a host name resolved to, by returning the error to fail with. */
@@ -18,6 +19,8 @@ export interface WireRequest {
   readonly line?: Lifeline | undefined;
   /** A stream for whatever the server may have to say, which keeps no host process alive. @default false */
   readonly standing?: boolean | undefined;
+  /** Sent at once, whatever the limit on sockets: requests that hold sockets may wait for what it says. @default false */
+  readonly isControl?: boolean | undefined;
   /** Asked about every address before a connection is opened, where the runtime lets us resolve names ourselves. */
   readonly checkAddress?: AddressCheck | undefined;
 }
@@ -77,7 +80,7 @@ export async function openByFetch(fetch: typeof globalThis.fetch, request: WireR
   try {
     const response = await fetch(request.url, {
       method: request.method,
-      headers: request.headers,
+      headers: { "user-agent": USER_AGENT, ...request.headers },
       body: (request.body ?? null) as RequestInit["body"],
       signal: own.signal,
       redirect: "manual",

@@ -13,6 +13,7 @@ import { Lifeline } from "../network/lifeline.js";
 import { lightResponse } from "../network/light-response.js";
 import { isEventStream } from "../network/media-type.js";
 import { discardBody, readRefusal } from "../network/read-refusal.js";
+import { redirectError, redirectTarget } from "../network/redirect.js";
 import type { WireAnswer, WireClient, WireRequest } from "../network/wire.js";
 import { toHeaderRecord, toResponse } from "../network/wire-response.js";
 import { createEndpointReader } from "./sse-endpoint.js";
@@ -43,6 +44,9 @@ export interface SseFetchContext {
 
 /** The id of a request of ours stands at the head of its text, before anything that may be large. */
 const OWN_ID = /^\{"jsonrpc":"2\.0","id":"([^"\\]{1,64})"/;
+
+/** Requests that do not wait behind calls for a socket. */
+const CONTROL_REQUEST = /^\{"jsonrpc":"2\.0","id":"[^"\\]{1,64}","method":"(?:initialize|ping)"/;
 
 /** Answers that mean "no such session" on the message endpoint, whose address holds the session. */
 const SESSION_STATUSES: ReadonlySet<number> = new Set([400, 404, 410]);
@@ -79,6 +83,8 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
           signal: init?.signal,
           line,
           standing: listens || (id !== undefined && context.isBackground(id)),
+          // Calls that hold all sockets may wait for answers and notifications of ours.
+          isControl: id === undefined || CONTROL_REQUEST.test(body ?? ""),
         };
         context.secrets.note(request.headers);
         context.secrets.noteAddress(url);
@@ -119,7 +125,7 @@ async function listen(
   const bytes = await readRefusal(answer);
   const redact = context.secrets.foreign;
   if (answer.status < 300) throw badResponse({ answer, why: "is no event stream", bytes, redact });
-  return refusal({ answer, bytes, redact: context.secrets.foreign });
+  return refusal(request, { answer, bytes, redact });
 }
 
 async function deliver(context: SseFetchContext, request: WireRequest): Promise<Response> {
@@ -131,7 +137,7 @@ async function deliver(context: SseFetchContext, request: WireRequest): Promise<
   }
   const bytes = await readRefusal(answer);
   if (SESSION_STATUSES.has(status)) throw sessionLost(status);
-  return refusal({ answer, bytes, redact: context.secrets.foreign });
+  return refusal(request, { answer, bytes, redact: context.secrets.foreign });
 }
 
 interface Refusal {
@@ -140,9 +146,11 @@ interface Refusal {
   readonly redact: Redact;
 }
 
-/** Redirects are for the SDK, refusals for whoever has the credentials; the rest is told here. */
-function refusal({ answer, bytes, redact }: Refusal): Response {
+/** The SDK follows redirects within the origin, and the credentials' owner handles refusals; all other statuses are errors. */
+function refusal({ url, method }: WireRequest, { answer, bytes, redact }: Refusal): Response {
   const { status } = answer;
+  if (status < 400 && redirectTarget(answer, url, method) === undefined)
+    throw redirectError(answer, url, method);
   if (status < 400 || status === 401 || status === 403) return toResponse(answer, bytes);
   throw statusError(answer, bytes, redact);
 }

@@ -136,8 +136,8 @@ class SseTransport implements ServerTransport {
   }
 
   /** A request that the server has not even accepted would hold its socket until the connection is closed. */
-  abandon(id: RequestId, why: GiveUpReason): void {
-    this.#posts.get(String(id))?.abort(why === "timeout" ? NO_ANSWER : ABANDONED);
+  abandon(id: RequestId, why: GiveUpReason): boolean {
+    return this.#posts.get(String(id))?.abort(why === "timeout" ? NO_ANSWER : ABANDONED) ?? false;
   }
 
   close(): Promise<void> {

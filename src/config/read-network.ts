@@ -1,0 +1,32 @@
+/** Readers for how a server is reached over the network: through which proxy, over how many sockets. */
+import type { EntryReader } from "./entry-reader.js";
+import { SecretValue } from "./secret-value.js";
+import type { ProxyOption } from "./server-entry.js";
+
+/** Wrapped, because the address of a proxy may hold a password. */
+export type ProxyConfig = SecretValue<ProxyOption>;
+
+/** The network options of a port or a server; undefined where the option is not set. */
+export interface NetworkConfig {
+  readonly proxy?: ProxyConfig | undefined;
+  readonly maxSockets?: number | undefined;
+}
+
+const SHAPE = '"env", false, or the address of a proxy such as http://proxy.example:3128';
+
+export function readProxy(reader: EntryReader): ProxyConfig | undefined {
+  const value = reader.raw("proxy");
+  if (value === undefined) return undefined;
+  if (value === false || value === "env") return new SecretValue<ProxyOption>(value);
+  const text = value instanceof URL ? value.href : value;
+  // The value is never shown: it may hold a password.
+  if (typeof text !== "string" || !URL.canParse(text)) return reader.report("proxy", `must be ${SHAPE}`);
+  const { protocol } = new URL(text);
+  if (protocol.startsWith("socks"))
+    return reader.report("proxy", "is a SOCKS proxy, which is not supported; use an HTTP proxy (http://…)");
+  if (protocol !== "http:" && protocol !== "https:") return reader.report("proxy", `must be ${SHAPE}`);
+  return new SecretValue<ProxyOption>(text);
+}
+
+export const readMaxSockets = (reader: EntryReader): number | undefined =>
+  reader.number("maxSockets", { min: 1, integer: true, infinite: true });
