@@ -2,6 +2,7 @@
 import type { ToolSet } from "ai";
 import { ConfigError } from "../../errors/config-error.js";
 import type { Toolport } from "../../toolport.js";
+import { loadAi } from "../ai-sdk/load-ai.js";
 import { buildToolSet } from "../ai-sdk/to-tools.js";
 import { OfferedTool } from "../offered-tools.js";
 import { isOffered } from "./servers-state.js";
@@ -14,7 +15,7 @@ export class AiTools {
 
   /** Never rejects: only those who ask for tools care whether the package is there. */
   load(): Promise<void> {
-    this.#loading ??= import("ai").then(
+    this.#loading ??= loadAi().then(
       (ai) => {
         this.#ai = ai;
       },
@@ -29,19 +30,15 @@ export class AiTools {
     const snapshot = toolport.snapshot();
     const tools = snapshot.tools.filter(({ serverId }) => isOffered(snapshot, serverId));
     if (tools.length === 0) return {};
-    if (this.#ai === undefined) throw notLoaded(this.#error);
+    if (this.#ai === undefined) throw this.#error ?? notLoaded();
     const offered = tools.map((tool) => new OfferedTool(tool, "portable"));
     return buildToolSet(offered, { toolport, ai: this.#ai, options: {} });
   }
 }
 
-const notLoaded = (cause: unknown): ConfigError =>
+const notLoaded = (): ConfigError =>
   new ConfigError({
     code: "INVALID_CONFIG",
-    what: "The package `ai`, which the tools are for, is not loaded",
-    next:
-      cause === undefined
-        ? "Connect servers with addMcpServer() or connectToServer() before getAITools()"
-        : "Install it: npm install ai",
-    cause,
+    what: "The package `ai`, which the tools are for, is not loaded yet",
+    next: "Connect servers with addMcpServer() or connectToServer() before getAITools()",
   });

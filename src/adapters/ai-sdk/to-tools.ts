@@ -22,6 +22,7 @@ import {
 import { modelOutputOptions, toModelOutput, versionOf } from "./content.js";
 import { createExecute } from "./execute.js";
 import { listedSchemas } from "./listed-schema.js";
+import { loadAi } from "./load-ai.js";
 import { type AiSdkToolSchemas, resultSchema, type TypedAiSdkTools } from "./tool-schemas.js";
 
 export interface AiSdkToolsOptions
@@ -80,7 +81,7 @@ export async function toAiSdkTools(
   const { onChange, schemas } = options;
   const target = targetOf(options.schema ?? options.target);
   const [ai, offered] = await Promise.all([
-    import("ai"),
+    loadAi(),
     offeredTools(toolport, options, { target, onChange: schemas === undefined ? onChange : undefined }),
   ]);
   const chosen = schemas === undefined ? offered : Object.keys(schemas).map((name) => find(name, offered));
