@@ -12,6 +12,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const MINIFLARE_VERSION = "4.20260730.0";
 const BUN_VERSION = "1.4.4";
 const DENO_VERSION = "2.9.6";
+const ESBUILD_VERSION = "0.28.2";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 export const cache = join(root, ".cache");
@@ -52,6 +53,12 @@ const archOf = (names) => names[process.arch] ?? process.arch;
 export async function fetchMiniflare() {
   const home = await fetchTool("miniflare", "miniflare", MINIFLARE_VERSION);
   return import(pathToFileURL(createRequire(join(home, "package.json")).resolve("miniflare")).href);
+}
+
+/** The module of esbuild, which wrangler bundles Workers with. */
+export async function fetchEsbuild() {
+  const home = await fetchTool("esbuild", "esbuild", ESBUILD_VERSION);
+  return import(pathToFileURL(createRequire(join(home, "package.json")).resolve("esbuild")).href);
 }
 
 /** Installs packages into the folder `prefix`. */

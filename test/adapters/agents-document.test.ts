@@ -24,14 +24,13 @@ const repaired = new Map(CLASS_BLOCKS.map((entry) => [entry.block, repair(textOf
 const AMBIENT = `import type { LanguageModel } from "ai";
 declare global {
   interface Env {}
-  interface DurableObjectNamespace<Class> { get(id: unknown): Class }
   const openai: (model: string) => LanguageModel;
   const servers: Record<"weather" | "other", string>;
 }
 `;
-/** The page is for Workers: its \`Request\` is a browser's, and its methods need not say that they override. */
+/** The page is for Workers: the real types of that runtime, and its methods need not say that they override. */
 const PAGE_OPTIONS: ts.CompilerOptions = {
-  lib: ["lib.es2023.d.ts", "lib.esnext.disposable.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"],
+  types: ["@cloudflare/workers-types", "node"],
   noImplicitOverride: false,
 };
 
@@ -61,10 +60,12 @@ describe("the page", () => {
       [2, 8, 12, 26],
       [1, 7, 11, 25],
     ]);
+    // … one takes the body of a request for a known type …
+    expect(slips("TS2339")).toEqual([8]);
     // … and in JavaScript nothing has a type. A signature that is not ours is noticed.
     expect(slips("TS7006")).toEqual([1, 4, 7, 11, 21, 25]);
     expect(slips("TS2344")).toEqual([0]);
-    expect(problems).toHaveLength(15);
+    expect(problems).toHaveLength(16);
   });
 });
 
@@ -111,6 +112,7 @@ async function run(block: number): Promise<Agent> {
   });
   const packages: Record<string, unknown> = {
     "toolport/agents": await import("toolport/agents"),
+    "toolport/agents/mcp": await import("toolport/agents/mcp"),
     ai: await import("ai"),
   };
   const scope = {

@@ -6,8 +6,8 @@ import type { ReadmeBlock, Repair } from "./readme-repairs.js";
 
 const door: Repair = {
   why: "The import: the one change that a user makes",
-  from: /"agents(\/mcp)?"/,
-  to: '"toolport/agents"',
+  from: /"agents((\/mcp)?)"/,
+  to: '"toolport/agents$1"',
 };
 const missingImport: Repair = {
   why: "The block uses Agent and does not import it",

@@ -1,4 +1,4 @@
-/** The store in a Durable Object's SQL storage keeps the contract. In workerd itself: `node scripts/test-workerd.mjs`. */
+/** The store in a Durable Object's SQL storage keeps the contract. In workerd itself: `test/workerd/store.test.ts`. */
 import { describe, expect, test } from "vitest";
 import { durableObjectStore } from "../../src/state/stores/durable-object/durable-object-store.js";
 import { openDurableObjectStorage } from "./durable-object-storage.js";

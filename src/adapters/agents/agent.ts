@@ -1,4 +1,5 @@
 /** A small stand-in for Cloudflare's `Agent`: a class that answers requests and has MCP servers, on any runtime. */
+import { DurableObjectBase } from "#durable-object";
 import { mixMcp, type WithMcpOptions } from "./with-mcp.js";
 
 /** The part of a Durable Object's `ctx` that an agent uses. */
@@ -8,23 +9,35 @@ export interface AgentContext {
   readonly storage?: object;
 }
 
+/**
+ * The `ctx` of an agent: `DurableObjectState` in a project with the types of Cloudflare's runtime (`@cloudflare/workers-types`, or
+ * `wrangler types`), elsewhere {@link AgentContext} or nothing.
+ */
+export type RuntimeContext = typeof globalThis extends {
+  CloudflareWorkersModule: { DurableObject: abstract new (ctx: infer Context, env: never) => unknown };
+}
+  ? Context
+  : AgentContext | undefined;
+
+/** In workerd `DurableObject`, without naming a type that other projects do not have. */
+const Base: new (
+  ctx?: AgentContext,
+  env?: unknown,
+) => {
+  /** The context of the Durable Object, if it is one. */
+  readonly ctx: RuntimeContext;
+  /** The bindings of the Worker, or whatever else was given. */
+  readonly env: unknown;
+} = DurableObjectBase as never;
+
 const notFound = (): Response => new Response("Not found", { status: 404 });
 
 /** An agent without MCP. */
-class PlainAgent {
-  /** The context of the Durable Object, if it is one. */
-  readonly ctx: AgentContext | undefined;
-  /** The bindings of the Worker, or whatever else was given. */
-  readonly env: unknown;
-
-  constructor(ctx?: AgentContext, env?: unknown) {
-    this.ctx = ctx;
-    this.env = env;
-  }
-
+class PlainAgent extends Base {
   /** Which agent of its class this is: a part of the address where browsers come back to after a login. */
   get name(): string {
-    return this.ctx?.id?.name ?? this.ctx?.id?.toString() ?? "default";
+    const id = this.ctx?.id;
+    return id?.name ?? id?.toString() ?? "default";
   }
 
   /** Called once, before the first request is answered. */
@@ -83,6 +96,11 @@ export class Agent<Env = unknown, State = unknown> extends mixMcp(PlainAgent, {
   beforeRequest: start,
 }) {
   declare readonly env: Env;
+  /**
+   * Marks the class for `DurableObjectNamespace<MyAgent>`. There is no such property at run time.
+   * @hidden
+   */
+  declare readonly __DURABLE_OBJECT_BRAND: never;
   /** Only so that the type has a place: this small class keeps no state. */
   declare readonly state?: State;
 

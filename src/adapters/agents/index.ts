@@ -7,7 +7,7 @@ export {
   type DurableObjectStoreOptions,
   durableObjectStore,
 } from "../../state/stores/durable-object/durable-object-store.js";
-export { Agent, type AgentContext } from "./agent.js";
+export { Agent, type AgentContext, type RuntimeContext } from "./agent.js";
 export type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
 export { McpClientManager } from "./mcp-client-manager.js";
 export type {

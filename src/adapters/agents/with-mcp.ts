@@ -1,5 +1,8 @@
 /** Gives any class MCP servers of its own, under the method names of Cloudflare's `Agent`. */
-import { durableObjectStore } from "../../state/stores/durable-object/durable-object-store.js";
+import {
+  type DurableObjectSqlStorage,
+  durableObjectStore,
+} from "../../state/stores/durable-object/durable-object-store.js";
 import { callbackSuffix, callbackUrl, DEFAULT_AGENTS_PREFIX, originOf, toKebabCase } from "./callback-url.js";
 import { currentOrigin, runForOrigin } from "./current-request.js";
 import type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
@@ -43,8 +46,8 @@ export interface WithMcpOptions extends McpClientManagerOptions {
   name?: string;
 }
 
-/** Any class. */
-export type AnyClass = new (...args: never[]) => object;
+/** Any class, abstract ones like `DurableObject` included. */
+export type AnyClass = abstract new (...args: never[]) => object;
 
 /** A class and what {@link withMcp} adds to it. */
 export type WithMcp<Given extends AnyClass> = Omit<Given, "prototype"> &
@@ -96,6 +99,9 @@ export function mixMcp<Given extends AnyClass>(
       super(...args);
       this.#context = durableContext((this as { ctx?: unknown }).ctx) ?? durableContext(args[0]);
       for (const entrance of ["fetch", "onRequest"] as const) this.#guard(entrance);
+      // RPC, alarms and WebSocket messages do not pass through `fetch`: no event is delivered before this has ended. A failure
+      // reaches the caller of that event, and the runtime creates the object anew for the next one.
+      this.#context?.blockConcurrencyWhile?.(() => this.#wake()).catch(() => {});
     }
 
     get mcp(): McpClientManager {
@@ -126,6 +132,13 @@ export function mixMcp<Given extends AnyClass>(
       return this.mcp.getMcpServers();
     }
 
+    /** Restores what is saved. Not before the constructors of subclasses have ended: `mcpOptions()` may use their fields. */
+    async #wake(): Promise<void> {
+      await Promise.resolve();
+      await this.mcp.restored;
+      await beforeRequest?.(this as unknown as InstanceType<Given>);
+    }
+
     /** On the instance, since a subclass may override what the prototype has. */
     #guard(entrance: "fetch" | "onRequest"): void {
       const method = (this as Record<string, unknown>)[entrance];
@@ -145,8 +158,7 @@ export function mixMcp<Given extends AnyClass>(
       const origin = originOf(request);
       this.#lastOrigin = origin ?? this.#lastOrigin;
       const answer = async (): Promise<unknown> => {
-        await this.mcp.restored;
-        await beforeRequest?.(this as unknown as InstanceType<Given>);
+        await this.#wake();
         return this.#isCallback(request) ? this.mcp.handleCallbackRequest(request) : run();
       };
       return origin === undefined ? answer() : runForOrigin(origin, answer);
@@ -187,18 +199,31 @@ export function mixMcp<Given extends AnyClass>(
 /** The part of a Durable Object's `ctx` that is used here. */
 interface DurableContext {
   readonly id?: { readonly name?: string | undefined; toString(): string };
-  readonly storage?: Parameters<typeof durableObjectStore>[0] | undefined;
+  readonly storage?: DurableObjectSqlStorage | undefined;
+  blockConcurrencyWhile?<Result>(callback: () => Promise<Result>): Promise<Result>;
 }
 
 /** What is given to the constructor of a Durable Object; undefined for anything else. */
 function durableContext(value: unknown): DurableContext | undefined {
   if (typeof value !== "object" || value === null || !("storage" in value)) return undefined;
-  const { id, storage } = value as { id?: DurableContext["id"]; storage?: { sql?: { exec?: unknown } } };
-  const hasSql = typeof storage?.sql?.exec === "function";
+  const { id, storage } = value as Pick<DurableContext, "id"> & { storage: unknown };
+  const { blockConcurrencyWhile } = value as DurableContext;
   return {
     ...(typeof id === "object" && id !== null && { id }),
-    ...(hasSql && { storage: storage as DurableContext["storage"] }),
+    ...(hasSql(storage) && { storage }),
+    ...(typeof blockConcurrencyWhile === "function" && {
+      blockConcurrencyWhile: (callback) => blockConcurrencyWhile.call(value, callback) as Promise<never>,
+    }),
   };
+}
+
+/** Reading `sql` throws in an object whose class is not listed under `new_sqlite_classes`. */
+function hasSql(storage: unknown): storage is DurableObjectSqlStorage {
+  try {
+    return typeof (storage as Partial<DurableObjectSqlStorage> | undefined)?.sql?.exec === "function";
+  } catch {
+    return false;
+  }
 }
 
 /** Requests of other implementations of `fetch` count too. */

@@ -1,0 +1,24 @@
+/** Toolport as npm packs it, installed into a folder with its dependencies and nothing else. */
+import { execFile } from "node:child_process";
+import { mkdir, readFile, symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { root } from "../tree/source-files.js";
+
+const run = promisify(execFile);
+
+/** @param others development packages of this repository that the project has installed too */
+export async function installPacked(folder: string, others: readonly string[] = []): Promise<void> {
+  const { name, dependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  const modules = join(folder, "node_modules");
+  const home = join(modules, name);
+  await mkdir(home, { recursive: true });
+  const pack = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
+  const { stdout } = await run("npm", pack, { cwd: root });
+  const [{ filename }] = JSON.parse(stdout);
+  await run("tar", ["-xzf", join(folder, filename), "--strip-components=1", "-C", home]);
+  for (const each of [...Object.keys(dependencies), ...others]) {
+    await mkdir(dirname(join(modules, each)), { recursive: true });
+    await symlink(join(root, "node_modules", each), join(modules, each), "junction");
+  }
+}

@@ -1,0 +1,14 @@
+/** The package in workerd, the runtime of Cloudflare's Workers: `npm run test:workerd`. */
+import { mergeConfig } from "vitest/config";
+import base from "./vitest.config.js";
+
+const workerd = mergeConfig(base, {});
+workerd.test = {
+  ...workerd.test,
+  include: ["test/workerd/**/*.test.ts"],
+  exclude: [],
+  // The first run fetches miniflare and esbuild into `.cache/`.
+  hookTimeout: 120_000,
+};
+
+export default workerd;
