@@ -44,6 +44,8 @@ export interface ServerSnapshot {
 /** What {@link Toolport.snapshot} returns: a superset of the shape Cloudflare's agents know. */
 export interface ToolportSnapshot {
   principal: string | null;
+  /** Whether logins and servers are encrypted in the store. Null: nothing is saved, or the store does not say. */
+  sealed: boolean | null;
   servers: Record<string, ServerSnapshot>;
   tools: (ToolInfo & { serverId: string })[];
   withheldTools: WithheldTool[];
@@ -74,6 +76,7 @@ export function takeSnapshot({
     infos.map((info) => ({ ...info, serverId: info.server }));
   return {
     principal: principal?.name ?? null,
+    sealed: parts.settings.store.sealed ?? null,
     servers: Object.fromEntries(
       pool.all().map((connection) => [
         connection.name,

@@ -68,6 +68,7 @@ export function createStore(
   };
 
   return {
+    sealed: sealer.encrypts,
     get: (key) =>
       run(async () => {
         const record = await backend.get(checkKey(key));

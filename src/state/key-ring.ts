@@ -2,7 +2,7 @@
 import { StateError } from "../errors/state-error.js";
 import { fromBase64, toBase64 } from "./base64.js";
 
-/** 32 bytes, or the same as base64 or as 64 hexadecimal digits. */
+/** 32 bytes, or the same as base64 or as 64 hexadecimal digits. A text may list several, separated by commas. */
 export type StoreKey = string | Uint8Array;
 
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
@@ -31,12 +31,16 @@ export const createStoreKey = (): string => toBase64(crypto.getRandomValues(new 
  */
 export async function createKeyRing(keys: StoreKey | readonly StoreKey[]): Promise<KeyRing> {
   const list = Array.isArray(keys) ? (keys as readonly StoreKey[]) : [keys as StoreKey];
-  const entries = await Promise.all(list.map(importKey));
+  const entries = await Promise.all(list.flatMap(listedKeys).map(importKey));
   const [first] = entries;
   if (first === undefined) throw unusable("The list of keys of the store is empty");
   const byId = new Map(entries);
   return { currentId: first[0], ids: [...byId.keys()], find: (id) => byId.get(id) };
 }
+
+/** A variable of the environment holds several keys as one text. */
+const listedKeys = (key: StoreKey): StoreKey[] =>
+  typeof key === "string" ? key.split(",").filter((text) => text.trim() !== "") : [key];
 
 async function importKey(key: StoreKey): Promise<[id: string, key: CryptoKey]> {
   const bytes = readKey(key);

@@ -13,4 +13,7 @@ import type { Store } from "./store.js";
  * const toolport = createToolport({ mcpServers, store });
  * ```
  */
-export const memoryStore = (): Store => createStore(createMemoryBackend(), { sealer: unkeyedSealer });
+export const memoryStore = (): Store => ({
+  ...createStore(createMemoryBackend(), { sealer: unkeyedSealer }),
+  sealed: undefined,
+});

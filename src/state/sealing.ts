@@ -13,6 +13,8 @@ export interface SealedText {
 
 /** Seals and opens the texts of one store. */
 export interface Sealer {
+  /** False if it only marks what is secret. */
+  readonly encrypts: boolean;
   seal(recordKey: string, text: string): Promise<SealedText>;
   /** Throws `KEY_MISMATCH` if the key is not there, `CORRUPT` if somebody changed or moved the value. */
   open(recordKey: string, sealed: SealedText): Promise<string>;
@@ -34,6 +36,7 @@ export function createSealer(loadKeys: () => Promise<KeyRing>): Sealer {
     return loading;
   };
   return {
+    encrypts: true,
     async seal(recordKey, text) {
       const ring = await keys();
       const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
@@ -65,10 +68,11 @@ export function createSealer(loadKeys: () => Promise<KeyRing>): Sealer {
 }
 
 /** Id that stands for "no key". */
-const UNKEYED = "none";
+export const UNKEYED = "none";
 
-/** For a store that nobody but this program can reach: marks what is secret and leaves it as it is. */
+/** For a store that only this program can reach: marks what is secret and leaves it as it is. */
 export const unkeyedSealer: Sealer = {
+  encrypts: false,
   seal: async (_recordKey, text) => ({ kid: UNKEYED, iv: "", data: text }),
   open: async (_recordKey, { kid, data }) => {
     if (kid !== UNKEYED) throw unknownKey(kid, []);
@@ -79,6 +83,7 @@ export const unkeyedSealer: Sealer = {
 
 /** For such a store that was given a key later: what was marked before stays readable, until it is sealed anew. */
 export const withUnkeyed = (sealer: Sealer): Sealer => ({
+  encrypts: sealer.encrypts,
   seal: sealer.seal,
   open: (recordKey, sealed) => (sealed.kid === UNKEYED ? unkeyedSealer : sealer).open(recordKey, sealed),
   isCurrent: async (sealed) => sealed.kid !== UNKEYED && sealer.isCurrent(sealed),
@@ -101,6 +106,14 @@ const parameters = (iv: Uint8Array<ArrayBuffer>, recordKey: string) => ({
   iv,
   additionalData: new TextEncoder().encode(recordKey),
 });
+
+/** A store without a key has records that are sealed. */
+export const lostKey = (): StateError =>
+  new StateError({
+    code: "KEY_MISMATCH",
+    what: "Saved values are encrypted, but the store was given no key",
+    next: "Give it the key again (option `key` or TOOLPORT_STORE_KEY); nothing was erased, and nothing is saved in clear",
+  });
 
 const unknownKey = (kid: string, ids: readonly string[]): StateError =>
   new StateError({

@@ -1,5 +1,6 @@
 /** The statements behind a store in SQLite. Synchronous: each call is one atomic step. */
 import { keyAfterPrefix } from "./key-order.js";
+import { UNKEYED } from "./sealing.js";
 import type { SqlRunner } from "./sql-runner.js";
 import type { BackendPut, BackendRecord } from "./store-backend.js";
 
@@ -21,6 +22,17 @@ export function getRecord(sql: SqlRunner, key: string): BackendRecord | undefine
   const expiresAt = row["expires_at"];
   const ttlLeftMs = expiresAt === null ? undefined : Number(expiresAt) - now;
   return { text: String(row["value"]), version: Number(row["version"]), ttlLeftMs };
+}
+
+/** True if a record is encrypted, and not only marked as secret. */
+export function hasSealedRecord(sql: SqlRunner): boolean {
+  const [row] = sql.all(
+    `SELECT 1 FROM toolport_records WHERE value LIKE ? AND value NOT LIKE ? AND ${live} LIMIT 1`,
+    '{"$sealed":{"kid":%',
+    `{"$sealed":{"kid":"${UNKEYED}"%`,
+    Date.now(),
+  );
+  return row !== undefined;
 }
 
 export function putRecord(

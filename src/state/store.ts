@@ -43,6 +43,8 @@ export interface Lease {
  * ```
  */
 export interface Store {
+  /** Whether secret values are encrypted before they leave the process. Undefined: they never do, or the store does not say. */
+  readonly sealed?: boolean | undefined;
   get(key: string): Promise<StoredRecord | undefined>;
   /** The new version, or undefined if `ifVersion` or `lease` no longer hold. */
   put(key: string, value: unknown, options?: PutOptions): Promise<number | undefined>;

@@ -1,6 +1,9 @@
 /** The store in a Durable Object's SQL storage keeps the contract. In workerd itself: `test/workerd/store.test.ts`. */
-import { describe, expect, test } from "vitest";
-import { durableObjectStore } from "../../src/state/stores/durable-object/durable-object-store.js";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  type DurableObjectSqlStorage,
+  durableObjectStore,
+} from "../../src/state/stores/durable-object/durable-object-store.js";
 import { openDurableObjectStorage } from "./durable-object-storage.js";
 import { describeStore } from "./store-contract.js";
 
@@ -24,15 +27,78 @@ describe.each([
   });
 });
 
-test("a key given later reads what was kept without one, and seals it", async () => {
-  const { storage, close } = openDurableObjectStorage();
-  await durableObjectStore(storage).put("a", "secret-9c", { secret: true });
-  const store = durableObjectStore(storage, { key: KEY });
-  expect(await store.get("a")).toMatchObject({ value: "secret-9c", sealed: true });
-  expect(await store.reseal()).toBe(1);
-  expect(await store.get("a")).toMatchObject({ value: "secret-9c", sealed: true });
-  expect(JSON.stringify(storage.sql.exec("SELECT * FROM toolport_records").toArray())).not.toContain(
-    "secret-9c",
-  );
-  close();
+describe("the key", () => {
+  const OTHER = "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100";
+  const quiet = { warn() {} };
+  let storage: DurableObjectSqlStorage;
+  let close: () => void;
+  beforeEach(() => {
+    ({ storage, close } = openDurableObjectStorage());
+  });
+  afterEach(() => close());
+
+  const contents = () => JSON.stringify(storage.sql.exec("SELECT * FROM toolport_records").toArray());
+  /** A record as version 0.1 wrote it without a key. */
+  const writeClear = async (key: string, value: string) => {
+    await durableObjectStore(storage, { logger: quiet }).list("");
+    const text = JSON.stringify({ $sealed: { kid: "none", iv: "", data: JSON.stringify(value) } });
+    storage.sql.exec(
+      "INSERT INTO toolport_records (key, value, version, expires_at, written_at) VALUES (?, ?, 1, NULL, 0)",
+      ...[key, text],
+    );
+  };
+
+  test("given later reads what 0.1 stored in clear, and seals all of it with the next secret", async () => {
+    await writeClear("a", "secret-9c");
+    await writeClear("b", "secret-5f");
+    const store = durableObjectStore(storage, { key: KEY });
+    expect(await store.get("a")).toMatchObject({ value: "secret-9c", sealed: true });
+    expect(contents()).toContain("secret-9c");
+    await store.put("a", "secret-77", { secret: true });
+    for (const text of ["secret-9c", "secret-5f", "secret-77"]) expect(contents()).not.toContain(text);
+    expect(await store.get("b")).toMatchObject({ value: "secret-5f", sealed: true });
+  });
+
+  test("is rotated by a list with commas: the first seals, and the others are not needed after the next secret", async () => {
+    await durableObjectStore(storage, { key: KEY }).put("a", 1, { secret: true });
+    const rotated = durableObjectStore(storage, { key: ` ${OTHER}, ${KEY},` });
+    expect(await rotated.get("a")).toMatchObject({ value: 1 });
+    await rotated.put("b", 2, { secret: true });
+    const renewed = durableObjectStore(storage, { key: async () => OTHER });
+    expect(await renewed.get("a")).toMatchObject({ value: 1, sealed: true });
+    await expect(durableObjectStore(storage, { key: KEY }).get("a")).rejects.toMatchObject({
+      code: "KEY_MISMATCH",
+    });
+    expect(contents()).not.toMatch(new RegExp(`${KEY}|${OTHER}`));
+  });
+
+  test("that is missing is KEY_MISMATCH, and nothing more is stored in clear", async () => {
+    await durableObjectStore(storage, { key: KEY }).put("a", "secret-9c", { secret: true });
+    const before = contents();
+    const store = durableObjectStore(storage, { logger: quiet });
+    await expect(store.get("a")).rejects.toMatchObject({ code: "KEY_MISMATCH" });
+    const writing = store.put("b", "secret-5f", { secret: true });
+    await expect(writing).rejects.toMatchObject({ code: "KEY_MISMATCH" });
+    expect(contents()).toBe(before);
+    await store.put("c", "no secret");
+    await store.delete("a");
+    await store.put("b", "secret-5f", { secret: true });
+  });
+
+  test("is asked for once in an isolate, when the first secret is stored in clear", async () => {
+    // Shared with other copies of Toolport in the isolate, and set by the tests above.
+    const warned = (globalThis as { [key: symbol]: unknown })[
+      Symbol.for("toolport.durable-object-clear-warning")
+    ] as { isGiven: boolean };
+    warned.isGiven = false;
+    const warnings: string[] = [];
+    const logger = { warn: (message: string) => void warnings.push(message) };
+    const store = durableObjectStore(storage, { logger });
+    expect([store.sealed, durableObjectStore(storage, { key: KEY }).sealed]).toEqual([false, true]);
+    await store.put("a", 1);
+    expect(warnings).toEqual([]);
+    await store.put("b", 1, { secret: true });
+    await durableObjectStore(storage, { logger }).put("c", 1, { secret: true });
+    expect(warnings).toEqual([expect.stringContaining("TOOLPORT_STORE_KEY")]);
+  });
 });

@@ -1,5 +1,6 @@
 /** The servers of one agent, under the method names of Cloudflare's agents. */
 import type { ToolSet } from "ai";
+import { StateError } from "../../errors/state-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { OAuthCallbackOptions } from "../../port/oauth-callback.js";
 import type { ServerReport } from "../../port/report.js";
@@ -42,6 +43,8 @@ export class McpClientManager implements AsyncDisposable {
   /** Registrations and removals, one after the other. */
   #changes: Promise<unknown> = Promise.resolve();
   readonly #ai = new AiTools();
+  /** What is saved cannot be read for lack of its key. */
+  #lostKey: StateError | undefined;
 
   constructor({ principal, restore = "connect", ...options }: McpClientManagerOptions = {}) {
     this.#root = createToolport({ ...options, restore: restore === false ? false : "lazy" });
@@ -143,8 +146,13 @@ export class McpClientManager implements AsyncDisposable {
     });
   }
 
-  /** The state of every server, and what the servers offer. */
+  /**
+   * The state of every server, and what the servers offer.
+   *
+   * @throws StateError `KEY_MISMATCH` if saved servers cannot be read
+   */
   getMcpServers(): MCPServersState {
+    this.#assertReadable();
     return toServersState(this.toolport.snapshot(), (id) => this.#records.get(id)?.name ?? id);
   }
 
@@ -153,9 +161,10 @@ export class McpClientManager implements AsyncDisposable {
    * are being brought up are among them once they were seen; those of servers that failed, were put down or want a
    * login are not.
    *
-   * @throws ConfigError if the package `ai` is not installed
+   * @throws ConfigError if the package `ai` is not installed, StateError `KEY_MISMATCH` if saved servers cannot be read
    */
   getAITools(): ToolSet {
+    this.#assertReadable();
     return this.#ai.of(this.toolport);
   }
 
@@ -190,6 +199,10 @@ export class McpClientManager implements AsyncDisposable {
     return this.close();
   }
 
+  #assertReadable(): void {
+    if (this.#lostKey !== undefined) throw this.#lostKey;
+  }
+
   #isKnown(id: string): boolean {
     return Object.hasOwn(this.toolport.snapshot().servers, id);
   }
@@ -197,11 +210,13 @@ export class McpClientManager implements AsyncDisposable {
   /** The lists are read while the AI SDK is loaded, so that afterwards `getAITools` need not wait for it. */
   async #connect(id: string): Promise<ServerReport> {
     await this.restored;
+    this.#assertReadable();
     const [report] = await Promise.all([this.toolport.connectServer(id), this.#ai.load()]);
     return report;
   }
 
   async #register(id: string, given: ServerRegistration): Promise<void> {
+    this.#assertReadable();
     const known = this.#records.get(id);
     const registration = { ...given, callbackUrl: this.#callbackUrl(id, given.callbackUrl) };
     const entry = toServerEntry(registration);
@@ -211,8 +226,13 @@ export class McpClientManager implements AsyncDisposable {
     if (isSame && this.#named.has(id) && known.name === name) return;
     if (!isSame && this.#isKnown(id)) await this.toolport.remove(id);
     this.toolport.register(id, entry);
+    try {
+      await this.#records.set(id, record);
+    } catch (error) {
+      await this.toolport.remove(id);
+      throw error;
+    }
     this.#named.add(id);
-    await this.#records.set(id, record);
   }
 
   /** Where users come back to may be unknown outside a request, and does not matter while nobody has to log in. */
@@ -233,8 +253,9 @@ export class McpClientManager implements AsyncDisposable {
     try {
       // Nothing is connected by this: it waits for the port to know its saved servers and their tools.
       await Promise.all([this.#records.restore(), this.toolport.connect({ servers: [] })]);
-    } catch {
-      // Closed meanwhile.
+    } catch (error) {
+      // Otherwise the manager was closed meanwhile.
+      if (StateError.isInstance(error)) this.#lostKey = error;
       return;
     }
     const saved = this.#records.ids.filter((id) => this.#isKnown(id));

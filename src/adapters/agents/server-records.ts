@@ -1,4 +1,5 @@
 /** What an agent knows about its servers besides what the port does, kept in the same store. */
+import { StateError } from "../../errors/state-error.js";
 import type { Store } from "../../state/store.js";
 import { hashText } from "../../util/hash-text.js";
 import { normaliseUrl } from "./to-server-entry.js";
@@ -62,7 +63,11 @@ export class ServerRecords {
     await this.#attempt("deleted", (store) => store.delete(this.#key(id)));
   }
 
-  /** Takes over what was saved. Never throws. */
+  /**
+   * Takes over what was saved.
+   *
+   * @throws StateError if it is sealed with a key that is missing
+   */
   async restore(): Promise<void> {
     await this.#attempt("read", async (store) => {
       const keys = await store.list(this.#prefix);
@@ -85,6 +90,8 @@ export class ServerRecords {
     try {
       await run(store);
     } catch (error) {
+      // A missing key must not look as if nothing had been saved.
+      if (StateError.isInstance(error) && error.code === "KEY_MISMATCH") throw error;
       warn(`What an agent knows about its servers could not be ${what}: ${String(error)}`);
     }
   }

@@ -1,6 +1,8 @@
 /** Gives any class MCP servers of its own, under the method names of Cloudflare's `Agent`. */
+import { KEY_VARIABLE, type StoreKeys } from "../../state/stores/configured-keys.js";
 import {
   type DurableObjectSqlStorage,
+  type DurableObjectStoreOptions,
   durableObjectStore,
 } from "../../state/stores/durable-object/durable-object-store.js";
 import { callbackSuffix, callbackUrl, DEFAULT_AGENTS_PREFIX, originOf, toKebabCase } from "./callback-url.js";
@@ -67,8 +69,8 @@ interface MixinParts<Instance> {
  * Its methods `fetch` and `onRequest` are seen through on the way in, also where a subclass defines them: the request
  * tells the host for callbacks, and a browser that comes back from a login is answered before the class sees it.
  *
- * @param options as an object, or as a function of the instance, asked when `mcp` is first used. Without a `store`,
- * the SQL storage of a Durable Object is used where there is one, else memory
+ * @param options as an object, or as a function of the instance, asked when `mcp` is first used. Without a `store`, the SQL storage
+ * of a Durable Object is used where there is one, sealed with the key in `env.TOOLPORT_STORE_KEY`; else memory
  * @example
  * ```ts
  * class Assistant extends withMcp(DurableObject) {
@@ -90,6 +92,8 @@ export function mixMcp<Given extends AnyClass>(
 ): WithMcp<Given> {
   class Mixed extends (Given as unknown as new (...args: unknown[]) => object) implements McpMethods {
     readonly #context: DurableContext | undefined;
+    /** The bindings of the Worker. */
+    readonly #env: unknown;
     readonly #answering = new WeakSet<object>();
     #mcp: McpClientManager | undefined;
     #options: WithMcpOptions | undefined;
@@ -97,7 +101,9 @@ export function mixMcp<Given extends AnyClass>(
 
     constructor(...args: unknown[]) {
       super(...args);
-      this.#context = durableContext((this as { ctx?: unknown }).ctx) ?? durableContext(args[0]);
+      const { ctx, env } = this as { ctx?: unknown; env?: unknown };
+      this.#context = durableContext(ctx) ?? durableContext(args[0]);
+      this.#env = env ?? args[1];
       for (const entrance of ["fetch", "onRequest"] as const) this.#guard(entrance);
       // RPC, alarms and WebSocket messages do not pass through `fetch`: no event is delivered before this has ended. A failure
       // reaches the caller of that event, and the runtime creates the object anew for the next one.
@@ -177,6 +183,14 @@ export function mixMcp<Given extends AnyClass>(
       return given || (id?.name ?? id?.toString()) || "default";
     }
 
+    /** The secret of this name among the bindings: a text, or a binding of Cloudflare's Secrets Store. */
+    #key(): DurableObjectStoreOptions["key"] {
+      const given: unknown = (this.#env as Partial<Record<string, unknown>> | undefined)?.[KEY_VARIABLE];
+      if (typeof given === "string" && given.trim() === "") return undefined;
+      const { get } = (given ?? {}) as { get?: unknown };
+      return typeof get === "function" ? () => get.call(given) : (given as StoreKeys | undefined);
+    }
+
     #ownOptions(): WithMcpOptions {
       this.#options ??=
         typeof options === "function" ? options(this as unknown as InstanceType<Given>) : options;
@@ -189,7 +203,8 @@ export function mixMcp<Given extends AnyClass>(
       if (given.store !== undefined)
         return { principal: `${toKebabCase(this.constructor.name)}/${this.#name()}`, ...given };
       const storage = this.#context?.storage;
-      return storage === undefined ? given : { store: durableObjectStore(storage), ...given };
+      if (storage === undefined) return given;
+      return { ...given, store: durableObjectStore(storage, { key: this.#key(), logger: given.logger }) };
     }
   }
   Object.defineProperty(Mixed, "name", { value: Given.name });

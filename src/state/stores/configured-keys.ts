@@ -11,9 +11,7 @@ export type StoreKeys = StoreKey | readonly StoreKey[];
 /** The keys given as an option, else those of the environment, else undefined. */
 export function configuredKeys(key: StoreKeys | undefined): StoreKeys | undefined {
   if (key !== undefined) return key;
-  const listed = (process.env[KEY_VARIABLE] ?? "").split(",").map((text) => text.trim());
-  const keys = listed.filter((text) => text !== "");
-  return keys.length > 0 ? keys : undefined;
+  return process.env[KEY_VARIABLE]?.replace(/[\s,]+$/, "") || undefined;
 }
 
 /** For a database that several machines share: the key has to be configured, nobody can make one up for all of them. */

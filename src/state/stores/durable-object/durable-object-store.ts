@@ -1,13 +1,15 @@
 /** A store in the SQL storage of a Durable Object. Nothing here needs Node. */
 import { StateError } from "../../../errors/state-error.js";
+import type { Logger } from "../../../telemetry/logger.js";
 import { processWide } from "../../../util/process-wide.js";
 import { createStore, type SealingStore } from "../../create-store.js";
-import { createKeyRing, type StoreKey } from "../../key-ring.js";
-import { createSealer, unkeyedSealer, withUnkeyed } from "../../sealing.js";
+import { createKeyRing } from "../../key-ring.js";
+import { createSealer, lostKey, type Sealer, unkeyedSealer, withUnkeyed } from "../../sealing.js";
 import { migrate } from "../../sql-migrations.js";
 import * as records from "../../sql-records.js";
 import type { SqlRunner } from "../../sql-runner.js";
 import type { StoreBackend } from "../../store-backend.js";
+import { KEY_VARIABLE, type StoreKeys } from "../configured-keys.js";
 
 /** The part of a Durable Object's `ctx.storage` that the store uses. */
 export interface DurableObjectSqlStorage {
@@ -20,11 +22,14 @@ export interface DurableObjectSqlStorage {
 /** Options of {@link durableObjectStore}. */
 export interface DurableObjectStoreOptions {
   /**
-   * What secret values are encrypted with besides what the platform does: 32 bytes, as they are or as base64 or
-   * hexadecimal text, for instance from a Worker's secret. In a list the first encrypts and the others still decrypt.
-   * @default none: nobody but the object itself can reach its storage
+   * What secret values are encrypted with: 32 bytes, as they are or as base64 or hexadecimal text, for instance a secret of the
+   * Worker. In a list, or in a text with commas, the first key encrypts and the others still decrypt. A function is called when a
+   * key is first needed. No key is ever written to the storage.
+   * @default none: secret values are stored in clear, with one warning
    */
-  key?: StoreKey | readonly StoreKey[] | undefined;
+  key?: StoreKeys | (() => Promise<StoreKeys>) | undefined;
+  /** Gets the warning that secret values are stored in clear. @default console */
+  logger?: Pick<Logger, "warn"> | undefined;
 }
 
 /** All handles of one object's storage, so that each reports its writes to the others: no other process ever writes there. */
@@ -38,24 +43,60 @@ const listeners = processWide(
  *
  * @example
  * ```ts
- * const store = durableObjectStore(this.ctx.storage, { key: this.env.STORE_KEY });
+ * const store = durableObjectStore(this.ctx.storage, { key: this.env.TOOLPORT_STORE_KEY });
  * ```
  */
 export function durableObjectStore(
   storage: DurableObjectSqlStorage,
-  { key }: DurableObjectStoreOptions = {},
+  { key, logger = console }: DurableObjectStoreOptions = {},
 ): SealingStore {
-  const sealer = key === undefined ? unkeyedSealer : withUnkeyed(createSealer(() => createKeyRing(key)));
-  return createStore(createDurableObjectBackend(storage), { sealer });
+  const run = createRunner(storage);
+  const backend = createDurableObjectBackend(storage, run);
+  if (key === undefined) return createStore(backend, { sealer: createClearSealer(run, logger) });
+  const loadKeys = async () => createKeyRing(typeof key === "function" ? await key() : key);
+  const store = createStore(backend, { sealer: withUnkeyed(createSealer(loadKeys)) });
+  let resealing: Promise<unknown> | undefined;
+  return {
+    ...store,
+    async put(recordKey, value, options) {
+      const version = await store.put(recordKey, value, options);
+      // What was stored in clear, or under an older key, is sealed with the first secret that is written. A record under a key
+      // that is missing stays as it is: reading it says so.
+      if (options?.secret) resealing ??= store.reseal().catch(() => {});
+      await resealing;
+      return version;
+    },
+  };
 }
 
-function createDurableObjectBackend(storage: DurableObjectSqlStorage): StoreBackend {
+/** Without a key: secrets are stored in clear, unless others are sealed already. Then the key is missing, not unwanted. */
+function createClearSealer(run: Run, logger: Pick<Logger, "warn">): Sealer {
+  return {
+    ...unkeyedSealer,
+    async seal(recordKey, text) {
+      if (await run(records.hasSealedRecord)) throw lostKey();
+      if (!warned.isGiven) logger.warn(CLEAR_WARNING);
+      warned.isGiven = true;
+      return unkeyedSealer.seal(recordKey, text);
+    },
+  };
+}
+
+/** One warning for all objects of a Worker that run in one isolate. */
+const warned = processWide("durable-object-clear-warning", () => ({ isGiven: false }));
+
+const CLEAR_WARNING = `Toolport: logins and servers of a Durable Object are stored in clear, because ${KEY_VARIABLE} is not set. Set it to 32 random bytes: openssl rand -base64 32 | npx wrangler secret put ${KEY_VARIABLE}`;
+
+type Run = <T>(step: (sql: SqlRunner) => T) => Promise<T>;
+
+/** Runs a step on tables that are up to date. */
+function createRunner(storage: DurableObjectSqlStorage): Run {
   const runner: SqlRunner = {
     all: (sql, ...bindings) => storage.sql.exec(sql, ...bindings).toArray(),
     transaction: (steps) => storage.transactionSync(steps),
   };
   let isMigrated = false;
-  const run = async <T>(step: (sql: SqlRunner) => T): Promise<T> => {
+  return async (step) => {
     try {
       if (!isMigrated) migrate(runner);
       isMigrated = true;
@@ -64,6 +105,9 @@ function createDurableObjectBackend(storage: DurableObjectSqlStorage): StoreBack
       throw toStateError(error);
     }
   };
+}
+
+function createDurableObjectBackend(storage: DurableObjectSqlStorage, run: Run): StoreBackend {
   const others = listeners.get(storage) ?? new Set();
   listeners.set(storage, others);
   let own: ((key: string) => void) | undefined;
