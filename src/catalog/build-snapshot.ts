@@ -73,8 +73,7 @@ export function buildSnapshot(sources: readonly CatalogSource[], options: BuildO
     const report = (message: string) => onWarning(server.name, message);
     const before = candidates.length;
     withheld.push(...list.withheld.map((tool) => ({ server: server.name, ...tool })));
-    const rules = [compileFilter(config, "server"), ...filters.filters].filter((rule) => rule !== passAll);
-    const passed = passing(list.tools, server, rules);
+    const passed = passing(list.tools, server, rulesOf(config, filters));
     withheld.push(...passed.withheld);
     excluded.push(...passed.excluded);
     for (const source of passed.tools) {
@@ -118,6 +117,15 @@ export function buildSnapshot(sources: readonly CatalogSource[], options: BuildO
   };
 }
 
+/** The tools of one server that filters, pins and the scan let through. */
+export function offeredTools({ config, list, refused }: CatalogSource, filters: FilterSet): SourceTool[] {
+  const passed = passing(list.tools, { name: config.name }, rulesOf(config, filters));
+  return passed.tools.filter(({ sourceName }) => !refused.has(sourceName));
+}
+
+const rulesOf = (config: ServerConfig, { filters }: FilterSet): readonly CompiledFilter[] =>
+  [compileFilter(config, "server"), ...filters].filter((rule) => rule !== passAll);
+
 /** The tools that the rules let through. */
 function passing(tools: readonly SourceTool[], server: ServerRef, rules: readonly CompiledFilter[]) {
   if (rules.length === 0) return { tools, excluded: [], withheld: [] };
@@ -150,6 +158,7 @@ function toInfo(name: string, server: string, tool: SourceTool): ToolInfo {
   const { sourceName, title, description, inputSchema, outputSchema, annotations, icons, execution, _meta } =
     tool;
   const ui = readToolUi(_meta);
+  const { definedBy } = tool;
   const info = {
     name,
     server,
@@ -163,5 +172,6 @@ function toInfo(name: string, server: string, tool: SourceTool): ToolInfo {
     execution,
     _meta,
   };
-  return Object.freeze(ui === undefined ? info : { ...info, ui });
+  if (ui === undefined && definedBy === undefined) return Object.freeze(info);
+  return Object.freeze({ ...info, ...(ui && { ui }), ...(definedBy !== undefined && { definedBy }) });
 }

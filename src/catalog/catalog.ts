@@ -10,6 +10,7 @@ import {
   buildSnapshot,
   type CatalogEntry,
   type CatalogSnapshot,
+  type CatalogSource,
   type NamingOptions,
 } from "./build-snapshot.js";
 import type { CatalogExport, ExportedServer } from "./exported-catalog.js";
@@ -27,6 +28,7 @@ import { suspiciousIn } from "./safety/sanitise.js";
 import type { ScanHook } from "./safety/scan.js";
 import { createSearchIndex, type SearchIndex } from "./search/search-index.js";
 import { readServerLists, rereadLists, type ServerLists } from "./server-lists.js";
+import { StandIns } from "./stand-ins.js";
 import type { ToolInfo, WithheldTool } from "./tool-info.js";
 import { isForModel, isUiResource } from "./tool-ui.js";
 
@@ -68,6 +70,7 @@ export class Catalog {
   readonly #reading = new Map<string, Promise<void>>();
   readonly #readings = new Readings();
   readonly #restoring: Promise<void>[] = [];
+  readonly #standIns = new StandIns();
   #comparing: Promise<void> | undefined;
   #snapshot: CatalogSnapshot | undefined;
   #filterVersion = -1;
@@ -191,7 +194,18 @@ export class Catalog {
 
   /** Forgets a server that was removed. */
   drop(server: string): void {
-    if (this.#kept.delete(server)) this.#changed(server);
+    const wasAway = this.#standIns.mark(server, false);
+    if (this.#kept.delete(server) || wasAway) this.#changed(server);
+  }
+
+  /** Says whether calls to a server would go to its fallback now. */
+  setAway(server: string, isAway: boolean): void {
+    if (this.#standIns.mark(server, isAway) && !this.knows(server)) this.#changed(server);
+  }
+
+  /** Whether the tools of a server can only be known from its fallback servers. */
+  needsStandIn(config: ServerConfig): boolean {
+    return !this.knows(config.name) && this.#standIns.isNeeded(config);
   }
 
   /** Accepts changed definitions, and offers those tools again. */
@@ -272,10 +286,16 @@ export class Catalog {
   snapshot(): CatalogSnapshot {
     const { filters, naming, servers, onWarning } = this.#options;
     if (this.#snapshot !== undefined && this.#filterVersion === filters.version) return this.#snapshot;
-    const sources = servers().flatMap((config) => {
+    const configs = servers();
+    const listed = new Map<string, CatalogSource>();
+    for (const config of configs) {
       const kept = this.#kept.get(config.name);
-      return kept === undefined ? [] : [{ config, list: kept.lists.tools, refused: kept.refused }];
-    });
+      if (kept !== undefined)
+        listed.set(config.name, { config, list: kept.lists.tools, refused: kept.refused });
+    }
+    const sources = configs.flatMap(
+      (config) => listed.get(config.name) ?? this.#standIns.sourceOf(config, listed, filters) ?? [],
+    );
     this.#filterVersion = filters.version;
     this.#snapshot = buildSnapshot(sources, { filters, naming, previous: this.#snapshot, onWarning });
     return this.#snapshot;

@@ -15,6 +15,8 @@ export interface SourceTool extends ListedTool {
   readonly removedCharacters: number;
   /** Arguments that the modern wire repeats as HTTP headers. */
   readonly paramHeaders: readonly ParamHeader[];
+  /** The fallback server whose definition this is. */
+  readonly definedBy?: string | undefined;
 }
 
 export type ReadTool = { tool: SourceTool } | { withheld: { name: string; reason: string } };

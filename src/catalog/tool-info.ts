@@ -10,6 +10,11 @@ export interface ToolInfo extends Omit<ListedTool, "name"> {
   readonly server: string;
   /** Its name on that server. */
   readonly sourceName: string;
+  /**
+   * The fallback server whose definition this is, because `server` could not be reached since the port was created.
+   * @default undefined: the definition is the server's own
+   */
+  readonly definedBy?: string | undefined;
   /** The tool has a user interface that a host can render (MCP Apps). Read from `_meta`, which is there as it came. */
   readonly ui?: ToolUi | undefined;
 }

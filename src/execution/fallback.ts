@@ -3,6 +3,7 @@
 import type { ToolInfo } from "../catalog/tool-info.js";
 import type { ServerRef } from "../config/listed-tool.js";
 import type { FallbackConfig } from "../config/server-config.js";
+import { CatalogError } from "../errors/catalog-error.js";
 import { classifyError } from "../errors/classify-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { type Outcome, ToolportError } from "../errors/toolport-error.js";
@@ -30,7 +31,7 @@ export type BeforeFallback = (request: FallbackRequest) => unknown;
 export interface FallbackParts {
   /** The fallback of a server, if it has one. */
   fallbackOf: (server: string) => FallbackConfig | undefined;
-  /** A tool of another server by its name there; it may have to be connected first. */
+  /** A tool of a server by its name there; the server may have to be connected first. */
   findTool: (server: string, sourceName: string, call: ToolCall) => Promise<ToolInfo | undefined>;
   beforeFallback: BeforeFallback | undefined;
 }
@@ -50,8 +51,10 @@ export function fallbackStep({ fallbackOf, findTool, beforeFallback }: FallbackP
         break;
       const tool = position === 0 ? call.tool : await target(server, call);
       if (tool === undefined) continue;
+      const patient = position === targets.length - 1;
       try {
-        return await next({ ...call, tool, patient: position === targets.length - 1 });
+        const own = tool.definedBy === undefined ? tool : await ownTool({ ...call, patient });
+        return await next({ ...call, tool: own, patient });
       } catch (error) {
         errors.push(mayGoOn(error, { call, fallback, position }));
       }
@@ -70,6 +73,21 @@ export function fallbackStep({ fallbackOf, findTool, beforeFallback }: FallbackP
         return undefined;
       }
     }
+  }
+
+  /** The definition of the server itself, in place of that of a fallback server: arguments are checked against it. */
+  async function ownTool(call: ToolCall): Promise<ToolInfo> {
+    const { server, sourceName } = call.tool;
+    const own = await findTool(server, sourceName, call);
+    if (own !== undefined) return own;
+    throw new CatalogError({
+      code: "TOOL_NOT_FOUND",
+      server,
+      tool: sourceName,
+      what: "The server has no such tool; while it was away, the tool was listed by its fallback",
+      next: "Look at tools() for what there is",
+      outcome: "unsent",
+    });
   }
 
   /** Every server is asked about, also one that comes after another that had no such tool. */

@@ -59,7 +59,9 @@ export interface Pipeline {
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { configOf, validator } = parts;
   const { retry = {}, breaker = {}, maxResultBytes, approve } = parts;
-  const trusts = (call: ToolCall): boolean => configOf(call.tool.server)?.trustAnnotations === true;
+  const isTrusted = (server: string): boolean => configOf(server)?.trustAnnotations === true;
+  const trusts = ({ tool }: ToolCall): boolean =>
+    isTrusted(tool.server) && (tool.definedBy === undefined || isTrusted(tool.definedBy));
   const breakers = perServer((server) => new Breaker(server, breaker === false ? {} : breaker));
   const budgets = perServer<RetryBudget>(createRetryBudget);
   const limiters = perServer((server) => limiterOf(server, configOf(server), parts.limits));

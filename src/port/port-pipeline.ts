@@ -26,12 +26,12 @@ export function createPortPipeline(port: Port): Pipeline {
     },
     maxResultBytes: settings.maxResultBytes,
     beforeFallback: settings.beforeFallback,
-    findTool: async (server, sourceName, { options, deadline }) => {
+    findTool: async (server, sourceName, { options, deadline, patient }) => {
       const connection = port.pool.get(server);
       const limitMs = options.timeoutMs ?? connection?.config.timeoutMs ?? settings.timeoutMs;
       const timeoutMs = Math.min(limitMs, deadline - performance.now());
       if (connection !== undefined && !port.catalog.knows(server))
-        await connection.acquire({ signal: options.signal, timeoutMs });
+        await connection.acquire({ signal: options.signal, timeoutMs, patient });
       return port.catalog.find(server, sourceName)?.info;
     },
     attempt: {

@@ -2,6 +2,8 @@
 import { toDiscoveryError } from "../catalog/discovery-error.js";
 import { secretsOf } from "../config/known-secrets.js";
 import { ConnectionPool } from "../connection/connection-pool.js";
+import type { StateChange } from "../connection/connection-state.js";
+import { classifyError } from "../errors/classify-error.js";
 import { EraMemory } from "../protocol/era-memory.js";
 import { createWireLog } from "../telemetry/wire-log.js";
 import type { Port } from "./port.js";
@@ -29,6 +31,7 @@ export function createPortPool(port: Port): ConnectionPool {
         throw toDiscoveryError(error, session.server);
       }),
     onState: (change) => {
+      noteAbsence(port, change);
       if (change.to === "closed") port.pipeline.disconnected(change.server);
       if (change.to === "ready") {
         port.pipeline.reconnected(change.server);
@@ -56,6 +59,12 @@ export function createPortPool(port: Port): ConnectionPool {
       });
     },
   });
+}
+
+/** A server that cannot be reached, and whose error a fallback can cure, may have its tools offered by that. */
+function noteAbsence({ catalog }: Port, { server, to, error }: StateChange): void {
+  if (to === "failed") catalog.setAway(server, error !== undefined && classifyError(error).useFallback);
+  else if (to === "authenticating" || to === "ready") catalog.setAway(server, false);
 }
 
 /** A server told something by itself. */

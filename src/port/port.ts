@@ -198,7 +198,22 @@ export class Port {
       ...connections.map((connection) => this.#refreshStale(connection, wait)),
     ]);
     if (wait.signal?.aborted) throw wait.signal.reason;
+    await this.#bringUpFallbacks(connections, wait);
     return outcomes;
+  }
+
+  /** The tools of a server that is away and was never listed are known from its fallback servers. */
+  async #bringUpFallbacks(connections: readonly ServerConnection[], wait: WaitOptions): Promise<void> {
+    const servers = connections
+      .filter(({ config }) => this.catalog.needsStandIn(config))
+      .flatMap(({ config }) => config.fallback!.servers);
+    const others = [...new Set(servers)].flatMap((name) => this.pool.get(name) ?? []);
+    const unlisted = others.filter(
+      ({ name, state }) => COMING_UP.includes(state.status) && !this.catalog.knows(name),
+    );
+    if (unlisted.length === 0) return;
+    await this.pool.connect(unlisted, wait);
+    if (wait.signal?.aborted) throw wait.signal.reason;
   }
 
   /**
