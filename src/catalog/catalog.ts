@@ -17,14 +17,13 @@ import type { CatalogExport, ExportedServer } from "./exported-catalog.js";
 import type { FilterSet } from "./filters/filter-set.js";
 import { isStale } from "./freshness.js";
 import { exportServer, type Kept, restoreServer } from "./kept-lists.js";
-import { itemFindings, listFindings } from "./list-findings.js";
+import { itemFindings, listFindings, type TextFinding, textFindings } from "./list-findings.js";
 import type { ListOptions } from "./list-pages.js";
 import { ListRefresher } from "./list-refresher.js";
 import { Readings } from "./readings.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./resource-info.js";
 import { comparePinsAgain, type Examined, examineLists } from "./safety/examine-lists.js";
 import type { ChangedTool, Pins } from "./safety/pins.js";
-import { suspiciousIn } from "./safety/sanitise.js";
 import type { ScanHook } from "./safety/scan.js";
 import { createSearchIndex, type SearchIndex } from "./search/search-index.js";
 import { readServerLists, rereadLists, type ServerLists } from "./server-lists.js";
@@ -51,18 +50,6 @@ export interface CatalogOptions {
 }
 
 const debug = debugChannel("catalog");
-
-/** Characters in a tool's texts that nobody can see. */
-export interface TextFinding {
-  readonly server: string;
-  readonly name: string;
-  /** Taken out of its titles and its description. */
-  readonly removed: number;
-  /** Left in its name and schemas, which stay as they are. */
-  readonly left: number;
-  /** Where those are. */
-  readonly paths: string[];
-}
 
 export class Catalog {
   readonly #options: CatalogOptions;
@@ -271,15 +258,9 @@ export class Catalog {
     return this.#kept.get(server)?.lists.tools.cut;
   }
 
-  /** Tools whose texts hold what nobody can see: taken out of titles and descriptions, only told of in the rest. */
+  /** Invisible characters: removed from titles and descriptions, only reported in the rest. */
   textFindings(): TextFinding[] {
-    return [...this.#kept].flatMap(([server, { lists }]) =>
-      lists.tools.tools.flatMap((tool) => {
-        const { sourceName: name, removedCharacters: removed } = tool;
-        const { count, paths } = suspiciousIn(tool);
-        return removed + count === 0 ? [] : [{ server, name, removed, left: count, paths: [...paths] }];
-      }),
-    );
+    return [...this.#kept].flatMap(([server, { lists }]) => textFindings(server, lists));
   }
 
   /** The tools as they stand now; built when somebody looks. */

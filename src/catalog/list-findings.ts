@@ -1,4 +1,5 @@
 /** What a person should know about lists that have just been read: some of it in full, the rest as a number. */
+import { suspiciousIn } from "./safety/sanitise.js";
 import type { ListItem } from "./safety/scan.js";
 import type { ServerLists } from "./server-lists.js";
 
@@ -32,4 +33,24 @@ function some<Item>(items: readonly Item[], tell: (item: Item) => string, what: 
   const told = items.slice(0, MAX_TOLD).map(tell);
   const rest = items.length - told.length;
   return rest === 0 ? told : [...told, `${rest} more ${what}`];
+}
+
+/** Invisible characters in a tool's texts. */
+export interface TextFinding {
+  readonly server: string;
+  readonly name: string;
+  /** Removed from its titles and its description. */
+  readonly removed: number;
+  /** Left in its name and schemas, which stay as they are. */
+  readonly left: number;
+  /** Where those are. */
+  readonly paths: string[];
+}
+
+export function textFindings(server: string, { tools }: ServerLists): TextFinding[] {
+  return tools.tools.flatMap((tool) => {
+    const { sourceName: name, removedCharacters: removed } = tool;
+    const { count, paths } = suspiciousIn(tool);
+    return removed + count === 0 ? [] : [{ server, name, removed, left: count, paths: [...paths] }];
+  });
 }

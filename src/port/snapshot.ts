@@ -1,6 +1,7 @@
 /** The whole state of a port as plain data: for consoles, logs and support requests. */
 
-import type { Catalog, TextFinding } from "../catalog/catalog.js";
+import type { Catalog } from "../catalog/catalog.js";
+import type { TextFinding } from "../catalog/list-findings.js";
 import type { NameIssue } from "../catalog/names/assign-names.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../catalog/resource-info.js";
 import type { ToolInfo, WithheldTool } from "../catalog/tool-info.js";
