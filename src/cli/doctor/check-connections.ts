@@ -54,8 +54,9 @@ function connectionFinding(
 
 function failureText(error: ToolportError): string {
   if (!(error instanceof ConnectionError) || !error.stderrTail) return error.what;
-  const lines = error.stderrTail.trimEnd().split("\n").slice(-STDERR_LINES);
-  // Most errors quote the last words themselves.
-  if (error.what.includes(lines.at(-1)!)) return error.what;
+  const written = error.stderrTail.trimEnd().split("\n");
+  // Most errors quote the lines that matter.
+  if (written.some((line) => line.trim().length > 3 && error.what.includes(line.trim()))) return error.what;
+  const lines = written.slice(-STDERR_LINES);
   return [`${error.what}. It wrote:`, ...lines.map((line) => `  ${line}`)].join("\n");
 }

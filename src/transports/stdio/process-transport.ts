@@ -2,6 +2,7 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import type { Outcome } from "../../errors/toolport-error.js";
+import { afterNextPoll } from "../../util/after-next-poll.js";
 import type { ServerTransport } from "../server-transport.js";
 import { explainSpawnError } from "./explain-spawn-error.js";
 import { createLineDecoder } from "./line-decoder.js";
@@ -237,10 +238,7 @@ export class ProcessTransport implements ServerTransport {
     await settledWithin(process.exited, EXIT_GRACE_MS);
     const status = process.status;
     if (status === undefined) await process.stop(LOST_PATIENCE);
-    else
-      await process.sweep(
-        settledWithin(Promise.all([ended(process.stdout), ended(process.stderr)]), DRAIN_MS),
-      );
+    else await process.sweep(drain(process));
     this.#reader?.end();
     this.#closeError = this.#explainEnd({ status, spoke: (this.#reader?.messages ?? 0) > 0 });
     // Not before the reason is known: whoever is told asks for it.
@@ -291,10 +289,10 @@ export class ProcessTransport implements ServerTransport {
   #explainEnd(end: ProcessEnd): ConnectionError {
     const { server, explainEnd } = this.#options;
     const { what, next } = explainEnd?.(end) ?? this.#describeEnd(end);
-    const lines = this.#stderrTail.lastLines();
+    const cause = this.#stderrTail.cause();
     return new ConnectionError({
       code: end.spoke ? "CLOSED" : "SPAWN_FAILED",
-      what: lines === undefined ? what : `${what}; its last words on stderr: "${lines}"`,
+      what: cause === undefined ? what : `${what}; stderr: "${cause}"`,
       next,
       server,
       exitCode: end.status?.exitCode,
@@ -318,6 +316,13 @@ export function describeStatus(status: ExitStatus | undefined): string {
   if (status === undefined) return "closed its standard input or output";
   if (status.signal !== null) return `was ended by ${status.signal}`;
   return `exited with code ${status.exitCode}`;
+}
+
+/** Waits until all that an ended process wrote has been read, unless a descendant keeps the pipes open. */
+async function drain({ stdout, stderr }: ServerProcess): Promise<void> {
+  await settledWithin(Promise.all([ended(stdout), ended(stderr)]), DRAIN_MS);
+  // On a busy host the timer goes off before the pipes were read.
+  await new Promise<void>((resolve) => void afterNextPoll(resolve));
 }
 
 /** Resolves when there is nothing more to read. */

@@ -9,7 +9,7 @@ describe("StderrTail", () => {
     const tail = new StderrTail();
     tail.push(Buffer.from(" \n\u001b[0m\n"));
     expect(tail.tail()).toBeUndefined();
-    expect(tail.lastLines()).toBeUndefined();
+    expect(tail.cause()).toBeUndefined();
   });
 
   it("keeps the last 4 KiB, from the beginning of a line", () => {
@@ -19,14 +19,14 @@ describe("StderrTail", () => {
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4_096);
     expect(text).toMatch(/^line \d+ ü\n/);
     expect(text.endsWith("line 19999 ü")).toBe(true);
-    expect(tail.lastLines(2)).toBe("line 19998 ü / line 19999 ü");
+    expect(tail.cause()).toBe("line 19997 ü / line 19998 ü / line 19999 ü");
   });
 
   it("copes with one endless line", () => {
     const tail = new StderrTail();
     tail.push(Buffer.from("ü".repeat(100_000)));
     expect(tail.tail()).toMatch(/^ü{2000,2048}$/);
-    expect(tail.lastLines()).toHaveLength(201);
+    expect(tail.cause()).toHaveLength(301);
   });
 
   it("hides the values of variables, not ordinary words", () => {

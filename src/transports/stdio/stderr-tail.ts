@@ -1,4 +1,5 @@
 /** The last of what a process wrote to stderr: always read, so that the process never blocks on it. */
+import { errorLines } from "./error-lines.js";
 import { TailBuffer } from "./tail-buffer.js";
 import { toPlainText } from "./to-plain-text.js";
 
@@ -22,7 +23,7 @@ export class StderrTail {
 
   /** The last 4 KiB as plain text, from the beginning of a line. Nothing was written: undefined. */
   tail(): string | undefined {
-    const plain = this.#redact(toPlainText(this.#buffer.last(KEPT_BYTES).toString("utf8"))).trim();
+    const plain = this.#plain();
     if (plain === "") return undefined;
     const bytes = Buffer.from(plain);
     if (bytes.length <= TAIL_BYTES) return plain;
@@ -32,14 +33,13 @@ export class StderrTail {
     return lineStart === 0 || lineStart === cut.length ? cut.replace(/^\uFFFD+/, "") : cut.slice(lineStart);
   }
 
-  /** The last few lines in one, for an error message. */
-  lastLines(count = 3): string | undefined {
-    const lines = this.tail()
-      ?.split("\n")
-      .map((line) => line.trim())
-      .filter((line) => line !== "");
-    if (lines === undefined || lines.length === 0) return undefined;
-    const shorten = (line: string) => (line.length > 200 ? `${line.slice(0, 200)}…` : line);
-    return lines.slice(-count).map(shorten).join(" / ");
+  /** The lines that say why the process failed, in one, for an error message. */
+  cause(): string | undefined {
+    const lines = errorLines(this.#plain());
+    return lines.length === 0 ? undefined : lines.join(" / ");
+  }
+
+  #plain(): string {
+    return this.#redact(toPlainText(this.#buffer.last(KEPT_BYTES).toString("utf8"))).trim();
   }
 }

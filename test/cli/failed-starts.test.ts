@@ -1,0 +1,21 @@
+/** A server that ends at its start: `list` and `doctor` show the line that says why. */
+import { expect, test, vi } from "vitest";
+import { useProgram } from "../support/cli-sandbox.js";
+
+const createSandbox = useProgram();
+vi.setConfig({ testTimeout: 60_000 });
+
+test("list and doctor show the error of a server, not the end of its stack", async () => {
+  using sandbox = createSandbox();
+  const program = await sandbox.write("project/server.mjs", 'throw new Error("GITHUB_TOKEN is required");\n');
+  await sandbox.write("home/.config/toolport/toolport.json", {
+    mcpServers: { github: { command: process.execPath, args: [program] } },
+  });
+  for (const args of [["list"], ["list", "--json"], ["doctor"], ["doctor", "--json"]]) {
+    const { stdout, stderr } = await sandbox.run(...args);
+    const shown = `${stdout}${stderr}`;
+    expect(shown, args.join(" ")).toContain("Error: GITHUB_TOKEN is required");
+    // The whole tail is part of JSON documents.
+    if (!args.includes("--json")) expect(shown, args.join(" ")).not.toMatch(/ModuleLoader|Node\.js v/);
+  }
+});
