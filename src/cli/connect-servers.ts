@@ -2,6 +2,7 @@
 import type { ConnectionStatus } from "../connection/connection-state.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError, type ConnectionErrorCode } from "../errors/connection-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ServerReport } from "../port/report.js";
 import type { CliError } from "./cli-error.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
@@ -72,6 +73,7 @@ export async function connectServers(
 function statusOf(state: ConnectionStatus, error: Error | undefined): ServerStatus {
   if (error === undefined && state === "ready") return "ok";
   if (state === "authenticating" || error instanceof AuthError) return "auth";
+  if (error instanceof ToolCallError && error.phase === "connect") return "offline";
   return error instanceof ConnectionError && OFFLINE.includes(error.code) ? "offline" : "error";
 }
 

@@ -31,6 +31,8 @@ export interface ErrorDocument {
   readonly issues?: readonly unknown[];
   readonly processExitCode?: number;
   readonly stderrTail?: string;
+  /** What was going on when the time ran out. */
+  readonly phase?: string;
 }
 
 export function errorDocument(error: unknown): ErrorDocument {
@@ -55,6 +57,7 @@ export function errorDocument(error: unknown): ErrorDocument {
 function details(error: ToolportError): Partial<ErrorDocument> {
   if (error instanceof ConfigError && error.issues.length > 0) return { issues: error.issues };
   if (error instanceof ToolCallError && error.issues !== undefined) return { issues: error.issues };
+  if (error instanceof ToolCallError && error.phase !== undefined) return { phase: error.phase };
   if (error instanceof CatalogError && error.suggestions.length > 0)
     return { suggestions: error.suggestions };
   if (error instanceof AuthError || error instanceof ConnectionError) {

@@ -4,6 +4,7 @@ import { ConfigError } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import { slowStart } from "../protocol/connect-timeout.js";
 
 /** It was put down on purpose. */
 export function serverDown({ name, enabled }: ServerConfig): ConnectionError {
@@ -42,15 +43,15 @@ export function serverAway(server: string, error: ToolportError | undefined): Co
 
 /** It was not ready within the time that the caller gave it. */
 export function notReady(
-  server: string,
+  config: ServerConfig,
   { timeoutMs = 0, status, cause }: { timeoutMs: number | undefined; status: string; cause: unknown },
 ): ToolCallError {
   return new ToolCallError({
     code: "TIMEOUT",
-    server,
+    server: config.name,
     phase: "connect",
     what: `The server was not ready within ${Math.round(timeoutMs)} ms (${status})`,
-    next: "Wait longer, or look at the server",
+    next: `Raise timeoutMs (--timeout on the command line)${slowStart(config)}`,
     retryable: true,
     outcome: "unsent",
     cause,

@@ -120,6 +120,7 @@ function isRefusedHandshake(error: unknown): boolean {
 
 /** Nobody was there to answer, which says nothing about the era. */
 function isAbsence(error: unknown): boolean {
+  if (error instanceof ToolCallError) return error.code === "TIMEOUT" && error.phase === "connect";
   if (!(error instanceof ConnectionError)) return false;
   return (
     ["UNREACHABLE", "SPAWN_FAILED", "CONNECT_TIMEOUT"].includes(error.code) || (error.status ?? 0) >= 429

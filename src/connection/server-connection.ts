@@ -244,7 +244,7 @@ export class ServerConnection {
       onTimeout: () => {
         // While it tries once more, why it was lost is known from the time before.
         const cause = errorOf(this.#state) ?? this.#failures.last;
-        return notReady(this.name, { timeoutMs, status: this.#state.status, cause });
+        return notReady(this.config, { timeoutMs, status: this.#state.status, cause });
       },
     }).finally(leave);
   }

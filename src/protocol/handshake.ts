@@ -2,7 +2,9 @@
 import type { Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
 import { withDeadline } from "../util/with-deadline.js";
+import { connectTimeout } from "./connect-timeout.js";
 import {
   type ClientIdentity,
   type Era,
@@ -41,25 +43,18 @@ export async function handshake(lane: Lane, options: HandshakeOptions): Promise<
   const { config, timeoutMs, signal } = options;
   const startedAt = performance.now();
   // A server that accepts and says nothing would keep an event stream or a WebSocket opening for ever.
-  const onTimeout = () => notOpen(config.name, timeoutMs);
+  const onTimeout = () => connectTimeout(config, timeoutMs);
   await withDeadline(lane.start(), { signal, timeoutMs, onTimeout });
   const leftMs = Math.max(1, timeoutMs - (performance.now() - startedAt));
-  const done = await greet(lane, { ...options, timeoutMs: leftMs });
+  const done = await greet(lane, { ...options, timeoutMs: leftMs }).catch((error: unknown) => {
+    throw isTimeout(error) ? connectTimeout(config, timeoutMs, error) : error;
+  });
   lane.setProtocolVersion(done.protocolVersion);
   if (done.era === "legacy") await lane.notify("notifications/initialized");
   return done;
 }
 
-function notOpen(server: string, timeoutMs: number): ConnectionError {
-  return new ConnectionError({
-    code: "CONNECT_TIMEOUT",
-    server,
-    what: `The connection was not open after ${timeoutMs} ms`,
-    next: "Check that the server is up and reachable",
-    retryable: true,
-    outcome: "unsent",
-  });
-}
+const isTimeout = (error: unknown): boolean => error instanceof ToolCallError && error.code === "TIMEOUT";
 
 async function greet(lane: Lane, options: HandshakeOptions): Promise<Handshake> {
   const { config, remembered } = options;

@@ -30,7 +30,8 @@ export interface NegotiationOptions {
   identity: ClientIdentity;
   /** Revision offered in `initialize`. @default the newest legacy one */
   legacyVersion?: string | undefined;
-  timeoutMs: number;
+  /** For all requests together. */
+  readonly timeoutMs: number;
   /** How long it may be silent before it is also sent `initialize`. `Infinity`: for ever. @default 2000 */
   silenceMs?: number | undefined;
   signal?: AbortSignal | undefined;
@@ -114,7 +115,15 @@ export async function negotiate(lane: Lane, options: NegotiationOptions): Promis
   const silenceMs = isLegacyAllowed ? (options.silenceMs ?? SILENCE_MS) : Number.POSITIVE_INFINITY;
   const loser = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, loser.signal]) : loser.signal;
-  const racing = { ...options, signal };
+  const endsAt = performance.now() + options.timeoutMs;
+  const racing: NegotiationOptions = {
+    ...options,
+    signal,
+    // All requests share one limit: what is sent later has less time.
+    get timeoutMs() {
+      return Math.max(1, endsAt - performance.now());
+    },
+  };
   const discovering = discover(lane, racing);
   let isRace = false;
   let silent: ReturnType<typeof setTimeout> | undefined;

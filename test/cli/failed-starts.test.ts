@@ -1,4 +1,4 @@
-/** A server that ends at its start: `list` and `doctor` show the line that says why. */
+/** A server that ends at its start, or never answers: `list` and `doctor` say why. */
 import { expect, test, vi } from "vitest";
 import { useProgram } from "../support/cli-sandbox.js";
 
@@ -18,4 +18,20 @@ test("list and doctor show the error of a server, not the end of its stack", asy
     // The whole tail is part of JSON documents.
     if (!args.includes("--json")) expect(shown, args.join(" ")).not.toMatch(/ModuleLoader|Node\.js v/);
   }
+});
+
+test("list and doctor name --timeout when a server is silent", async () => {
+  using sandbox = createSandbox();
+  const program = await sandbox.write("project/silent.mjs", "process.stdin.resume();\n");
+  await sandbox.write("home/.config/toolport/toolport.json", {
+    mcpServers: { silent: { command: process.execPath, args: [program] } },
+  });
+  for (const command of ["list", "doctor"]) {
+    const { stdout, stderr } = await sandbox.run(command, "--timeout", "300");
+    expect(`${stdout}${stderr}`, command).toMatch(/within 300 ms[^]*--timeout/);
+  }
+  const { stdout } = await sandbox.run("list", "--json", "--timeout", "300");
+  expect(JSON.parse(stdout)).toMatchObject({
+    servers: [{ status: "offline", error: { code: "TIMEOUT", phase: "connect" } }],
+  });
 });

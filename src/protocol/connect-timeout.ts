@@ -1,0 +1,28 @@
+/** A server that was not connected in time. */
+import type { ServerConfig } from "../config/server-config.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
+
+/** Programs that download what they run. */
+const RUNNER = /(?:^|[\\/])(?<name>npx|pnpx|bunx|uvx|pipx|npm|pnpm|yarn|bun|uv|deno)(?:\.cmd|\.exe)?$/i;
+
+/** The handshake was not over within `connectTimeoutMs`. Nothing of a call was sent. */
+export function connectTimeout(config: ServerConfig, timeoutMs: number, cause?: unknown): ToolCallError {
+  return new ToolCallError({
+    code: "TIMEOUT",
+    server: config.name,
+    phase: "connect",
+    what: `The server was not connected within ${Math.round(timeoutMs)} ms`,
+    next: `Raise connectTimeoutMs (--timeout on the command line)${slowStart(config)}`,
+    retryable: true,
+    outcome: "unsent",
+    cause,
+  });
+}
+
+/** Why the server may need longer at its first start, to be put behind advice. */
+export function slowStart(config: ServerConfig): string {
+  if (config.kind === "docker") return ": the image may have to be downloaded first";
+  const runner = config.kind === "stdio" ? RUNNER.exec(config.command)?.groups?.["name"] : undefined;
+  if (runner !== undefined) return `: the first run of ${runner} downloads the package`;
+  return ", or check that it is an MCP server";
+}
