@@ -1,9 +1,9 @@
 /**
- * Bundles the sources into `dist/`, one file for each door and shared chunks between them.
+ * Bundles the sources into `dist/`, one file for each entry point and shared chunks between them.
  *
  * Hundreds of small modules cost more to find and open than to run. What is loaded lazily in the sources stays lazy, and
- * what two doors share stays one chunk, so that a class is one class whichever door it came through. Names of functions and
- * classes are kept: stack traces of users should be readable without a source map.
+ * what two entry points share stays one chunk, so that both see the same classes. Line breaks and the names of functions and
+ * classes are kept: users can read a stack trace without a source map.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -75,6 +75,8 @@ async function withBuild({ input, define = {}, recursive = true }, use) {
     preserveEntrySignatures: recursive ? "strict" : "allow-extension",
     transform: { define },
     treeshake: { moduleSideEffects: false },
+    // No comment with the source file above every module: source maps say that.
+    experimental: { attachDebugInfo: "none" },
     plugins: [withoutUsing],
   });
   try {
@@ -127,8 +129,9 @@ async function bundleFormat(format, folder) {
         ],
       },
       sourcemap: true,
-      // Comments, blanks and the names of variables go; those of functions and classes stay.
-      minify: { compress: false, mangle: NAMES_OF_VARIABLES, codegen: { removeWhitespace: true } },
+      comments: { legal: true, annotation: true, jsdoc: false },
+      // Line breaks stay: Node prints the whole line of an uncaught error, and a bundle on one line would hide its message.
+      minify: { compress: false, mangle: NAMES_OF_VARIABLES, codegen: { removeWhitespace: false } },
     }),
   );
   return written;

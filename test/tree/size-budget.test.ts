@@ -7,11 +7,14 @@ import { describe, expect, it } from "vitest";
 import { walkModules } from "./module-graph.js";
 import { root } from "./source-files.js";
 
-/** Entry, most files, most kilobytes, most kilobytes when packed. A commit that raises one says why. */
+/**
+ * Entry, most files, most kilobytes, most kilobytes when packed. A commit that raises one says why. Line breaks and indentation
+ * are a fifth of it; they keep the output of uncaught errors short, and the time of an import is the same without them.
+ */
 const BUDGETS = [
-  ["index.js", 4, 412, 132],
-  ["index.cjs", 4, 422, 135],
-  ["cli/main.js", 4, 36, 14],
+  ["index.js", 4, 506, 146],
+  ["index.cjs", 4, 518, 150],
+  ["cli/main.js", 4, 43, 16],
 ] as const;
 
 const filesImported = (entry: string): string[] =>
