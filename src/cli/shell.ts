@@ -79,6 +79,8 @@ export interface OpenedStore {
   readonly store: Store;
   /** Undefined if it is kept in memory. */
   readonly statePath: string | undefined;
+  /** Gives the space of deleted records back. */
+  compact(): Promise<void>;
 }
 
 export interface Shell {

@@ -2,7 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createToolport, memoryStore, type Store, type Toolport } from "../index.js";
+import { createToolport, type Store, type Toolport } from "../index.js";
+import { fileStore } from "../state/stores/file/file-store.js";
 import { sqliteStore } from "../state/stores/sqlite/index.js";
 import { check, type StepOutcome } from "./step-runner.js";
 import type { VaultServer } from "./vault-server.js";
@@ -22,17 +23,15 @@ export async function logInAndRestart(vault: VaultServer): Promise<StepOutcome<n
   }
 }
 
-/** The same file for every port, as after a restart; without a SQLite driver the same memory. */
+/** The same file for every port, as after a restart. */
 function storeMaker(path: string): () => Promise<Store> {
-  let fallback: Store | undefined;
   return async () => {
     const store = sqliteStore(path);
     try {
       await store.list("");
       return store;
     } catch {
-      fallback ??= { ...memoryStore(), close: async () => {} };
-      return fallback;
+      return fileStore(`${path}.json`);
     }
   };
 }

@@ -111,14 +111,3 @@ test("watch: a line of JSON per event, a death and the return included, until Ct
   expect([code, stderr]).toEqual([130, ""]);
   for (const started of startedPids()) await waitForExit(started);
 });
-
-test("without a SQLite driver it says so, names the package, and goes on in memory", async () => {
-  const options = { nodeArgs: ["--import", hook("no-sqlite")] };
-  const { code, stdout, stderr } = await bench.spawn(["list", "--yes"], options);
-  expect([code, stdout.includes("lean")]).toEqual([0, true]);
-  expect(stderr).toMatch(
-    /warning: There is no SQLite here.*kept in memory.*npm install @photostructure\/sqlite/,
-  );
-  const { json } = await bench.spawn(["list", "--yes", "--json"], options);
-  expect(json()["state"]).toBeNull();
-});

@@ -1,5 +1,6 @@
 /** `state`: what is saved, without showing any of it, and what looks after it. */
-import { rm } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
 import { useProgram } from "../support/cli-sandbox.js";
@@ -8,6 +9,10 @@ const createSandbox = useProgram();
 // Many processes, one after the other, on a machine that may have other work.
 vi.setConfig({ testTimeout: 60_000 });
 
+/** A Node without SQLite. */
+const WITHOUT_SQLITE = {
+  env: { NODE_OPTIONS: `--import ${new URL("../fixtures/hosts/no-sqlite.mjs", import.meta.url).href}` },
+};
 const STDIO_SERVER = fileURLToPath(new URL("../fixtures/servers/sdk-stdio.mjs", import.meta.url));
 
 interface StateList {
@@ -49,4 +54,38 @@ test("ls, path, migrate, reseal and gc", async () => {
   const wrong = await sandbox.run("state", "lsx");
   expect(wrong.code).toBe(1);
   expect(wrong.stderr).toContain("must be one of ls, gc, migrate, reseal, path");
+});
+
+test("without a SQLite driver consent lasts, in a JSON file that stays in use when there is one", async () => {
+  using sandbox = createSandbox();
+  await sandbox.write("project/.mcp.json", {
+    mcpServers: { theirs: { command: process.execPath, args: [STDIO_SERVER] } },
+  });
+  expect((await sandbox.runWith(WITHOUT_SQLITE, "list", "--json")).code).toBe(2);
+  const agreed = await sandbox.runWith(WITHOUT_SQLITE, "list", "--yes", "--json");
+  expect([agreed.code, agreed.stderr]).toEqual([0, ""]);
+  const path = sandbox.statePath.replace(/\.db$/, ".json");
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  for (const later of [WITHOUT_SQLITE, {}]) {
+    const { code, stderr, json } = await sandbox.runWith(later, "list", "--json");
+    expect([code, stderr, json()["state"]]).toEqual([0, "", path]);
+  }
+  const tidied = await sandbox.runWith(WITHOUT_SQLITE, "state", "gc", "--json");
+  expect(tidied.json()).toMatchObject({ removed: [], freedBytes: 0 });
+  expect((await sandbox.runWith(WITHOUT_SQLITE, "state", "reseal", "--json")).json()).toEqual({
+    resealed: 0,
+  });
+});
+
+test("a SQLite file that cannot be read without a driver is named once", async () => {
+  using sandbox = createSandbox();
+  const state = ["--state", join(sandbox.home, "mine.db")];
+  expect((await sandbox.run("doctor", ...state)).code).toBe(0);
+  const first = await sandbox.runWith(WITHOUT_SQLITE, "doctor", ...state);
+  expect(first.code).toBe(0);
+  expect(first.stderr).toMatch(
+    /no SQLite here.*mine\.db cannot be read.*mine\.json.*@photostructure\/sqlite/,
+  );
+  expect((await sandbox.runWith(WITHOUT_SQLITE, "state", "path", ...state)).stderr).toBe("");
+  expect((await sandbox.run("state", "path", ...state)).stdout).toContain("mine.db");
 });

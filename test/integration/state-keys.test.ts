@@ -119,7 +119,14 @@ test("a key that cannot be one is told when it is needed, and not shown", async 
 });
 
 test("where there is no SQLite the error names the package to install", async () => {
-  const source = transpileSource(["state", "state/stores", "state/stores/sqlite", "errors", "util"]);
+  const source = transpileSource([
+    "state",
+    "state/stores",
+    "state/stores/local",
+    "state/stores/sqlite",
+    "errors",
+    "util",
+  ]);
   // Outside the repository, where no package is found.
   cpSync(source.folder, join(folder, "source"), { recursive: true });
   source.remove();

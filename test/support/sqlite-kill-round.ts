@@ -1,7 +1,8 @@
-/** One round of kill -9: two processes write to a SQLite store and are killed at a random moment; nothing they told is lost. */
+/** One round of kill -9: processes write to a store and are killed at a random moment; nothing they reported is lost. */
 import { DatabaseSync } from "@photostructure/sqlite";
-import { sqliteStore } from "toolport/sqlite";
+import { type StoreWarning, sqliteStore } from "toolport/sqlite";
 import { expect } from "vitest";
+import type { Store } from "../../src/state/store.js";
 import type { createStateHosts, StateHost } from "./state-host.js";
 
 /** The file is whole, as SQLite sees it. */
@@ -20,13 +21,26 @@ const promised = (host: StateHost): [key: string, n: number][] => {
   return [...new Map(pairs)];
 };
 
-/** Returns how many commits were told. */
+/** A kind of store that a round can be run on. */
+export interface KilledStore {
+  open(path: string, options: { onWarning: (warning: StoreWarning) => void }): Store;
+  expectIntegrity(path: string): void;
+  /** Processes that write at the same time. */
+  readonly writers: number;
+}
+
+const SQLITE: KilledStore = { open: sqliteStore, expectIntegrity, writers: 2 };
+
+/** Returns how many commits were reported. */
 export async function runKillRound(
   hosts: Pick<ReturnType<typeof createStateHosts>, "start">,
   path: string,
   round: number,
+  kind = SQLITE,
 ): Promise<number> {
-  const writers = ["a", "b"].map((name) => hosts.start(["write", path, `${round}${name}`]));
+  const writers = Array.from({ length: kind.writers }, (_, index) =>
+    hosts.start(["write", path, `${round}-${index}`]),
+  );
   await Promise.all(
     writers.map(async (writer) => {
       await writer.begun;
@@ -34,8 +48,8 @@ export async function runKillRound(
       await writer.kill();
     }),
   );
-  expectIntegrity(path);
-  const store = sqliteStore(path, { onWarning: ({ message }) => expect.fail(message) });
+  kind.expectIntegrity(path);
+  const store = kind.open(path, { onWarning: ({ message }) => expect.fail(message) });
   try {
     for (const writer of writers) {
       expect(promised(writer)).not.toEqual([]);

@@ -1,4 +1,4 @@
-/** Starts processes that work on a SQLite store, from the source as it is. */
+/** Starts processes that work on a store in a file, from the source as it is. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -19,10 +19,10 @@ export interface StateHost {
   kill(): Promise<void>;
 }
 
-/** Transpiles the state room; `start` runs one host on it, `prefix` in front of its command line. */
+/** Transpiles the stores; `start` runs one host on it, `prefix` in front of its command line. */
 export function createStateHosts() {
-  const rooms = ["state", "state/stores", "state/stores/sqlite", "errors", "util"];
-  const source = transpileSource(rooms);
+  const stores = ["local", "file", "sqlite"].map((name) => `state/stores/${name}`);
+  const source = transpileSource(["state", "state/stores", ...stores, "errors", "util"]);
   const folder = pathToFileURL(`${source.folder}/`).href;
   return {
     start: (args: readonly string[], prefix: readonly string[] = []): StateHost => {

@@ -43,7 +43,7 @@ export async function checkStore(shell: Shell): Promise<Finding> {
       check,
       status: "warn",
       message: "State is kept in memory: logins and lists are lost at the end of every command",
-      next: "npm install @photostructure/sqlite, or leave out --no-state and TOOLPORT_STATE=off",
+      next: "Leave out --no-state and TOOLPORT_STATE=off",
     };
   } catch (error) {
     const { what, next } = toToolportError(error);

@@ -5,7 +5,6 @@ import { toToolportError } from "../../errors/to-toolport-error.js";
 import { checkWritten } from "../../node/expand-server.js";
 import { readConfig, winnersOf } from "../../node/load-config.js";
 import type { Store } from "../../state/store.js";
-import { loadSqliteDriver } from "../../state/stores/sqlite/sqlite-driver.js";
 import type { OpenedStore } from "../shell.js";
 
 interface Named {
@@ -21,9 +20,10 @@ export interface TidyOutcome {
 }
 
 export async function tidyState(
-  { store, statePath }: OpenedStore,
+  { store, statePath, compact }: OpenedStore,
   { isDryRun }: { isDryRun: boolean },
 ): Promise<TidyOutcome> {
+  const before = await sizeOf(statePath);
   const removed: Named[] = [];
   const unreadable: Named[] = [];
   for (const key of await store.list("")) {
@@ -36,8 +36,9 @@ export async function tidyState(
       unreadable.push({ key, why: toToolportError(error).what });
     }
   }
-  const freedBytes = isDryRun || statePath === undefined ? 0 : await compact(statePath);
-  return { removed, unreadable, freedBytes };
+  if (isDryRun) return { removed, unreadable, freedBytes: 0 };
+  await compact();
+  return { removed, unreadable, freedBytes: Math.max(0, before - (await sizeOf(statePath))) };
 }
 
 /** Why a record is of no use. Records with an end of their own go by themselves. */
@@ -58,20 +59,4 @@ async function uselessness(key: string, store: Store): Promise<string | undefine
   return isSound && !servers.has(name) ? "the file no longer has the server" : undefined;
 }
 
-/** Rewrites the file without its holes. */
-async function compact(path: string): Promise<number> {
-  const before = await sizeOf(path);
-  const database = new (await loadSqliteDriver())(path);
-  try {
-    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
-    database.exec("VACUUM");
-    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
-  } catch {
-    // Somebody else is at it; the next time will do.
-  } finally {
-    database.close();
-  }
-  return Math.max(0, before - (await sizeOf(path)));
-}
-
-const sizeOf = async (path: string): Promise<number> => (await stat(path).catch(() => undefined))?.size ?? 0;
+const sizeOf = async (path = ""): Promise<number> => (await stat(path).catch(() => undefined))?.size ?? 0;

@@ -10,8 +10,8 @@ import {
   setLeaseEnd,
 } from "../../sql-records.js";
 import type { StoreBackend } from "../../store-backend.js";
+import { leaseHolder } from "../local/lease-holder.js";
 import type { StoreWarning } from "../store-warning.js";
-import { leaseHolder } from "./lease-holder.js";
 import { type OpenDatabase, openDatabase } from "./open-database.js";
 import { loadSqliteDriver } from "./sqlite-driver.js";
 import { isBusy, isDamaged, isReadOnly, toStateError } from "./sqlite-error.js";

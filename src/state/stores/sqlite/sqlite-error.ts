@@ -1,5 +1,6 @@
 /** SQLite's result codes in our words. See https://www.sqlite.org/rescode.html. */
-import { StateError, type StateErrorCode } from "../../../errors/state-error.js";
+import { StateError } from "../../../errors/state-error.js";
+import { busyError, fullError, toFileError } from "../local/file-error.js";
 
 const BUSY = [5, 6, 15]; // BUSY, LOCKED, PROTOCOL
 const DAMAGED = [11, 26]; // CORRUPT, NOTADB
@@ -19,7 +20,7 @@ const primaryCode = (error: unknown): number | undefined => {
   return typeof code === "number" ? code & 0xff : undefined;
 };
 
-/** Somebody else is writing: it can go on in a moment. */
+/** Another process is writing: it can go on in a moment. */
 export const isBusy = (error: unknown): boolean =>
   BUSY.includes(primaryCode(error) ?? -1) || (error instanceof StateError && error.code === "BUSY");
 
@@ -30,49 +31,19 @@ export const isDamaged = (error: unknown): boolean => DAMAGED.includes(primaryCo
 export const isReadOnly = (error: unknown): boolean => primaryCode(error) === READ_ONLY;
 
 const isFull = (error: unknown): boolean =>
-  primaryCode(error) === FULL ||
-  LIMITED.includes(codeOf(error) as number) ||
-  ["ENOSPC", "EDQUOT", "EFBIG"].includes(codeOf(error) as string);
-
-const FAILURES: readonly {
-  code: StateErrorCode;
-  matches(error: unknown): boolean;
-  what: string;
-  next: string;
-  retryable: boolean;
-}[] = [
-  {
-    code: "BUSY",
-    matches: isBusy,
-    what: "was locked by another process for too long",
-    next: "Find out who holds a transaction on it, or try again",
-    retryable: true,
-  },
-  {
-    code: "CORRUPT",
-    matches: isDamaged,
-    what: "is damaged",
-    next: "The next call sets it aside and begins a new one",
-    retryable: true,
-  },
-  {
-    code: "FULL",
-    matches: isFull,
-    what: "cannot grow: the disk is full, or a limit is reached",
-    next: "Make room; what was saved before is still there",
-    retryable: true,
-  },
-];
+  primaryCode(error) === FULL || LIMITED.includes(codeOf(error) as number);
 
 /** Anything that went wrong with the file, as a `StateError`. */
 export function toStateError(error: unknown, path: string): StateError {
   if (error instanceof StateError) return error;
-  const known = FAILURES.find(({ matches }) => matches(error));
+  if (isBusy(error)) return busyError(path, error);
+  if (isFull(error)) return fullError(path, error);
+  if (!isDamaged(error)) return toFileError(error, path);
   return new StateError({
-    code: known?.code ?? "UNAVAILABLE",
-    what: `The state file ${path} ${known?.what ?? "cannot be used"}`,
-    next: known?.next ?? "Check that the file and its directory are there and can be written by this user",
-    retryable: known?.retryable ?? false,
+    code: "CORRUPT",
+    what: `The state file ${path} is damaged`,
+    next: "The next call sets it aside and begins a new one",
+    retryable: true,
     cause: error,
   });
 }

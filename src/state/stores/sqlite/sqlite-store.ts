@@ -4,9 +4,9 @@ import { fileURLToPath } from "node:url";
 import { createStore, type SealingStore } from "../../create-store.js";
 import { createSealer } from "../../sealing.js";
 import type { StoreKeys } from "../configured-keys.js";
+import { loadLocalKeys } from "../local/local-keys.js";
+import { inspectPrivateFile } from "../local/private-file.js";
 import type { StoreWarning } from "../store-warning.js";
-import { loadLocalKeys } from "./local-keys.js";
-import { inspectPrivateFile } from "./private-file.js";
 import { createSqliteBackend } from "./sqlite-backend.js";
 
 /** Options of {@link sqliteStore}. */

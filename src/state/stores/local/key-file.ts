@@ -45,7 +45,7 @@ export function createKeyFile(path: string, line: string): boolean {
 }
 
 /** The name of a new file is safe only when its directory is. */
-function syncDirectory(path: string): void {
+export function syncDirectory(path: string): void {
   if (process.platform === "win32") return;
   const directory = openSync(path, "r");
   try {

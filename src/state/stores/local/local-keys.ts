@@ -3,9 +3,9 @@ import { StateError } from "../../../errors/state-error.js";
 import { createKeyRing, createStoreKey, type KeyRing, type StoreKey } from "../../key-ring.js";
 import { configuredKeys, KEY_VARIABLE, type StoreKeys } from "../configured-keys.js";
 import type { StoreWarning } from "../store-warning.js";
+import { toFileError } from "./file-error.js";
 import { createKeyFile, readKeyFile } from "./key-file.js";
 import { type Keychain, loadKeychain } from "./keychain.js";
-import { toStateError } from "./sqlite-error.js";
 
 /** How a line of the key file begins that only names an entry of the keychain. */
 const KEYCHAIN_MARK = "keychain:";
@@ -34,7 +34,7 @@ async function readOrMakeKeys(options: LocalKeysOptions): Promise<string[]> {
     await makeKey(options);
     return (await readKeys(options)) ?? [];
   } catch (error) {
-    throw toStateError(error, options.keyFile);
+    throw toFileError(error, options.keyFile);
   }
 }
 

@@ -1,0 +1,123 @@
+/**
+ * A lock between processes without native code: a file that names its owner. The lock of an owner that was killed is taken
+ * over.
+ */
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { isAlive, leaseHolder } from "../local/lease-holder.js";
+
+/** A lock is held for one synchronous read and write. One this old has lost its owner, even if that cannot be verified. */
+const STALE_MS = 10_000;
+const NONCE = /^[0-9a-f-]{36}$/;
+
+export interface FileLock {
+  /** Belongs to this lock alone. */
+  readonly nonce: string;
+  /** False after another process has taken it over: then nothing may be written any more. */
+  isHeld(): boolean;
+  release(): void;
+}
+
+interface Owner {
+  /** Names one acquisition: its nonce, or the identity of a lock file whose content is lost. */
+  readonly nonce: string;
+  readonly isGone: boolean;
+}
+
+/**
+ * The lock at `path` if it is free or its owner is gone; undefined: try again. Never waits.
+ *
+ * @param discard removes what the owner with this nonce was about to write. Called before its lock is taken over: a process that
+ * was only stopped finds nothing to commit when it goes on.
+ */
+export function tryLock(path: string, discard: (nonce: string) => void): FileLock | undefined {
+  if (readOwner(path)?.isGone === false) return undefined;
+  const nonce = crypto.randomUUID();
+  const draft = `${path}.${nonce}`;
+  // Written aside and linked, so that a lock file is never seen without its owner.
+  writeFileSync(draft, `${processId()}\n${nonce}`, { flag: "wx", mode: 0o600 });
+  try {
+    if (!occupy(path, { path, draft, discard })) return undefined;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  const isHeld = () => readOwner(path)?.nonce === nonce;
+  return {
+    nonce,
+    isHeld,
+    release() {
+      if (isHeld()) rmSync(path, { force: true });
+    },
+  };
+}
+
+/**
+ * Puts the draft at `target`. If the owner of `target` is gone, the right to replace it is a lock of its own, named after that
+ * owner: of several processes one gets it, and what it compares cannot change before it replaces it. That lock may have lost its
+ * owner too.
+ */
+function occupy(
+  target: string,
+  lock: { path: string; draft: string; discard: (nonce: string) => void },
+): boolean {
+  const { path, draft, discard } = lock;
+  try {
+    linkSync(draft, target);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  const owner = readOwner(target);
+  if (owner?.isGone !== true) return false;
+  const claim = `${path}-${owner.nonce}`;
+  if (!occupy(claim, lock)) return false;
+  try {
+    if (readOwner(target)?.nonce !== owner.nonce) return false;
+    discard(owner.nonce);
+    const copy = `${draft}-copy`;
+    linkSync(draft, copy);
+    renameSync(copy, target);
+    return true;
+  } finally {
+    rmSync(claim, { force: true });
+  }
+}
+
+/** Removes what killed processes left beside the lock at `path`. Needs the lock: claims on earlier locks mean nothing then. */
+export function sweepLock(path: string): void {
+  const [folder, base] = [dirname(path), basename(path)];
+  for (const name of readdirSync(folder)) {
+    const isClaim = name.startsWith(`${base}-`);
+    if (isClaim || (name.startsWith(`${base}.`) && isOld(join(folder, name))))
+      rmSync(join(folder, name), { force: true });
+  }
+}
+
+const isOld = (path: string): boolean => {
+  const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: Date.now() };
+  return Math.abs(Date.now() - mtimeMs) > STALE_MS;
+};
+
+/** Undefined if there is no such lock. */
+function readOwner(path: string): Owner | undefined {
+  try {
+    const [id = "", nonce = ""] = readFileSync(path, "utf8").split("\n");
+    if (NONCE.test(nonce)) return { nonce, isGone: isGone(id) || isOld(path) };
+    // A loss of power may leave an empty file.
+    const { mtimeMs, ino } = statSync(path);
+    return { nonce: `${ino}-${Math.floor(mtimeMs)}`, isGone: isOld(path) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+const processId = (): string => leaseHolder()?.id ?? `${hostname()} ${process.pid}`;
+
+function isGone(id: string): boolean {
+  const holder = leaseHolder();
+  if (holder !== undefined) return holder.isGone(id);
+  const pid = Number(id.slice(hostname().length + 1));
+  return id.startsWith(`${hostname()} `) && Number.isSafeInteger(pid) && pid > 0 && !isAlive(pid);
+}

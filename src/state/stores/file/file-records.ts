@@ -1,0 +1,113 @@
+/** The content of a store in a JSON file, and the steps that read and change it. */
+import { compareKeys } from "../../key-order.js";
+import type { LeaseRequest } from "../../sql-records.js";
+import type { BackendPut, BackendRecord } from "../../store-backend.js";
+
+/** Deletions and ended leases are kept this long: watchers and late lease holders need them. */
+const MEMORY_MS = 3_600_000;
+
+interface Row {
+  readonly text: string;
+  readonly version: number;
+  readonly writtenAt: number;
+  /** Milliseconds since 1970; undefined: never. */
+  readonly expiresAt?: number | undefined;
+}
+
+interface LeaseRow {
+  readonly fence: number;
+  readonly expiresAt: number;
+  readonly holder?: string | undefined;
+}
+
+/** Everything in the file. */
+export interface FileContent {
+  /** The last version or fence. Neither is ever used twice. */
+  last: number;
+  readonly records: Map<string, Row>;
+  readonly deletions: Map<string, Pick<Row, "version" | "writtenAt">>;
+  readonly leases: Map<string, LeaseRow>;
+}
+
+export const emptyContent = (): FileContent => ({
+  last: 0,
+  records: new Map(),
+  deletions: new Map(),
+  leases: new Map(),
+});
+
+export function getRow({ records }: FileContent, key: string): BackendRecord | undefined {
+  const now = Date.now();
+  const row = liveRow(records.get(key), now);
+  if (row === undefined) return undefined;
+  const { text, version, expiresAt } = row;
+  return { text, version, ttlLeftMs: expiresAt === undefined ? undefined : expiresAt - now };
+}
+
+export function putRow(
+  content: FileContent,
+  { key, text, ifVersion, ttlMs, lease }: Omit<BackendPut, "durable"> & { key: string; text: string },
+): number | undefined {
+  const now = Date.now();
+  const { records, deletions, leases } = content;
+  if (ifVersion !== undefined && (liveRow(records.get(key), now)?.version ?? 0) !== ifVersion)
+    return undefined;
+  if (lease !== undefined && leases.get(lease.name)?.fence !== lease.fence) return undefined;
+  const version = ++content.last;
+  const expiresAt = ttlMs === undefined ? undefined : Math.ceil(now + ttlMs);
+  records.set(key, { text, version, writtenAt: now, expiresAt });
+  deletions.delete(key);
+  prune(content, now);
+  return version;
+}
+
+export function deleteRow(content: FileContent, key: string, ifVersion: number | undefined): boolean {
+  const now = Date.now();
+  const row = liveRow(content.records.get(key), now);
+  if (row === undefined || (ifVersion !== undefined && row.version !== ifVersion)) return false;
+  content.records.delete(key);
+  content.deletions.set(key, { version: ++content.last, writtenAt: now });
+  return true;
+}
+
+export function listRows({ records }: FileContent, prefix: string): string[] {
+  const now = Date.now();
+  const live = [...records].filter(([key, row]) => key.startsWith(prefix) && liveRow(row, now) !== undefined);
+  return live.map(([key]) => key).sort(compareKeys);
+}
+
+export function grantLease(content: FileContent, { name, ttlMs, holder }: LeaseRequest): number | undefined {
+  const now = Date.now();
+  const held = content.leases.get(name);
+  const isHeld = held !== undefined && held.expiresAt > now;
+  if (isHeld && (held.holder === undefined || holder?.isGone(held.holder) !== true)) return undefined;
+  const fence = ++content.last;
+  content.leases.set(name, { fence, expiresAt: Math.ceil(now + ttlMs), holder: holder?.id });
+  return fence;
+}
+
+/** Lets the lease end at `expiresAt` if `fence` is still the last one granted. */
+export function moveLeaseEnd(
+  { leases }: FileContent,
+  { name, fence, expiresAt }: { name: string; fence: number; expiresAt: number },
+): boolean {
+  const held = leases.get(name);
+  if (held?.fence !== fence) return false;
+  leases.set(name, { ...held, expiresAt: Math.ceil(expiresAt) });
+  return true;
+}
+
+/** Keys written or deleted above the version `after`. */
+export function changedKeys({ records, deletions }: FileContent, after: number): string[] {
+  return [...records, ...deletions].filter(([, { version }]) => version > after).map(([key]) => key);
+}
+
+const liveRow = (row: Row | undefined, now: number): Row | undefined =>
+  row?.expiresAt !== undefined && row.expiresAt <= now ? undefined : row;
+
+/** The whole file is written at every change: what has ended does not stay in it. */
+function prune({ records, deletions, leases }: FileContent, now: number): void {
+  for (const [key, row] of records) if (liveRow(row, now) === undefined) records.delete(key);
+  for (const [key, { writtenAt }] of deletions) if (writtenAt < now - MEMORY_MS) deletions.delete(key);
+  for (const [name, { expiresAt }] of leases) if (expiresAt < now - MEMORY_MS) leases.delete(name);
+}
