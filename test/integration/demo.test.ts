@@ -8,8 +8,11 @@ import { beforeAll, expect, test } from "vitest";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const main = fileURLToPath(new URL("../../dist/demo/main.js", import.meta.url));
 const run = promisify(execFile);
+/** Nothing listens there. The demo is all on this machine, where no proxy is used. */
+const DEAD_PROXY = "http://127.0.0.1:9";
+const env = { ...process.env, HTTP_PROXY: DEAD_PROXY, HTTPS_PROXY: DEAD_PROXY, ALL_PROXY: DEAD_PROXY };
 const demo = (...flags: string[]) =>
-  run(process.execPath, [main, ...flags], { cwd: root, timeout: 18_000 }).then(
+  run(process.execPath, [main, ...flags], { cwd: root, timeout: 18_000, env }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     ({ code, stdout, stderr }) => ({ code: code as number | null, stdout, stderr }),
   );

@@ -1,10 +1,16 @@
 /** Servers behind a real proxy (tinyproxy): every transport, logins, credentials, refusals. */
-import { networkInterfaces } from "node:os";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { networkInterfaces, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { type ConnectionError, createToolport, type ServerEntry, type ToolportOptions } from "toolport";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startPeer } from "../contract/contract-peer.js";
 import { type FaultHttpServer, startFaultServer } from "../fixtures/servers/fault-http.js";
 import { startFaultWebSocket } from "../fixtures/servers/fault-websocket.js";
+import { hasOpenssl, makeCertificates } from "../support/certificates.js";
 import { useProxyVariables } from "../support/environment.js";
 import { failure } from "../support/failure.js";
 import { startOAuthBench } from "../support/oauth-bench.js";
@@ -13,6 +19,10 @@ import { CALLBACK_URL } from "../support/oauth-callback-url.js";
 import { installRebindingResolver, REBINDING_HOST } from "../support/oauth-hostile-addresses.js";
 import { startHostileServer } from "../support/oauth-hostile-server.js";
 import { startTinyproxy, type Tinyproxy, withoutTinyproxy } from "../support/tinyproxy-service.js";
+import { startTlsFront } from "../support/tls-front.js";
+
+const HOST = fileURLToPath(new URL("../fixtures/hosts/tls-host.mjs", import.meta.url));
+const execute = promisify(execFile);
 
 if (withoutTinyproxy) console.warn("Skipped: servers behind a proxy. tinyproxy was not found.");
 
@@ -127,6 +137,38 @@ describe.skipIf(withoutTinyproxy)("through tinyproxy", () => {
         expect(JSON.stringify([error.message, error])).not.toContain("wrong");
       }
       expect(server.seen.length).toBe(calls);
+    });
+  });
+
+  describe.skipIf(!hasOpenssl())("TLS through the tunnel, with a private authority", () => {
+    const folder = mkdtempSync(join(tmpdir(), "toolport-proxy-"));
+    afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+    it("all transports reach their servers where Node trusts it, and the error names the proxy where it does not", async () => {
+      const { good, authorityFile } = makeCertificates(folder);
+      const socket = await startFaultWebSocket(() => {});
+      const fronts = await Promise.all(
+        [server.entry.url, socket.entry.url].map((url) => startTlsFront(good, Number(new URL(url).port))),
+      );
+      const [http, ws] = fronts.map(({ port }) => `127.0.0.1:${port}`);
+      const proxy = plain.url;
+      const mcpServers = {
+        http: { url: `https://${http}/mcp`, proxy },
+        ws: { transport: "websocket", url: `wss://${ws}/ws`, proxy },
+      };
+      const run = async (env: Record<string, string>) =>
+        JSON.parse((await execute(process.execPath, [HOST, JSON.stringify(mcpServers)], { env })).stdout);
+      const fine = { text: "fine" };
+      expect(await run({ NODE_EXTRA_CA_CERTS: authorityFile })).toEqual({ http: fine, ws: fine });
+      expect(new Set(requests())).toEqual(new Set([http, ws].map((host) => `CONNECT ${host} HTTP/1.1`)));
+      const refused = {
+        code: "UNREACHABLE",
+        errno: "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+        retryable: false,
+        message: expect.stringContaining(`through the proxy ${plain.host}`),
+      };
+      expect(await run({})).toEqual({ http: refused, ws: refused });
+      await Promise.all([...fronts.map((front) => front.close()), socket.close()]);
     });
   });
 

@@ -33,7 +33,7 @@ export interface HttpClientOptions {
 }
 
 /** Sockets for requests to one origin, unless the user sets another number. */
-export const DEFAULT_MAX_SOCKETS = 256;
+const DEFAULT_MAX_SOCKETS = 256;
 
 /** A request, and the proxy that leads to its target. */
 interface RoutedRequest extends WireRequest {
