@@ -10,7 +10,7 @@ import type { CallToolOptions, TaskCallOptions } from "./execution/tool-call.js"
 import { complete } from "./port/complete.js";
 import { getPrompt } from "./port/get-prompt.js";
 import { instructions } from "./port/instructions.js";
-import { answerOAuthCallback } from "./port/oauth-callback.js";
+import { answerOAuthCallback, renewLogin } from "./port/oauth-callback.js";
 import type { Port } from "./port/port.js";
 import { checkRequiredTools, reportOf, type ServerReport, throwFailures } from "./port/report.js";
 import { readResource } from "./port/resources/read-resource.js";
@@ -211,7 +211,15 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
     async finishAuth(server, params, wait) {
       await port.opened();
       const connection = pool.require(server);
-      await (await port.oauth.require(server)).finish(params);
+      const oauth = await port.oauth.require(server);
+      let isSpent = false;
+      const finishing = oauth.finish(params, () => {
+        isSpent = true;
+      });
+      await finishing.catch(async (error: unknown) => {
+        if (isSpent) await renewLogin(connection);
+        throw error;
+      });
       return connectOne(connection, wait);
     },
     async handleOAuthCallback(request) {
@@ -222,6 +230,7 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
         http: ({ server, principal }) => port.http(root.known(principal)?.pool.get(server)?.config ?? {}),
         options: root.callback,
         warn: parts.warn,
+        onFailed: ({ server, principal }) => renewLogin(root.known(principal)?.pool.get(server)),
         onFinished: ({ server, principal }) => {
           // The login may be another user's, or of a server that only another process knows.
           const waiting = root.known(principal)?.pool.get(server);

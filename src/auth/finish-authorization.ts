@@ -6,12 +6,7 @@ import type { HttpClient } from "../transports/server-transport.js";
 import { authFailed, issuerMismatch } from "./auth-failures.js";
 import { forgetRegistration } from "./client-identity.js";
 import { openDpopSession } from "./dpop-session.js";
-import {
-  type FoundPending,
-  findPending,
-  hashState,
-  type PendingAuthorization,
-} from "./pending-authorization.js";
+import { findPending, hashState, type PendingAuthorization } from "./pending-authorization.js";
 import { loginKey, proofKeyKey, tokensKey } from "./record-keys.js";
 import { readWaiting } from "./start-authorization.js";
 import { type TokenRecord, toTokenRecord } from "./token-record.js";
@@ -29,6 +24,8 @@ export interface FinishParts {
   readonly http: (login: Pick<PendingAuthorization, "server" | "principal">) => Promise<HttpClient>;
   /** Path that the callback came to; it has to be the one the user was sent back to. */
   readonly pathname?: string | undefined;
+  /** Called once the login is spent, whatever becomes of it: its URL is of no use any more. */
+  readonly onSpent?: ((login: FinishedAuthorization) => void) | undefined;
   /** Whether this login may end here. @default any */
   readonly accepts?: ((login: FinishedAuthorization) => boolean) | undefined;
   readonly now?: (() => number) | undefined;
@@ -48,7 +45,9 @@ export async function finishAuthorization(
   if (state === undefined || found === undefined || !belongsHere(found.pending, parts)) throw unknownLogin();
   const { server } = found.pending;
   try {
-    const code = await takeCode(params, found);
+    if (!(await found.take())) throw unknownLogin();
+    parts.onSpent?.(ownerOf(found.pending));
+    const code = readCode(params, found.pending);
     const record = await exchange(code, found.pending, parts);
     await save(record, found.pending, parts.store);
     await forgetWaiting(found.pending, await hashState(state), parts.store);
@@ -75,9 +74,8 @@ function only(params: URLSearchParams, name: string): string | undefined {
   return values.length === 1 && values[0] !== "" ? values[0] : undefined;
 }
 
-/** The code, if the callback is what the authorization server promised. The login is spent either way. */
-async function takeCode(params: URLSearchParams, { pending, take }: FoundPending): Promise<string> {
-  if (!(await take())) throw unknownLogin();
+/** The code, if the callback is what the authorization server promised. */
+function readCode(params: URLSearchParams, pending: PendingAuthorization): string {
   checkIssuer(params, pending);
   if (params.has("error")) {
     const isDenied = only(params, "error") === "access_denied";

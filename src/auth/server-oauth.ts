@@ -36,7 +36,7 @@ export interface ServerOAuth {
   readonly send: AuthorizedSend;
   status(): Promise<OAuthStatus>;
   /** Ends a login with the parameters that came with the user: checks them, exchanges the code, saves the tokens. */
-  finish(params: URLSearchParams): Promise<void>;
+  finish(params: URLSearchParams, onSpent?: () => void): Promise<void>;
   /** Revokes the tokens where that is possible, and forgets everything about this server and user. */
   logOut(): Promise<void>;
   /** The store has tokens other than those that were last refused: worth another attempt. */
@@ -91,11 +91,11 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
   return {
     send,
     status: () => named(statusOf(context, tokens)),
-    async finish(params) {
+    async finish(params, onSpent) {
       const { store, http, serverUrl, principal, now } = context;
       const accepts = (login: { serverUrl: string; principal: string | undefined }) =>
         login.serverUrl === serverUrl.href && login.principal === principal;
-      await named(finishAuthorization(params, { store, http, accepts, now }));
+      await named(finishAuthorization(params, { store, http, accepts, onSpent, now }));
       // Known from now on, even if the store goes away before the next request.
       await tokens.vault.read().catch(() => {});
     },

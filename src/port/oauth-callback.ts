@@ -1,4 +1,5 @@
 /** The end of a login in a web application: the browser comes back, whichever process it reaches. */
+import type { ServerConnection } from "../connection/server-connection.js";
 import { AuthError } from "../errors/auth-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { Store } from "../state/store.js";
@@ -37,6 +38,8 @@ export interface CallbackParts {
     principal: string | undefined;
     serverUrl: string;
   }) => void;
+  /** A login failed and cannot be tried again: resolves when the connection has another one to offer. Never rejects. */
+  readonly onFailed: (login: { server: string; principal: string | undefined }) => Promise<void>;
   readonly warn: (server: string | undefined, message: string) => void;
 }
 
@@ -53,6 +56,7 @@ export async function answerOAuthCallback(request: Request, parts: CallbackParts
 
 async function finish(request: Request, parts: CallbackParts): Promise<OAuthCallbackResult> {
   const { finishAuthorization } = await import("../auth/finish-authorization.js");
+  let spent: Parameters<CallbackParts["onFailed"]>[0] | undefined;
   try {
     if (request.method !== "GET") throw wrongMethod();
     const url = new URL(request.url);
@@ -60,6 +64,9 @@ async function finish(request: Request, parts: CallbackParts): Promise<OAuthCall
       store: parts.store,
       http: parts.http,
       pathname: url.pathname,
+      onSpent: (login) => {
+        spent = login;
+      },
     });
     const { server, principal } = finished;
     parts.onFinished(finished);
@@ -68,6 +75,8 @@ async function finish(request: Request, parts: CallbackParts): Promise<OAuthCall
     const failure = toToolportError(error);
     parts.warn(failure.server, `A login did not succeed: ${failure.what}`);
     const { server } = failure;
+    // Before the browser is answered: the page that it is sent to may offer the new login.
+    if (spent !== undefined) await parts.onFailed(spent);
     return {
       server,
       serverId: server,
@@ -76,6 +85,17 @@ async function finish(request: Request, parts: CallbackParts): Promise<OAuthCall
       authError: failure.message,
     };
   }
+}
+
+/** How long the user waits for it. */
+const RENEWAL_MS = 10_000;
+
+/** Gets a new URL for a login that failed: the old one was of use once. Never rejects. */
+export async function renewLogin(connection: ServerConnection | undefined): Promise<void> {
+  const connect = () => connection?.connect({ timeoutMs: RENEWAL_MS }).catch(() => {});
+  // An attempt that is under way may have found the old login still open.
+  if (connection?.state.status === "connecting") await connect();
+  if (connection?.state.status === "authenticating") await connect();
 }
 
 /** Where the options say, seen from the request; nothing of the request's query goes along. */

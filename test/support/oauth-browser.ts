@@ -10,7 +10,23 @@ class OAuthBrowser {
   }
 
   /** Logs in, agrees to everything, and returns the address the user is sent back to, which is not opened. */
-  async logIn(authorizationUrl: string | URL): Promise<URL> {
+  logIn(authorizationUrl: string | URL): Promise<URL> {
+    return this.#answer(authorizationUrl, (page, base) => this.#submit(page, base));
+  }
+
+  /** Cancels on the first page, and returns the address the user is sent back to, which is not opened. */
+  refuse(authorizationUrl: string | URL): Promise<URL> {
+    return this.#answer(authorizationUrl, (page, base) => {
+      const cancel = /href="([^"]+\/abort)"/.exec(page)?.[1];
+      if (cancel === undefined) throw new Error(`Nothing to cancel on this page: ${page}`);
+      return this.#open(new URL(cancel, base));
+    });
+  }
+
+  async #answer(
+    authorizationUrl: string | URL,
+    answerPage: (page: string, base: URL) => Promise<Response>,
+  ): Promise<URL> {
     const start = new URL(authorizationUrl);
     const home = start.searchParams.get("redirect_uri");
     if (home === null) throw new Error("The authorization URL has no redirect_uri");
@@ -22,7 +38,7 @@ class OAuthBrowser {
         if (next.href.startsWith(home)) return next;
         response = await this.#open(next);
       } else if (response.ok) {
-        response = await this.#submit(await response.text(), start);
+        response = await answerPage(await response.text(), start);
       } else {
         throw new Error(`The authorization server refused: ${response.status} ${await response.text()}`);
       }
@@ -60,3 +76,7 @@ class OAuthBrowser {
 /** Logs in with a new browser. */
 export const logIn = (authorizationUrl: string | URL, user = "ada"): Promise<URL> =>
   new OAuthBrowser(user).logIn(authorizationUrl);
+
+/** Refuses a login with a new browser. */
+export const refuseLogin = (authorizationUrl: string | URL): Promise<URL> =>
+  new OAuthBrowser("ada").refuse(authorizationUrl);
