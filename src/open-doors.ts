@@ -211,9 +211,8 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
     async finishAuth(server, params, wait) {
       await port.opened();
       const connection = pool.require(server);
-      const oauth = await port.oauth.require(server);
       let isSpent = false;
-      const finishing = oauth.finish(params, () => {
+      const finishing = port.oauth.finish(server, params, () => {
         isSpent = true;
       });
       await finishing.catch(async (error: unknown) => {

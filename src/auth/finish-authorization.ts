@@ -4,6 +4,7 @@ import type { Store } from "../state/store.js";
 import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";
 import { authFailed, issuerMismatch } from "./auth-failures.js";
+import { only, readCode, unknownLogin } from "./callback-parameters.js";
 import { forgetRegistration } from "./client-identity.js";
 import { openDpopSession } from "./dpop-session.js";
 import { findPending, hashState, type PendingAuthorization } from "./pending-authorization.js";
@@ -47,7 +48,7 @@ export async function finishAuthorization(
   try {
     if (!(await found.take())) throw unknownLogin();
     parts.onSpent?.(ownerOf(found.pending));
-    const code = readCode(params, found.pending);
+    const code = checkedCode(params, found.pending);
     const record = await exchange(code, found.pending, parts);
     await save(record, found.pending, parts.store);
     await forgetWaiting(found.pending, await hashState(state), parts.store);
@@ -68,25 +69,10 @@ function belongsHere(pending: PendingAuthorization, { pathname, accepts }: Finis
   return accepts?.(ownerOf(pending)) ?? true;
 }
 
-/** A parameter that is there once. Twice is nobody's honest answer. */
-function only(params: URLSearchParams, name: string): string | undefined {
-  const values = params.getAll(name);
-  return values.length === 1 && values[0] !== "" ? values[0] : undefined;
-}
-
 /** The code, if the callback is what the authorization server promised. */
-function readCode(params: URLSearchParams, pending: PendingAuthorization): string {
+function checkedCode(params: URLSearchParams, pending: PendingAuthorization): string {
   checkIssuer(params, pending);
-  if (params.has("error")) {
-    const isDenied = only(params, "error") === "access_denied";
-    throw authFailed(
-      isDenied ? "The login was refused" : "The authorization server ended the login with an error",
-      "Log in anew",
-    );
-  }
-  const code = only(params, "code");
-  if (code === undefined) throw authFailed("The login came back without a code", "Log in anew");
-  return code;
+  return readCode(params);
 }
 
 /**
@@ -152,9 +138,3 @@ async function forgetWaiting(pending: PendingAuthorization, stateHash: string, s
   if (found !== undefined && readWaiting(found)?.stateHash === stateHash)
     await store.delete(key, { ifVersion: found.version });
 }
-
-const unknownLogin = () =>
-  authFailed(
-    "This belongs to no login that is waiting here: it was used before, took too long, or was never started",
-    "Start the login anew",
-  );

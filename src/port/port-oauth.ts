@@ -6,6 +6,7 @@ import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-confi
 import { ConfigError } from "../errors/config-error.js";
 import type { Store } from "../state/store.js";
 import type { AuthorizedSend } from "../transports/http/credentials/authorized-send.js";
+import { isOAuth } from "../transports/http/credentials/shared-authorization.js";
 import type { HttpClient } from "../transports/server-transport.js";
 
 export interface PortOAuthOptions {
@@ -64,9 +65,21 @@ export class PortOAuth {
       what:
         config === undefined
           ? "Only servers reached over HTTP are authorized by OAuth"
-          : "This server's authorization is not the port's work",
+          : "The tokens of this server are kept by its own `authProvider`, or it has none (`oauth: false`)",
       next: config === undefined ? "Give it what it needs in `env` or `headers`" : "Set `oauth` on its entry",
     });
+  }
+
+  /** Ends a login, whichever provider began it. `onSpent` is called once its URL is of no use any more. */
+  async finish(server: string, params: URLSearchParams, onSpent?: () => void): Promise<void> {
+    const config = this.#configOf(server);
+    const provider = config?.authProvider;
+    if (config === undefined || provider === undefined)
+      return (await this.require(server)).finish(params, onSpent);
+    if (!isOAuth(provider)) throw tokensOnly(server);
+    const { finishByProvider } = await import("../auth/finish-by-provider.js");
+    const http = () => this.#options.http(config);
+    await finishByProvider({ server, provider, serverUrl: new URL(config.url), http, onSpent }, params);
   }
 
   async status(server: string): Promise<OAuthStatus | undefined> {
@@ -108,3 +121,11 @@ export class PortOAuth {
     return made;
   }
 }
+
+const tokensOnly = (server: string): ConfigError =>
+  new ConfigError({
+    code: "INVALID_CONFIG",
+    server,
+    what: "Its `authProvider` has only token(): there is no login to finish",
+    next: "Give it an OAuthClientProvider, or set `oauth` on its entry instead",
+  });

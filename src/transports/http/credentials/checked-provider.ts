@@ -2,6 +2,13 @@
 import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/client";
 import { checkLoginPage, checkPkce } from "./login-page.js";
 
+export interface CheckOptions {
+  /** What was discovered when the login began, for a provider that does not keep it. */
+  readonly discovery?: OAuthDiscoveryState | undefined;
+  /** Called before the user is sent to the login page. */
+  readonly onRedirect?: (url: URL, discovery: OAuthDiscoveryState | undefined) => void;
+}
+
 /**
  * For one login or refresh of the SDK's.
  *
@@ -9,21 +16,26 @@ import { checkLoginPage, checkPkce } from "./login-page.js";
  * server's own origin: any other address was named by the MCP server, and would receive a refresh token (with the client's
  * secret) that another server may have issued. The user logs in once more; the new tokens record their issuer.
  */
-export function checkedProvider(provider: OAuthClientProvider, serverUrl: URL): OAuthClientProvider {
-  let metadata: OAuthDiscoveryState["authorizationServerMetadata"];
+export function checkedProvider(
+  provider: OAuthClientProvider,
+  serverUrl: URL,
+  { discovery, onRedirect }: CheckOptions = {},
+): OAuthClientProvider {
+  let state: OAuthDiscoveryState | undefined;
   const own: Partial<OAuthClientProvider> = {
     async discoveryState() {
-      const known = await provider.discoveryState?.();
-      metadata = known?.authorizationServerMetadata;
-      return known;
+      state = (await provider.discoveryState?.()) ?? discovery;
+      return state;
     },
-    async saveDiscoveryState(state) {
-      metadata = state.authorizationServerMetadata;
-      await provider.saveDiscoveryState?.(state);
+    async saveDiscoveryState(discovered) {
+      state = discovered;
+      await provider.saveDiscoveryState?.(discovered);
     },
     async redirectToAuthorization(url) {
       await checkLoginPage(url.href, { serverUrl });
+      const metadata = state?.authorizationServerMetadata;
       if (metadata !== undefined) checkPkce(metadata);
+      onRedirect?.(url, state);
       await provider.redirectToAuthorization(url);
     },
     async tokens(context) {
@@ -31,7 +43,7 @@ export function checkedProvider(provider: OAuthClientProvider, serverUrl: URL): 
       // Without a context the tokens are for the MCP server itself.
       // A database may return null for a field it never stored; the SDK counts that as unrecorded too.
       if (context === undefined || tokens === undefined || typeof tokens.issuer === "string") return tokens;
-      const targets = [context.issuer, metadata?.token_endpoint ?? context.issuer];
+      const targets = [context.issuer, state?.authorizationServerMetadata?.token_endpoint ?? context.issuer];
       return targets.every((target) => isAt(serverUrl.origin, target)) ? tokens : undefined;
     },
   };

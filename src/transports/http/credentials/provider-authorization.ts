@@ -2,7 +2,7 @@
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import { toHeaderRecord } from "../network/wire-response.js";
 import type { AuthorizedSend, RequestInQuestion, SendWithFields } from "./authorized-send.js";
-import { checkedProvider } from "./checked-provider.js";
+import { logInByProvider } from "./provider-login.js";
 import {
   type AuthorizationParts,
   isOAuth,
@@ -40,26 +40,22 @@ function scopeKeeper(
 ): (response: Response) => Promise<boolean> {
   let asked: string | undefined;
   return async (response) => {
-    const {
-      auth,
-      computeScopeUnion,
-      extractWWWAuthenticateParams,
-      isStrictScopeSuperset,
-      UnauthorizedError,
-    } = await import("@modelcontextprotocol/client");
+    const { computeScopeUnion, extractWWWAuthenticateParams, isStrictScopeSuperset } = await import(
+      "@modelcontextprotocol/client"
+    );
     const { error, scope, resourceMetadataUrl } = extractWWWAuthenticateParams(response);
     if (error !== "insufficient_scope") return false;
     const granted = (await provider.tokens())?.scope;
     asked = computeScopeUnion(asked, granted, scope);
-    const result = await auth(checkedProvider(provider, serverUrl), {
-      serverUrl,
-      fetchFn: fetch,
-      // A refresh cannot widen what was granted.
-      forceReauthorization: isStrictScopeSuperset(asked, granted),
-      ...(asked !== undefined && { scope: asked }),
-      ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
-    });
-    if (result !== "AUTHORIZED") throw new UnauthorizedError();
+    await logInByProvider(
+      { provider, serverUrl, fetch },
+      {
+        // A refresh cannot widen what was granted.
+        forceReauthorization: isStrictScopeSuperset(asked, granted),
+        ...(asked !== undefined && { scope: asked }),
+        ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
+      },
+    );
     return true;
   };
 }

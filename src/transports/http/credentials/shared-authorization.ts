@@ -7,7 +7,7 @@ import { AuthError } from "../../../errors/auth-error.js";
 import { toToolportError } from "../../../errors/to-toolport-error.js";
 import { processWide } from "../../../util/process-wide.js";
 import type { AuthorizedSend } from "./authorized-send.js";
-import { checkedProvider } from "./checked-provider.js";
+import { logInByProvider } from "./provider-login.js";
 
 export type Provider = AuthProvider | OAuthClientProvider;
 
@@ -89,17 +89,15 @@ async function authorize(
     await provider.onUnauthorized?.({ response, serverUrl, fetchFn: fetch });
     return;
   }
-  const { auth, extractWWWAuthenticateParams, UnauthorizedError } = await import(
-    "@modelcontextprotocol/client"
-  );
+  const { extractWWWAuthenticateParams } = await import("@modelcontextprotocol/client");
   const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response);
-  const result = await auth(checkedProvider(provider, serverUrl), {
-    serverUrl,
-    fetchFn: fetch,
-    ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
-    ...(scope !== undefined && { scope }),
-  });
-  if (result !== "AUTHORIZED") throw new UnauthorizedError();
+  await logInByProvider(
+    { provider, serverUrl, fetch },
+    {
+      ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
+      ...(scope !== undefined && { scope }),
+    },
+  );
 }
 
 function refused(): AuthError {

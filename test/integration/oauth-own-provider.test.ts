@@ -1,0 +1,139 @@
+/** A login of a user's own `OAuthClientProvider`, ended through Toolport, against a real authorization server. */
+import type { OAuthClientProvider } from "@modelcontextprotocol/client";
+import { type AuthError, createToolport, type ToolportError } from "toolport";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { failure } from "../support/failure.js";
+import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
+import { logIn } from "../support/oauth-browser.js";
+import { CALLBACK_URL } from "../support/oauth-callback-url.js";
+
+type Tokens = Awaited<ReturnType<OAuthClientProvider["tokens"]>>;
+
+/** The least that the SDK asks for; no discovery state, so what the login needs of it has to be kept elsewhere. */
+class Provider implements OAuthClientProvider {
+  readonly redirectUrl = CALLBACK_URL;
+  readonly clientMetadata = { redirect_uris: [CALLBACK_URL], token_endpoint_auth_method: "none" };
+  readonly opened: URL[] = [];
+  saved: Tokens;
+  #client: Awaited<ReturnType<OAuthClientProvider["clientInformation"]>>;
+  #verifier = "";
+  #states = 0;
+  state = () => `state-${++this.#states}`;
+  clientInformation = () => this.#client;
+  saveClientInformation(client: NonNullable<Awaited<ReturnType<OAuthClientProvider["clientInformation"]>>>) {
+    this.#client = client;
+  }
+  tokens = () => this.saved;
+  saveTokens(tokens: NonNullable<Tokens>) {
+    this.saved = tokens;
+  }
+  redirectToAuthorization(url: URL) {
+    this.opened.push(url);
+  }
+  saveCodeVerifier(verifier: string) {
+    this.#verifier = verifier;
+  }
+  codeVerifier = () => this.#verifier;
+}
+
+/** As programs with a database write it: all of the login is saved. */
+class SavingProvider extends Provider {
+  #discovered: Parameters<NonNullable<OAuthClientProvider["saveDiscoveryState"]>>[0] | undefined;
+  discoveryState = () => this.#discovered;
+  saveDiscoveryState(state: NonNullable<typeof this.discoveryState extends () => infer S ? S : never>) {
+    this.#discovered = state;
+  }
+}
+
+let bench: OAuthBench;
+beforeAll(async () => {
+  bench = await startOAuthBench();
+});
+afterAll(() => bench[Symbol.asyncDispose]());
+afterEach(() => void vi.restoreAllMocks());
+
+describe.each([
+  ["without discovery state", () => new Provider()],
+  ["with discovery state", () => new SavingProvider()],
+])("a provider %s", (_name, create) => {
+  test("logs in: authUrl, finishAuth, and the server is ready", async () => {
+    const warned = vi.spyOn(console, "warn");
+    const provider = create();
+    await using toolport = createToolport({
+      mcpServers: { vault: { url: bench.url, authProvider: provider } },
+    });
+    const { state, authUrl } = (await toolport.connect()).servers["vault"]!;
+    expect(state).toBe("authenticating");
+    expect(authUrl).toBe(provider.opened[0]?.href);
+    const back = await logIn(authUrl!);
+    const report = await toolport.finishAuth("vault", back.searchParams);
+    expect(report).toMatchObject({ state: "ready" });
+    expect(provider.saved?.access_token).toBeTypeOf("string");
+    expect(report.toolCount).toBeGreaterThan(0);
+    expect(warned).not.toHaveBeenCalled();
+    // The same callback is worth nothing a second time, and is not sent: it would cost the tokens of the first.
+    const before = bench.countTokens();
+    expect(await failure(toolport.finishAuth("vault", back.searchParams))).toMatchObject({
+      code: "AUTH_FAILED",
+    });
+    expect(bench.countTokens()).toBe(before);
+  });
+
+  test("a callback of another login is refused, and nothing is sent for it", async () => {
+    const provider = create();
+    await using toolport = createToolport({
+      mcpServers: { vault: { url: bench.url, authProvider: provider } },
+    });
+    await toolport.connect();
+    const back = await logIn(provider.opened[0]!);
+    const before = bench.countTokens();
+    for (const change of [
+      { state: "another" },
+      { state: undefined },
+      { code: undefined },
+      { code: undefined, error: "access_denied" },
+      { iss: "https://evil.example.com" },
+    ]) {
+      const params = new URLSearchParams(back.search);
+      for (const [name, value] of Object.entries(change)) {
+        if (value === undefined) params.delete(name);
+        else params.set(name, value);
+      }
+      await toolport.disconnect("vault");
+      await toolport.connectServer("vault");
+      params.set(
+        "state",
+        (change as { state?: string }).state ?? provider.opened.at(-1)!.searchParams.get("state")!,
+      );
+      if ("state" in change && change.state === undefined) params.delete("state");
+      const error = await failure<AuthError>(toolport.finishAuth("vault", params));
+      expect(error.name, JSON.stringify(change)).toBe("AuthError");
+      expect(error.message).not.toContain("evil.example.com");
+    }
+    expect(bench.countTokens()).toBe(before);
+    expect(provider.saved).toBeUndefined();
+  });
+});
+
+test("each user's provider ends its own login", async () => {
+  const providers = { ada: new Provider(), bob: new Provider() };
+  await using toolport = createToolport({
+    mcpServers: { vault: { url: bench.url, authProvider: new Provider() } },
+  });
+  for (const [user, authProvider] of Object.entries(providers)) {
+    const port = toolport.as(user, { authProvider });
+    await port.connect();
+    const back = await logIn(authProvider.opened[0]!, user);
+    expect(await port.finishAuth("vault", back.searchParams)).toMatchObject({ state: "ready" });
+  }
+  expect(providers.ada.saved?.access_token).not.toBe(providers.bob.saved?.access_token);
+});
+
+test("a provider that only gives tokens has no login to end, and the error says so", async () => {
+  await using toolport = createToolport({
+    mcpServers: { vault: { url: bench.url, authProvider: { token: async () => "worthless" } } },
+  });
+  const error = await failure<ToolportError>(toolport.finishAuth("vault", new URLSearchParams("code=1")));
+  expect(error).toMatchObject({ code: "INVALID_CONFIG", server: "vault" });
+  expect(error.message).toContain("token()");
+});
