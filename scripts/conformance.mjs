@@ -1,5 +1,7 @@
 /**
  * Runs the official MCP conformance runner against Toolport's public API: `npm run conformance [-- <scenario>[@<version>] …]`.
+ * The `auth/*` scenarios run twice: with Toolport's own OAuth, and with an `authProvider` of the user's (`--own-provider` for these
+ * alone).
  *
  * The runner needs Node 22, Toolport is tested on the Node that runs this script: so Node 22 and the runner are fetched into
  * `.cache/`, never into package.json. A scenario counts as passed only when the runner says so and at least the expected
@@ -18,7 +20,14 @@ const SCENARIO_TIMEOUT_MS = 30_000;
 
 const client = fileURLToPath(new URL("../test/conformance/client.mjs", import.meta.url));
 
-const plan = choosePlan(process.argv.slice(2));
+const OWN_PROVIDER = "--own-provider";
+
+const words = process.argv.slice(2);
+const chosen = choosePlan(words.filter((word) => word !== OWN_PROVIDER));
+const byOwnProvider = chosen
+  .filter(({ scenario }) => scenario.startsWith("auth/"))
+  .map((entry) => ({ ...entry, isOwn: true }));
+const plan = words.includes(OWN_PROVIDER) ? byOwnProvider : [...chosen, ...byOwnProvider];
 const isNewEnough = Number(process.versions.node.split(".")[0]) >= RUNNER_NODE_MAJOR;
 const node = isNewEnough ? process.execPath : await fetchNode(RUNNER_NODE_MAJOR);
 const runner = join(await fetchTool("conformance", RUNNER, RUNNER_VERSION), "dist", "index.js");
@@ -45,19 +54,21 @@ function choosePlan(names) {
   });
 }
 
-async function runScenario({ scenario, specVersion, checks: expected }) {
-  const name = specVersion ? `${scenario} @ ${specVersion}` : scenario;
+async function runScenario({ scenario, specVersion, checks, ownProviderChecks = checks, isOwn = false }) {
+  const name = `${scenario}${specVersion ? ` @ ${specVersion}` : ""}${isOwn ? " (own provider)" : ""}`;
+  const expected = isOwn ? ownProviderChecks : checks;
   const results = join(cache, "conformance-results", name.replace(/[^\w.-]+/g, "_"));
   await rm(results, { recursive: true, force: true });
   const args = [runner, "client", "--scenario", scenario, "--output-dir", results];
   args.push("--command", `"${process.execPath}" "${client}"`, "--timeout", String(SCENARIO_TIMEOUT_MS));
   if (specVersion) args.push("--spec-version", specVersion);
-  const { code, output } = await run(node, args, { timeoutMs: SCENARIO_TIMEOUT_MS + 15_000 });
+  const env = { ...process.env, TOOLPORT_CONFORMANCE_OWN_PROVIDER: isOwn ? "1" : "" };
+  const { code, output } = await run(node, args, { timeoutMs: SCENARIO_TIMEOUT_MS + 15_000, env });
 
-  const { checks, stderr } = await readResults(results);
-  const count = (status) => checks.filter((check) => check.status === status).length;
+  const { checks: made, stderr } = await readResults(results);
+  const count = (status) => made.filter((check) => check.status === status).length;
   const [passed, failed, warnings] = ["SUCCESS", "FAILURE", "WARNING"].map(count);
-  const problems = checks
+  const problems = made
     .filter(({ status }) => status === "FAILURE" || status === "WARNING")
     .map((check) => `${check.status} ${check.name}: ${check.errorMessage ?? check.description}`);
   if (passed < expected) problems.push(`${passed} checks succeeded, at least ${expected} expected`);

@@ -13,6 +13,7 @@ export type { ToolNameMapper, ToolSpecificationMapper } from "./catalog/tool-map
 export { McpToolMetadataKeys, toolMetadata } from "./catalog/tool-metadata.js";
 export type { ToolUi } from "./catalog/tool-ui.js";
 export type { TemplateArguments } from "./catalog/uri-template.js";
+export type { FailedCall, FailurePredicate } from "./config/failure-predicate.js";
 export type { JsonSchema, ListedTool, ServerRef, ToolAnnotations, ToolFilter } from "./config/listed-tool.js";
 export type { LogLevel } from "./config/log-levels.js";
 export type { EnterpriseAuthorization, OAuthOptions, PrivateKeySource } from "./config/oauth-options.js";

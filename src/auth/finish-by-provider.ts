@@ -32,7 +32,7 @@ export async function finishByProvider(
     const login = takeLogin(provider, serverUrl, (waiting) => checkState(waiting, params));
     onSpent?.();
     const code = readCode(params);
-    if (!takeCode(provider, serverUrl, code)) throw unknownLogin();
+    if (!takeCode(provider, serverUrl, code) && login === undefined) throw unknownLogin();
     const issuers = params.getAll("iss");
     if (issuers.length > 1) throw issuerMismatch("The login came back from several authorization servers");
     const { auth } = await import("@modelcontextprotocol/client");

@@ -1,5 +1,6 @@
 /** Readers for what a server entry says about its tools and calls: filters, cache, fallback, limits. */
 import { type EntryReader, isRecord } from "./entry-reader.js";
+import type { FailurePredicate } from "./failure-predicate.js";
 import type { ToolFilter } from "./listed-tool.js";
 import type { FallbackConfig, ServerConfig } from "./server-config.js";
 import type { CacheOption, CheckArguments, ProgressReport } from "./server-entry.js";
@@ -35,8 +36,15 @@ function readFallback(reader: EntryReader): FallbackConfig | undefined {
   return Object.freeze({
     servers: names(inner, "servers") ?? inner.report("servers", "is needed") ?? [],
     tools: Object.freeze(inner.textMap("tools", () => undefined)),
-    when: inner.choice("when", ["transient", "unsent"]) ?? "transient",
+    when: readWhen(inner) ?? "transient",
   });
+}
+
+function readWhen(reader: EntryReader): FallbackConfig["when"] | undefined {
+  const value = reader.raw("when");
+  if (value === undefined || value === "transient" || value === "unsent") return value;
+  if (typeof value === "function") return value as FailurePredicate;
+  return reader.report("when", 'must be "transient", "unsent" or a function');
 }
 
 export const readCheckArguments = (reader: EntryReader): CheckArguments | undefined =>

@@ -6,6 +6,7 @@ import type {
   Transport,
 } from "@modelcontextprotocol/client";
 import type { ConnectionTap } from "./connection-tap.js";
+import type { FailurePredicate } from "./failure-predicate.js";
 import type { ToolFilter } from "./listed-tool.js";
 import type { LogLevel } from "./log-levels.js";
 import type { OAuthOptions } from "./oauth-options.js";
@@ -32,7 +33,7 @@ export interface ReconnectConfig {
 export interface FallbackConfig {
   readonly servers: readonly string[];
   readonly tools: Readonly<Record<string, string>>;
-  readonly when: "transient" | "unsent";
+  readonly when: "transient" | "unsent" | FailurePredicate;
 }
 
 interface CommonConfig {

@@ -5,6 +5,7 @@ import type {
   OAuthClientProvider,
   Transport,
 } from "@modelcontextprotocol/client";
+import type { FailurePredicate } from "./failure-predicate.js";
 import type { ToolFilter } from "./listed-tool.js";
 import type { LogLevel } from "./log-levels.js";
 import type { OAuthOptions } from "./oauth-options.js";
@@ -48,8 +49,16 @@ export type FallbackOption =
       readonly servers: string | readonly string[];
       /** Names of tools that are called otherwise on the other servers. @default the same name */
       readonly tools?: Readonly<Record<string, string>>;
-      /** `"unsent"`: only if the first server cannot have run the call. @default "transient" */
-      readonly when?: "transient" | "unsent";
+      /**
+       * `"unsent"`: only if the first server cannot have run the call. A function decides for each failure; it may also name
+       * failures that Toolport takes for final.
+       * @default "transient"
+       * @example
+       * ```ts
+       * { servers: "b", when: (error) => (error.code === "PROTOCOL" ? true : undefined) }
+       * ```
+       */
+      readonly when?: "transient" | "unsent" | FailurePredicate;
     };
 
 /**

@@ -7,6 +7,7 @@ import { CatalogError } from "../errors/catalog-error.js";
 import { classifyError } from "../errors/classify-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { type Outcome, ToolportError } from "../errors/toolport-error.js";
+import { askPredicate } from "./ask-predicate.js";
 import { withAdded } from "./check-arguments.js";
 import type { CallHandler, CallInterceptor, ToolCall } from "./tool-call.js";
 import type { ToolResult } from "./tool-result.js";
@@ -34,10 +35,17 @@ export interface FallbackParts {
   /** A tool of a server by its name there; the server may have to be connected first. */
   findTool: (server: string, sourceName: string, call: ToolCall) => Promise<ToolInfo | undefined>;
   beforeFallback: BeforeFallback | undefined;
+  /** Gets what a rule of the user's throws. */
+  report: (error: unknown) => void;
 }
 
 /** A list tried in a loop, that ends in one error with all attempts. Never for a tool that reports failure. */
-export function fallbackStep({ fallbackOf, findTool, beforeFallback }: FallbackParts): CallInterceptor {
+export function fallbackStep({
+  fallbackOf,
+  findTool,
+  beforeFallback,
+  report,
+}: FallbackParts): CallInterceptor {
   return (next) => (call) => {
     const fallback = fallbackOf(call.tool.server);
     return fallback === undefined ? next(call) : askInTurn(call, fallback, next);
@@ -56,7 +64,7 @@ export function fallbackStep({ fallbackOf, findTool, beforeFallback }: FallbackP
         const own = tool.definedBy === undefined ? tool : await ownTool({ ...call, patient });
         return await next({ ...call, tool: own, patient });
       } catch (error) {
-        errors.push(mayGoOn(error, { call, fallback, position }));
+        errors.push(mayGoOn(error, { call: { ...call, tool }, fallback, position, report }));
       }
     }
     throw exhausted(call, errors);
@@ -113,18 +121,24 @@ export function fallbackStep({ fallbackOf, findTool, beforeFallback }: FallbackP
 }
 
 /** The error, if another server may be asked after it; throws it otherwise. */
-function mayGoOn(
-  error: unknown,
-  { call, fallback, position }: { call: ToolCall; fallback: FallbackConfig; position: number },
-): ToolportError {
+function mayGoOn(error: unknown, { call, fallback, position, report }: FailedTarget): ToolportError {
   // An abort, a bug of a caller's interceptor: not ours to catch.
   if (call.options.signal?.aborted || !ToolportError.isInstance(error)) throw error;
   if (performance.now() >= call.deadline) throw error;
   // The arguments fit the tool that was called; the caller has not seen the schema of a fallback.
   const isUnfit = position > 0 && error.code === "INVALID_ARGUMENTS";
-  if (!isUnfit && !classifyError(error).useFallback) throw error;
-  if (fallback.when === "unsent" && error.outcome !== "unsent") throw error;
+  const { when } = fallback;
+  const verdict = typeof when === "function" ? askPredicate(when, { error, call, report }) : undefined;
+  if (!(verdict ?? (isUnfit || classifyError(error).useFallback))) throw error;
+  if (when === "unsent" && error.outcome !== "unsent") throw error;
   return error;
+}
+
+interface FailedTarget {
+  readonly call: ToolCall;
+  readonly fallback: FallbackConfig;
+  readonly position: number;
+  readonly report: (error: unknown) => void;
 }
 
 const outcomeOf = (errors: readonly ToolportError[]): Outcome =>

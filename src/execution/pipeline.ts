@@ -20,7 +20,7 @@ import { serverValidator } from "./server-validator.js";
 import { telemetryStep } from "./telemetry-step.js";
 import type { CallHandler, CallInterceptor, ToolCall } from "./tool-call.js";
 
-export interface PipelineParts extends Omit<FallbackParts, "fallbackOf"> {
+export interface PipelineParts extends Omit<FallbackParts, "fallbackOf" | "report"> {
   attempt: AttemptParts;
   telemetry: Telemetry;
   around: AroundCall;
@@ -58,6 +58,7 @@ export interface Pipeline {
 
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { configOf, validator } = parts;
+  const { report } = parts.attempt;
   const { retry = {}, breaker = {}, maxResultBytes, approve } = parts;
   const isTrusted = (server: string): boolean => configOf(server)?.trustAnnotations === true;
   const trusts = ({ tool }: ToolCall): boolean =>
@@ -87,10 +88,10 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     ...parts.interceptors, // the user's own steps
     approve !== undefined && approveStep(approve, { isReadOnly, check, schemaOf: originalSchema }), // may what would be sent be done at all?
     sizeStep,
-    fallbackStep({ ...parts, fallbackOf: (server) => configOf(server)?.fallback }), // the servers, one after the other
+    fallbackStep({ ...parts, report, fallbackOf: (server) => configOf(server)?.fallback }), // the servers, one after the other
     checkArgumentsStep(check), // against the schema of the server that is asked now; adds the values of interceptors
     breaker !== false && breakerStep(breakers.get),
-    retryStep({ budgetFor: budgets.get, options: retry, mayRepeat: isRepeatable }),
+    retryStep({ budgetFor: budgets.get, options: retry, mayRepeat: isRepeatable, report }),
     limitStep(limiterFor), // a place in the queue for every attempt
     outputStep,
   ];

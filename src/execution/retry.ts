@@ -1,4 +1,5 @@
 /** Tries again on the same server: only what may run twice or has not run, only a few times, only while it helps. */
+import type { FailurePredicate } from "../config/failure-predicate.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { ToolCallError } from "../errors/tool-call-error.js";
@@ -6,15 +7,25 @@ import { afterUnknown, ToolportError } from "../errors/toolport-error.js";
 import { Resends } from "../transports/resends.js";
 import { sleep as sleepInCall } from "../util/sleep.js";
 import { TokenBucket } from "../util/token-bucket.js";
+import { askPredicate } from "./ask-predicate.js";
 import type { CallInterceptor, ToolCall } from "./tool-call.js";
 import type { ToolResult } from "./tool-result.js";
 
 /**
  * When and how often a failed call is tried again on the same server. `false`: never; only a lost session or refused
- * credentials are still healed, once.
+ * credentials are still healed, once. A function is short for `{ when }`.
+ *
+ * @example
+ * ```ts
+ * const retry: RetryOptions = {
+ *   maxAttempts: 5,
+ *   when: (error) => (error instanceof ToolCallError && error.rpcCode === -32050 ? true : undefined),
+ * };
+ * ```
  */
 export type RetryOptions =
   | false
+  | FailurePredicate
   | {
       /** How often a call is sent in all, the first time and every healing included. @default 3 */
       maxAttempts?: number;
@@ -25,6 +36,12 @@ export type RetryOptions =
       baseMs?: number;
       /** Longest such wait. A `Retry-After` of the server's may be longer (30 s at most). @default 20000 */
       maxMs?: number;
+      /**
+       * Which failures can pass. It says "transient", never "safe": a call that may have run is still repeated only if it is
+       * idempotent. Not asked about aborts, authorization, refusals and wrong arguments.
+       * @default the failures of the connection, HTTP 408, 425, 429, 5xx, and JSON-RPC -32603
+       */
+      when?: FailurePredicate;
     };
 
 /** What a server's failures may cost before its calls are no longer repeated. */
@@ -53,6 +70,8 @@ export interface RetryParts {
   /** Says that this call may run twice although its caller did not say so: a trusted server marks the tool so. */
   mayRepeat?: (call: ToolCall) => boolean;
   options?: RetryOptions;
+  /** Gets what a rule of the user's throws. @default nothing */
+  report?: (error: unknown) => void;
   /** Waits, and rejects with the signal's reason when it aborts. */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
   random?: () => number;
@@ -79,9 +98,12 @@ const INTERNAL_ERROR = -32603;
 /** Phases of a timeout in which the call waited for a connection or a socket, for as long as it may. */
 const WAITING_PHASES: readonly unknown[] = ["connect", "queue"];
 
+const isFinal = (error: ToolportError): boolean =>
+  error instanceof AuthError || FINAL_CODES.includes(error.code);
+
 /** Another attempt can help; whether it is safe is another question. */
 function canHelp(error: ToolportError): boolean {
-  if (!error.retryable || error instanceof AuthError || FINAL_CODES.includes(error.code)) return false;
+  if (!error.retryable) return false;
   // The wait for a server that is away has its own limit, and that was it.
   if (error.code === "CONNECT_TIMEOUT") return false;
   if (error.code === "TIMEOUT" && WAITING_PHASES.includes((error as ToolCallError).phase)) return false;
@@ -98,21 +120,28 @@ const isAskedBack = (error: ToolportError): boolean =>
 const retryAfterMs = (error: ToolportError): number =>
   error instanceof ConnectionError ? Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0;
 
+function readOptions(options: RetryOptions): Exclude<RetryOptions, false | FailurePredicate> {
+  if (options === false) return { maxAttempts: 1 };
+  return typeof options === "function" ? { when: options } : options;
+}
+
 /** Repeats a failed attempt where that is safe and can help. */
 export function retryStep({
   budgetFor,
   mayRepeat = () => false,
   options = {},
+  report = () => {},
   sleep = sleepInCall,
   random = Math.random,
   now = () => performance.now(),
 }: RetryParts): CallInterceptor {
-  const {
-    maxAttempts = MAX_ATTEMPTS,
-    baseMs,
-    maxMs = MAX_WAIT_MS,
-  } = options === false ? { maxAttempts: 1 } : options;
+  const { maxAttempts = MAX_ATTEMPTS, baseMs, maxMs = MAX_WAIT_MS, when } = readOptions(options);
   const maxSends = options === false ? HEALED_SENDS : maxAttempts;
+
+  const isTransient = (error: ToolportError, call: ToolCall): boolean => {
+    if (isFinal(error)) return false;
+    return (when && askPredicate(when, { error, call, report })) ?? canHelp(error);
+  };
 
   /** The call may run twice, or this error allows one more send of any call. A lost session was healed below, if at all. */
   const isSafe = (error: ToolportError, call: ToolCall): boolean => {
@@ -128,7 +157,7 @@ export function retryStep({
   ): { waitMs: number; cost: number } | undefined {
     if (attempt >= maxAttempts || call.options.signal?.aborted || !ToolportError.isInstance(error))
       return undefined;
-    if (!canHelp(error) || !isSafe(error, call)) return undefined;
+    if (!isTransient(error, call) || !isSafe(error, call)) return undefined;
     // Another server can be asked at once: not worth waiting for one that is away or busy.
     if (!call.patient && (isThrottled(error) || error.code === "UNREACHABLE")) return undefined;
     const { cost, baseMs: defaultBaseMs } = isThrottled(error) ? THROTTLED : TRANSIENT;

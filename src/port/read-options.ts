@@ -156,6 +156,7 @@ export function readOptions(options: ToolportOptions): PortSettings {
     reader.report("additionalToolNamePrefix", "must be a string");
   }
   checkStore(reader);
+  checkRetry(reader);
   const { mcpServers, ...rest } = options;
   const servers = readServers(mcpServers ?? {}, issues);
   const isSaved = options.store !== undefined;
@@ -187,6 +188,17 @@ function checkStore(reader: EntryReader): void {
   if (!isRecord(store) || methods.some((method) => typeof store[method] !== "function")) {
     reader.report("store", `must have the methods ${methods.join(", ")}`);
   }
+}
+
+function checkRetry(reader: EntryReader): void {
+  const value = reader.raw("retry");
+  if (value === undefined || value === false || typeof value === "function") return;
+  const inner = reader.inner("retry");
+  inner?.rejectUnknown(["maxAttempts", "baseMs", "maxMs", "when"]);
+  inner?.number("maxAttempts", { min: 1, integer: true });
+  inner?.number("baseMs", { min: 0 });
+  inner?.number("maxMs", { min: 0 });
+  if (inner !== undefined) readFunction(inner, "when");
 }
 
 /** `true`, or an object that says more about the tools; resources also by a function. */

@@ -45,10 +45,10 @@ const options = {
 };
 
 const isAuth = scenario.startsWith("auth/");
-const entry = isAuth ? { url, oauth: oauthOptions(scenario, context) } : { url };
+const isOwn = process.env.TOOLPORT_CONFORMANCE_OWN_PROVIDER === "1";
 const toolport = createToolport({
-  mcpServers: { [SERVER]: entry },
-  ...(isAuth && { callbackUrl: CALLBACK_URL }),
+  mcpServers: { [SERVER]: { url, ...(isAuth && (await credentials())) } },
+  ...(isAuth && !isOwn && { callbackUrl: CALLBACK_URL }),
   ...options[scenario],
 });
 try {
@@ -61,6 +61,13 @@ try {
   process.exitCode = 1;
 } finally {
   await toolport.close();
+}
+
+/** Toolport's own OAuth, or the provider of a user. */
+async function credentials() {
+  if (!isOwn) return { oauth: oauthOptions(scenario, context) };
+  const { ownProvider } = await import("./own-provider.mjs");
+  return { authProvider: ownProvider(scenario, context) };
 }
 
 /** The runner names tools as the server does; Toolport's names carry the server in front. */

@@ -3,7 +3,7 @@
 /** Where the user comes back to; nobody listens there, because the browser's last step is taken by hand. */
 export const CALLBACK_URL = "http://localhost:3000/callback";
 
-const CLIENT_METADATA_URL = "https://conformance-test.local/client-metadata.json";
+export const CLIENT_METADATA_URL = "https://conformance-test.local/client-metadata.json";
 
 /** More logins than this for one scenario are a loop. */
 const MAX_LOGINS = 5;

@@ -1,0 +1,27 @@
+/** Asks a user's rule about a failed call. */
+import type { FailurePredicate } from "../config/failure-predicate.js";
+import type { ToolportError } from "../errors/toolport-error.js";
+import type { ToolCall } from "./tool-call.js";
+
+/** Undefined: the rule leaves the decision to Toolport, or is broken, which is reported. */
+export function askPredicate(
+  predicate: FailurePredicate,
+  { error, call, report }: { error: ToolportError; call: ToolCall; report: (error: unknown) => void },
+): boolean | undefined {
+  const { tool, args, attempts, options } = call;
+  try {
+    const verdict: unknown = predicate(error, {
+      server: { name: tool.server },
+      tool: { name: tool.name, sourceName: tool.sourceName },
+      args,
+      attempts: attempts.length,
+      context: options.context,
+    });
+    // A promise is truthy: an asynchronous rule would say yes to everything.
+    if (verdict instanceof Promise) verdict.catch(report);
+    return typeof verdict === "boolean" ? verdict : undefined;
+  } catch (thrown) {
+    report(thrown);
+    return undefined;
+  }
+}
