@@ -29,13 +29,7 @@ for (const { ai, provider } of VERSIONS) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  const packages = [
-    tarball,
-    `ai@${ai}`,
-    `@ai-sdk/openai@${provider}`,
-    pinned("@copilotkit/aimock"),
-    pinned("@modelcontextprotocol/server"),
-  ];
+  const packages = [tarball, `ai@${ai}`, `@ai-sdk/openai@${provider}`, pinned("@copilotkit/aimock")];
   await npmInstall(folder, packages);
   copyFileSync(join(root, "test/runtimes/ai-sdk-smoke.mjs"), join(folder, "smoke.mjs"));
   run(process.execPath, ["smoke.mjs"], folder);

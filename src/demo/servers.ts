@@ -7,6 +7,7 @@ import {
   type TestStreamServer,
   type TestTool,
 } from "../testing/index.js";
+import { allOrNone } from "./all-or-none.js";
 import { startVault, type VaultServer } from "./vault-server.js";
 import { methodOf, startWeather, type WeatherServers } from "./weather.js";
 
@@ -91,14 +92,20 @@ export async function startServers(): Promise<DemoServers> {
     return undefined;
   };
   const all = [calendarServer, unitsServer, dictionaryServer, relayServer];
-  const [calendar, units, dictionary, relay, weather, vault] = await Promise.all([
+  const groups = [startWeather(), startVault()] as const;
+  const close = async () => {
+    const started = await Promise.allSettled(groups);
+    const servers = started.flatMap((group) => (group.status === "fulfilled" ? [group.value] : []));
+    await Promise.all([...servers, ...all].map((server) => server.close()));
+  };
+  const starting = [
     calendarServer.http({ intercept }),
     unitsServer.http({ intercept }),
     dictionaryServer.sse(),
     relayServer.webSocket(),
-    startWeather(),
-    startVault(),
-  ]);
+    ...groups,
+  ] as const;
+  const [calendar, units, dictionary, relay, weather, vault] = await allOrNone(starting, close);
   return {
     mcpServers: {
       notes: { command: process.execPath, args: [NOTES_SCRIPT] },
@@ -118,8 +125,6 @@ export async function startServers(): Promise<DemoServers> {
     get probeCount() {
       return probeCount;
     },
-    async close() {
-      await Promise.all([weather, vault, ...all].map((server) => server.close()));
-    },
+    close,
   };
 }

@@ -1,5 +1,6 @@
 /** A server that answers only to who has logged in. */
 import { createTestServer, type TestHttpServer } from "../testing/index.js";
+import { allOrNone } from "./all-or-none.js";
 import { type AuthorizationServer, startAuthorizationServer } from "./authorization-server.js";
 
 export interface VaultServer {
@@ -22,7 +23,11 @@ export async function startVault(): Promise<VaultServer> {
       },
     },
   });
-  const server = await vault.http({
+  const close = async () => {
+    await vault.close();
+    await authorization.close();
+  };
+  const listening = vault.http({
     anyPath: true,
     intercept: (request) => {
       const { origin, pathname } = new URL(request.url);
@@ -35,12 +40,6 @@ export async function startVault(): Promise<VaultServer> {
       return new Response(null, { status: 401, headers: { "www-authenticate": challenge } });
     },
   });
-  return {
-    server,
-    authorization,
-    async close() {
-      await vault.close();
-      await authorization.close();
-    },
-  };
+  const [server] = await allOrNone([listening], close);
+  return { server, authorization, close };
 }

@@ -1,6 +1,7 @@
 /** Two servers that can stand in for each other, one of which fails on request: for names, retries and fallback. */
 import type { HttpServerEntry } from "../index.js";
 import { createTestServer, type TestHttpServer, type TestServer } from "../testing/index.js";
+import { allOrNone } from "./all-or-none.js";
 
 export interface WeatherServers {
   /** The first names the second as its fallback. */
@@ -42,9 +43,11 @@ export async function startWeather(): Promise<WeatherServers> {
     refusals -= 1;
     return new Response("busy", { status: 503, headers: { "retry-after": "1" } });
   };
-  let running: TestHttpServer | undefined = await primary.http({ intercept });
-  const { url } = running;
-  const { entry } = await backup.http({ intercept });
+  const close = () => Promise.all([primary.close(), backup.close()]);
+  const listening = [primary.http({ intercept }), backup.http({ intercept })] as const;
+  const [first, { entry }] = await allOrNone(listening, close);
+  const { url } = first;
+  let running: TestHttpServer | undefined = first;
   return {
     mcpServers: { weather: { url, fallback: "weather_eu" }, weather_eu: entry },
     get listCount() {
@@ -61,7 +64,7 @@ export async function startWeather(): Promise<WeatherServers> {
       running ??= await primary.http({ intercept, port: Number(new URL(url).port) });
     },
     async close() {
-      await Promise.all([primary.close(), backup.close()]);
+      await close();
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Loads the SDK's server package when it is first needed: it is an optional peer, and this door opens without it. */
+/** Loads the SDK's server package when it is first needed: importing `toolport/testing` stays quick. */
 import { ConfigError } from "../errors/config-error.js";
 
 export type ServerSdk = typeof import("@modelcontextprotocol/server") &
@@ -23,7 +23,7 @@ async function load(): Promise<ServerSdk> {
     throw new ConfigError({
       code: "INVALID_CONFIG",
       what: "createTestServer needs the package @modelcontextprotocol/server, which could not be loaded",
-      next: "Run: npm install --save-dev @modelcontextprotocol/server",
+      next: "It is a dependency of toolport: run npm install again",
       cause,
     });
   }

@@ -11,6 +11,7 @@ import { promisify } from "node:util";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../tree/source-files.js";
+import { packInto } from "./pack.js";
 
 const run = promisify(execFile);
 const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
@@ -79,11 +80,7 @@ beforeAll(async () => {
   const modules = join(home, "node_modules");
   unpacked = join(modules, manifest.name);
   await mkdir(unpacked, { recursive: true });
-  const { stdout } = await run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", home], {
-    cwd: root,
-  });
-  const [{ filename }] = JSON.parse(stdout);
-  await run("tar", ["-xzf", join(home, filename), "--strip-components=1", "-C", unpacked]);
+  await run("tar", ["-xzf", await packInto(home), "--strip-components=1", "-C", unpacked]);
   const { dependencies, peerDependencies } = manifest;
   for (const name of new Set([...Object.keys({ ...dependencies, ...peerDependencies }), ...INSTALLED])) {
     await mkdir(dirname(join(modules, name)), { recursive: true });

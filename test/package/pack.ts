@@ -1,0 +1,12 @@
+/** Packs the built package, as npm publishes it. */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { root } from "../tree/source-files.js";
+
+/** Path of the tarball, in `folder`. */
+export async function packInto(folder: string): Promise<string> {
+  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
+  const { stdout } = await promisify(execFile)("npm", args, { cwd: root });
+  return join(folder, JSON.parse(stdout)[0].filename);
+}

@@ -1,0 +1,181 @@
+/**
+ * The packed tarball in an empty directory, with production dependencies only, on every Node that is supported: the README's first
+ * example, `demo`, `list`, `call`, and an uncaught error through a pipe. `npm run test:package`.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import ts from "typescript";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../tree/source-files.js";
+import { packInto } from "./pack.js";
+
+const NODES = [20, 22, 24];
+const FILESYSTEM_SERVER = "@modelcontextprotocol/server-filesystem";
+
+interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+let home: string;
+let project: string;
+/** The program that npm has linked. */
+let toolport: string;
+
+/** Runs a program to its end. A program that hangs is ended, and has no exit code. */
+async function run(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<Ended> {
+  const child = spawn(command, args, {
+    cwd: project,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 60_000,
+  });
+  const ended = once(child, "close");
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [code] = await ended;
+  return { code, stdout, stderr };
+}
+
+/** A user's environment, in which `node` is this one. */
+async function userOf(node: string, name: string): Promise<Record<string, string>> {
+  const folder = join(home, name);
+  await mkdir(folder);
+  const path = `${dirname(node)}${delimiter}${process.env["PATH"]}`;
+  return { PATH: path, HOME: folder, XDG_STATE_HOME: join(folder, "state"), NO_COLOR: "1" };
+}
+
+beforeAll(async () => {
+  home = await realpath(await mkdtemp(join(tmpdir(), "toolport-installed-")));
+  project = join(home, "project");
+  toolport = join(project, "node_modules/.bin/toolport");
+  await mkdir(project);
+  await writeFile(join(project, "package.json"), '{ "private": true }');
+  const options = ["--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+  const installed = await run("npm", ["install", ...options, await packInto(home)]);
+  expect(installed).toMatchObject({ code: 0 });
+  const server = { command: "node", args: ["node_modules/toolport/dist/demo/notes-server.js"] };
+  await writeFile(join(project, ".mcp.json"), JSON.stringify({ mcpServers: { notes: server } }));
+}, 180_000);
+
+afterAll(() => rm(home, { recursive: true, force: true }));
+
+it("installs nothing that is only needed for development, and no optional package", async () => {
+  const names = await readdir(join(project, "node_modules"));
+  expect(names).toEqual(expect.arrayContaining(["toolport", "@modelcontextprotocol", "zod"]));
+  expect(
+    names.filter((name) => /^(vitest|typescript|@photostructure|ai|@langchain|ioredis|pg)$/.test(name)),
+  ).toEqual([]);
+});
+
+it("demo ends with an error when its servers cannot start", async () => {
+  const sdk = join(project, "node_modules/@modelcontextprotocol/server");
+  await rename(sdk, `${sdk}-away`);
+  try {
+    const { code, stdout } = await run(process.execPath, [toolport, "demo"]);
+    expect(stdout).toContain("@modelcontextprotocol/server, which could not be loaded");
+    expect(code).toBe(1);
+  } finally {
+    await rename(`${sdk}-away`, sdk);
+  }
+}, 90_000);
+
+describe.each(NODES)("Node %i", (major) => {
+  let node: string;
+  let env: Record<string, string>;
+  beforeAll(async () => {
+    const { fetchNode } = await import("../../scripts/fetch-tool.mjs" as string);
+    node = await fetchNode(major);
+    env = await userOf(node, `node${major}`);
+  }, 300_000);
+
+  it("runs the README's first example", async () => {
+    await provideFilesystemServer();
+    const program = join(project, `example-${major}.mjs`);
+    await writeFile(program, await firstExample());
+    const { code, stdout, stderr } = await run(node, [program], env);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^files ready \d+/m);
+    expect(stdout).toMatch(/^weather failed 0 \[weather\] .*UNREACHABLE/m);
+    expect(stdout).toContain("[FILE] package.json");
+  }, 90_000);
+
+  it("runs demo", async () => {
+    const { code, stdout, stderr } = await run(node, [toolport, "demo", "--json"], env);
+    const { ok, steps } = JSON.parse(stdout);
+    expect(steps.filter((step: { ok: boolean }) => !step.ok)).toEqual([]);
+    expect([ok, code, stderr]).toEqual([true, 0, ""]);
+  }, 90_000);
+
+  it("runs list and call, and keeps the user's consent from one to the other", async () => {
+    expect((await run(node, [toolport, "call", "notes.add_note", "text=hello"], env)).code).toBe(2);
+    const listed = await run(node, [toolport, "list", "--yes", "--json"], env);
+    expect([listed.code, listed.stderr]).toEqual([0, ""]);
+    expect(JSON.parse(listed.stdout)).toMatchObject({
+      counts: { ok: 1, error: 0 },
+      // Node 20 has no SQLite.
+      state: join(env["XDG_STATE_HOME"]!, "toolport", major === 20 ? "state.json" : "state.db"),
+    });
+    const called = await run(node, [toolport, "call", "notes.add_note", "text=hello"], env);
+    expect(called).toEqual({ code: 0, stdout: "Note 1 is kept\n", stderr: "" });
+  }, 90_000);
+
+  it("shows the message of an uncaught error through a pipe", async () => {
+    const code = `import { createToolport } from "toolport"; createToolport({ mcpServers: { files: { transport: "x" } } })`;
+    const script = ["-c", '"$@" 2>&1 | cat', "sh", node, "--input-type=module", "-e", code];
+    const { stdout } = await run("sh", script, env);
+    expect(stdout.length).toBeLessThan(4_096);
+    expect(stdout).toContain("mcpServers.files.transport");
+    expect(stdout).toContain(`Node.js v${major}.`);
+  }, 30_000);
+});
+
+/** The server that `npx -y` would fetch: installed in the project, it needs no registry. */
+async function provideFilesystemServer(): Promise<void> {
+  const target = join(project, "node_modules", FILESYSTEM_SERVER);
+  await symlink(join(root, "node_modules", FILESYSTEM_SERVER), target, "junction").catch(ignoreExisting);
+  const { bin } = JSON.parse(await readFile(join(target, "package.json"), "utf8"));
+  const [[name, file]] = Object.entries<string>(bin) as [[string, string]];
+  await symlink(join(target, file), join(project, "node_modules/.bin", name)).catch(ignoreExisting);
+}
+
+function ignoreExisting(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EEXIST") throw error;
+}
+
+/** As TypeScript compiles it. Nothing listens at the address of the second server, as in the README. */
+async function firstExample(): Promise<string> {
+  const [, example = ""] = /```ts\n(.*?)```/s.exec(await readFile(join(root, "README.md"), "utf8")) ?? [];
+  expect(example).toContain("https://example.com/mcp");
+  const source = example.replace("https://example.com/mcp", `http://127.0.0.1:${await closedPort()}/mcp`);
+  const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
+  return ts.transpileModule(source, { compilerOptions }).outputText;
+}
+
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}

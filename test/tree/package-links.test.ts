@@ -1,0 +1,72 @@
+/** The packed package: its addresses, and the links of the README and the guides, which npm shows and installs. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { describe, expect, it } from "vitest";
+import { root } from "./source-files.js";
+
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const packed = new Set<string>(
+  JSON.parse(
+    execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+      cwd: root,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    }),
+  )[0].files.map(({ path }: { path: string }) => path),
+);
+const pages = [...packed].filter((path) => path.endsWith(".md"));
+
+/** Targets of links and images, without code. */
+function linksOf(page: string): string[] {
+  const text = readFileSync(join(root, page), "utf8")
+    .replaceAll(/^```.*?^```/gms, "")
+    .replaceAll(/`[^`]*`/g, "");
+  return [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+}
+
+/** Links of a page that lead out of the package, other than to another site. */
+function deadLinks(page: string): string[] {
+  return linksOf(page).filter((target) => {
+    if (/^https:\/\//.test(target) || target.startsWith("#")) return false;
+    const path = posix.join(posix.dirname(page), target.replace(/#.*$/, ""));
+    return !packed.has(path);
+  });
+}
+
+it("README and guides are packed", () => {
+  expect(pages).toEqual(expect.arrayContaining(["README.md", "docs/README.md", "docs/oauth.md"]));
+  expect(linksOf("README.md").length).toBeGreaterThan(50);
+});
+
+it.each(pages)("every link of %s leads to a file of the package or to another site", (page) => {
+  expect(deadLinks(page)).toEqual([]);
+});
+
+describe("addresses of package.json", () => {
+  const { homepage, repository, bugs } = manifest;
+  const addresses = [homepage, repository.url, bugs.url] as string[];
+
+  it("name one repository, against which npm resolves the links", () => {
+    const repositories = addresses.map((url) => /github\.com\/([^/]+\/[^/#.]+)/.exec(url)?.[1]);
+    expect(new Set(repositories).size).toBe(1);
+    expect(repositories[0]).toMatch(/\/toolport$/);
+  });
+
+  it("have one placeholder that a script fills in, and publishing fails before", async () => {
+    const { setOwner, PLACEHOLDER } = await import("../../scripts/set-owner.mjs" as string);
+    const filled = JSON.parse(
+      setOwner(JSON.stringify({ homepage: `https://github.com/${PLACEHOLDER}/x#y` }), "acme"),
+    );
+    expect(filled).toEqual({ homepage: "https://github.com/acme/x#y" });
+    for (const wrong of ["", "a/b", "-x", PLACEHOLDER, '"'])
+      expect(() => setOwner(`/${PLACEHOLDER}/`, wrong)).toThrow("not the name");
+    expect(() => setOwner("/acme/", "other")).toThrow("already");
+    expect(manifest.scripts.prepublishOnly).toMatch(/^node scripts\/set-owner\.mjs --check && /);
+    const isOpen = addresses.every((url) => url.includes(`/${PLACEHOLDER}/`));
+    const check = () =>
+      execFileSync("node", ["scripts/set-owner.mjs", "--check"], { cwd: root, stdio: "ignore" });
+    if (isOpen) expect(check).toThrow();
+    else check();
+  });
+});
