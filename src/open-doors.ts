@@ -14,6 +14,7 @@ import { answerOAuthCallback, renewLogin } from "./port/oauth-callback.js";
 import type { Port } from "./port/port.js";
 import { checkRequiredTools, reportOf, type ServerReport, throwFailures } from "./port/report.js";
 import { readResource } from "./port/resources/read-resource.js";
+import { removeServer } from "./port/saved/change-servers.js";
 import { createSkills } from "./port/skills.js";
 import { takeSnapshot } from "./port/snapshot.js";
 import type { TaskHandle } from "./port/tasks/task-handle.js";
@@ -40,7 +41,7 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
   ): { connection: ServerConnection; saving: Promise<void> } {
     port.assertOpen();
     const config = parseServerEntry(name, entry);
-    for (const other of root.others(port)) other.register(config);
+    for (const other of port.others()) other.register(config);
     const connection = port.register(config);
     return { connection, saving: port.saved?.keepServer(name, entry) ?? Promise.resolve() };
   }
@@ -160,13 +161,9 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
     register(name, entry) {
       register(name, entry);
     },
-    async remove(name) {
+    async remove(name, options) {
       await port.opened();
-      pool.require(name);
-      await Promise.all([
-        ...[port, ...root.others(port)].map((each) => each.remove(name)),
-        port.saved?.forgetServer(name),
-      ]);
+      await removeServer(port, name, options);
     },
     async connectServer(name, wait) {
       const opening = port.opened();

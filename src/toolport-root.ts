@@ -17,17 +17,20 @@ export class ToolportRoot {
     this.#parts = parts;
   }
 
-  /** The port of one user, with that user's newest headers. */
+  /** The port of one user, with that user's newest options. */
   portOf(name: string, options: PrincipalOptions): Toolport {
-    const principal = readPrincipal(name, options);
+    const given = readPrincipal(name, options);
     const known = this.#ports.get(name)?.port;
-    // Another provider takes other connections; those made with the old one end with it.
-    if (known !== undefined && known.principal?.update(options) === false) {
+    const principal = known?.principal;
+    if (known === undefined || principal === undefined) return this.port(given);
+    const renewal = principal.update(options);
+    if (renewal === "processes") known.pool.renew((config) => "env" in config);
+    if (renewal === "connections") {
+      // Connections made with the old provider end with it; headers and environment stay.
       this.#ports.delete(name);
       known.close().catch(this.#parts.report);
-      return this.port(principal, known.filters);
     }
-    return this.port(principal);
+    return this.port(principal, known.filters);
   }
 
   /** @param filters what an earlier port of the same user was given: new credentials must not bring tools back */
@@ -35,20 +38,14 @@ export class ToolportRoot {
     const known = this.#ports.get(principal?.name);
     if (known !== undefined) return known.toolport;
     const first = this.#ports.get(undefined);
-    const port = new Port(this.#parts, { principal, parent: first?.port, filters });
+    const all = () => [...this.#ports.values()].map((entry) => entry.port);
+    const port = new Port(this.#parts, { principal, parent: first?.port, all, filters });
     const configs =
       first?.port.pool.all().map(({ config }) => config) ?? this.#parts.settings.servers.values();
     for (const config of configs) port.register(config);
     const toolport = openDoors(port, this);
     this.#ports.set(principal?.name, { port, toolport });
     return toolport;
-  }
-
-  /** Servers added or removed on the plain port are so for everybody. */
-  others(port: Port): Port[] {
-    return port.principal === undefined
-      ? [...this.#ports.values()].map((entry) => entry.port).filter((it) => it !== port)
-      : [];
   }
 
   /** The port of a principal, if there is one here. */

@@ -143,8 +143,13 @@ export interface Toolport extends AsyncDisposable {
   add(name: string, entry: ServerEntry, options?: WaitOptions): Promise<ServerReport>;
   /** Adds a server without connecting it. */
   register(name: string, entry: ServerEntry): void;
-  /** Disconnects a server and forgets it. */
-  remove(name: string): Promise<void>;
+  /**
+   * Disconnects a server, and deletes what is saved of it: its entry, lists, pins, tasks and logins. On the plain port for
+   * all users, on `as(…)` for that user. Tokens are deleted, not revoked: call `logOut()` first for that.
+   *
+   * @param options `keepState`: keeps all but the entry, to add the server again with other options. Default: false
+   */
+  remove(name: string, options?: { keepState?: boolean }): Promise<void>;
   /** Brings up one server. */
   connectServer(name: string, options?: WaitOptions): Promise<ServerReport>;
   /** Reads a server's lists anew. */

@@ -1,6 +1,7 @@
 /** The token that the next request carries, and how it is followed by another when its end is near. */
 import type { DpopSession } from "@modelcontextprotocol/client";
 import type { Lease } from "../state/store.js";
+import { adoptCredentials } from "./adopt-credentials.js";
 import { authUnavailable } from "./auth-failures.js";
 import { reviveClient } from "./client-authentication.js";
 import { forgetRegistration } from "./client-identity.js";
@@ -43,6 +44,7 @@ export class AccessTokens {
       issuer: options.issuer,
       now: () => nowOf(context),
       warn: (message) => context.warn(message),
+      adopt: () => adoptCredentials(context),
     });
   }
 

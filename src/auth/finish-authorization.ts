@@ -16,8 +16,8 @@ import { requestTokens } from "./token-requests.js";
 /** Whose login has ended. */
 export interface FinishedAuthorization {
   readonly server: string;
+  readonly identity: string;
   readonly principal: string | undefined;
-  readonly serverUrl: string;
 }
 
 export interface FinishParts {
@@ -58,10 +58,10 @@ export async function finishAuthorization(
   }
 }
 
-const ownerOf = ({ server, principal, serverUrl }: PendingAuthorization): FinishedAuthorization => ({
+const ownerOf = ({ server, identity, principal }: PendingAuthorization): FinishedAuthorization => ({
   server,
+  identity,
   principal,
-  serverUrl,
 });
 
 function belongsHere(pending: PendingAuthorization, { pathname, accepts }: FinishParts): boolean {
@@ -104,7 +104,7 @@ async function exchange(
       redirect_uri: redirectUrl,
     },
     fetch: createGuardedFetch(await http(pending), { serverUrl, allowedHosts }),
-    dpop: pending.isBound ? await openDpopSession(store, proofKeyKey(toOwner(pending))) : undefined,
+    dpop: pending.isBound ? await openDpopSession(store, proofKeyKey(ownerOf(pending))) : undefined,
   });
   if ("tokens" in answer) {
     const origin = { serverUrl, at, client, resource, requestedScope: pending.scope, now: now() };
@@ -117,11 +117,9 @@ async function exchange(
   throw authFailed("The authorization server did not take the code of the login", "Log in anew");
 }
 
-const toOwner = ({ principal, serverUrl }: PendingAuthorization) => ({ principal, serverUrl });
-
 /** Over what was there: a login is the user's newest word. */
 async function save(record: TokenRecord, pending: PendingAuthorization, store: Store): Promise<void> {
-  const key = tokensKey(toOwner(pending));
+  const key = tokensKey(ownerOf(pending));
   for (let attempt = 0; attempt < 10; attempt++) {
     const ifVersion = (await store.get(key))?.version ?? 0;
     if ((await store.put(key, record, { ifVersion, secret: true })) !== undefined) return;
@@ -133,7 +131,7 @@ async function save(record: TokenRecord, pending: PendingAuthorization, store: S
 
 /** The URL of this login leads nowhere now. Another login may have been started since. */
 async function forgetWaiting(pending: PendingAuthorization, stateHash: string, store: Store): Promise<void> {
-  const key = loginKey(toOwner(pending));
+  const key = loginKey(ownerOf(pending));
   const found = await store.get(key);
   if (found !== undefined && readWaiting(found)?.stateHash === stateHash)
     await store.delete(key, { ifVersion: found.version });

@@ -3,7 +3,7 @@ import type { AccessTokens } from "./access-tokens.js";
 import { reviveClient } from "./client-authentication.js";
 import { forgetRegistration } from "./client-identity.js";
 import { guardedFetchOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
-import { bindingKey, loginKey, pendingKey, proofKeyKey, tokensKey } from "./record-keys.js";
+import { bindingKey, keysByAddress, loginKey, pendingKey, proofKeyKey, tokensKey } from "./record-keys.js";
 import { revokeTokens } from "./revoke-tokens.js";
 import { readWaiting } from "./start-authorization.js";
 import type { TokenRecord } from "./token-record.js";
@@ -31,6 +31,12 @@ export async function forgetCredentials(context: OAuthContext, tokens: AccessTok
   }
   await store.delete(loginKey(context));
   await store.delete(proofKeyKey(context));
+  if (await context.ownsAddress?.()) {
+    // Version 0.1 kept them here. They were taken over before, unless there were newer ones.
+    const { tokens: tokensByAddress, proofKey } = keysByAddress(context.principal, serverUrl);
+    await store.delete(tokensByAddress);
+    await store.delete(proofKey);
+  }
   const redirectUrl = redirectUrlOf(context);
   for (const issuer of redirectUrl === undefined ? [] : issuers)
     await forgetRegistration(context, { issuer, redirectUrl: redirectUrl!, clientId: undefined });

@@ -68,8 +68,8 @@ describe("a login", () => {
     const http = async () => createFetchClient();
     expect(await finishAuthorization(params, { store, http, pathname: "/callback" })).toEqual({
       server: "demo",
+      identity: first.context.identity,
       principal: "ann/é",
-      serverUrl: fake.mcpUrl.href,
     });
     expect(await first.oauth.hasNewCredentials()).toBe(true);
     expect((await first.call()).status).toBe(200);

@@ -7,6 +7,10 @@ import type { HttpClient } from "../transports/server-transport.js";
 export interface OAuthContext {
   /** Name of the server, as configured. */
   readonly server: string;
+  /** What `serverIdentity` says of the server: credentials are kept by it. */
+  readonly identity: string;
+  /** Whether credentials that version 0.1 kept by address can only be this server's. @default they are not */
+  readonly ownsAddress?: (() => Promise<boolean>) | undefined;
   /** The configured MCP endpoint: the only address that gets to see access tokens. */
   readonly serverUrl: URL;
   readonly options: OAuthOptions;

@@ -7,6 +7,8 @@ import { pendingKey } from "./record-keys.js";
 
 export interface PendingAuthorization {
   readonly server: string;
+  /** Credentials are kept by it. */
+  readonly identity: string;
   readonly serverUrl: string;
   readonly principal?: string | undefined;
   /** The authorization server that the user was sent to. */
@@ -52,7 +54,8 @@ export async function findPending(store: Store, state: string): Promise<FoundPen
   const found = await store.get(key);
   if (found === undefined || !found.sealed) return undefined;
   const pending = found.value as PendingAuthorization;
-  if (readAuthorizationServer(pending.at) === undefined || typeof pending.verifier !== "string")
-    return undefined;
+  // Version 0.1 did not say which of several servers with one address the login is for.
+  const isWhole = typeof pending.verifier === "string" && typeof pending.identity === "string";
+  if (readAuthorizationServer(pending.at) === undefined || !isWhole) return undefined;
   return { pending, take: () => store.delete(key, { ifVersion: found.version }) };
 }

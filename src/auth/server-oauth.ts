@@ -11,7 +11,7 @@ import { authFailed, authRequired } from "./auth-failures.js";
 import { AuthorizationBudget } from "./authorization-budget.js";
 import { type AnewParts, authorizeAnew, discoverFor, stepUp } from "./authorize-anew.js";
 import { type Challenge, dropAnswer, readChallenge } from "./challenge.js";
-import { finishAuthorization } from "./finish-authorization.js";
+import { type FinishedAuthorization, finishAuthorization } from "./finish-authorization.js";
 import { forgetCredentials } from "./forget-credentials.js";
 import { isInteractive, nowOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
 import { presentTokens } from "./present-tokens.js";
@@ -92,9 +92,9 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
     send,
     status: () => named(statusOf(context, tokens)),
     async finish(params, onSpent) {
-      const { store, http, serverUrl, principal, now } = context;
-      const accepts = (login: { serverUrl: string; principal: string | undefined }) =>
-        login.serverUrl === serverUrl.href && login.principal === principal;
+      const { store, http, identity, principal, now } = context;
+      const accepts = (login: FinishedAuthorization) =>
+        login.identity === identity && login.principal === principal;
       await named(finishAuthorization(params, { store, http, accepts, onSpent, now }));
       // Known from now on, even if the store goes away before the next request.
       await tokens.vault.read().catch(() => {});

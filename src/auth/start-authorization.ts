@@ -107,9 +107,10 @@ async function prepare(parts: InteractiveParts, key: string): Promise<WaitingLog
     ...(scope !== undefined && { scope }),
   });
   const stateHash = await hashState(state);
-  const { server, principal, options } = context;
+  const { server, identity, principal, options } = context;
   const pending: PendingAuthorization = {
     server,
+    identity,
     serverUrl: context.serverUrl.href,
     ...(principal !== undefined && { principal }),
     at: toAuthorizationServer(info),

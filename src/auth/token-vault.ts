@@ -16,6 +16,8 @@ export interface VaultParts {
   readonly issuer: string | undefined;
   readonly now: () => number;
   warn(message: string): void;
+  /** Takes over tokens from where version 0.1 kept them; true if there were some. */
+  adopt(): Promise<boolean>;
 }
 
 /** After this a copy in memory is compared with the store, in the background: another process may have logged out. */
@@ -35,6 +37,7 @@ export class TokenVault {
   #isUnsaved = false;
   #hasWarned = false;
   #isLooking = false;
+  #hasAdopted = false;
   /** Counts what this object has written or forgotten. */
   #changes = 0;
 
@@ -118,8 +121,12 @@ export class TokenVault {
   }
 
   async #readSlot(): Promise<Slot> {
-    const { store, key, serverUrl, issuer } = this.#parts;
-    const found = await store.get(key);
+    const { store, key, serverUrl, issuer, adopt } = this.#parts;
+    let found = await store.get(key);
+    if (found === undefined && !this.#hasAdopted) {
+      if (await adopt()) found = await store.get(key);
+      this.#hasAdopted = true;
+    }
     if (found === undefined) return { version: 0, held: undefined };
     // Whoever has no key must not be able to slip in tokens, or the address of a token endpoint.
     const record = found.sealed ? readTokenRecord(found.value, { serverUrl, issuer }) : undefined;

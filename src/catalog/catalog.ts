@@ -18,15 +18,16 @@ import type { FilterSet } from "./filters/filter-set.js";
 import { isStale } from "./freshness.js";
 import { exportServer, type Kept, restoreServer } from "./kept-lists.js";
 import { itemFindings, listFindings, type TextFinding, textFindings } from "./list-findings.js";
-import type { ListOptions } from "./list-pages.js";
+import type { ListOptions, PagedList } from "./list-pages.js";
 import { ListRefresher } from "./list-refresher.js";
+import type { SharedLists } from "./public-lists.js";
 import { Readings } from "./readings.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./resource-info.js";
 import { comparePinsAgain, type Examined, examineLists } from "./safety/examine-lists.js";
 import type { ChangedTool, Pins } from "./safety/pins.js";
 import type { ScanHook } from "./safety/scan.js";
 import { createSearchIndex, type SearchIndex } from "./search/search-index.js";
-import { readServerLists, rereadLists, type ServerLists } from "./server-lists.js";
+import { type ListKey, readServerLists, rereadLists, type ServerLists } from "./server-lists.js";
 import { StandIns } from "./stand-ins.js";
 import type { ToolInfo, WithheldTool } from "./tool-info.js";
 import { isForModel, isUiResource } from "./tool-ui.js";
@@ -41,8 +42,12 @@ export interface CatalogOptions {
   /** The servers in the order they were configured: it decides who keeps a bare name. */
   servers: () => readonly ServerConfig[];
   onChanged: (server: string) => void;
+  /** Lists that any user may be given. */
+  publicLists: SharedLists;
   /** A server's lists were read from the server itself. */
-  onRead?: ((server: string, lists: () => ExportedServer) => void) | undefined;
+  onRead?:
+    | ((server: string, lists: () => ExportedServer, publicKeys: readonly ListKey[]) => void)
+    | undefined;
   /** The server said that these lists changed, and they have been read again. */
   onListsChanged: (server: string, lists: readonly ListName[]) => void;
   onToolChanged: (change: ChangedTool) => void;
@@ -74,12 +79,19 @@ export class Catalog {
       onRead: (lists) => this.#options.onListsChanged(session.server, lists),
     });
     // Listening comes first: a change during the first reading may be in it or not.
-    const off = session.onListChanged((list) => refresher.changed(list));
+    const off = session.onListChanged((list) => {
+      this.#options.publicLists.changed(session.server, list);
+      refresher.changed(list);
+    });
     void session.closed.then(() => {
       off();
       refresher.close();
     });
-    await this.read(session, { signal });
+    // Public lists that another user was given are good for the first reading. Not for a session that no answer has
+    // proven yet, and not after a reconnect: the server may have become another.
+    const isFirst = this.#kept.get(session.server)?.origin !== "server" && !session.unproven;
+    const known = (key: string) => this.#options.publicLists.fresh(session.server, key);
+    await this.read(session, { signal, known: isFirst ? known : undefined });
   }
 
   /** Reads the lists that changed; resolves with those that could not be read. */
@@ -113,13 +125,15 @@ export class Catalog {
 
   #read(
     session: Session,
-    { signal, timeoutMs = this.#options.listTimeoutMs }: Partial<ListOptions>,
+    { signal, timeoutMs = this.#options.listTimeoutMs, known }: Partial<ListOptions>,
     readLists: (options: ListOptions, onWarning: (message: string) => void) => Promise<ServerLists>,
   ): Promise<void> {
     const { server } = session;
-    const { onWarning } = this.#options;
+    const { onWarning, publicLists } = this.#options;
+    const onRead = (key: string, list: PagedList) => publicLists.keep(server, key, list);
     return this.#readings.run(server, async (turn) => {
-      const lists = await readLists({ signal, timeoutMs }, (message) => onWarning(server, message));
+      const options = { signal, timeoutMs, known, onRead };
+      const lists = await readLists(options, (message) => onWarning(server, message));
       for (const finding of listFindings(lists)) onWarning(server, finding);
       const examined = await this.#examine(server, lists);
       for (const finding of itemFindings(examined.refusedItems)) onWarning(server, finding);
@@ -127,7 +141,7 @@ export class Catalog {
       if ((this.#kept.get(server)?.turn ?? 0) >= turn) return;
       const kept: Kept = { lists, ...examined, session, origin: "server", turn };
       this.#keep(server, kept);
-      this.#options.onRead?.(server, () => exportServer(kept));
+      this.#options.onRead?.(server, () => exportServer(kept), lists.publicKeys);
     });
   }
 

@@ -38,6 +38,7 @@ export function restoreServer(exported: ExportedServer, origin: Kept["origin"]):
     prompts: usable(exported.prompts ?? [], "name"),
     readAt: Date.now(),
     ttlMs: undefined,
+    publicKeys: [],
   };
   return { lists, ...NOT_EXAMINED, session, origin, turn: 0 };
 }

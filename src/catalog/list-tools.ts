@@ -10,13 +10,16 @@ export interface ToolList {
   /** Why the list is not whole, if it is not. */
   readonly cut?: string | undefined;
   readonly ttlMs?: number | undefined;
+  /** When it was asked for; undefined: the server has no such list. */
+  readonly readAt?: number | undefined;
+  readonly isPublic?: boolean | undefined;
 }
 
 /** All tools of a server. A server that offers none is not asked. */
 export async function listTools(session: Session, options: ListOptions): Promise<ToolList> {
   if (session.capabilities.tools === undefined) return { tools: [], withheld: [] };
-  const { items, cut, ttlMs } = await listPages(session, { method: "tools/list", key: "tools" }, options);
-  return { ...readTools(items, session), cut, ttlMs };
+  const { items, ...facts } = await listPages(session, { method: "tools/list", key: "tools" }, options);
+  return { ...readTools(items, session), ...facts };
 }
 
 /** Sorts raw entries into tools and what must be withheld. */

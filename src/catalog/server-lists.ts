@@ -11,13 +11,18 @@ export interface ServerLists {
   readonly resources: readonly Readonly<Record<string, unknown>>[];
   readonly resourceTemplates: readonly Readonly<Record<string, unknown>>[];
   readonly prompts: readonly Readonly<Record<string, unknown>>[];
-  /** When it was read (epoch milliseconds). */
+  /** When the oldest of them was read (epoch milliseconds). */
   readonly readAt: number;
   /** How long the server says it holds. */
   readonly ttlMs: number | undefined;
+  /** Those that the server calls public: they may be given to any user. */
+  readonly publicKeys: readonly ListKey[];
 }
 
+export type ListKey = "tools" | "resources" | "resourceTemplates" | "prompts";
+
 interface PlainKind extends ListKind {
+  key: ListKey;
   capability: keyof ServerCapabilities & ("resources" | "prompts");
   /** What an entry must have to be of any use. */
   id: string;
@@ -65,9 +70,10 @@ export async function readServerLists(
     resources: resources.items,
     resourceTemplates: resourceTemplates.items,
     prompts: prompts.items,
-    readAt: Date.now(),
-    // All lists are read together, so the shortest promise counts.
+    // All lists are kept together, so the oldest and the shortest promise count.
+    readAt: Math.min(Date.now(), ...readTimes([tools, resources, resourceTemplates, prompts])),
     ttlMs: shortest([tools, resources, resourceTemplates, prompts]),
+    publicKeys: publicAmong({ tools, resources, resourceTemplates, prompts }),
   };
 }
 
@@ -115,6 +121,7 @@ export async function rereadLists(
     plain("resources", TEMPLATES),
     plain("prompts", PROMPTS),
   ]);
+  const reread = { tools, resources, resourceTemplates, prompts };
   const lists: ServerLists = {
     tools: tools ?? previous.tools,
     resources: resources?.items ?? previous.resources,
@@ -123,6 +130,7 @@ export async function rereadLists(
     // The oldest of them counts: they expire together.
     readAt: previous.readAt,
     ttlMs: shortest(read),
+    publicKeys: [...previous.publicKeys.filter((key) => reread[key] === undefined), ...publicAmong(reread)],
   };
   return { lists, failed: [...failed] };
 }
@@ -130,6 +138,15 @@ export async function rereadLists(
 interface PlainList {
   readonly items: readonly Readonly<Record<string, unknown>>[];
   readonly ttlMs?: number | undefined;
+  readonly readAt?: number | undefined;
+  readonly isPublic?: boolean | undefined;
+}
+
+const readTimes = (lists: readonly Pick<PlainList, "readAt">[]): number[] =>
+  lists.flatMap(({ readAt }) => readAt ?? []);
+
+function publicAmong(lists: Readonly<Record<ListKey, Pick<PlainList, "isPublic"> | undefined>>): ListKey[] {
+  return (Object.keys(lists) as ListKey[]).filter((key) => lists[key]?.isPublic === true);
 }
 
 function shortest(promises: readonly { readonly ttlMs?: number | undefined }[]): number | undefined {
@@ -154,12 +171,12 @@ async function readPlain(
   onWarning: (message: string) => void,
 ): Promise<PlainList> {
   if (session.capabilities[kind.capability] === undefined) return { items: [] };
-  const { items, cut, ttlMs } = await listPages(session, kind, options);
+  const { items, cut, ...facts } = await listPages(session, kind, options);
   if (cut !== undefined) onWarning(`The list of ${kind.key} is not whole: ${cut}`);
   const good = usable(items, kind.id);
   if (good.length < items.length)
     onWarning(`${items.length - good.length} of its ${kind.key} have no ${kind.id}`);
-  return { items: good, ttlMs };
+  return { items: good, ...facts };
 }
 
 /** Entries that can be asked for. */

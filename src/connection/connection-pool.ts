@@ -22,10 +22,17 @@ export interface ConnectOutcome {
 
 export class ConnectionPool {
   readonly #parts: ConnectionParts;
+  readonly #adapt: (config: ServerConfig) => ServerConfig;
   readonly #connections = new Map<string, ServerConnection>();
+  /** Configurations as they were given. */
+  readonly #given = new Map<string, ServerConfig>();
+  /** Replaced connections that end with their last call. */
+  readonly #leaving = new Set<ServerConnection>();
 
-  constructor(parts: ConnectionParts) {
+  /** @param adapt makes the configuration of a connection of what is given. @default as it is */
+  constructor(parts: ConnectionParts, adapt = (config: ServerConfig) => config) {
     this.#parts = parts;
+    this.#adapt = adapt;
   }
 
   get names(): string[] {
@@ -54,15 +61,31 @@ export class ConnectionPool {
   }
 
   add(config: ServerConfig): ServerConnection {
-    const connection = new ServerConnection(config, this.#parts);
+    const connection = new ServerConnection(this.#adapt(config), this.#parts);
+    this.#given.set(config.name, config);
     this.#connections.set(config.name, connection);
     return connection;
+  }
+
+  /** Makes new connections for these servers, as they are adapted now. Calls under way end on the old ones. */
+  renew(isMeant: (config: ServerConfig) => boolean): void {
+    for (const config of [...this.#given.values()].filter(isMeant)) {
+      const old = this.#connections.get(config.name);
+      const made = this.add(config);
+      if (old === undefined) continue;
+      // Subscriptions to its resources go on.
+      if (old.session !== undefined) made.connect().catch(() => {});
+      this.#leaving.add(old);
+      void old.retire().finally(() => this.#leaving.delete(old));
+    }
   }
 
   async remove(name: string): Promise<void> {
     const connection = this.#connections.get(name);
     this.#connections.delete(name);
-    await connection?.disconnect();
+    this.#given.delete(name);
+    const leaving = [...this.#leaving].filter((old) => old.name === name);
+    await Promise.all([connection, ...leaving].map((each) => each?.disconnect()));
   }
 
   /** Brings these servers up at once; never rejects. */
@@ -80,6 +103,6 @@ export class ConnectionPool {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.all().map((connection) => connection.disconnect()));
+    await Promise.all([...this.all(), ...this.#leaving].map((connection) => connection.disconnect()));
   }
 }

@@ -26,9 +26,14 @@ export class Departures {
     return () => void this.#sessions.delete(session);
   }
 
+  /** Waits until all are gone. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#closings);
+  }
+
   /** Ends at once whatever is left, and waits for it. */
   async closeAll(): Promise<void> {
     for (const session of this.#sessions) this.track(session.close());
-    await Promise.all(this.#closings);
+    await this.settled();
   }
 }

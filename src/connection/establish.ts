@@ -10,8 +10,6 @@ import type { ConnectionParts } from "./connection-parts.js";
 
 export interface EstablishOptions {
   config: ServerConfig;
-  /** Names the server in the era memory. */
-  identityKey: string;
   parts: ConnectionParts;
   lastEra: RememberedEra | undefined;
   signal: AbortSignal;
@@ -27,10 +25,10 @@ export interface Established {
 
 /** Opens a session and reads its lists. */
 export async function establish(options: EstablishOptions): Promise<Established> {
-  const { config, identityKey, parts, lastEra } = options;
+  const { config, parts, lastEra } = options;
   // Whoever listens to the connection is to hear its handshake too: without it the rest cannot be played back.
   const asks = config.protocol !== "auto" || config.tap !== undefined;
-  const remembered = asks ? undefined : (lastEra ?? (await parts.eras.recall(identityKey)));
+  const remembered = asks ? undefined : (lastEra ?? (await parts.eras.recall(config)));
   if (remembered === undefined || declaresNothing(remembered)) return attempt(options, undefined);
   let trusted = false;
   try {
@@ -41,7 +39,7 @@ export async function establish(options: EstablishOptions): Promise<Established>
     // The server answered in the remembered era, or was not there at all: the memory is not to blame.
     if (trusted || options.signal.aborted || isAbsence(error)) throw error;
     if (remembered.era === "legacy" && !isRefusedHandshake(error)) throw error;
-    await parts.eras.forget(identityKey);
+    await parts.eras.forget(config);
     return attempt(options, undefined);
   }
 }
@@ -51,7 +49,7 @@ async function attempt(
   remembered: RememberedEra | undefined,
   onProven?: () => void,
 ): Promise<Established> {
-  const { config, identityKey, parts, signal } = options;
+  const { config, parts, signal } = options;
   const { session, verdict, via } = await openSession({
     config,
     context: await parts.transportContext(config),
@@ -77,7 +75,7 @@ async function attempt(
     // It is remembered for lists of which it gave none: it has become another server since, and is asked anew.
     if (session.unproven) throw changedServer(config.name);
     if (config.protocol === "auto" && remembered === undefined && verdict !== undefined) {
-      await parts.eras.remember(identityKey, verdict);
+      await parts.eras.remember(config, verdict);
     }
     return { session, era: asMemory(session, via) };
   } catch (error) {

@@ -1,5 +1,4 @@
 /** One server's connection: it opens, it is lost, it comes back. The only place that changes its state. */
-import { configIdentity } from "../config/config-identity.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { AuthError } from "../errors/auth-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
@@ -204,6 +203,14 @@ export class ServerConnection {
     await this.#departures.closeAll();
   }
 
+  /** Another connection takes its place: this one ends with the last call on it. */
+  async retire(): Promise<void> {
+    if (this.#state.status !== "ready") return this.disconnect();
+    this.#departures.retire(this.#state.session);
+    this.#move({ status: "closed", by: "request" }, "replaced by a new connection");
+    await this.#departures.settled();
+  }
+
   /** Ends what is open and what is being opened. */
   #stop(next: ConnectionState, reason: string): void {
     const session = "session" in this.#state ? this.#state.session : undefined;
@@ -297,7 +304,6 @@ export class ServerConnection {
     this.#move({ status: "connecting", attempt }, attempt === 1 ? "connecting" : `attempt ${attempt}`);
     const established = await establish({
       config: this.config,
-      identityKey: configIdentity(this.config),
       parts: this.#parts,
       lastEra: this.#lastEra,
       signal,

@@ -33,11 +33,7 @@ export interface CallbackParts {
   readonly http: (login: { server: string; principal?: string | undefined }) => Promise<HttpClient>;
   readonly options: OAuthCallbackOptions;
   /** A login has ended: the connection may go on. */
-  readonly onFinished: (finished: {
-    server: string;
-    principal: string | undefined;
-    serverUrl: string;
-  }) => void;
+  readonly onFinished: (finished: { server: string; principal: string | undefined }) => void;
   /** A login failed and cannot be tried again: resolves when the connection has another one to offer. Never rejects. */
   readonly onFailed: (login: { server: string; principal: string | undefined }) => Promise<void>;
   readonly warn: (server: string | undefined, message: string) => void;

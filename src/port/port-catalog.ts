@@ -1,6 +1,8 @@
 /** Ties the catalog of one port to its options, its store and those who listen. */
 import { Catalog } from "../catalog/catalog.js";
+import type { SharedLists } from "../catalog/public-lists.js";
 import { Pins } from "../catalog/safety/pins.js";
+import { serverIdentity } from "../state/server-keys.js";
 import type { Port } from "./port.js";
 
 const LIST_TIMEOUT_MS = 15_000;
@@ -20,13 +22,21 @@ export function createPortCatalog(port: Port): Catalog {
       },
     },
     filters: port.filters,
-    pins: new Pins(settings.pins, settings.store, principal?.name),
+    pins: new Pins(settings.pins, {
+      store: settings.store,
+      principal: principal?.name,
+      identityOf: (server) => {
+        const config = port.pool.get(server)?.config;
+        return config && serverIdentity(config);
+      },
+    }),
     scan: settings.scan,
     cache: settings.cache,
     listTimeoutMs: LIST_TIMEOUT_MS,
-    servers: () => port.pool.all().map(({ config }) => config),
+    servers: () => port.configs(),
     onChanged: (server) => emitter.emit("tools", { server, principal: principal?.name }),
-    onRead: (server, lists) => port.saved?.keepLists(server, lists),
+    publicLists: sharedListsOf(port),
+    onRead: (server, lists, publicKeys) => port.saved?.keepLists(server, lists, publicKeys),
     onListsChanged: (server, lists) =>
       emitter.emit("listsChanged", { server, lists, principal: principal?.name }),
     onToolChanged: (change) => {
@@ -35,4 +45,23 @@ export function createPortCatalog(port: Port): Catalog {
     },
     onWarning: warn,
   });
+}
+
+function sharedListsOf(port: Port): SharedLists {
+  const { publicLists, settings } = port.parts;
+  const configOf = (server: string) => port.pool.get(server)?.config;
+  return {
+    fresh(server, key) {
+      const config = configOf(server);
+      return config && publicLists.fresh(config, key, config.cache ?? settings.cache);
+    },
+    keep(server, key, list) {
+      const config = configOf(server);
+      if (config !== undefined) publicLists.keep(config, key, list);
+    },
+    changed(server, list) {
+      const config = configOf(server);
+      if (config !== undefined) publicLists.changed(config, list);
+    },
+  };
 }

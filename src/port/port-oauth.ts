@@ -1,9 +1,10 @@
 /** The credentials of one port: one keeper per server, made when a server first needs it. */
 import type { OAuthStatus, ServerOAuth } from "../auth/server-oauth.js";
-import { configIdentity } from "../config/config-identity.js";
+import { identifyUrl } from "../config/config-identity.js";
 import type { NetworkConfig } from "../config/read-network.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
+import { isOnlyOne, serverIdentity } from "../state/server-keys.js";
 import type { Store } from "../state/store.js";
 import type { AuthorizedSend } from "../transports/http/credentials/authorized-send.js";
 import { isOAuth } from "../transports/http/credentials/shared-authorization.js";
@@ -17,13 +18,15 @@ export interface PortOAuthOptions {
   readonly isSaved: boolean;
   readonly clientName: string;
   readonly configOf: (server: string) => ServerConfig | undefined;
+  /** All servers of the user, once those that were saved are among them. */
+  readonly allConfigs: () => Promise<readonly ServerConfig[]>;
   readonly http: (config: NetworkConfig) => Promise<HttpClient>;
   readonly warn: (server: string, message: string) => void;
 }
 
 export class PortOAuth {
   readonly #options: PortOAuthOptions;
-  /** By what the configuration leads to: another URL under the same name must not meet the old one's tokens. */
+  /** By identity: another URL under the same name must not get the tokens of the old one. */
   readonly #keepers = new Map<string, Promise<ServerOAuth>>();
 
   constructor(options: PortOAuthOptions) {
@@ -82,14 +85,26 @@ export class PortOAuth {
     await finishByProvider({ server, provider, serverUrl: new URL(config.url), http, onSpent }, params);
   }
 
+  /** A server is removed: one that is added later under the same name reads its credentials from the store. */
+  forget(config: ServerConfig): void {
+    this.#keepers.delete(serverIdentity(config));
+  }
+
   async status(server: string): Promise<OAuthStatus | undefined> {
     const config = this.#configOf(server);
     return config !== undefined && this.#isOurs(config) ? (await this.#keeper(config)).status() : undefined;
   }
 
+  /** Whether credentials that version 0.1 kept by address can only be this server's. */
+  async #ownsAddress(config: HttpConfig | SseConfig): Promise<boolean> {
+    const all = (await this.#options.allConfigs()).filter(isOverHttp).filter((each) => this.#isOurs(each));
+    const own = all.find(({ name }) => name === config.name);
+    return own !== undefined && isOnlyOne(own, all, ({ url }) => identifyUrl(url));
+  }
+
   #configOf(server: string): HttpConfig | SseConfig | undefined {
     const config = this.#options.configOf(server);
-    return config?.kind === "http" || config?.kind === "sse" ? config : undefined;
+    return config !== undefined && isOverHttp(config) ? config : undefined;
   }
 
   #isOurs({ oauth, authProvider }: HttpConfig | SseConfig): boolean {
@@ -98,15 +113,16 @@ export class PortOAuth {
   }
 
   #keeper(config: HttpConfig | SseConfig): Promise<ServerOAuth> {
-    const identity = configIdentity(config);
-    const key = `${config.name}\n${identity}`;
-    const known = this.#keepers.get(key);
+    const identity = serverIdentity(config);
+    const known = this.#keepers.get(identity);
     if (known !== undefined) return known;
     const { store, principal, callbackUrl, clientName, http, warn } = this.#options;
     // Loaded when a server first needs it: most ports never do.
     const made = import("../auth/server-oauth.js").then(({ createServerOAuth }) =>
       createServerOAuth({
         server: config.name,
+        identity,
+        ownsAddress: () => this.#ownsAddress(config),
         serverUrl: new URL(config.url),
         options: typeof config.oauth === "object" ? config.oauth.reveal() : {},
         principal,
@@ -117,7 +133,7 @@ export class PortOAuth {
         warn: (message) => warn(config.name, message),
       }),
     );
-    this.#keepers.set(key, made);
+    this.#keepers.set(identity, made);
     return made;
   }
 }
@@ -129,3 +145,5 @@ const tokensOnly = (server: string): ConfigError =>
     what: "Its `authProvider` has only token(): there is no login to finish",
     next: "Give it an OAuthClientProvider, or set `oauth` on its entry instead",
   });
+const isOverHttp = (config: ServerConfig): config is HttpConfig | SseConfig =>
+  config.kind === "http" || config.kind === "sse";

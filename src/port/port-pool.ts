@@ -1,17 +1,19 @@
 /** Ties the connections of one port to its options, its credentials, its catalog and those who listen. */
 import { toDiscoveryError } from "../catalog/discovery-error.js";
 import { secretsOf } from "../config/known-secrets.js";
+import type { ConnectionParts } from "../connection/connection-parts.js";
 import { ConnectionPool } from "../connection/connection-pool.js";
 import type { StateChange } from "../connection/connection-state.js";
 import { classifyError } from "../errors/classify-error.js";
 import { EraMemory } from "../protocol/era-memory.js";
 import { createWireLog } from "../telemetry/wire-log.js";
 import type { Port } from "./port.js";
+import { configFor } from "./principal.js";
 
 export function createPortPool(port: Port): ConnectionPool {
   const { parts, principal } = port;
   const { settings, emitter } = parts;
-  return new ConnectionPool({
+  const connectionParts: ConnectionParts = {
     identity: { clientInfo: settings.clientInfo, capabilities: port.serverRequests.capabilities },
     serverRequests: port.serverRequests,
     validator: parts.validator,
@@ -58,7 +60,8 @@ export function createPortPool(port: Port): ConnectionPool {
         redact: secretsOf(config).foreign,
       });
     },
-  });
+  };
+  return new ConnectionPool(connectionParts, (config) => configFor(config, principal));
 }
 
 /** A server that cannot be reached, and whose error a fallback can cure, may have its tools offered by that. */

@@ -29,7 +29,7 @@ import { createPortCatalog } from "./port-catalog.js";
 import { PortOAuth } from "./port-oauth.js";
 import { createPortPipeline } from "./port-pipeline.js";
 import { createPortPool } from "./port-pool.js";
-import { configFor, type Principal } from "./principal.js";
+import type { Principal } from "./principal.js";
 import { ResourceCache } from "./resources/resource-cache.js";
 import { Subscriptions } from "./resources/subscriptions.js";
 import { SavedState } from "./saved/saved-state.js";
@@ -48,6 +48,8 @@ interface PortOf {
   readonly principal?: Principal | undefined;
   /** The plain port, whose servers every user has. */
   readonly parent?: Port | undefined;
+  /** All ports that there are, this one included. */
+  readonly all?: (() => readonly Port[]) | undefined;
   /** Filters of an earlier port of the same user. @default none but those that apply to all users */
   readonly filters?: FilterSet | undefined;
 }
@@ -56,6 +58,8 @@ interface PortOf {
 export class Port {
   readonly parts: SharedParts;
   readonly principal: Principal | undefined;
+  /** All ports that there are, this one included. */
+  readonly all: () => readonly Port[];
   readonly pool: ConnectionPool;
   readonly catalog: Catalog;
   readonly filters: FilterSet;
@@ -76,11 +80,12 @@ export class Port {
   readonly #clients = new Map<string, Promise<HttpClient>>();
   #closing: Promise<void> | undefined;
 
-  constructor(parts: SharedParts, { principal, parent, filters }: PortOf = {}) {
+  constructor(parts: SharedParts, { principal, parent, all = () => [this], filters }: PortOf = {}) {
     const { settings, warn } = parts;
     this.parts = parts;
     this.malformed = new MalformedCounts(warn);
     this.principal = principal;
+    this.all = all;
     this.filters = filters ?? (principal === undefined ? parts.filters : extendFilterSet(parts.filters));
     this.serverRequests = parts.serverRequestsFor(principal?.name);
     this.catalog = createPortCatalog(this);
@@ -91,6 +96,10 @@ export class Port {
       isSaved: settings.isSaved,
       clientName: settings.clientInfo.name,
       configOf: (server) => this.pool.get(server)?.config,
+      allConfigs: async () => {
+        await this.saved?.restored;
+        return this.configs();
+      },
       http: (config) => this.http(config),
       warn,
     });
@@ -145,14 +154,14 @@ export class Port {
   register(config: ServerConfig): ServerConnection {
     this.assertOpen();
     const known = this.pool.get(config.name);
-    if (known === undefined) return this.pool.add(configFor(config, this.principal));
+    if (known === undefined) return this.pool.add(config);
     const isSame = configIdentity(known.config) === configIdentity(config);
     // What the program says comes before what was saved.
     if (this.#restoredNames.has(config.name) && !(isSame && known.session !== undefined)) {
       this.#restoredNames.delete(config.name);
       if (!isSame) this.catalog.drop(config.name);
       known.disconnect().catch(this.parts.report);
-      return this.pool.add(configFor(config, this.principal));
+      return this.pool.add(config);
     }
     if (isSame) return known;
     throw new ConfigError({
@@ -167,15 +176,33 @@ export class Port {
   restore(config: ServerConfig): void {
     if (this.#closing !== undefined || this.pool.get(config.name) !== undefined) return;
     this.#restoredNames.add(config.name);
-    this.pool.add(configFor(config, this.principal));
+    this.pool.add(config);
   }
 
+  /** Ends a server of this port. Records of it stay in the store. */
   async remove(name: string): Promise<void> {
+    const config = this.pool.get(name)?.config;
+    this.#restoredNames.delete(name);
     this.subscriptions.drop(name);
     await this.pool.remove(name);
+    if (config !== undefined) this.oauth.forget(config);
     this.resourceCache.forget(name);
     this.pipeline.forget(name);
     this.catalog.drop(name);
+  }
+
+  /** Whether a server came from the store, and the program has not named it since. */
+  isRestored(name: string): boolean {
+    return this.#restoredNames.has(name);
+  }
+
+  /** The ports that get their servers from this one. */
+  others(): readonly Port[] {
+    return this.principal === undefined ? this.all().filter((port) => port !== this) : [];
+  }
+
+  configs(): ServerConfig[] {
+    return this.pool.all().map(({ config }) => config);
   }
 
   /** The named servers, or all. */

@@ -3,7 +3,8 @@ import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/cl
 import { ConfigIssues } from "../config/config-issues.js";
 import { freezeConfig } from "../config/config-view.js";
 import { EntryReader } from "../config/entry-reader.js";
-import { readHeaders } from "../config/read-fields.js";
+import { readHeaders, readProcessEnv } from "../config/read-fields.js";
+import { SecretRecord } from "../config/secret-record.js";
 import type { HeaderSource, ServerConfig } from "../config/server-config.js";
 import type { HeadersOption } from "../config/server-entry.js";
 
@@ -13,16 +14,30 @@ export interface PrincipalOptions {
   headers?: HeadersOption;
   /** Used for every server reached over HTTP, in place of the configured one. */
   authProvider?: AuthProvider | OAuthClientProvider;
+  /**
+   * Environment variables for this user's processes and containers, in place of configured ones of the same name.
+   * Servers reached over the network do not get them. Other values start the processes anew.
+   *
+   * @default none
+   * @example
+   * ```ts
+   * const ada = toolport.as("ada", { env: { GITHUB_TOKEN: tokenOfAda } });
+   * ```
+   */
+  env?: Readonly<Record<string, string>>;
 }
 
-/** Headers and provider as they are now: a later `as()` of the same name may bring a new token. */
+/** What a later `as()` of the same name takes: nothing, new processes, or new connections to all servers. */
+type Renewal = "nothing" | "processes" | "connections";
+
+/** Headers, provider and environment as they are now: a later `as()` of the same name may bring a new token. */
 export class Principal {
   readonly name: string;
   #options: PrincipalOptions;
 
   constructor(name: string, options: PrincipalOptions) {
     this.name = name;
-    this.#options = options;
+    this.#options = copyOf(options);
   }
 
   get authProvider(): PrincipalOptions["authProvider"] {
@@ -35,12 +50,37 @@ export class Principal {
     return typeof headers === "function" ? headers() : headers;
   }
 
-  /** Takes over what is given; false if that takes a new connection. */
-  update(options: PrincipalOptions): boolean {
-    const sameProvider = options.authProvider === undefined || options.authProvider === this.authProvider;
-    this.#options = { ...this.#options, ...options };
-    return sameProvider;
+  get env(): Readonly<Record<string, string>> {
+    return this.#options.env ?? {};
   }
+
+  /** Takes over what is given; what is not given stays as it was. */
+  update(options: PrincipalOptions): Renewal {
+    const { authProvider: provider, env } = this;
+    this.#options = { ...this.#options, ...copyOf(options) };
+    if (this.authProvider !== provider) return "connections";
+    return hasSameEntries(this.env, env) ? "nothing" : "processes";
+  }
+}
+
+/** Only what is given, so that an explicit undefined does not count as a new value. The caller may change its object later. */
+function copyOf({ headers, authProvider, env }: PrincipalOptions): PrincipalOptions {
+  return {
+    ...(headers !== undefined && { headers }),
+    ...(authProvider !== undefined && { authProvider }),
+    ...(env !== undefined && { env: { ...env } }),
+  };
+}
+
+function hasSameEntries(
+  one: Readonly<Record<string, string>>,
+  other: Readonly<Record<string, string>>,
+): boolean {
+  const names = Object.keys(one);
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && one[name] === other[name])
+  );
 }
 
 /**
@@ -53,8 +93,9 @@ export function readPrincipal(name: string, options: PrincipalOptions): Principa
   if (typeof name !== "string" || name.trim() === "")
     issues.add([], "needs the name of a user as its first argument");
   const reader = new EntryReader(options as Record<string, unknown>, [], issues);
-  reader.rejectUnknown(["headers", "authProvider"]);
+  reader.rejectUnknown(["headers", "authProvider", "env"]);
   readHeaders(reader);
+  readProcessEnv(reader);
   issues.throwIfAny();
   return new Principal(name, options);
 }
@@ -74,7 +115,12 @@ const reveal = async (source: HeaderSource): Promise<Readonly<Record<string, str
 
 /** The configuration of a server for one principal. */
 export function configFor(config: ServerConfig, principal: Principal | undefined): ServerConfig {
-  if (principal === undefined || !("headers" in config)) return config;
+  if (principal === undefined) return config;
+  if ("env" in config) {
+    const env = new SecretRecord({ ...config.env.reveal(), ...principal.env });
+    return freezeConfig({ ...config, env } as ServerConfig);
+  }
+  if (!("headers" in config)) return config;
   const headers = async () => merge(await reveal(config.headers), await principal.headers());
   return freezeConfig({
     ...config,

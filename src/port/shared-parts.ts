@@ -1,5 +1,6 @@
 /** What all principals of one `createToolport` share: the network, the store, the eyes and ears. */
 import { createFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
+import { PublicLists } from "../catalog/public-lists.js";
 import type { ToolInfo } from "../catalog/tool-info.js";
 import type { NetworkConfig } from "../config/read-network.js";
 import type { ServerConfig } from "../config/server-config.js";
@@ -28,6 +29,8 @@ export interface SharedParts {
   readonly emitter: Emitter<ToolportEvents>;
   /** Filters of the options and of the plain port. They apply to every user, also those added later. */
   readonly filters: FilterSet;
+  /** Lists that servers call public. */
+  readonly publicLists: PublicLists;
   readonly telemetry: Telemetry;
   readonly validator: SchemaValidator;
   readonly around: AroundCall;
@@ -92,6 +95,7 @@ export function createSharedParts(options: PortSettings): SharedParts {
     settings,
     emitter,
     filters: createFilterSet(settings),
+    publicLists: new PublicLists(),
     warn,
     report,
     warnOfSchema({ server, sourceName: tool }, message) {

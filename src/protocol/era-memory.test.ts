@@ -1,54 +1,94 @@
 /** Verdicts about eras: kept, aged, and never worth a failure. */
 import { describe, expect, test } from "vitest";
+import { parseServerEntry } from "../config/parse-servers.js";
 import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";
 import { EraMemory } from "./era-memory.js";
 
+const server = (name: string) => parseServerEntry(name, { url: `https://${name}.example.com/mcp` });
+const X = server("x");
+const Y = server("y");
 const DAY = 24 * 60 * 60 * 1_000;
 const discover = { supportedVersions: ["2026-07-28"] };
 
 function memory(store: Store = memoryStore()) {
   const clock = { now: 1_000_000 };
-  return { clock, store, eras: new EraMemory(store, "", () => clock.now) };
+  return { clock, store, eras: new EraMemory(store, undefined, () => clock.now) };
 }
 
 test("what was never seen is not known", async () => {
-  expect(await memory().eras.recall("x")).toBeUndefined();
+  expect(await memory().eras.recall(X)).toBeUndefined();
 });
 
 test("a legacy verdict holds for seven days, then the server is asked again", async () => {
   const { eras, clock } = memory();
-  await eras.remember("x", { era: "legacy", via: "sse" });
+  await eras.remember(X, { era: "legacy", via: "sse" });
   clock.now += 7 * DAY - 1;
-  expect(await eras.recall("x")).toMatchObject({ era: "legacy", via: "sse" });
+  expect(await eras.recall(X)).toMatchObject({ era: "legacy", via: "sse" });
   clock.now += 1;
-  expect(await eras.recall("x")).toBeUndefined();
-  await eras.remember("x", { era: "legacy" });
-  expect(await eras.recall("x")).toMatchObject({ era: "legacy", at: clock.now });
+  expect(await eras.recall(X)).toBeUndefined();
+  await eras.remember(X, { era: "legacy" });
+  expect(await eras.recall(X)).toMatchObject({ era: "legacy", at: clock.now });
 });
 
 test("a verdict from the future is not believed: the clock was set back", async () => {
   const { eras, clock } = memory();
-  await eras.remember("x", { era: "legacy" });
+  await eras.remember(X, { era: "legacy" });
   clock.now -= 1;
-  expect(await eras.recall("x")).toBeUndefined();
+  expect(await eras.recall(X)).toBeUndefined();
 });
 
 test("a modern verdict does not age", async () => {
   const { eras, clock } = memory();
-  await eras.remember("x", { era: "modern", discover });
+  await eras.remember(X, { era: "modern", discover });
   clock.now += 1_000 * DAY;
-  expect(await eras.recall("x")).toEqual({ era: "modern", discover });
+  expect(await eras.recall(X)).toEqual({ era: "modern", discover });
 });
 
 test("servers are kept apart, and can be forgotten", async () => {
   const { eras } = memory();
-  await eras.remember("x", { era: "legacy" });
-  await eras.remember("y", { era: "modern", discover });
-  await eras.forget("x");
-  await eras.forget("never seen");
-  expect(await eras.recall("x")).toBeUndefined();
-  expect(await eras.recall("y")).toMatchObject({ era: "modern" });
+  await eras.remember(X, { era: "legacy" });
+  await eras.remember(Y, { era: "modern", discover });
+  await eras.forget(X);
+  await eras.forget(server("never-seen"));
+  expect(await eras.recall(X)).toBeUndefined();
+  expect(await eras.recall(Y)).toMatchObject({ era: "modern" });
+});
+
+describe("two users", () => {
+  const users = () => {
+    const store = memoryStore();
+    return { store, ada: new EraMemory(store, "ada"), grace: new EraMemory(store, "grace") };
+  };
+
+  test("share a legacy verdict, also under another name for the same address", async () => {
+    const { ada, grace } = users();
+    await ada.remember(X, { era: "legacy" });
+    expect(await grace.recall(X)).toMatchObject({ era: "legacy" });
+    const sameAddress = parseServerEntry("other", { url: "https://x.example.com/mcp" });
+    expect(await grace.recall(sameAddress)).toMatchObject({ era: "legacy" });
+  });
+
+  test.each([
+    ["private", undefined],
+    [undefined, undefined],
+    ["public", { era: "modern" }],
+  ])("an answer to server/discover with cacheScope %s", async (cacheScope, expected) => {
+    const { ada, grace } = users();
+    const said = { ...discover, instructions: "for ada", ...(cacheScope && { cacheScope }) };
+    await ada.remember(X, { era: "modern", discover: said });
+    expect(await ada.recall(X)).toEqual({ era: "modern", discover: said });
+    const found = await grace.recall(X);
+    if (expected === undefined) expect(found).toBeUndefined();
+    else expect(found).toMatchObject(expected);
+  });
+
+  test("an answer that version 0.1 kept for one user is given to none", async () => {
+    const { store, ada } = users();
+    await store.put("era/http:https://x.example.com/mcp", { era: "modern", discover });
+    expect(await ada.recall(X)).toBeUndefined();
+    expect(await new EraMemory(store).recall(X)).toBeUndefined();
+  });
 });
 
 test.each<unknown>([
@@ -65,10 +105,10 @@ test.each<unknown>([
   { era: "legacy", at: "yesterday" },
 ])("a record %j of another version or hand is as good as none", async (value) => {
   const { eras, store } = memory();
-  await eras.remember("x", { era: "legacy" });
+  await eras.remember(X, { era: "legacy" });
   const [key] = await store.list("era/");
   await store.put(key!, value);
-  expect(await eras.recall("x")).toBeUndefined();
+  expect(await eras.recall(X)).toBeUndefined();
 });
 
 describe("a store that fails", () => {
@@ -92,8 +132,8 @@ describe("a store that fails", () => {
     ],
   ])("because it %s costs a question, not the connection", async (_how, fail) => {
     const { eras } = memory(broken(fail));
-    await expect(eras.recall("x")).resolves.toBeUndefined();
-    await expect(eras.remember("x", { era: "legacy" })).resolves.toBeUndefined();
-    await expect(eras.forget("x")).resolves.toBeUndefined();
+    await expect(eras.recall(X)).resolves.toBeUndefined();
+    await expect(eras.remember(X, { era: "legacy" })).resolves.toBeUndefined();
+    await expect(eras.forget(X)).resolves.toBeUndefined();
   });
 });

@@ -39,11 +39,15 @@ export interface Connected {
  * convert, complete and reject them.
  */
 export function buildServer(sdk: ServerSdk, state: SharedState): Server {
-  const { name = "test-server", version = "1.0.0", instructions } = state.definition;
+  const { name = "test-server", version = "1.0.0", instructions, cacheHints } = state.definition;
   const capabilities = capabilitiesOf(state.definition);
   const server = new sdk.Server(
     { name, version },
-    { capabilities, ...(instructions !== undefined && { instructions }) },
+    {
+      capabilities,
+      ...(instructions !== undefined && { instructions }),
+      ...(cacheHints !== undefined && { cacheHints }),
+    },
   );
   if (capabilities.tools) serveTools(sdk, server, state);
   if (capabilities.resources) serveResources(sdk, server, state);

@@ -10,6 +10,7 @@ import type {
   Server,
   ServerCapabilities,
   ServerContext,
+  ServerOptions,
   ToolAnnotations,
 } from "@modelcontextprotocol/server";
 
@@ -127,6 +128,16 @@ export interface TestServerDefinition {
   prompts?: Readonly<Record<string, TestPrompt>>;
   /** Capabilities besides those of tools, resources and prompts, e.g. `{ logging: {} }`. */
   capabilities?: ServerCapabilities;
+  /**
+   * How long lists hold and whether users may share them, by method. Only in the modern era.
+   *
+   * @default none: they hold for no time, and are private
+   * @example
+   * ```ts
+   * createTestServer({ tools, cacheHints: { "tools/list": { ttlMs: 60_000, cacheScope: "public" } } });
+   * ```
+   */
+  cacheHints?: NonNullable<ServerOptions["cacheHints"]>;
   /** @default "both" */
   era?: TestServerEra;
 }

@@ -95,9 +95,12 @@ describe.each(["legacy", "modern"] as const)("handles on the %s wire", (wire) =>
     await first.close();
     expect(await call).toMatchObject({ code: "CLOSED" });
     expect(server.made[0]!.status).toBe("working");
-    await using second = createToolport({ mcpServers: { renamed: server.entry }, store });
+    // A task belongs to the server of its name.
+    await using renamed = createToolport({ mcpServers: { renamed: server.entry }, store });
+    expect(await renamed.tasks()).toEqual([]);
+    await using second = open(server, { store });
     const [task] = await second.tasks();
-    expect(task).toMatchObject({ server: "renamed", id: server.made[0]!.id });
+    expect(task).toMatchObject({ server: "jobs", id: server.made[0]!.id });
     // Another user sees nothing of it.
     expect(await second.as("somebody").tasks()).toEqual([]);
     Object.assign(server.made[0]!, { status: "completed", result: textResult("done") });

@@ -20,7 +20,7 @@ export interface OAuthRig {
   logIn(): Promise<string>;
 }
 
-export interface RigOptions extends Partial<Omit<OAuthContext, "options">> {
+export interface RigOptions extends Partial<Omit<OAuthContext, "options" | "identity">> {
   readonly options?: OAuthOptions;
 }
 
@@ -30,6 +30,7 @@ export function createOAuthRig(fake: FakeAuthorizationServer, given: RigOptions 
   const warnings: string[] = [];
   const context: OAuthContext = {
     server: "demo",
+    identity: `demo/http:${fake.mcpUrl}`,
     serverUrl: fake.mcpUrl,
     options: {},
     principal: undefined,

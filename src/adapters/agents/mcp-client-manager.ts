@@ -224,7 +224,7 @@ export class McpClientManager implements AsyncDisposable {
     const record = { name, url: normaliseUrl(given.url), callbackUrl, print: printOf(entry) };
     const isSame = known?.print === record.print && known.callbackUrl === callbackUrl;
     if (isSame && this.#named.has(id) && known.name === name) return;
-    if (!isSame && this.#isKnown(id)) await this.toolport.remove(id);
+    if (!isSame && this.#isKnown(id)) await this.toolport.remove(id, { keepState: true });
     this.toolport.register(id, entry);
     try {
       await this.#records.set(id, record);

@@ -1,5 +1,6 @@
 /** Definitions are pinned by hash when they are first listed; every later list is compared with the pins. */
 import { StateError } from "../../errors/state-error.js";
+import { userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import type { SourceTool } from "../source-tool.js";
 import { definitionHash } from "./definition-hash.js";
@@ -33,17 +34,22 @@ type Hashes = Readonly<Record<string, string>>;
 
 const ALL_FINE: PinCheck = { changed: [], unchecked: [], isIncomplete: false };
 
+export interface PinParts {
+  readonly store: Store;
+  readonly principal: string | undefined;
+  /** What `serverIdentity` says of a server; undefined: no entry has this name. */
+  readonly identityOf: (server: string) => string | undefined;
+}
+
 export class Pins {
   readonly mode: PinMode;
-  readonly #store: Store;
-  readonly #principal: string;
+  readonly #parts: PinParts;
   /** Hashes as listed last, for `approve`. */
   readonly #current = new Map<string, Hashes>();
 
-  constructor(mode: PinMode, store: Store, principal = "") {
+  constructor(mode: PinMode, parts: PinParts) {
     this.mode = mode;
-    this.#store = store;
-    this.#principal = principal;
+    this.#parts = parts;
   }
 
   /** Compares a list with what was pinned, and pins what is new. Never throws. */
@@ -105,13 +111,22 @@ export class Pins {
       throw error;
     },
   ): Promise<Hashes> {
-    const key = `pins/${encodeURIComponent(this.#principal)}/${encodeURIComponent(server)}`;
+    const { store, principal, identityOf } = this.#parts;
+    const prefix = userPrefix("pins", principal);
+    // Version 0.1 kept pins by the name alone.
+    const keyByName = `${prefix}${encodeURIComponent(server)}`;
+    const identity = identityOf(server);
+    const key = identity === undefined ? keyByName : `${prefix}${identity}`;
     for (;;) {
-      const record = await this.#store.get(key);
-      const known = record === undefined ? {} : (readHashes(record.value) ?? onDamaged(damaged(server)));
-      const next = change(known);
+      const record = await store.get(key);
+      const earlier = record === undefined && key !== keyByName ? await store.get(keyByName) : undefined;
+      const value = (record ?? earlier)?.value;
+      const known = value === undefined ? {} : (readHashes(value) ?? onDamaged(damaged(server)));
+      const next = change(known) ?? (earlier === undefined ? undefined : known);
       if (next === undefined) return known;
-      if ((await this.#store.put(key, next, { ifVersion: record?.version ?? 0 })) !== undefined) return next;
+      if ((await store.put(key, next, { ifVersion: record?.version ?? 0 })) === undefined) continue;
+      if (earlier !== undefined) await store.delete(keyByName, { ifVersion: earlier.version });
+      return next;
     }
   }
 }

@@ -1,4 +1,5 @@
 /** Names for completion: servers from the files, the rest from saved lists. Nothing is asked, connected or started. */
+import { PublicLists } from "../../catalog/public-lists.js";
 import { isRecord } from "../../config/entry-reader.js";
 import { parseServerEntry } from "../../config/parse-servers.js";
 import { SavedCatalogs } from "../../port/saved/saved-catalogs.js";
@@ -20,7 +21,8 @@ export const createLookUp =
       Object.hasOwn(mcpServers, name) ? [parseServerEntry(name, mcpServers[name])] : [],
     );
     const { store } = await shell.openStore();
-    const saved = await new SavedCatalogs(store, undefined, () => {}).restore(configs);
+    const parts = { store, principal: undefined, publicLists: new PublicLists(), warn() {} };
+    const saved = await new SavedCatalogs(parts).restore(configs);
     if (kind === "resource") return Object.values(saved).flatMap(({ resources }) => named(resources, "uri"));
     if (kind === "prompt") return Object.values(saved).flatMap(({ prompts }) => named(prompts, "name"));
     const tools = Object.entries(saved).flatMap(([server, lists]) =>

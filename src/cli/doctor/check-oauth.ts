@@ -5,6 +5,7 @@ import { tokensKey } from "../../auth/record-keys.js";
 import { isExpired, readTokenRecord, type TokenRecord } from "../../auth/token-record.js";
 import type { HttpConfig, SseConfig } from "../../config/server-config.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import { serverIdentity } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { createHttpClient } from "../../transports/create-transport.js";
 import { createGuardedFetch } from "../../transports/http/network/guarded-fetch.js";
@@ -81,11 +82,12 @@ function judge({ issuer, metadata }: AuthorizationInfo, server: string, hasClien
 }
 
 async function tokensOf(
-  { url }: HttpConfig | SseConfig,
+  config: HttpConfig | SseConfig,
   store: Store | undefined,
 ): Promise<TokenRecord | undefined> {
-  const serverUrl = new URL(url);
-  const record = await store?.get(tokensKey({ principal: undefined, serverUrl })).catch(() => undefined);
+  const serverUrl = new URL(config.url);
+  const owner = { principal: undefined, identity: serverIdentity(config) };
+  const record = await store?.get(tokensKey(owner)).catch(() => undefined);
   return record?.sealed === true
     ? readTokenRecord(record.value, { serverUrl, issuer: undefined })
     : undefined;

@@ -1,61 +1,140 @@
 /** The servers' lists as they were read last, kept in the store: the next start knows the tools before it connects. */
 import type { ExportedServer } from "../../catalog/exported-catalog.js";
+import type { PublicList, PublicLists } from "../../catalog/public-lists.js";
+import type { ListKey } from "../../catalog/server-lists.js";
 import { configIdentity } from "../../config/config-identity.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import { isOnlyOne, serverKey, userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { hashText } from "../../util/hash-text.js";
 
-/** Lists this old say more about the past than about the server. */
+/** Older lists say too little about the server as it is now. */
 const MAX_AGE_MS = 30 * 24 * 60 * 60 * 1_000;
 
-type Warn = (server: string, message: string) => void;
+export interface SavedCatalogsParts {
+  readonly store: Store;
+  /** A server may offer other things to other users. */
+  readonly principal: string | undefined;
+  /** What servers call public is kept once for all users. */
+  readonly publicLists: PublicLists;
+  warn(server: string, message: string): void;
+}
+
+/** What a server listed for one user: all but the public lists. */
+type OwnLists = Partial<ExportedServer>;
 
 export class SavedCatalogs {
-  readonly #store: Store;
-  readonly #prefix: string;
-  readonly #warn: Warn;
-  /** What was written or read last, by key: most readings find what is there already. */
-  readonly #known = new Map<string, string>();
+  readonly #parts: SavedCatalogsParts;
+  /** What was written last, by key: most readings find what is there already. */
+  readonly #written = new Map<string, string>();
 
-  /** @param principal a server may offer other things to other users */
-  constructor(store: Store, principal: string | undefined, warn: Warn) {
-    this.#store = store;
-    this.#prefix = `catalog/${encodeURIComponent(principal ?? "")}/`;
-    this.#warn = warn;
+  constructor(parts: SavedCatalogsParts) {
+    this.#parts = parts;
   }
 
   /** Saves what was read from a server. Never throws. */
-  async save(config: ServerConfig, lists: ExportedServer): Promise<void> {
-    const key = this.#key(config);
-    const text = JSON.stringify(lists);
-    const print = hashText(text);
-    if (this.#known.get(key) === print) return;
-    this.#known.set(key, print);
+  async save(config: ServerConfig, lists: ExportedServer, publicKeys: readonly ListKey[]): Promise<void> {
+    const { principal, publicLists, warn } = this.#parts;
+    const own = Object.entries(lists).filter(([key]) => !publicKeys.includes(key as ListKey));
+    const { written } = publicLists;
     try {
-      await this.#store.put(key, JSON.parse(text), { ttlMs: MAX_AGE_MS });
+      await this.#write(ownKey(principal, config), Object.fromEntries(own), this.#written);
+      // What is no longer public goes from the store too.
+      if (publicKeys.length > 0 || written.has(publicKey(config)))
+        await this.#write(publicKey(config), publicLists.all(config), written);
     } catch (error) {
-      this.#known.delete(key);
-      this.#warn(config.name, `Its lists could not be saved: ${toToolportError(error).message}`);
+      warn(config.name, `Its lists could not be saved: ${toToolportError(error).message}`);
     }
   }
 
-  /** What is known of these servers from an earlier time. */
-  async restore(configs: readonly ServerConfig[]): Promise<Record<string, ExportedServer>> {
+  /**
+   * What is known of these servers from an earlier time.
+   *
+   * @param all every server of the user: records of version 0.1 go to the only one they can be of. @default to none
+   */
+  async restore(
+    configs: readonly ServerConfig[],
+    all?: readonly ServerConfig[],
+  ): Promise<Record<string, ExportedServer>> {
     const found = await Promise.all(
       configs.map(async (config): Promise<[string, ExportedServer] | undefined> => {
-        const record = await this.#store.get(this.#key(config)).catch(() => undefined);
-        return isExported(record?.value) ? [config.name, record.value] : undefined;
+        const [own, shared] = await Promise.all([
+          this.#readOwn(config, all).catch(() => undefined),
+          this.#readPublic(config).catch(() => undefined),
+        ]);
+        const lists = { ...shared, ...own };
+        // Without its tools a server would look as if it had none.
+        return isExported(lists) ? [config.name, { ...NO_LISTS, ...lists }] : undefined;
       }),
     );
     return Object.fromEntries(found.filter((pair) => pair !== undefined));
   }
 
-  #key(config: ServerConfig): string {
-    return `${this.#prefix}${configIdentity(config)}`;
+  /** The records of a server are deleted: what is read from it next is saved again. */
+  forget(config: ServerConfig): void {
+    this.#written.delete(ownKey(this.#parts.principal, config));
+    this.#parts.publicLists.written.delete(publicKey(config));
+  }
+
+  async #readOwn(config: ServerConfig, all: readonly ServerConfig[] = []): Promise<OwnLists | undefined> {
+    const { store, principal } = this.#parts;
+    const record = await store.get(ownKey(principal, config));
+    if (record !== undefined) return readLists(record.value);
+    if (!all.includes(config) || !isOnlyOne(config, all, configIdentity)) return undefined;
+    const earlierKey = ownKeyOfEarlier(principal, config);
+    const earlier = await store.get(earlierKey);
+    if (earlier === undefined) return undefined;
+    await store.put(ownKey(principal, config), earlier.value, { ifVersion: 0, ttlMs: MAX_AGE_MS });
+    await store.delete(earlierKey, { ifVersion: earlier.version });
+    return readLists(earlier.value);
+  }
+
+  async #readPublic(config: ServerConfig): Promise<OwnLists | undefined> {
+    const { store, publicLists } = this.#parts;
+    const record = await store.get(publicKey(config));
+    if (record === undefined) return undefined;
+    if (!publicLists.written.has(publicKey(config))) publicLists.written.set(publicKey(config), "");
+    const lists = Object.entries(record.value ?? {}).filter((entry): entry is [string, PublicList] =>
+      isPublicList(entry[1]),
+    );
+    publicLists.restore(config, Object.fromEntries(lists));
+    return Object.fromEntries(lists.map(([key, { items }]) => [key, items]));
+  }
+
+  async #write(key: string, value: object, written: Map<string, string>): Promise<void> {
+    const text = JSON.stringify(value);
+    const print = hashText(text);
+    if (written.get(key) === print) return;
+    written.set(key, print);
+    try {
+      await this.#parts.store.put(key, JSON.parse(text), { ttlMs: MAX_AGE_MS });
+    } catch (error) {
+      written.delete(key);
+      throw error;
+    }
   }
 }
 
-function isExported(value: unknown): value is ExportedServer {
-  return typeof value === "object" && value !== null && Array.isArray((value as ExportedServer).tools);
+const NO_LISTS = { tools: [], resources: [], resourceTemplates: [], prompts: [] };
+
+const ownKey = (principal: string | undefined, config: ServerConfig): string =>
+  serverKey("catalog", principal, config);
+
+/** Where version 0.1 kept the lists of all entries that lead to one place. */
+export const ownKeyOfEarlier = (principal: string | undefined, config: ServerConfig): string =>
+  `${userPrefix("catalog", principal)}${configIdentity(config)}`;
+
+/** The public lists of a server, for all users. */
+export const publicKey = (config: ServerConfig): string => `catalog-public/${configIdentity(config)}`;
+
+const readLists = (value: unknown): OwnLists | undefined =>
+  typeof value === "object" && value !== null ? value : undefined;
+
+const isExported = (lists: OwnLists): boolean => Array.isArray(lists.tools);
+
+function isPublicList(value: unknown): value is PublicList {
+  const { items, readAt, ttlMs } = (value ?? {}) as Partial<PublicList>;
+  const isTime = ttlMs === undefined || typeof ttlMs === "number";
+  return Array.isArray(items) && typeof readAt === "number" && isTime;
 }

@@ -5,7 +5,9 @@ import { parseServerEntry } from "../../config/parse-servers.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import { userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
+import { hashText } from "../../util/hash-text.js";
 
 interface SavedServer {
   /** The entry without what cannot be written down. */
@@ -17,15 +19,23 @@ interface SavedServer {
 
 type Warn = (server: string, message: string) => void;
 
+/** What became of a saved server since it was last read or written here. */
+type ServerNews = { readonly name: string } & (
+  | { readonly kind: "same" | "removed" }
+  | { readonly kind: "changed"; readonly config: ServerConfig }
+);
+
 export class SavedServers {
+  readonly prefix: string;
   readonly #store: Store;
-  readonly #prefix: string;
   readonly #warn: Warn;
+  /** Fingerprints of the records as they were last read or written here, by name. */
+  readonly #known = new Map<string, string>();
 
   /** @param principal who has added them; servers of the plain port are everybody's */
   constructor(store: Store, principal: string | undefined, warn: Warn) {
     this.#store = store;
-    this.#prefix = `servers/${encodeURIComponent(principal ?? "")}/`;
+    this.prefix = userPrefix("servers", principal);
     this.#warn = warn;
   }
 
@@ -36,29 +46,47 @@ export class SavedServers {
       unsaved,
       savedAt: Date.now(),
     };
-    // An entry holds headers and variables, and may start a process: nobody without the key may read or change it.
+    this.#known.set(name, printOf(record));
+    // An entry holds headers and variables, and may start a process: it is readable and writable only with the key.
     await this.#attempt(name, "saved", () => this.#store.put(this.#key(name), record, { secret: true }));
   }
 
   async forget(name: string): Promise<void> {
+    this.#known.delete(name);
     await this.#attempt(name, "deleted from the store", () => this.#store.delete(this.#key(name)));
   }
 
   /** Every saved server that can be read; what cannot be used as it was is blocked, and says why. */
   async restore(): Promise<ServerConfig[]> {
-    const keys = await this.#store.list(this.#prefix);
+    const keys = await this.#store.list(this.prefix);
     const configs = await Promise.all(keys.map((key) => this.#restoreOne(key)));
     return configs.filter((config) => config !== undefined);
   }
 
+  /** Looks at one record again, because its key was written or deleted. */
+  async reread(key: string): Promise<ServerNews> {
+    const name = this.#nameOf(key);
+    const before = this.#known.get(name);
+    const config = await this.#restoreOne(key);
+    const after = this.#known.get(name);
+    if (before === after) return { name, kind: "same" };
+    return config === undefined ? { name, kind: "removed" } : { name, kind: "changed", config };
+  }
+
+  /** A record that cannot be read or used changes nothing here. */
   async #restoreOne(key: string): Promise<ServerConfig | undefined> {
-    const name = decodeURIComponent(key.slice(this.#prefix.length));
+    const name = this.#nameOf(key);
     try {
       const record = await this.#store.get(key);
-      if (record === undefined) return undefined;
-      const { entry, unsaved } = record.value as SavedServer;
+      if (record === undefined) {
+        this.#known.delete(name);
+        return undefined;
+      }
+      const saved = record.value as SavedServer;
+      const { entry, unsaved } = saved;
       const config = parseServerEntry(name, withoutFunctions(entry, unsaved), { path: "saved servers" });
       const blocked = reasonToBlock(config, unsaved, record.sealed);
+      this.#known.set(name, printOf(saved));
       return blocked === undefined ? config : freezeConfig({ ...config, blocked });
     } catch (error) {
       this.#warn(name, `The saved server could not be restored: ${toToolportError(error).message}`);
@@ -66,8 +94,12 @@ export class SavedServers {
     }
   }
 
+  #nameOf(key: string): string {
+    return decodeURIComponent(key.slice(this.prefix.length));
+  }
+
   #key(name: string): string {
-    return `${this.#prefix}${encodeURIComponent(name)}`;
+    return `${this.prefix}${encodeURIComponent(name)}`;
   }
 
   /** A store that fails costs the memory of the server, not the server. */
@@ -79,6 +111,9 @@ export class SavedServers {
     }
   }
 }
+
+/** When it was saved does not matter. */
+const printOf = ({ entry, unsaved }: SavedServer): string => hashText(JSON.stringify({ entry, unsaved }));
 
 function reasonToBlock(
   config: ServerConfig,

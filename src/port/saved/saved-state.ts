@@ -1,10 +1,13 @@
 /** What a port takes over from its store, and what it leaves there for the next one. */
 import { tokensPrefix } from "../../auth/record-keys.js";
 import type { ExportedServer } from "../../catalog/exported-catalog.js";
+import type { ListKey } from "../../catalog/server-lists.js";
+import type { ServerConfig } from "../../config/server-config.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import type { ServerConnection } from "../../connection/server-connection.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { Port } from "../port.js";
+import { followServer } from "./change-servers.js";
 import { SavedCatalogs } from "./saved-catalogs.js";
 import { SavedServers } from "./saved-servers.js";
 
@@ -13,17 +16,23 @@ export class SavedState {
   readonly restored: Promise<void>;
   isRestoring = false;
   readonly #port: Port;
+  readonly #parent: Port | undefined;
   readonly #servers: SavedServers;
   readonly #catalogs: SavedCatalogs;
-  readonly #stopWatching: () => void;
+  readonly #stopWatching: (() => void)[];
   readonly #writing = new Set<Promise<void>>();
+  /** Changes that other processes made to the saved servers, one after the other. */
+  #following: Promise<void> = Promise.resolve();
+  #isStopped = false;
 
   constructor(port: Port, parent: Port | undefined) {
     const { settings, warn } = port.parts;
     const principal = port.principal?.name;
     this.#port = port;
+    this.#parent = parent;
     this.#servers = new SavedServers(settings.store, principal, warn);
-    this.#catalogs = new SavedCatalogs(settings.store, principal, warn);
+    const { store } = settings;
+    this.#catalogs = new SavedCatalogs({ store, principal, publicLists: port.parts.publicLists, warn });
     this.restored =
       settings.restore === false
         ? Promise.resolve()
@@ -34,7 +43,13 @@ export class SavedState {
             }),
           );
     this.isRestoring = settings.restore !== false;
-    this.#stopWatching = this.#watch(tokensPrefix(principal));
+    this.#stopWatching = [this.#watch(tokensPrefix(principal), () => void this.#onTokens())];
+    if (settings.restore === false) return;
+    const follow = (key: string) => {
+      // What is being restored may be older than this change.
+      this.#following = this.#following.then(() => this.restored).then(() => this.#follow(key));
+    };
+    this.#stopWatching.push(this.#watch(this.#servers.prefix, follow));
   }
 
   /** A server was added by the program. */
@@ -42,21 +57,30 @@ export class SavedState {
     return this.#track(this.#servers.save(name, entry));
   }
 
-  forgetServer(name: string): Promise<void> {
+  /** A server was removed by the program. */
+  forgetEntry(name: string): Promise<void> {
     return this.#track(this.#servers.forget(name));
   }
 
+  /** The saved lists of a server are about to be deleted. Those that are being saved must not come after that. */
+  async forgetLists(config: ServerConfig): Promise<void> {
+    await Promise.all(this.#writing);
+    this.#catalogs.forget(config);
+  }
+
   /** A server's lists were read. */
-  keepLists(server: string, lists: () => ExportedServer): void {
+  keepLists(server: string, lists: () => ExportedServer, publicKeys: readonly ListKey[]): void {
     const config = this.#port.pool.get(server)?.config;
     if (config !== undefined && config.cache !== false && this.#port.parts.settings.cache !== false)
-      void this.#track(this.#catalogs.save(config, lists()));
+      void this.#track(this.#catalogs.save(config, lists(), publicKeys));
   }
 
   /** Nothing is taken over any more; what is being written is waited for. */
   async stop(): Promise<void> {
-    this.#stopWatching();
+    this.#isStopped = true;
+    for (const stop of this.#stopWatching) stop();
     await this.restored;
+    await this.#following;
     await Promise.all(this.#writing);
   }
 
@@ -69,10 +93,7 @@ export class SavedState {
         for (const { config } of parent.pool.all()) port.restore(config);
       }
       for (const config of await this.#servers.restore()) port.restore(config);
-      const configs = port.pool.all().map(({ config }) => config);
-      const cached = configs.filter(({ cache }) => (cache ?? settings.cache) !== false);
-      const unknown = cached.filter(({ name }) => !port.catalog.knows(name));
-      port.catalog.restore({ toolport: 1, servers: await this.#catalogs.restore(unknown) }, "store");
+      await this.restoreLists(port.configs());
     } catch (error) {
       warn(undefined, `Saved state could not be read: ${toToolportError(error).message}`);
     }
@@ -80,14 +101,52 @@ export class SavedState {
       void port.pool.connect(port.pool.all().filter(({ config }) => isStartable(config)));
   }
 
-  #watch(prefix: string): () => void {
+  /** Takes over the lists that were saved of these servers, where none are known. */
+  async restoreLists(configs: readonly ServerConfig[]): Promise<void> {
+    const { catalog, parts } = this.#port;
+    const unknown = configs.filter(
+      ({ name, cache }) => (cache ?? parts.settings.cache) !== false && !catalog.knows(name),
+    );
+    const servers = await this.#catalogs.restore(unknown, this.#port.configs());
+    catalog.restore({ toolport: 1, servers }, "store");
+  }
+
+  /** Another process added, changed or removed a server. Never rejects. */
+  async #follow(key: string): Promise<void> {
+    const { settings, warn } = this.#port.parts;
+    try {
+      const news = await this.#servers.reread(key);
+      // What the program configures comes first, and what all users have before what one of them saved.
+      const isConfigured = settings.servers.has(news.name) || this.#parent?.pool.get(news.name) !== undefined;
+      if (this.#isStopped || news.kind === "same" || isConfigured) return;
+      const ports = await followServer(
+        this.#port,
+        news.name,
+        news.kind === "changed" ? news.config : undefined,
+      );
+      for (const port of ports) {
+        const connection = port.pool.get(news.name);
+        if (connection === undefined) continue;
+        await port.saved?.restoreLists([connection.config]);
+        if (settings.restore === "connect" && isStartable(connection.config))
+          void port.pool.connect([connection]);
+      }
+    } catch (error) {
+      warn(
+        undefined,
+        `A change of the saved servers could not be followed: ${toToolportError(error).message}`,
+      );
+    }
+  }
+
+  #watch(prefix: string, listener: (key: string) => void): () => void {
     const { settings, warn } = this.#port.parts;
     const fail = (error: unknown) => {
       warn(undefined, `The store cannot be watched: ${toToolportError(error).message}`);
       return () => {};
     };
     try {
-      const stop: unknown = settings.store.watch(prefix, () => void this.#onTokens());
+      const stop: unknown = settings.store.watch(prefix, listener);
       if (typeof stop === "function") return stop as () => void;
       // A store of somebody else's, which promises instead of answering.
       Promise.resolve(stop).catch(fail);

@@ -44,8 +44,7 @@ export class TaskDesk implements TaskDuties {
 
   /** The tasks that run, of servers that this port knows. */
   async list(): Promise<TaskHandle[]> {
-    const configs = this.#port.pool.all().map(({ config }) => config);
-    return (await this.#saved().list(configs)).map((record) => this.#handle(record));
+    return (await this.#saved().list(this.#port.configs())).map((record) => this.#handle(record));
   }
 
   async find(id: string): Promise<TaskHandle | undefined> {

@@ -3,6 +3,7 @@ import { configIdentity } from "../../config/config-identity.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { TaskRecord } from "../../execution/tasks/task-record.js";
+import { isOnlyOne, serverKey, userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { hashText } from "../../util/hash-text.js";
 
@@ -15,12 +16,12 @@ type Warn = (server: string | undefined, message: string) => void;
 
 export class TaskRecords {
   readonly #store: Store;
-  readonly #prefix: string;
+  readonly #principal: string | undefined;
   readonly #warn: Warn;
 
   constructor(store: Store, principal: string | undefined, warn: Warn) {
     this.#store = store;
-    this.#prefix = `tasks/${encodeURIComponent(principal ?? "")}/`;
+    this.#principal = principal;
     this.#warn = warn;
   }
 
@@ -39,6 +40,7 @@ export class TaskRecords {
   async delete(config: ServerConfig, taskId: string): Promise<void> {
     try {
       await this.#store.delete(this.#key(config, taskId));
+      await this.#store.delete(`${this.#folderOfEarlier(config)}${hashText(taskId)}`);
     } catch (error) {
       this.#warn(config.name, `A task could not be forgotten: ${toToolportError(error).message}`);
     }
@@ -47,7 +49,9 @@ export class TaskRecords {
   /** All tasks of these servers, oldest first; the name of a server is the one it has now. */
   async list(configs: readonly ServerConfig[]): Promise<TaskRecord[]> {
     const names = new Map(configs.map((config) => [this.#folder(config), config.name]));
-    const keys = await this.#store.list(this.#prefix);
+    for (const config of configs)
+      if (isOnlyOne(config, configs, configIdentity)) names.set(this.#folderOfEarlier(config), config.name);
+    const keys = await this.#store.list(userPrefix("tasks", this.#principal));
     const found = await Promise.all(
       keys.map(async (key): Promise<TaskRecord | undefined> => {
         const server = names.get(key.slice(0, key.lastIndexOf("/") + 1));
@@ -62,7 +66,12 @@ export class TaskRecords {
   }
 
   #folder(config: ServerConfig): string {
-    return `${this.#prefix}${encodeURIComponent(configIdentity(config))}/`;
+    return `${serverKey("tasks", this.#principal, config)}/`;
+  }
+
+  /** Where version 0.1 kept the tasks of all entries that lead to one place. */
+  #folderOfEarlier(config: ServerConfig): string {
+    return `${userPrefix("tasks", this.#principal)}${encodeURIComponent(configIdentity(config))}/`;
   }
 
   #key(config: ServerConfig, taskId: string): string {

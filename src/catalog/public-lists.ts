@@ -1,0 +1,86 @@
+/** Lists that servers call public: read for one user, good for every other. */
+import { configIdentity } from "../config/config-identity.js";
+import type { ServerConfig } from "../config/server-config.js";
+import type { CacheOption } from "../config/server-entry.js";
+import type { ListName } from "../protocol/list-watch.js";
+import { isStale } from "./freshness.js";
+import type { PagedList } from "./list-pages.js";
+import type { ListKey } from "./server-lists.js";
+
+/** A public list, as a store can keep it. */
+export type PublicList = Pick<PagedList, "items" | "readAt" | "ttlMs">;
+
+/** The public lists of the servers of one port, by their names there. */
+export interface SharedLists {
+  /** A list that is still fresh, by what its server and the user say. */
+  fresh(server: string, key: string): PagedList | undefined;
+  /** A list was read from the server itself. */
+  keep(server: string, key: string, list: PagedList): void;
+  /** The server says that a list changed. */
+  changed(server: string, list: ListName): void;
+}
+
+/** A longer time is not believed where a list is given to other users. */
+const MAX_SHARED_MS = 24 * 60 * 60 * 1_000;
+
+/** By the `configIdentity` of their servers: names, users and headers do not matter to what is public. */
+export class PublicLists {
+  /** Fingerprints of what the store holds of them, by key: the first of many users writes it. */
+  readonly written = new Map<string, string>();
+  readonly #lists = new Map<string, Map<string, PublicList>>();
+
+  /** A list was read from the server itself. */
+  keep(config: ServerConfig, key: string, { isPublic, items, readAt, ttlMs }: PagedList): void {
+    if (isPublic && isShareable(config)) this.#of(config).set(key, { items, readAt, ttlMs });
+    else this.#lists.get(configIdentity(config))?.delete(key);
+  }
+
+  /** Takes over what was saved, unless something newer is here. */
+  restore(config: ServerConfig, lists: Readonly<Record<string, PublicList>>): void {
+    if (!isShareable(config)) return;
+    const known = this.#of(config);
+    for (const [key, list] of Object.entries(lists))
+      if (list.readAt > (known.get(key)?.readAt ?? 0)) known.set(key, list);
+  }
+
+  /** A list that is still fresh. A recording has to hold the lists, so it asks for them. */
+  fresh(config: ServerConfig, key: string, cache: CacheOption): PagedList | undefined {
+    if (!isShareable(config) || config.tap !== undefined) return undefined;
+    const list = this.#lists.get(configIdentity(config))?.get(key);
+    // Without a time from the server another user would get a list of any age.
+    if (list?.ttlMs === undefined) return undefined;
+    if (isStale({ ...list, ttlMs: Math.min(list.ttlMs, MAX_SHARED_MS) }, cache)) return undefined;
+    return { ...list, isPublic: true };
+  }
+
+  /** No other user is given the old list. */
+  changed(config: ServerConfig, list: ListName): void {
+    const known = this.#lists.get(configIdentity(config));
+    for (const key of KEYS[list]) known?.delete(key);
+  }
+
+  /** All public lists of a server. */
+  all(config: ServerConfig): Partial<Record<ListKey, PublicList>> {
+    return Object.fromEntries(this.#lists.get(configIdentity(config)) ?? []);
+  }
+
+  forget(config: ServerConfig): void {
+    this.#lists.delete(configIdentity(config));
+  }
+
+  #of(config: ServerConfig): Map<string, PublicList> {
+    const identity = configIdentity(config);
+    const known = this.#lists.get(identity) ?? new Map<string, PublicList>();
+    this.#lists.set(identity, known);
+    return known;
+  }
+}
+
+const KEYS: Readonly<Record<ListName, readonly ListKey[]>> = {
+  tools: ["tools"],
+  resources: ["resources", "resourceTemplates"],
+  prompts: ["prompts"],
+};
+
+/** Two functions of two users are not one server because their entries have the same name. */
+const isShareable = ({ kind }: ServerConfig): boolean => kind !== "custom";

@@ -1,0 +1,30 @@
+/** Where records of one user and one server lie in a store. */
+import { configIdentity } from "../config/config-identity.js";
+import type { ServerConfig } from "../config/server-config.js";
+
+/**
+ * The identity of a server: the name of its entry and what the entry leads to. Two names for one address are two
+ * servers, and so are two addresses under one name. Fit for a key of a store and a log.
+ *
+ * @example
+ * ```ts
+ * serverIdentity(config); // "mail/http:https://example.com/mcp"
+ * ```
+ */
+export const serverIdentity = (config: ServerConfig): string =>
+  `${encodeURIComponent(config.name)}/${configIdentity(config)}`;
+
+/** How the keys of all records of one kind and one user begin. */
+export const userPrefix = (kind: string, principal: string | undefined): string =>
+  `${kind}/${encodeURIComponent(principal ?? "")}/`;
+
+/** The key of a record of one user and one server. */
+export const serverKey = (kind: string, principal: string | undefined, config: ServerConfig): string =>
+  `${userPrefix(kind, principal)}${serverIdentity(config)}`;
+
+/**
+ * Whether a record that version 0.1 saved without the name of its entry belongs to this one: no other entry of the
+ * user leads to the same place. A record that could be of several is left to none.
+ */
+export const isOnlyOne = <Item>(item: Item, all: readonly Item[], placeOf: (item: Item) => string): boolean =>
+  !all.some((other) => other !== item && placeOf(other) === placeOf(item));

@@ -1,0 +1,189 @@
+/** Servers that one process adds, changes or removes appear in the others that share its store. */
+import { createToolport, memoryStore, type Store, type Toolport, type ToolportOptions } from "toolport";
+import { createTestServer, type TestServer } from "toolport/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { makeSqlitePlace, openStore, type SharedStore, sharedStoreKinds } from "../support/oauth-stores.js";
+import { startHost } from "../support/start-host.js";
+import { waitFor } from "../support/wait-for.js";
+
+/** More than the two seconds that are promised: the machine may be busy. */
+const SOON = { timeoutMs: 15_000 };
+
+let server: TestServer;
+let url = "";
+let otherUrl = "";
+beforeAll(async () => {
+  server = createTestServer({
+    tools: {
+      one: { handler: () => "1" },
+      key: { handler: (_args, { request }) => request.http?.req?.headers.get("x-key") ?? "none" },
+    },
+  });
+  url = (await server.http()).url;
+  otherUrl = (await server.http()).url;
+});
+afterAll(() => server.close());
+
+const namesOf = (port: Toolport) => Object.keys(port.snapshot().servers).sort();
+const appears = (port: Toolport, ...names: string[]) =>
+  waitFor(() => namesOf(port).join() === names.sort().join(), {
+    ...SOON,
+    label: () => `${names.join()} instead of ${namesOf(port).join()}`,
+  });
+
+interface Pair extends AsyncDisposable {
+  readonly here: Toolport;
+  readonly there: Toolport;
+}
+
+/** Two programs, each with a connection of its own to the same database. */
+async function openPair(
+  open: () => Store,
+  options: { here?: ToolportOptions; there?: ToolportOptions } = {},
+): Promise<Pair> {
+  const stores = [open(), open()] as const;
+  const here = createToolport({ ...options.here, store: stores[0] });
+  const there = createToolport({ ...options.there, store: stores[1] });
+  await Promise.all([here, there].map((port) => port.connect({ servers: [] })));
+  return {
+    here,
+    there,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([here, there].map((port) => port.close()));
+      await Promise.all(stores.map((store) => store.close()));
+    },
+  };
+}
+
+describe.each(sharedStoreKinds)("through $name", ({ missing, start }) => {
+  let shared: SharedStore;
+  beforeAll(async () => {
+    if (!missing) shared = await start();
+  });
+  afterAll(() => shared?.[Symbol.asyncDispose]());
+
+  test.skipIf(missing)("for everyone, and for one user", async () => {
+    const place = await shared.makePlace();
+    await using pair = await openPair(() => openStore(place));
+    const { here, there } = pair;
+    const [ada, adaThere, graceThere] = [here.as("ada"), there.as("ada"), there.as("grace")];
+    await Promise.all([ada, adaThere, graceThere].map((port) => port.connect({ servers: [] })));
+    await here.add("web", { url });
+    await ada.add("own", { url: otherUrl });
+    await appears(there, "web");
+    await appears(adaThere, "own", "web");
+    await appears(graceThere, "web");
+    expect((await there.callTool("web__one")).text).toBe("1");
+    expect((await adaThere.callTool("own__one")).text).toBe("1");
+    await there.remove("web");
+    await ada.remove("own");
+    for (const port of [here, ada, adaThere, graceThere]) await appears(port);
+    expect(await here.tools()).toEqual([]);
+  });
+});
+
+test("in another process, over SQLite", async () => {
+  using place = makeSqlitePlace();
+  const host = await startHost("servers-host.mjs", [place.at, place.key]);
+  const store = openStore(place);
+  const toolport = createToolport({ store });
+  await toolport.connect({ servers: [] });
+  await toolport.add("a", { url });
+  await waitFor(() => host.heard("servers:a"), { ...SOON, label: () => `a in ${host.said.join("; ")}` });
+  host.tell(`add b ${otherUrl}`);
+  await appears(toolport, "a", "b");
+  host.tell("remove a");
+  await appears(toolport, "b");
+  await toolport.remove("b");
+  await waitFor(() => host.said.includes("servers: []"), {
+    ...SOON,
+    label: () => `no server in ${host.said.join("; ")}`,
+  });
+  host.tell("end");
+  expect(await host.exited).toMatchObject({ code: 0 });
+  await toolport.close();
+  await store.close();
+});
+
+describe("what holds where", () => {
+  const openMemory = () => {
+    const store = memoryStore();
+    return () => ({ ...store, close: async () => {} });
+  };
+
+  test("another entry under the same name replaces the server", async () => {
+    const place = openMemory();
+    await using pair = await openPair(place);
+    const { here, there } = pair;
+    await here.add("web", { url, headers: { "x-key": "1" } });
+    await appears(there, "web");
+    expect((await there.callTool("web__key")).text).toBe("1");
+    await here.remove("web", { keepState: true });
+    await here.add("web", { url: otherUrl, headers: { "x-key": "2" } });
+    await waitFor(async () => (await there.callTool("web__key")).text === "2", SOON);
+  });
+
+  test("new headers reach programs that have the server from the store, not those that named it themselves", async () => {
+    const place = openMemory();
+    await using pair = await openPair(place);
+    const { here, there } = pair;
+    await there.add("web", { url, headers: { "x-key": "there" } });
+    await appears(here, "web");
+    await using third = createToolport({ store: place() });
+    await here.remove("web", { keepState: true });
+    await here.add("web", { url, headers: { "x-key": "here" } });
+    await waitFor(async () => (await third.callTool("web__key")).text === "here", SOON);
+  });
+
+  test("what the program configures stays, whatever others save or remove under its name", async () => {
+    const place = openMemory();
+    await using pair = await openPair(place, { there: { mcpServers: { web: { url } } } });
+    const { here, there } = pair;
+    await here.add("web", { url: otherUrl });
+    await here.add("marker", { url });
+    await appears(there, "marker", "web");
+    const changes: string[] = [];
+    there.on("state", ({ server: name }) => changes.push(name));
+    await here.remove("web");
+    await here.remove("marker");
+    await appears(there, "web");
+    expect(changes).not.toContain("web");
+  });
+
+  test("a user's own server stays when one of the same name comes and goes for everyone", async () => {
+    const place = openMemory();
+    await using pair = await openPair(place);
+    const { here, there } = pair;
+    const ada = there.as("ada");
+    await ada.add("web", { url, headers: { "x-key": "own" } });
+    await here.add("web", { url: otherUrl });
+    await appears(there, "web");
+    expect((await ada.callTool("web__key")).text).toBe("own");
+    await here.remove("web");
+    await appears(there);
+    expect((await ada.callTool("web__key")).text).toBe("own");
+  });
+
+  test('restore: "connect" connects it, restore: false leaves it alone', async () => {
+    const place = openMemory();
+    await using pair = await openPair(place, { there: { restore: "connect" } });
+    await using third = createToolport({ store: place(), restore: false });
+    await pair.here.add("web", { url });
+    await waitFor(() => pair.there.snapshot().servers["web"]?.state === "ready", SOON);
+    expect(namesOf(third)).toEqual([]);
+  });
+
+  test("a record that cannot be read is reported, and the next change is followed", async () => {
+    const place = openMemory();
+    await using pair = await openPair(place);
+    const warned = new Promise((resolve) => pair.there.on("warning", resolve));
+    await place().put(
+      "servers//bad",
+      { entry: { nonsense: true }, unsaved: [], savedAt: 0 },
+      { secret: true },
+    );
+    expect(await warned).toMatchObject({ message: expect.stringContaining("could not be restored") });
+    await pair.here.add("web", { url });
+    await appears(pair.there, "web");
+  });
+});
