@@ -212,6 +212,31 @@ describe("an agent", () => {
     close();
   });
 
+  it("leaves nothing in the store of a server that was removed, and all of one at the same address", async () => {
+    const store = memoryStore();
+    const mcp = new McpClientManager({ store, principal: "ada" });
+    keep({ mcp });
+    const legacy = await server.http({ era: "legacy" });
+    const ids: string[] = [];
+    for (const [name, url] of [
+      ["Modern", http.url],
+      ["Twin", http.url],
+      ["Legacy", legacy.url],
+    ] as const)
+      ids.push((await mcp.addServer(name, url)).id);
+    const login = await mcp.addServer("Protected", bench.url, { callbackUrl: `${HOME}/callback` });
+    await mcp.handleCallbackRequest(new Request(await logIn(login.authUrl!)));
+    await mcp.addServer("Protected", bench.url);
+    const [modern, twin, old] = ids as [string, string, string];
+    const kinds = async () => new Set((await store.list("")).map((key) => key.split("/")[0]));
+    expect(await kinds()).toEqual(new Set(["agents", "catalog", "discover", "era", "oauth", "servers"]));
+    for (const id of [modern, old, login.id]) await mcp.removeServer(id);
+    expect(await kinds()).toEqual(new Set(["agents", "catalog", "discover", "era", "servers"]));
+    expect(mcp.getMcpServers().tools).toHaveLength(1);
+    await mcp.removeServer(twin);
+    expect(await store.list("")).toEqual([]);
+  });
+
   it("is authenticating after a restart, not ready, if its login is worth nothing any more", async () => {
     const store = memoryStore();
     const first = new McpClientManager({ store });
