@@ -2,7 +2,7 @@
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { fromSystemError } from "../errors/from-system-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
+import { ToolportError } from "../errors/toolport-error.js";
 import { systemFetch } from "../transports/create-transport.js";
 import { parseRetryAfter } from "../transports/http/network/retry-after.js";
 import { USER_AGENT } from "../transports/user-agent.js";
@@ -78,6 +78,7 @@ function parse(text: string, host: string): unknown {
 
 function toNetworkError(error: unknown, host: string, signal: AbortSignal | undefined): unknown {
   if (signal?.aborted) return signal.reason;
+  if (ToolportError.isInstance(error)) return error;
   const isLate = error instanceof Error && error.name === "TimeoutError";
   return (
     fromSystemError(error, { server: host }) ??

@@ -140,6 +140,8 @@ function writeEntry(config: ServerConfig, writing: Writing): Record<string, unkn
     warn("offers only some of its tools, which cannot be said there: all will be offered");
   }
   if (config.kind === "stdio" || config.kind === "docker") return writeProcess(config, writing);
+  if ("proxy" in config && config.proxy !== undefined)
+    warn("has a proxy of its own, which cannot be said there");
   if (config.kind === "websocket" && dialect !== "claude") {
     return void warn("is reached over WebSocket, which is not known there; it is left out");
   }
@@ -200,7 +202,22 @@ function writeOwn(config: ServerConfig, { entry, secrets, warn }: Writing): Reco
     if (clientSecret ?? privateKey ?? assertion ?? enterprise) warn("its OAuth secrets are left out");
     written["oauth"] = rest;
   }
+  if ("proxy" in config && config.proxy !== undefined)
+    written["proxy"] = writeProxy(config.proxy.reveal(), { secrets, warn });
   return compact(written);
+}
+
+/** Without its credentials, where secrets stay out of the file. */
+function writeProxy(
+  proxy: string | false,
+  { secrets, warn }: Pick<Writing, "secrets" | "warn">,
+): string | false {
+  if (proxy === false || proxy === "env" || secrets.policy !== "variables") return proxy;
+  const url = new URL(proxy);
+  if (url.username === "" && url.password === "") return proxy;
+  url.username = url.password = "";
+  warn("the user name and the password of its proxy are left out");
+  return url.href;
 }
 
 const compact = (fields: Record<string, unknown>): Record<string, unknown> =>

@@ -23,11 +23,11 @@ export type RegistryWarning =
 export interface McpRegistryClientOptions {
   /** Where the registry is; `/v0.1` is added unless the path ends in a version. @default "https://registry.modelcontextprotocol.io" */
   baseUrl?: string | URL;
-  /** Sends the requests. @default the runtime's `fetch` */
+  /** Sends the requests. @default the runtime's `fetch`, through the environment's proxy if the registry has one */
   fetch?: typeof globalThis.fetch;
   /** Headers of every request, for registries that want a token. With them answers are cached in memory only. @default none */
   headers?: HeadersOption;
-  /** What the client calls itself. @default "toolport" */
+  /** What the client calls itself. @default "toolport/<version>" */
   userAgent?: string;
   /** Time for one attempt, from the question to the last byte of the answer. @default 15000 */
   timeoutMs?: number;

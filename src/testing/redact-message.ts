@@ -64,8 +64,9 @@ export class Secrets {
 }
 
 function urlsOf(entry: ServerEntry): URL[] {
-  const { url, sseUrl, base_url } = entry as Partial<Record<"url" | "sseUrl" | "base_url", string | URL>>;
-  return [url, sseUrl, base_url].flatMap((address) =>
+  type Address = "url" | "sseUrl" | "base_url" | "proxy";
+  const { url, sseUrl, base_url, proxy } = entry as Partial<Record<Address, string | URL>>;
+  return [url, sseUrl, base_url, proxy].flatMap((address) =>
     address !== undefined && URL.canParse(String(address)) ? [new URL(address)] : [],
   );
 }

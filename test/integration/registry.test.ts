@@ -88,7 +88,7 @@ describe("listing", () => {
     expect(page.stale).toBeUndefined();
     expect(registry.seen[0]).toMatchObject({
       path: "/v0.1/servers?limit=2",
-      headers: { accept: "application/json", "user-agent": "toolport" },
+      headers: { accept: "application/json", "user-agent": expect.stringMatching(/^toolport\/\d/) },
     });
   });
 

@@ -1,8 +1,6 @@
 /** What only Node (or a runtime like it) can do. Chosen over `web.ts` by the package's `#platform` conditions. */
 import type { DockerConfig, StdioConfig, WebSocketConfig } from "../../config/server-config.js";
 import type { ProxyOption } from "../../config/server-entry.js";
-import { rejectOwnProxy } from "../http/network/proxy/own-proxy.js";
-import { mayNeedProxy } from "../http/network/proxy/proxy-choice.js";
 import type {
   HttpClient,
   HttpClientSettings,
@@ -29,14 +27,14 @@ export async function webSocket(
   context: TransportContext,
 ): Promise<ServerTransport> {
   const { createNodeWebSocketTransport } = await import("../websocket/node-web-socket.js");
-  const proxy = ownProxy(context.proxy);
+  const proxy = await ownProxy(context.proxy);
   return createNodeWebSocketTransport(config, { ...context, proxy });
 }
 
 export async function httpClient(settings: HttpClientSettings = {}): Promise<HttpClient> {
   const { fetch, maxSockets } = settings;
   // Bun's own fetch is good, and its `node:http` is another one.
-  const proxy = fetch === undefined ? ownProxy(settings.proxy) : false;
+  const proxy = fetch === undefined ? await ownProxy(settings.proxy) : false;
   const own = fetch ?? (isBun ? globalThis.fetch : undefined);
   if (own !== undefined) return (await import("../http/network/web-client.js")).createFetchClient(own);
   const { createHttpClient } = await import("../http/network/node-client.js");
@@ -45,14 +43,15 @@ export async function httpClient(settings: HttpClientSettings = {}): Promise<Htt
 
 /** `fetch` for requests that belong to no server: through the proxy of the environment, if the target has one. */
 export const systemFetch: typeof globalThis.fetch = async (input, init) => {
+  const { mayNeedProxy } = await import("../http/network/proxy/proxy-choice.js");
   if (handlesProxies || !mayNeedProxy("env")) return globalThis.fetch(input, init);
   const { fetchByProxy } = await import("../http/network/proxy/fetch-by-proxy.js");
   return fetchByProxy(input, init);
 };
 
 /** What is left to do for us. */
-function ownProxy(proxy: ProxyOption = "env"): ProxyOption {
+async function ownProxy(proxy: ProxyOption = "env"): Promise<ProxyOption> {
   if (!handlesProxies) return proxy;
-  rejectOwnProxy(proxy);
+  (await import("../http/network/proxy/own-proxy.js")).rejectOwnProxy(proxy);
   return false;
 }

@@ -1,7 +1,6 @@
 /** Workers and browsers: no processes, the runtime's own `fetch` and `WebSocket`. The counterpart of `node.ts`. */
 import type { DockerConfig, StdioConfig, WebSocketConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/connection-error.js";
-import { rejectOwnProxy } from "../http/network/proxy/own-proxy.js";
 import type {
   HttpClient,
   HttpClientSettings,
@@ -31,7 +30,7 @@ export async function webSocket(
   config: WebSocketConfig,
   context: TransportContext,
 ): Promise<ServerTransport> {
-  rejectOwnProxy(context.proxy);
+  await rejectOwnProxy(context.proxy);
   const { createGlobalWebSocketTransport } = await import("../websocket/global-web-socket.js");
   return createGlobalWebSocketTransport(config, context);
 }
@@ -40,7 +39,11 @@ export async function webSocket(
 export const systemFetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init);
 
 export async function httpClient({ fetch, proxy }: HttpClientSettings = {}): Promise<HttpClient> {
-  if (fetch === undefined) rejectOwnProxy(proxy);
+  if (fetch === undefined) await rejectOwnProxy(proxy);
   const { createFetchClient } = await import("../http/network/web-client.js");
   return createFetchClient(fetch ?? globalThis.fetch.bind(globalThis));
+}
+
+async function rejectOwnProxy(proxy: HttpClientSettings["proxy"]): Promise<void> {
+  (await import("../http/network/proxy/own-proxy.js")).rejectOwnProxy(proxy);
 }
