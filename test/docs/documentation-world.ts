@@ -19,6 +19,8 @@ const WAY = [
   "base_url",
   "endpoint",
   "headers",
+  "proxy",
+  "maxSockets",
   "authProvider",
   "oauth",
   "reconnect",
