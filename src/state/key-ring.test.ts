@@ -25,7 +25,13 @@ test("the first of several is the current one, and a repeated one counts once", 
   expect(ring.currentId).toBe((await createKeyRing(a)).currentId);
 });
 
+test("a text may list several, separated by commas", async () => {
+  const [a, b] = [createStoreKey(), createStoreKey()];
+  expect((await createKeyRing(` ${a}, ${b},`)).ids).toEqual((await createKeyRing([a, b])).ids);
+});
+
 test.each([
+  ["a number, which is no length", 32 as never],
   ["too short", "c2hvcnQ="],
   ["empty", ""],
   ["no base64", "?".repeat(44)],

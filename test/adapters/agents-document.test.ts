@@ -7,7 +7,7 @@ import type { Agent, MCPConnectionState, MCPServersState } from "toolport/agents
 import { createTestServer, type TestServer } from "toolport/testing";
 import ts from "typescript";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { checkSnippets } from "../docs/check-snippets.js";
+import { checkSnippets, isForWorkers } from "../docs/check-snippets.js";
 import { readMarkdown } from "../docs/markdown.js";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
@@ -47,7 +47,12 @@ describe("the page", () => {
     const [entry] = SIGNATURE_BLOCKS;
     const wrong = textOf(entry!.block).replace("callbackHost?: string", "callbackHost?: number");
     const classes = [...repaired].map(([block, text]) => snippet(block, text));
-    const problems = checkSnippets([...classes, ...signatures, snippet(0, toTypeTest(wrong, entry!))], {
+    // Our own page, too: its Workers need the same types.
+    const ours = readMarkdown("docs/agents.md").blocks.filter(({ text }) => isForWorkers(text));
+    expect(ours).toHaveLength(2);
+    const own = ours.map(({ line, text }) => ({ path: "docs/agents.md", line, text }));
+    const documented = [...classes, ...signatures, snippet(0, toTypeTest(wrong, entry!))];
+    const problems = checkSnippets([...documented, ...own], {
       ambient: AMBIENT,
       compilerOptions: PAGE_OPTIONS,
     });

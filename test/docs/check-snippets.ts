@@ -29,6 +29,9 @@ export interface SnippetOptions {
   readonly compilerOptions?: ts.CompilerOptions;
 }
 
+/** Whether a snippet uses the types of Cloudflare's runtime. */
+export const isForWorkers = (text: string): boolean => /DurableObjectNamespace|cloudflare:workers/.test(text);
+
 /** Every problem, one line each: `docs/testing.md:12 …`. One program for all, so that the sources are read once. */
 export function checkSnippets(
   snippets: readonly Snippet[],

@@ -46,7 +46,7 @@ export async function openMiniflare(options: object): Promise<Miniflare> {
 export interface WorkerProject extends AsyncDisposable {
   readonly folder: string;
   /** The Worker as one module, and what the bundler warned of. */
-  bundle(): Promise<{ text: string; warnings: string[] }>;
+  bundle(entry?: string): Promise<{ text: string; warnings: string[] }>;
 }
 
 /** A project of a user's: the Worker, the packed Toolport, and these other packages. */
@@ -56,12 +56,12 @@ export async function createWorkerProject(others: readonly string[]): Promise<Wo
   await installPacked(folder, others);
   return {
     folder,
-    async bundle() {
+    async bundle(entry = "agents-worker.ts") {
       const { build } = await (await tools()).fetchEsbuild();
       // As wrangler: https://github.com/cloudflare/workers-sdk/blob/main/packages/wrangler/src/deployment-bundle/bundle.ts
       const { warnings, outputFiles } = await build({
         absWorkingDir: folder,
-        entryPoints: ["agents-worker.ts"],
+        entryPoints: [entry],
         bundle: true,
         write: false,
         format: "esm",

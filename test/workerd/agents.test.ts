@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createTestServer, type TestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
-import { logIn } from "../support/oauth-browser.js";
+import { logIn, refuseLogin } from "../support/oauth-browser.js";
 import { waitFor } from "../support/wait-for.js";
 import {
   createWorkerProject,
@@ -115,6 +115,23 @@ describe.each([
     await waitFor(() => answers.length > 0);
     expect(answers).toEqual([{ ...weather, starts: 1 }]);
     webSocket?.close();
+  });
+
+  it("has a new login after one was refused, and nothing in its storage of a server that was removed", async () => {
+    const name = `refused-${flags.length}`;
+    const { authUrl } = (await worker.rpc(name, "add", "Protected", bench.url, "localhost:8787")) as {
+      authUrl: string;
+    };
+    await worker.evict(name);
+    const back = await refuseLogin(authUrl);
+    expect((await worker.fetch(back.href)).status).toBe(400);
+    const next = (await worker.rpc(name, "authUrl")) as string;
+    expect(next).not.toBe(authUrl);
+    expect((await worker.fetch((await logIn(next, name)).href)).status).toBe(200);
+    expect(await worker.rpc(name, "reconnect")).toBe("connected");
+    expect(await worker.rpc(name, "records")).not.toEqual([]);
+    await worker.rpc(name, "remove");
+    expect(await worker.rpc(name, "records")).toEqual([]);
   });
 
   it("has servers, tools and logins again after a restart of the process", async () => {
