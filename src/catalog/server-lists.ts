@@ -39,6 +39,8 @@ const TEMPLATES: PlainKind = {
   key: "resourceTemplates",
   capability: "resources",
   id: "uriTemplate",
+  // The capability speaks of resources. Many servers have no templates, and do not know the method.
+  isOptional: true,
 };
 const PROMPTS: PlainKind = { method: "prompts/list", key: "prompts", capability: "prompts", id: "name" };
 

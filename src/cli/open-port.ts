@@ -51,9 +51,11 @@ export async function openPort(shell: Shell, wanted: OpenPortOptions = {}): Prom
       Object.entries(mcpServers).map(([name, entry]) => [name, wanted.changeEntry?.(entry, name) ?? entry]),
     ),
   });
-  const stopWarnings = toolport.on("warning", ({ server, message }) =>
-    shell.warn(`${server === undefined ? "" : `${server}: `}${message}`),
-  );
+  const stopWarnings = toolport.on("warning", ({ server, message, code }) => {
+    // A banner on stdout harms nothing, and would be told at every command: `doctor` reports it.
+    if (code === "BAD_RESPONSE" && !shell.isVerbose) return;
+    shell.warn(`${server === undefined ? "" : `${server}: `}${message}`);
+  });
   shell.onExit(() => {
     // Warnings after this point come from our own close.
     stopWarnings();

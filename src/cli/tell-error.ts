@@ -6,6 +6,7 @@ import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { redactText } from "../util/redact-text.js";
+import { toSentence } from "../util/to-sentence.js";
 import { CliError } from "./cli-error.js";
 import { exitCodeOf } from "./exit-codes.js";
 import { nextCommand } from "./next-command.js";
@@ -85,7 +86,7 @@ function sentence(error: unknown): string {
     (error instanceof CatalogError && error.suggestions.length === 0) ||
     error instanceof AuthError ||
     (error instanceof ConfigError && error.code === "UNKNOWN_SERVER");
-  return next === undefined || isForPrograms ? what : `${what}. ${next}`;
+  return next === undefined || isForPrograms ? what : `${toSentence(what)} ${next}`;
 }
 
 interface Teller {

@@ -43,6 +43,14 @@ function infer(reader: EntryReader): TransportKind | undefined {
   return reader.has("sseUrl") ? "sse" : undefined;
 }
 
+function misspelled(reader: EntryReader): string {
+  for (const key of reader.keys) {
+    const [close] = suggest(key, ["command", "url", "image"], 1);
+    if (close !== undefined) return `; did you mean "${close}" where it says "${key}"?`;
+  }
+  return "";
+}
+
 /** The kind of a server, or undefined after the problem was reported. */
 export function readServerKind(reader: EntryReader): TransportKind | undefined {
   const spelled = (["transport", "type"] as const).filter((key) => reader.has(key));
@@ -54,5 +62,8 @@ export function readServerKind(reader: EntryReader): TransportKind | undefined {
   }
   if (kind !== undefined) return kind;
   const needs = '"command" (a local process), "url" (a remote server) or "image" (a container)';
-  return infer(reader) ?? reader.report([], `does not say how to reach the server; it needs ${needs}`);
+  const inferred = infer(reader);
+  if (inferred !== undefined) return inferred;
+  const slip = misspelled(reader);
+  return reader.report([], `does not say how to reach the server; it needs ${needs}${slip}`);
 }

@@ -56,7 +56,7 @@ export class ConnectionPool {
       code: "UNKNOWN_SERVER",
       server: name,
       what: "There is no server of this name",
-      next: close.length > 0 ? `Did you mean ${close.join(" or ")}` : "Add it to mcpServers, or with add()",
+      next: close.length > 0 ? `Did you mean ${close.join(" or ")}?` : "Add it to mcpServers, or with add()",
     });
   }
 

@@ -124,7 +124,7 @@ function toolMissing(name: string, tools: readonly ToolInfo[]): CatalogError {
     code: "TOOL_NOT_FOUND",
     what: `There is no tool named ${JSON.stringify(name)}`,
     next:
-      suggestions.length > 0 ? `Did you mean ${suggestions.join(" or ")}` : "Connect the server that has it",
+      suggestions.length > 0 ? `Did you mean ${suggestions.join(" or ")}?` : "Connect the server that has it",
     suggestions,
   });
 }

@@ -1,5 +1,6 @@
 /** The root of every error Toolport throws: who failed, why, and whether trying again can help. */
 
+import { toSentence } from "../util/to-sentence.js";
 import { visibleLine } from "../util/visible-text.js";
 
 const marker = Symbol.for("toolport.error");
@@ -30,7 +31,7 @@ function format({ code, what, next, server, tool }: ToolportErrorInit): string {
   const name = tool === undefined ? server : `${server}/${tool}`;
   // A tool's name is whatever its server says: it must not look like the rest of the message.
   const who = server === undefined || name === undefined ? "" : `[${visibleLine(name)}] `;
-  return `${who}${what}.${next === undefined ? "" : ` ${next}.`} (${code})`;
+  return `${who}${toSentence(what)}${next === undefined ? "" : ` ${toSentence(next)}`} (${code})`;
 }
 
 /**

@@ -38,8 +38,11 @@ export interface ToolportEvents {
   warning: {
     readonly server?: string | undefined;
     readonly message: string;
-    /** What kind of warning it is, where programs may want to know: `SCHEMA_CONTRADICTS`, once a tool. */
-    readonly code?: "SCHEMA_CONTRADICTS" | undefined;
+    /**
+     * What kind of warning it is, where programs may want to know: `SCHEMA_CONTRADICTS`, once a tool; `BAD_RESPONSE`, the server wrote
+     * something that is not a message (a banner on stdout), once a server.
+     */
+    readonly code?: "SCHEMA_CONTRADICTS" | "BAD_RESPONSE" | undefined;
     /** The tool's name on its server, if it is about one. */
     readonly tool?: string | undefined;
   };

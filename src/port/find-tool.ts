@@ -49,7 +49,7 @@ export async function findTool(port: Port, name: string, wait: WaitOptions): Pro
     what: `There is no tool named ${JSON.stringify(name)}`,
     next:
       suggestions.length > 0
-        ? `Did you mean ${suggestions.join(" or ")}`
+        ? `Did you mean ${suggestions.join(" or ")}?`
         : "Look at tools() for what there is",
     suggestions,
   });

@@ -61,7 +61,7 @@ export function promptMissing(server: string, name: string, known: readonly stri
     what: `There is no prompt named ${JSON.stringify(name)}`,
     next:
       suggestions.length > 0
-        ? `Did you mean ${suggestions.join(" or ")}`
+        ? `Did you mean ${suggestions.join(" or ")}?`
         : "Look at prompts() for what there is",
     suggestions,
   });

@@ -13,6 +13,7 @@ import { configFor } from "./principal.js";
 export function createPortPool(port: Port): ConnectionPool {
   const { parts, principal } = port;
   const { settings, emitter } = parts;
+  const reported = new Set<string>();
   const connectionParts: ConnectionParts = {
     identity: { clientInfo: settings.clientInfo, capabilities: port.serverRequests.capabilities },
     serverRequests: port.serverRequests,
@@ -42,7 +43,15 @@ export function createPortPool(port: Port): ConnectionPool {
       }
       parts.onState({ ...change, principal: principal?.name }, port.pool.get(change.server)?.config);
     },
-    onOddity: (server, { what, next }) => parts.warn(server, next === undefined ? what : `${what}. ${next}`),
+    onOddity: (server, { code, what, next }) => {
+      const message = next === undefined ? what : `${what}. ${next}`;
+      if (code !== "BAD_RESPONSE") return parts.warn(server, message);
+      // A banner is printed at every start of the process; `next` tells its kinds apart, its text may hold the time.
+      const key = JSON.stringify([server, next]);
+      if (reported.has(key)) return;
+      reported.add(key);
+      parts.warn(server, message, { code });
+    },
     onSilent: (server, error) => port.pipeline.silent(server, error),
     onSessionEnded: (session, ms, error) => parts.telemetry.sessionEnded(port.factsOf(session), ms, error),
     onNotification: (server, method, params) => {

@@ -41,7 +41,11 @@ export interface SharedParts {
   /** Access to the network. Every principal has its own: not even a socket is shared between two. */
   createHttp(network: Network): Promise<HttpClient>;
   onState(change: StateChange, config: ServerConfig | undefined): void;
-  warn(server: string | undefined, message: string): void;
+  warn(
+    server: string | undefined,
+    message: string,
+    more?: Pick<ToolportEvents["warning"], "code" | "tool">,
+  ): void;
   /** A tool's schema contradicts itself or cannot be applied: told once a tool. */
   warnOfSchema(tool: Pick<ToolInfo, "server" | "sourceName">, message: string): void;
   /** A callback of the user's threw. */

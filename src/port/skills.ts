@@ -142,7 +142,7 @@ function missing(server: string, name: string, known: readonly SkillInfo[]): Cat
     what: `There is no skill named ${JSON.stringify(name)}`,
     next:
       suggestions.length > 0
-        ? `Did you mean ${suggestions.join(" or ")}`
+        ? `Did you mean ${suggestions.join(" or ")}?`
         : "Look at skills(server).list() for what there is",
     suggestions,
   });

@@ -27,6 +27,19 @@ export function checkHeader(name: string, value: unknown): asserts value is stri
   const isName = NAME.test(name);
   if (isName && typeof value === "string" && VALUE.test(value)) return;
   const path = `headers.${isName ? name : "?"}`;
-  const message = "not a valid HTTP header name and value (no line breaks)";
-  throw new ConfigError({ code: "INVALID_CONFIG", issues: [{ path, message }] });
+  throw new ConfigError({ code: "INVALID_CONFIG", issues: [{ path, message: problemOf(isName, value) }] });
+}
+
+/** Names the character that cannot be sent, and nothing else of the value: it may be a secret. */
+function problemOf(isName: boolean, value: unknown): string {
+  if (!isName) return "is not a valid name of an HTTP header";
+  if (typeof value !== "string") return "must be a string (its value is not shown)";
+  const characters = [...value];
+  const position = characters.findIndex((character) => !VALUE.test(character));
+  const character = characters[position]!;
+  const code = character.codePointAt(0)!;
+  const shown = code > 0xa0 && /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character) ? ` (${character})` : "";
+  const name = `U+${code.toString(16).toUpperCase().padStart(4, "0")}${shown}`;
+  const hint = character === "…" ? "; put the real value in its place" : "";
+  return `has ${name} at character ${position + 1}, which an HTTP header cannot hold${hint}`;
 }

@@ -2,6 +2,8 @@
 
 /** Longer words are compared by their beginning only; nobody mistypes a novel. */
 const MAX_COMPARED = 64;
+/** Shorter parts are in too many names. */
+const MIN_PART = 5;
 
 /** Damerau-Levenshtein distance (neighbouring letters may be swapped), or `limit + 1` as soon as it is over `limit`. */
 function distance(left: string, right: string, limit: number): number {
@@ -39,7 +41,10 @@ export function suggest(word: string, candidates: Iterable<string>, limit = 3): 
   const allowed = Math.max(1, Math.floor(wanted.length / 3));
   const close: { candidate: string; slips: number }[] = [];
   for (const candidate of candidates) {
-    const slips = distance(wanted, comparable(candidate), allowed);
+    const known = comparable(candidate);
+    // Half of a name is no typing slip, but what was meant is plain: `servers` for `mcpServers`.
+    const isPart = wanted.length >= MIN_PART && (known.startsWith(wanted) || known.endsWith(wanted));
+    const slips = Math.min(distance(wanted, known, allowed), isPart ? allowed : Number.POSITIVE_INFINITY);
     // A word of two letters is one slip away from far too many others.
     if (slips <= allowed && slips < wanted.length) close.push({ candidate, slips });
   }

@@ -16,18 +16,24 @@ export async function checkConnections(
   servers: readonly string[],
   shell: Shell,
 ): Promise<Finding[]> {
+  const noise: Finding[] = [];
+  const stop = toolport.on("warning", ({ server, message, code }) => {
+    if (code === "BAD_RESPONSE" && server !== undefined)
+      noise.push({ check: "connect", server, status: "warn", message });
+  });
   const report = await toolport.connect({
     servers,
     signal: shell.signal,
     timeoutMs: shell.timeoutMs ?? TIMEOUT_MS,
   });
+  stop();
   const snapshot = toolport.snapshot();
   const found = Object.entries(report.servers).map(([server, outcome]) => {
     const { protocolVersion, transport } = snapshot.servers[server]!;
     return connectionFinding(server, outcome, `${transport}, ${protocolVersion ?? "unknown revision"}`);
   });
   const ready = servers.filter((server) => report.servers[server]?.state === "ready");
-  return [...found, ...checkCatalog(snapshot, ready)];
+  return [...found, ...noise, ...checkCatalog(snapshot, ready)];
 }
 
 function connectionFinding(

@@ -72,7 +72,7 @@ export function resourceMissing(
     what: `There is no resource ${uri}${why === "" ? "" : `: ${why}`}`,
     next:
       suggestions.length > 0
-        ? `Did you mean ${suggestions.join(" or ")}`
+        ? `Did you mean ${suggestions.join(" or ")}?`
         : "Look at resources() and resourceTemplates() for what there is",
     suggestions,
     cause,

@@ -58,6 +58,13 @@ async function reasonFor({ command, cwd }: SpawnAttempt, errno: string | undefin
       next: "Install that interpreter, or correct the line",
     };
   }
+  if (errno === "ENOENT" && /\S\s+\S/.test(command)) {
+    const [program, ...args] = command.trim().split(/\s+/);
+    return {
+      what: `The program "${command}" was not found: "command" is one program, without its arguments`,
+      next: `Split it: "command": ${JSON.stringify(program)}, "args": ${JSON.stringify(args)}`,
+    };
+  }
   if (errno === "ENOENT" || errno === "ENOTDIR") {
     return {
       what: `The program "${command}" was not found`,
