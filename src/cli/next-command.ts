@@ -21,8 +21,11 @@ export function nextCommand(error: unknown): string | undefined {
     return error.code === "UNKNOWN_SERVER" ? "toolport list" : commandOf("doctor", server);
   if (error instanceof ToolCallError) {
     if (error.code === "TIMEOUT" || error.code === "FALLBACK_EXHAUSTED") return commandOf("doctor", server);
-    if (error.code === "INVALID_ARGUMENTS" && server !== undefined && tool !== undefined)
-      return `toolport tools ${shellWord(`${server}.${tool}`)}`;
+    // Without a tool they were those of a prompt.
+    if (error.code === "INVALID_ARGUMENTS" && server !== undefined)
+      return tool === undefined
+        ? commandOf("prompts", server)
+        : `toolport tools ${shellWord(`${server}.${tool}`)}`;
     if (server !== undefined) return `toolport inspect ${shellWord(server)} --raw`;
   }
   return commandOf("doctor", server);

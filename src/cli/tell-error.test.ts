@@ -27,6 +27,7 @@ describe("every error has an exit code and ends with a command to try", () => {
     [new ToolCallError({ code: "TIMEOUT", ...of }), 4, "toolport doctor s"],
     [new ToolCallError({ code: "FALLBACK_EXHAUSTED", ...of }), 4, "toolport doctor s"],
     [new ToolCallError({ code: "INVALID_ARGUMENTS", ...of, tool: "t t" }), 1, "toolport tools 's.t t'"],
+    [new ToolCallError({ code: "INVALID_ARGUMENTS", ...of }), 1, "toolport prompts s"],
     [new ToolCallError({ code: "PROTOCOL", ...of }), 1, "toolport inspect s --raw"],
     [new CatalogError({ code: "PROMPT_NOT_FOUND", ...of }), 1, "toolport prompts s"],
     [new CatalogError({ code: "RESOURCE_NOT_FOUND", ...of }), 1, "toolport resources s"],

@@ -1,5 +1,7 @@
 /** Renders one prompt of one server. */
+import type { PromptInfo } from "../catalog/resource-info.js";
 import { CatalogError } from "../errors/catalog-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ContentBlock } from "../execution/tool-result.js";
 import { suggest } from "../util/suggest.js";
 import type { AccessOptions } from "./access-options.js";
@@ -29,8 +31,11 @@ export function getPrompt(
     const reason = port.catalog.refusalOf(server, "prompts", name);
     if (reason !== undefined) throw promptWithheld(server, name, reason);
     const known = port.catalog.prompts().filter((prompt) => prompt.server === server);
-    const names = known.map((prompt) => prompt.name);
-    if (names.length > 0 && !names.includes(name)) throw promptMissing(server, name, names);
+    const prompt = known.find((each) => each.name === name);
+    const names = known.map((each) => each.name);
+    if (names.length > 0 && prompt === undefined) throw promptMissing(server, name, names);
+    const missing = missingArguments(prompt, args);
+    if (missing.length > 0) throw argumentsMissing(server, name, missing);
     const request = { method: "prompts/get", params: message, prompt: name };
     const result = await port.ask(connection, request, wait);
     return {
@@ -40,6 +45,28 @@ export function getPrompt(
       messages: (result["messages"] ?? []) as PromptResult["messages"],
       _meta: result["_meta"] as PromptResult["_meta"],
     };
+  });
+}
+
+/** Names of required arguments that are not given. What a server says of its arguments is not checked before. */
+function missingArguments(prompt: PromptInfo | undefined, args: Readonly<Record<string, unknown>>): string[] {
+  const declared: readonly unknown[] = Array.isArray(prompt?.arguments) ? prompt.arguments : [];
+  return declared.flatMap((each) => {
+    const { name, required } = Object(each) as { name?: unknown; required?: unknown };
+    const isGiven = typeof name !== "string" || (Object.hasOwn(args, name) && args[name] !== undefined);
+    return required === true && !isGiven ? [name] : [];
+  });
+}
+
+function argumentsMissing(server: string, name: string, missing: readonly string[]): ToolCallError {
+  const named = missing.map((each) => JSON.stringify(each)).join(", ");
+  return new ToolCallError({
+    code: "INVALID_ARGUMENTS",
+    server,
+    what: `Nothing was sent: the prompt ${JSON.stringify(name)} needs ${named}`,
+    next: "Give all required arguments; prompts() lists them",
+    outcome: "unsent",
+    issues: missing.map((each) => ({ path: each, message: "is required" })),
   });
 }
 

@@ -1,5 +1,6 @@
 /** The skills of one server: listed without reading them, read with everything checked. */
 import { CatalogError } from "../errors/catalog-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
 import type { Session } from "../protocol/session.js";
 import {
   getSkill,
@@ -11,6 +12,10 @@ import {
 import { suggest } from "../util/suggest.js";
 import type { AccessOptions } from "./access-options.js";
 import type { Port } from "./port.js";
+
+const METHOD_NOT_FOUND = -32601;
+/** Addresses shown in a message. */
+const MAX_SHOWN = 5;
 
 /** One file of a skill, as the server's list tells of it. */
 export interface SkillFileInfo {
@@ -57,7 +62,8 @@ export interface Skills {
    * Reads one file of a skill: its `SKILL.md`, or the one named. Throws if size, digest or head are not what the list says;
    * then nothing of the skill should be used.
    *
-   * @param skill from `list()`, or its name, or the address of its `SKILL.md`
+   * @param skill from `list()`, or its name, the address of its `SKILL.md`, or the path of its folder there (`team/tides`). A name
+   * that several skills have is refused, with their addresses in `suggestions`
    * @param uri address of a file, or its path within the skill
    */
   read(skill: SkillInfo | string, uri?: string, options?: AccessOptions): Promise<SkillContent>;
@@ -95,11 +101,26 @@ export function createSkills(port: Port, server: string): Skills {
 
   async function find(skill: SkillInfo | string, access: AccessOptions): Promise<SkillEntry> {
     if (typeof skill !== "string") return toEntry(skill);
-    if (URL.canParse(skill)) return ask(access, (session, limits) => getSkill(session, skill, limits));
+    if (URL.canParse(skill)) return findByAddress(skill, access);
     const known = await list(access);
-    const named = known.find(({ name }) => name === skill);
-    if (named === undefined) throw missing(server, skill, known);
-    return toEntry(named);
+    const byName = known.filter(({ name }) => name === skill);
+    const matching = byName.length > 0 ? byName : known.filter(({ uri }) => pathOf(uri) === skill);
+    if (matching.length > 1) throw ambiguous(server, skill, matching);
+    if (matching[0] === undefined) throw missing(server, skill, known);
+    return toEntry(matching[0]);
+  }
+
+  /** A skill need not be listed; a server may know only those that are. */
+  async function findByAddress(uri: string, access: AccessOptions): Promise<SkillEntry> {
+    try {
+      return await ask(access, (session, limits) => getSkill(session, uri, limits));
+    } catch (error) {
+      if (!(error instanceof ToolCallError) || error.rpcCode !== METHOD_NOT_FOUND) throw error;
+      const known = await list(access);
+      const listed = known.find((skill) => skill.uri === uri);
+      if (listed === undefined) throw missing(server, uri, known);
+      return toEntry(listed);
+    }
   }
 
   return {
@@ -130,6 +151,20 @@ function toInfo(server: string, { uri, frontmatter, resources, _meta }: SkillEnt
 
 const toEntry = ({ uri, frontmatter, files }: SkillInfo): SkillEntry =>
   ({ uri, frontmatter, resources: files }) as SkillEntry;
+
+/** Path of the skill's folder, without the scheme: `team/tides` of `skill://team/tides/SKILL.md`. */
+const pathOf = (uri: string): string => uri.replace(/^[a-z][a-z\d+.-]*:\/*/i, "").replace(/\/SKILL\.md$/, "");
+
+function ambiguous(server: string, name: string, matching: readonly SkillInfo[]): CatalogError {
+  const addresses = matching.map(({ uri }) => uri);
+  return new CatalogError({
+    code: "RESOURCE_NOT_FOUND",
+    server,
+    what: `${matching.length} skills are named ${JSON.stringify(name)}`,
+    next: `Give the address of one: ${addresses.slice(0, MAX_SHOWN).join(" or ")}`,
+    suggestions: addresses,
+  });
+}
 
 function missing(server: string, name: string, known: readonly SkillInfo[]): CatalogError {
   const suggestions = suggest(

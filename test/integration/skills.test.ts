@@ -189,6 +189,33 @@ describe("a server that does not keep its word", () => {
     });
   });
 
+  test("two skills of one name are both listed, and read by address, by path or as listed", async () => {
+    const [ours, theirs] = ["skill://ours/tides/SKILL.md", "skill://theirs/tides/SKILL.md"];
+    await using server = await startLiar([entryOf(ours, manifest), entryOf(theirs, manifest)], manifest);
+    await using toolport = open(server.entry);
+    const skills = toolport.skills("docs");
+    const listed = await skills.list();
+    expect(listed.map(({ name, uri }) => [name, uri])).toEqual([
+      ["tides", ours],
+      ["tides", theirs],
+    ]);
+    expect(await failure(skills.read("tides"))).toMatchObject({
+      code: "RESOURCE_NOT_FOUND",
+      what: '2 skills are named "tides"',
+      next: `Give the address of one: ${ours} or ${theirs}`,
+      suggestions: [ours, theirs],
+      outcome: "unsent",
+    });
+    // The server has no skills/get: its list is what it knows.
+    for (const uri of [ours, theirs]) expect(await skills.read(uri)).toMatchObject({ uri, verified: true });
+    for (const skill of listed) expect(await skills.read(skill)).toMatchObject({ uri: skill.uri });
+    expect(await skills.read("theirs/tides")).toMatchObject({ uri: theirs });
+    expect(await failure(skills.read("skill://nowhere/SKILL.md"))).toMatchObject({
+      code: "RESOURCE_NOT_FOUND",
+    });
+    expect(await failure(skills.read("nowhere/tides"))).toMatchObject({ code: "RESOURCE_NOT_FOUND" });
+  });
+
   test("a server without skills lists none and reads none", async () => {
     await using server = await startLiar([], "", {});
     await using toolport = open(server.entry);

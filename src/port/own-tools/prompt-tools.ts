@@ -1,6 +1,7 @@
 /** Prompts as two tools, so that a model can use what servers have prepared: one lists them, one renders them. */
 import { sanitiseText } from "../../catalog/safety/sanitise.js";
 import { CatalogError } from "../../errors/catalog-error.js";
+import { ToolCallError } from "../../errors/tool-call-error.js";
 import { ExposedServers } from "../exposed-servers.js";
 import { getPrompt } from "../get-prompt.js";
 import type { Port } from "../port.js";
@@ -108,6 +109,8 @@ function getTool(port: Port, servers: ExposedServers, { list = {}, get = {} }: P
         );
         return JSON.stringify(messages);
       } catch (error) {
+        if (error instanceof ToolCallError && error.code === "INVALID_ARGUMENTS")
+          return textResult(`${error.what}.`, true);
         if (!(error instanceof CatalogError) || error.code !== "PROMPT_NOT_FOUND") throw error;
         const { suggestions } = error;
         const hint =
