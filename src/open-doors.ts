@@ -14,7 +14,6 @@ import { answerOAuthCallback, renewLogin } from "./port/oauth-callback.js";
 import type { Port } from "./port/port.js";
 import { checkRequiredTools, reportOf, type ServerReport, throwFailures } from "./port/report.js";
 import { readResource } from "./port/resources/read-resource.js";
-import { removeServer } from "./port/saved/change-servers.js";
 import { createSkills } from "./port/skills.js";
 import { takeSnapshot } from "./port/snapshot.js";
 import type { TaskHandle } from "./port/tasks/task-handle.js";
@@ -163,6 +162,8 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
     },
     async remove(name, options) {
       await port.opened();
+      // Loaded when a server goes: most programs keep theirs.
+      const { removeServer } = await import("./port/saved/change-servers.js");
       await removeServer(port, name, options);
     },
     async connectServer(name, wait) {

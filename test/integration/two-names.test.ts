@@ -92,6 +92,28 @@ test("one name with another address starts without the lists and pins of the old
   expect(await toolport.tools()).toHaveLength(1);
 });
 
+test("removing a server leaves the records of one of the same name with a longer address", async () => {
+  await using server = await startTwoFaced("modern");
+  const { url } = server.entry;
+  const store = memoryStore();
+  const open = (address: string) =>
+    createToolport({
+      store,
+      pins: "block",
+      mcpServers: { s: { url: address, headers: { "x-role": "guest" } } },
+    });
+  {
+    await using longer = open(`${url}/v2`);
+    await longer.tools();
+  }
+  const before = await store.list("");
+  await using toolport = open(url);
+  await toolport.tools();
+  expect((await store.list("")).length).toBeGreaterThan(before.length);
+  await toolport.remove("s");
+  expect(await store.list("")).toEqual(before);
+});
+
 describe("logins", () => {
   let bench: OAuthBench;
   beforeAll(async () => {

@@ -6,7 +6,7 @@ import type { ServerConfig } from "../../config/server-config.js";
 import { eraKey } from "../../protocol/era-memory.js";
 import { serverIdentity, serverKey, userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
-import { publicKey } from "./saved-catalogs.js";
+import { ownKeyOfEarlier, publicKey } from "./saved-catalogs.js";
 
 export interface ForgottenServer {
   readonly config: ServerConfig;
@@ -16,8 +16,8 @@ export interface ForgottenServer {
   readonly isLast: boolean;
 }
 
-/** Records that are kept by user and identity, logins apart. */
-const KINDS = ["catalog", "discover", "pins", "tasks"];
+/** Records that are kept by user and identity, logins and tasks apart. */
+const KINDS = ["catalog", "discover", "pins"];
 
 /**
  * Deletes the lists, pins, tasks and logins of a server, and what is known of its era. The record of a server that was
@@ -39,31 +39,27 @@ async function forgetOf(
   { config, isLast }: ForgottenServer,
 ): Promise<void> {
   await forgetRecords(store, { principal, identity: serverIdentity(config) });
-  for (const kind of KINDS) {
-    await store.delete(serverKey(kind, principal, config));
-    for (const key of await store.list(`${serverKey(kind, principal, config)}/`))
-      if (isItem(key, serverKey(kind, principal, config))) await store.delete(key);
-  }
-  if (!isLast) return;
+  for (const kind of KINDS) await store.delete(serverKey(kind, principal, config));
+  const tasks = `${serverKey("tasks", principal, config)}/`;
+  // A server with a longer address has its tasks in a folder below.
+  for (const key of await store.list(tasks))
+    if (!key.slice(tasks.length).includes("/")) await store.delete(key);
   // Where version 0.1 kept the same.
+  await store.delete(`${userPrefix("pins", principal)}${encodeURIComponent(config.name)}`);
+  if (!isLast) return;
   const identity = configIdentity(config);
-  const name = encodeURIComponent(config.name);
-  await store.delete(`${userPrefix("catalog", principal)}${identity}`);
+  await store.delete(ownKeyOfEarlier(principal, config));
   await store.delete(`${userPrefix("era", principal)}${identity}`);
-  await store.delete(`${userPrefix("pins", principal)}${name}`);
   for (const key of await store.list(`${userPrefix("tasks", principal)}${encodeURIComponent(identity)}/`))
     await store.delete(key);
   if ("url" in config) await forgetByAddress(store, principal, config.url);
 }
 
-/** A record in the folder of this server, not in that of one whose address is longer. */
-const isItem = (key: string, folder: string): boolean => !key.slice(folder.length + 1).includes("/");
-
 /** Every user who has something of this server, and the plain port. */
 async function principalsOf(store: Store, config: ServerConfig): Promise<(string | undefined)[]> {
   const found = new Set<string>([""]);
   const identity = `/${serverIdentity(config)}`;
-  for (const kind of [...KINDS, "oauth/tokens", "oauth/login"]) {
+  for (const kind of [...KINDS, "tasks", "oauth/tokens", "oauth/login"]) {
     for (const key of await store.list(`${kind}/`)) {
       const principal = key.slice(kind.length + 1, key.indexOf("/", kind.length + 1));
       const rest = key.slice(kind.length + 1 + principal.length);

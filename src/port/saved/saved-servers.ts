@@ -31,6 +31,9 @@ export class SavedServers {
   readonly #warn: Warn;
   /** Fingerprints of the records as they were last read or written here, by name. */
   readonly #known = new Map<string, string>();
+  /** Writes of our own, which come before anything that is read. */
+  #writing: Promise<void> = Promise.resolve();
+  #writes = 0;
 
   /** @param principal who has added them; servers of the plain port are everybody's */
   constructor(store: Store, principal: string | undefined, warn: Warn) {
@@ -59,38 +62,45 @@ export class SavedServers {
   /** Every saved server that can be read; what cannot be used as it was is blocked, and says why. */
   async restore(): Promise<ServerConfig[]> {
     const keys = await this.#store.list(this.prefix);
-    const configs = await Promise.all(keys.map((key) => this.#restoreOne(key)));
-    return configs.filter((config) => config !== undefined);
+    const found = await Promise.all(keys.map((key) => this.#read(key)));
+    return found.flatMap((saved) => (typeof saved === "object" ? this.#take(saved) : []));
   }
 
   /** Looks at one record again, because its key was written or deleted. */
   async reread(key: string): Promise<ServerNews> {
     const name = this.#nameOf(key);
-    const before = this.#known.get(name);
-    const config = await this.#restoreOne(key);
-    const after = this.#known.get(name);
-    if (before === after) return { name, kind: "same" };
-    return config === undefined ? { name, kind: "removed" } : { name, kind: "changed", config };
+    for (;;) {
+      const writes = this.#writes;
+      await this.#writing;
+      const saved = await this.#read(key);
+      // What was read may be older than what is being written here.
+      if (writes !== this.#writes) continue;
+      if (saved === "unreadable") return { name, kind: "same" };
+      if (saved === "missing") return { name, kind: this.#known.delete(name) ? "removed" : "same" };
+      if (this.#known.get(name) === saved.print) return { name, kind: "same" };
+      return { name, kind: "changed", config: this.#take(saved) };
+    }
   }
 
-  /** A record that cannot be read or used changes nothing here. */
-  async #restoreOne(key: string): Promise<ServerConfig | undefined> {
+  #take({ config, print }: ReadServer): ServerConfig {
+    this.#known.set(config.name, print);
+    return config;
+  }
+
+  async #read(key: string): Promise<ReadServer | "missing" | "unreadable"> {
     const name = this.#nameOf(key);
     try {
       const record = await this.#store.get(key);
-      if (record === undefined) {
-        this.#known.delete(name);
-        return undefined;
-      }
+      if (record === undefined) return "missing";
       const saved = record.value as SavedServer;
       const { entry, unsaved } = saved;
       const config = parseServerEntry(name, withoutFunctions(entry, unsaved), { path: "saved servers" });
       const blocked = reasonToBlock(config, unsaved, record.sealed);
-      this.#known.set(name, printOf(saved));
-      return blocked === undefined ? config : freezeConfig({ ...config, blocked });
+      const print = printOf(saved);
+      return { config: blocked === undefined ? config : freezeConfig({ ...config, blocked }), print };
     } catch (error) {
       this.#warn(name, `The saved server could not be restored: ${toToolportError(error).message}`);
-      return undefined;
+      return "unreadable";
     }
   }
 
@@ -102,14 +112,25 @@ export class SavedServers {
     return `${this.prefix}${encodeURIComponent(name)}`;
   }
 
-  /** A store that fails costs the memory of the server, not the server. */
-  async #attempt(name: string, what: string, run: () => Promise<unknown>): Promise<void> {
-    try {
-      await run();
-    } catch (error) {
-      this.#warn(name, `The server could not be ${what}: ${toToolportError(error).message}`);
-    }
+  /** If the store fails, the server is not remembered; it works all the same. */
+  #attempt(name: string, what: string, run: () => Promise<unknown>): Promise<void> {
+    this.#writes += 1;
+    const attempt = async () => {
+      try {
+        await run();
+      } catch (error) {
+        this.#warn(name, `The server could not be ${what}: ${toToolportError(error).message}`);
+      }
+    };
+    const written = attempt();
+    this.#writing = Promise.all([this.#writing, written]).then(() => {});
+    return written;
   }
+}
+
+interface ReadServer {
+  readonly config: ServerConfig;
+  readonly print: string;
 }
 
 /** When it was saved does not matter. */

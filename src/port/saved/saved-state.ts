@@ -7,7 +7,6 @@ import type { ServerEntry } from "../../config/server-entry.js";
 import type { ServerConnection } from "../../connection/server-connection.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { Port } from "../port.js";
-import { followServer } from "./change-servers.js";
 import { SavedCatalogs } from "./saved-catalogs.js";
 import { SavedServers } from "./saved-servers.js";
 
@@ -119,6 +118,7 @@ export class SavedState {
       // What the program configures comes first, and what all users have before what one of them saved.
       const isConfigured = settings.servers.has(news.name) || this.#parent?.pool.get(news.name) !== undefined;
       if (this.#isStopped || news.kind === "same" || isConfigured) return;
+      const { followServer } = await import("./change-servers.js");
       const ports = await followServer(
         this.#port,
         news.name,
