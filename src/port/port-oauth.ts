@@ -7,7 +7,6 @@ import { ConfigError } from "../errors/config-error.js";
 import { isOnlyOne, serverIdentity } from "../state/server-keys.js";
 import type { Store } from "../state/store.js";
 import type { AuthorizedSend } from "../transports/http/credentials/authorized-send.js";
-import { isOAuth } from "../transports/http/credentials/shared-authorization.js";
 import type { HttpClient } from "../transports/server-transport.js";
 
 export interface PortOAuthOptions {
@@ -79,7 +78,7 @@ export class PortOAuth {
     const provider = config?.authProvider;
     if (config === undefined || provider === undefined)
       return (await this.require(server)).finish(params, onSpent);
-    if (!isOAuth(provider)) throw tokensOnly(server);
+    if (!("tokens" in provider)) throw tokensOnly(server);
     const { finishByProvider } = await import("../auth/finish-by-provider.js");
     const http = () => this.#options.http(config);
     await finishByProvider({ server, provider, serverUrl: new URL(config.url), http, onSpent }, params);

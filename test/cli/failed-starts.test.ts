@@ -35,3 +35,25 @@ test("list and doctor name --timeout when a server is silent", async () => {
     servers: [{ status: "offline", error: { code: "TIMEOUT", phase: "connect" } }],
   });
 });
+
+test("a banner on stdout is told by doctor, not at every command", async () => {
+  using sandbox = createSandbox();
+  const program = await sandbox.write(
+    "project/banner.cjs",
+    `console.log("Welcome to the demo server");
+require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method } = JSON.parse(line);
+  const result = { protocolVersion: "2025-11-25", capabilities: {}, serverInfo: { name: "b", version: "1" } };
+  const body = method === "initialize" ? { result } : { error: { code: -32601, message: "Method not found" } };
+  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
+});\n`,
+  );
+  await sandbox.write("home/.config/toolport/toolport.json", {
+    mcpServers: { banner: { command: process.execPath, args: [program] } },
+  });
+  const list = await sandbox.run("list");
+  expect(list.code).toBe(0);
+  expect(`${list.stdout}${list.stderr}`).not.toContain("Welcome");
+  const doctor = await sandbox.run("doctor");
+  expect(`${doctor.stdout}${doctor.stderr}`.split("Welcome to the demo server")).toHaveLength(2);
+});

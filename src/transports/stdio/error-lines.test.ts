@@ -126,7 +126,7 @@ npm error code E404
 npm error 404 Not Found - GET https://registry.npmjs.org/no-such-package - Not found
 npm error 404
 npm error 404  The requested resource 'no-such-package@*' could not be found or you do not have permission to access it.
-npm error A complete log of this run can be found in: /root/.npm/_logs/2026-debug-0.log`,
+npm error A complete log of this run can be found in: /srv/npm/_logs/2026-debug-0.log`,
     [
       "npm error 404 Not Found - GET https://registry.npmjs.org/no-such-package - Not found",
       "npm error 404",
