@@ -40,7 +40,7 @@ class PlainAgent extends Base {
     return id?.name ?? id?.toString() ?? "default";
   }
 
-  /** Called once, before the first request is answered. */
+  /** Called once, before the first request is answered; in a Durable Object before any event, RPC and alarms included. */
   onStart(): void | Promise<void> {}
 
   /** Answers a request. */

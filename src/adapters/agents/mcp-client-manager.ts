@@ -129,16 +129,12 @@ export class McpClientManager implements AsyncDisposable {
     await this.toolport.disconnect();
   }
 
-  /** Puts a server down and forgets it, its login included. A server that is not there is no problem. */
+  /** Removes a server with everything saved of it, its login included. Does nothing if there is no such server. */
   async removeServer(id: string): Promise<void> {
     await this.#change(async () => {
-      const url = this.#records.get(id)?.url;
-      const isShared = this.#records.ids.some(
-        (other) => other !== id && this.#records.get(other)?.url === url,
-      );
       if (this.#isKnown(id)) {
-        // A login belongs to the address. What cannot be revoked is forgotten all the same.
-        if (!isShared) await this.toolport.logOut(id).catch(() => {});
+        // What cannot be revoked is deleted all the same.
+        await this.toolport.logOut(id).catch(() => {});
         await this.toolport.remove(id);
       }
       this.#named.delete(id);
