@@ -104,5 +104,5 @@ it.each([
 it("has everything again when the key is back", async () => {
   await worker.restart(keys(second));
   expect(await worker.rpc("bob", "seen")).toMatchObject({ servers: ["Another", "Protected"] });
-  expect(await worker.rpc("bob", "reconnect")).toBe("connected");
+  expect(await worker.rpc("bob", "reconnect", "Protected")).toBe("connected");
 });
