@@ -16,7 +16,7 @@ import {
 import type { CatalogExport, ExportedServer } from "./exported-catalog.js";
 import type { FilterSet } from "./filters/filter-set.js";
 import { isStale } from "./freshness.js";
-import { exportServer, type Kept, restoreServer } from "./kept-lists.js";
+import { describeKept, exportServer, type Kept, restoreServer } from "./kept-lists.js";
 import { itemFindings, listFindings, type TextFinding, textFindings } from "./list-findings.js";
 import type { ListOptions, PagedList } from "./list-pages.js";
 import { ListRefresher } from "./list-refresher.js";
@@ -338,13 +338,7 @@ export class Catalog {
 
   #keep(server: string, kept: Kept): void {
     this.#kept.set(server, kept);
-    if (debug.enabled) {
-      const { tools, resources, prompts } = kept.lists;
-      const withheld = tools.withheld.length + kept.refused.size;
-      debug(
-        `[${server}] ${tools.tools.length} tools, ${withheld} withheld, ${resources.length} resources, ${prompts.length} prompts`,
-      );
-    }
+    if (debug.enabled) debug(`[${server}] ${describeKept(kept)}`);
     this.#changed(server);
   }
 

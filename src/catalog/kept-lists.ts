@@ -42,3 +42,9 @@ export function restoreServer(exported: ExportedServer, origin: Kept["origin"]):
   };
   return { lists, ...NOT_EXAMINED, session, origin, turn: 0 };
 }
+
+/** One line for debug output. */
+export function describeKept({ lists: { tools, resources, prompts }, refused }: Kept): string {
+  const withheld = tools.withheld.length + refused.size;
+  return `${tools.tools.length} tools, ${withheld} withheld, ${resources.length} resources, ${prompts.length} prompts`;
+}

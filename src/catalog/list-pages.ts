@@ -63,7 +63,8 @@ async function readPages(session: Session, kind: ListKind, options: ListOptions)
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const timeoutMs = Math.max(1, deadline - performance.now());
     const result = await fetchPage(session, { method, cursor }, { ...options, timeoutMs });
-    if (result === undefined && kind.isOptional && page === 0) return { items, ttlMs, readAt, isPublic: false };
+    if (result === undefined && kind.isOptional && page === 0)
+      return { items, ttlMs, readAt, isPublic: false };
     if (result === undefined) return cutBecause(`The server declares it but does not know ${method}`);
     const found = result[key];
     ttlMs = shorter(ttlMs, result["ttlMs"]);

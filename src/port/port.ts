@@ -22,6 +22,7 @@ import type { Session } from "../protocol/session.js";
 import type { TraceMeta } from "../telemetry/open-telemetry.js";
 import type { RequestFacts, ServerFacts } from "../telemetry/open-telemetry-attributes.js";
 import type { HttpClient } from "../transports/server-transport.js";
+import { bringUp } from "./bring-up.js";
 import { findTool } from "./find-tool.js";
 import { MalformedCounts } from "./malformed-counts.js";
 import { OwnToolSet } from "./own-tools/own-tool-set.js";
@@ -35,9 +36,6 @@ import { Subscriptions } from "./resources/subscriptions.js";
 import { SavedState } from "./saved/saved-state.js";
 import type { SharedParts } from "./shared-parts.js";
 import { TaskDesk } from "./tasks/task-desk.js";
-
-/** States from which a server comes up by itself when it is needed. */
-const COMING_UP = ["idle", "connecting", "connected", "discovering"];
 
 interface AskedRequest extends Pick<RequestFacts, "method" | "prompt" | "uri"> {
   readonly params: Record<string, unknown>;
@@ -210,55 +208,8 @@ export class Port {
     return names === undefined ? this.pool.all() : names.map((name) => this.pool.require(name));
   }
 
-  /**
-   * Brings up what was never asked for and is not known from an exported catalog; what failed is left alone until
-   * somebody asks for it by name. Lists that are too old are read again.
-   */
-  async bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<ConnectOutcome[]> {
-    await this.restored();
-    const wanted = connections.filter(
-      ({ name, state }) => COMING_UP.includes(state.status) && !this.#isListed(name),
-    );
-    const [outcomes] = await Promise.all([
-      wanted.length === 0 ? [] : this.pool.connect(wanted, wait),
-      this.catalog.checkDuePins(),
-      ...connections.map((connection) => this.#refreshStale(connection, wait)),
-    ]);
-    if (wait.signal?.aborted) throw wait.signal.reason;
-    await this.#bringUpFallbacks(connections, wait);
-    return outcomes;
-  }
-
-  /** The tools of a server that is away and was never listed are known from its fallback servers. */
-  async #bringUpFallbacks(connections: readonly ServerConnection[], wait: WaitOptions): Promise<void> {
-    const servers = connections
-      .filter(({ config }) => this.catalog.needsStandIn(config))
-      .flatMap(({ config }) => config.fallback!.servers);
-    const others = [...new Set(servers)].flatMap((name) => this.pool.get(name) ?? []);
-    const unlisted = others.filter(
-      ({ name, state }) => COMING_UP.includes(state.status) && !this.catalog.knows(name),
-    );
-    if (unlisted.length === 0) return;
-    await this.pool.connect(unlisted, wait);
-    if (wait.signal?.aborted) throw wait.signal.reason;
-  }
-
-  /**
-   * Servers that were added in an earlier life are listed as they were then, until somebody needs them. Those that the
-   * program itself names are asked: for them, saved lists only say where a tool is that is called.
-   */
-  #isListed(name: string): boolean {
-    return this.catalog.knows(name) && (this.#restoredNames.has(name) || !this.catalog.isFromStore(name));
-  }
-
-  async #refreshStale({ session, config, name }: ServerConnection, wait: WaitOptions): Promise<void> {
-    if (session === undefined) return;
-    try {
-      await this.catalog.refreshStale(session, config, wait);
-    } catch (error) {
-      if (wait.signal?.aborted) throw error;
-      this.parts.warn(name, `Its lists could not be read again: ${String(error)}`);
-    }
+  bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<ConnectOutcome[]> {
+    return bringUp(this, connections, wait);
   }
 
   /** Reads a server's lists anew. */

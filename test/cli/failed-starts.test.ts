@@ -28,7 +28,7 @@ test("list and doctor name --timeout when a server is silent", async () => {
   });
   for (const command of ["list", "doctor"]) {
     const { stdout, stderr } = await sandbox.run(command, "--timeout", "300");
-    expect(`${stdout}${stderr}`, command).toMatch(/within 300 ms[^]*--timeout/);
+    expect(`${stdout}${stderr}`, command).toMatch(/within 300 ms[\s\S]*--timeout/);
   }
   const { stdout } = await sandbox.run("list", "--json", "--timeout", "300");
   expect(JSON.parse(stdout)).toMatchObject({
