@@ -1,10 +1,12 @@
 /** What a connection is given from outside: the network, the memory, the eyes and ears of the port. */
+
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { LogLevel } from "../config/log-levels.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { ClientIdentity, Era } from "../protocol/era.js";
 import type { EraMemory } from "../protocol/era-memory.js";
+import type { OddSource } from "../protocol/lane-errors.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { Session } from "../protocol/session.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
@@ -38,7 +40,7 @@ export interface ConnectionParts {
   discover(session: Session, signal: AbortSignal): Promise<void>;
   onState(change: StateChange): void;
   /** A server sends what is no message; the connection goes on. */
-  onOddity?: ((server: string, error: ToolportError) => void) | undefined;
+  onOddity?: ((server: string, error: ToolportError, source: OddSource) => void) | undefined;
   /** A server did not answer a ping, and its session is replaced. */
   onSilent?: ((server: string, error: ToolportError) => void) | undefined;
   /** A session is over; `ms` is how long it lasted. */

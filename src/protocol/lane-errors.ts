@@ -13,6 +13,9 @@ export const REASONS: Readonly<Record<GiveUpReason, string>> = {
 const LOSSES: ReadonlySet<string> = new Set(["CLOSED", "STREAM_CUT", "SESSION_LOST"]);
 
 /** What the server sent is no message, or too large to be one. */
+/** Where something odd was found: in what the transport read, or in an answer. */
+export type OddSource = "transport" | "answer";
+
 export const isOddity = (error: Error): error is ConnectionError =>
   error instanceof ConnectionError && (error.code === "BAD_RESPONSE" || error.code === "MESSAGE_TOO_LARGE");
 

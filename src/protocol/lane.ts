@@ -16,7 +16,7 @@ import { IdTable } from "../util/id-table.js";
 import { ClientSide } from "./client-side.js";
 import { DeadlineClock } from "./deadline-clock.js";
 import { DroppedAnswers } from "./dropped-answers.js";
-import { answerCut, connectionClosed, isOddity, REASONS, withAdvice } from "./lane-errors.js";
+import { answerCut, connectionClosed, isOddity, type OddSource, REASONS, withAdvice } from "./lane-errors.js";
 import { type OutgoingRequest, toMessage, toText } from "./outgoing-request.js";
 import { PendingRequest, type RequestHost, type RequestLimits } from "./pending-request.js";
 
@@ -60,7 +60,7 @@ export class Lane {
   /** What to do when this connection is lost, where no other takes its place. @default call again */
   nextAfterLoss: string | undefined;
   /** The server sent what is no message, or one that is too large and answers nothing. The connection goes on. */
-  onoddity?: ((error: ConnectionError) => void) | undefined;
+  onoddity?: ((error: ConnectionError, source: OddSource) => void) | undefined;
   /** A request timed out, and nothing at all arrived while it waited. */
   onsilence?: (() => void) | undefined;
 
@@ -98,7 +98,7 @@ export class Lane {
       cancel: (id, why) => this.#cancel(id, why),
       silent: () => this.onsilence?.(),
     };
-    this.#dropped = new DroppedAnswers(server, (error) => this.onoddity?.(error));
+    this.#dropped = new DroppedAnswers(server, (error) => this.onoddity?.(error, "answer"));
     this.clientSide = new ClientSide(inner, {
       start: () => this.start(),
       send: (message, options) => this.#send(message, options),
@@ -111,7 +111,7 @@ export class Lane {
     inner.onmessage = (message, extra) => this.#receive(message, extra);
     inner.onerror = (error) => {
       this.#host.redactError(error);
-      if (isOddity(error)) this.onoddity?.(error);
+      if (isOddity(error)) this.onoddity?.(error, "transport");
       this.clientSide.onerror?.(error);
     };
     inner.onclose = () => this.#onInnerClose();

@@ -1,4 +1,5 @@
 /** From a server's configuration to a live session: transports in turn, eras in turn, one error in the end. */
+
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { secretsOf, shareSecrets } from "../config/known-secrets.js";
 import type { LogLevel } from "../config/log-levels.js";
@@ -16,6 +17,7 @@ import { type ClientIdentity, createEnvelope, type Era } from "./era.js";
 import type { EraVerdict, RememberedEra, SsePath } from "./era-memory.js";
 import { type Handshake, handshake, isModernPin } from "./handshake.js";
 import { Lane } from "./lane.js";
+import type { OddSource } from "./lane-errors.js";
 import { createLateClient } from "./late-client.js";
 import { createListWatch } from "./list-watch.js";
 import { LOG_LEVEL_META_KEY, setLogLevel } from "./log-level.js";
@@ -44,7 +46,7 @@ export interface OpenOptions {
   /** Told what the server tells by itself, progress apart. */
   onNotification?: ((method: string, params: Readonly<Record<string, unknown>>) => void) | undefined;
   /** Told of what the server sends that is no message; once for each kind of it. */
-  onOddity?: ((error: ConnectionError) => void) | undefined;
+  onOddity?: ((error: ConnectionError, source: OddSource) => void) | undefined;
   /** Takes over the closing of transports that failed, so that nobody waits for them but nothing is forgotten. */
   onDiscarded: (closing: Promise<void>) => void;
 }

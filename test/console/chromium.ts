@@ -10,5 +10,7 @@ export const isWithoutChromium = mayBeSkipped(program);
 export async function launchChromium(args: readonly string[] = []): Promise<Browser> {
   if (program === undefined) throw new Error("No Chromium was found, and TOOLPORT_REQUIRE_SERVICES is set");
   const isRoot = process.getuid?.() === 0;
-  return chromium.launch({ executablePath: program, args: [...args, ...(isRoot ? ["--no-sandbox"] : [])] });
+  // All pages are on this machine, whatever proxy the environment names.
+  const always = ["--no-proxy-server", ...(isRoot ? ["--no-sandbox"] : [])];
+  return chromium.launch({ executablePath: program, args: [...args, ...always] });
 }

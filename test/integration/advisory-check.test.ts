@@ -57,7 +57,13 @@ async function check(url: string, { accepted = [] as object[], args = [] as stri
   writeFileSync(list, JSON.stringify(accepted));
   const child = spawn(process.execPath, [SCRIPT, "--accepted", list, ...args], {
     cwd: folder,
-    env: { ...process.env, npm_config_registry: url, npm_config_cache: join(folder, "cache") },
+    // The registry is on this machine; npm would ask it through a proxy of the environment.
+    env: {
+      ...process.env,
+      NO_PROXY: "127.0.0.1",
+      npm_config_registry: url,
+      npm_config_cache: join(folder, "cache"),
+    },
   });
   let said = "";
   for (const stream of [child.stdout, child.stderr])

@@ -118,7 +118,7 @@ describe("the guarded fetch", () => {
           { address, family: address.includes(":") ? 6 : 4 },
         ]);
       }) as LookupFunction;
-      const http = setup.keep(createHttpClient({ lookup }));
+      const http = setup.keep(createHttpClient({ lookup, proxy: false }));
       const guarded = createGuardedFetch(http, { serverUrl: "https://mcp.example.com/mcp" });
       await expect(guarded(`https://auth.example.com:${canary.port}/`)).rejects.toMatchObject(refused);
       expect(asked).toEqual(["auth.example.com"]);
@@ -131,7 +131,7 @@ describe("the guarded fetch", () => {
     const lookup = ((_hostname, _options, callback) => {
       callback(null, [{ address: ++turn === 1 ? "127.0.0.1" : "127.0.0.2", family: 4 }]);
     }) as LookupFunction;
-    const http = setup.keep(createHttpClient({ lookup }));
+    const http = setup.keep(createHttpClient({ lookup, proxy: false }));
     const refusal = new ConnectionError({ code: "ADDRESS_REFUSED", what: "no", outcome: "unsent" });
     const checkAddress = (address: string) => (address === "127.0.0.1" ? undefined : refusal);
     const url = new URL(`http://rebind.example:${home.port}/`);
