@@ -3,8 +3,9 @@
  * package.json, and never with an install script.
  */
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { mkdir, rename, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -24,9 +25,24 @@ export async function fetchTool(folder, name, version) {
   const prefix = join(cache, folder);
   const home = join(prefix, "node_modules", name);
   const manifest = join(home, "package.json");
-  const installed = existsSync(manifest) ? JSON.parse(readFileSync(manifest, "utf8")).version : "";
-  if (!`${installed}.`.startsWith(`${version}.`)) await npmInstall(prefix, [`${name}@${version}`]);
-  return home;
+  const isThere = () =>
+    existsSync(manifest) &&
+    `${JSON.parse(readFileSync(manifest, "utf8")).version}.`.startsWith(`${version}.`);
+  if (isThere()) return home;
+  // Several processes may need it at once: each fetches it into a folder of its own, and the first to finish wins.
+  const draft = join(cache, `${folder}.${randomUUID()}`);
+  try {
+    await npmInstall(draft, [`${name}@${version}`]);
+    if (isThere()) return home;
+    // Another version, or what is left of an install that was cut off.
+    await rm(prefix, { recursive: true, force: true });
+    await rename(draft, prefix).catch((error) => {
+      if (!isThere()) throw error;
+    });
+    return home;
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
 }
 
 /** A Node of this major version: the one that runs this if it is, else one of the registry's. */
