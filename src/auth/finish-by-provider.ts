@@ -2,7 +2,12 @@
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { checkedProvider } from "../transports/http/credentials/checked-provider.js";
-import { type ProviderLogin, takeCode, takeLogin } from "../transports/http/credentials/provider-login.js";
+import {
+  noteFinished,
+  type ProviderLogin,
+  takeCode,
+  takeLogin,
+} from "../transports/http/credentials/provider-login.js";
 import { dropUnknownLifetimes } from "../transports/http/credentials/token-lifetime.js";
 import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";
@@ -44,6 +49,7 @@ export async function finishByProvider(
       ...(login?.scope !== undefined && { scope: login.scope }),
       ...(login?.resourceMetadataUrl !== undefined && { resourceMetadataUrl: login.resourceMetadataUrl }),
     });
+    if (login !== undefined) noteFinished(provider, serverUrl, login);
   } catch (error) {
     throw toToolportError(error, { server }).withContext({ server });
   }

@@ -137,3 +137,53 @@ test("a provider that only gives tokens has no login to end, and the error says 
   expect(error).toMatchObject({ code: "INVALID_CONFIG", server: "vault" });
   expect(error.message).toContain("token()");
 });
+
+test("forged callbacks do not use up the login that waits", async () => {
+  const provider = new Provider();
+  await using toolport = createToolport({
+    mcpServers: { vault: { url: bench.url, authProvider: provider } },
+  });
+  await toolport.connect();
+  const back = await logIn(provider.opened[0]!);
+  const before = bench.countTokens();
+  for (let forged = 0; forged < 3; forged += 1) {
+    const params = new URLSearchParams({ code: "of-an-attacker", state: `guess-${forged}` });
+    expect(await failure(toolport.finishAuth("vault", params))).toMatchObject({ code: "AUTH_FAILED" });
+  }
+  expect(bench.countTokens()).toBe(before);
+  expect(await toolport.finishAuth("vault", back.searchParams)).toMatchObject({ state: "ready" });
+});
+
+test("a server that wants more rights whatever was granted gets one more login, not one after another", async () => {
+  await using narrow = await startOAuthBench({
+    clients: [
+      {
+        client_id: "known",
+        redirect_uris: [CALLBACK_URL],
+        token_endpoint_auth_method: "none",
+        grant_types: ["authorization_code", "refresh_token"],
+        scope: "tools:read tools:admin",
+      },
+    ],
+  });
+  // It saves the access token alone, so nothing that was granted is known.
+  const provider = new (class extends Provider {
+    override saveTokens({ access_token, token_type }: NonNullable<Tokens>) {
+      this.saved = { access_token, token_type };
+    }
+  })();
+  provider.saveClientInformation({ client_id: "known" });
+  await using toolport = createToolport({
+    mcpServers: { vault: { url: narrow.url, authProvider: provider } },
+  });
+  await toolport.connect();
+  await toolport.finishAuth("vault", (await logIn(provider.opened[0]!)).searchParams);
+  narrow.refusal = "insufficient_scope";
+  const call = () => failure<AuthError>(toolport.callTool("vault__erase"));
+  const first = await call();
+  expect(first).toMatchObject({ code: "AUTH_REQUIRED", authUrl: provider.opened[1]?.href });
+  await toolport.finishAuth("vault", (await logIn(first.authUrl!)).searchParams);
+  expect(await call()).toMatchObject({ code: "INSUFFICIENT_SCOPE" });
+  expect(await call()).toMatchObject({ code: "INSUFFICIENT_SCOPE" });
+  expect(provider.opened).toHaveLength(2);
+});

@@ -2,7 +2,7 @@
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import { toHeaderRecord } from "../network/wire-response.js";
 import type { AuthorizedSend, RequestInQuestion, SendWithFields } from "./authorized-send.js";
-import { logInByProvider } from "./provider-login.js";
+import { finishedScopes, logInByProvider } from "./provider-login.js";
 import {
   type AuthorizationParts,
   isOAuth,
@@ -46,7 +46,12 @@ function scopeKeeper(
     const { error, scope, resourceMetadataUrl } = extractWWWAuthenticateParams(response);
     if (error !== "insufficient_scope") return false;
     const granted = (await provider.tokens())?.scope;
+    const finished = finishedScopes(provider, serverUrl);
+    if (finished === undefined) return false;
     asked = computeScopeUnion(asked, granted, scope);
+    // A login for all of this is over, and it did not help.
+    const answered = finished.length > 0 ? computeScopeUnion(...finished, granted) : undefined;
+    if (answered !== undefined && !isStrictScopeSuperset(asked, answered)) return false;
     await logInByProvider(
       { provider, serverUrl, fetch },
       {

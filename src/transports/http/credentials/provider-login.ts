@@ -19,7 +19,18 @@ interface KnownLogin {
   waiting?: ProviderLogin | undefined;
   /** Of the last callback: sent twice, an authorization server takes it for stolen and revokes the tokens. */
   usedCode?: string;
+  /** What finished logins asked for. */
+  finished?: readonly FinishedLogin[];
 }
+
+interface FinishedLogin {
+  readonly scope: string;
+  readonly at: number;
+}
+
+/** Logins for more rights within {@link WINDOW_MS}: each one looks like progress, so time counts. */
+const MAX_LOGINS = 3;
+const WINDOW_MS = 600_000;
 
 const logins = processWide(
   "provider-logins",
@@ -75,6 +86,24 @@ export function takeLogin(
   check(waiting);
   known.waiting = undefined;
   return waiting;
+}
+
+/** A login succeeded: asking for the same rights once more would not change anything. */
+export function noteFinished(
+  provider: OAuthClientProvider,
+  serverUrl: URL,
+  { scope }: Pick<LoginChallenge, "scope">,
+): void {
+  if (scope === undefined) return;
+  const known = knownLogin(provider, serverUrl);
+  known.finished = [...(known.finished ?? []), { scope, at: Date.now() }].slice(-MAX_LOGINS);
+}
+
+/** What finished logins of the last minutes asked for; undefined if there were too many for another one. */
+export function finishedScopes(provider: OAuthClientProvider, serverUrl: URL): readonly string[] | undefined {
+  const since = Date.now() - WINDOW_MS;
+  const recent = (knownLogin(provider, serverUrl).finished ?? []).filter(({ at }) => at > since);
+  return recent.length < MAX_LOGINS ? recent.map(({ scope }) => scope) : undefined;
 }
 
 /** Returns false if this code was the last one that was taken. */
