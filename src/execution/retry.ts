@@ -182,7 +182,10 @@ export function retryStep({
           return (error as ToolportError).outcome === "unsent" ? later : later.catch(rethrowAfterUnknown);
         },
       );
-    return (call) => attempt({ ...call, resends: new Resends(maxSends) }, 1, PLAIN_SUCCESS_REFUND);
+    return (call) => {
+      call.resends = new Resends(maxSends);
+      return attempt(call, 1, PLAIN_SUCCESS_REFUND);
+    };
   };
 }
 

@@ -128,10 +128,11 @@ export interface ToolCall {
   /** Wait for a server that is coming back; false while another one can be asked instead. */
   readonly patient: boolean;
   /**
-   * How often it may still be sent again to this server. Set by the retry step, for the layers below it.
+   * How often it may still be sent again to this server. Set by the retry step, for the layers below it; a copy of the call
+   * for that would cost every call more than the rest of the step.
    * @internal
    */
-  readonly resends?: Resends | undefined;
+  resends?: Resends | undefined;
   /** What checking arguments and results may still cost; the two share it. */
   readonly budget: { leftMs: number };
   /**

@@ -277,6 +277,7 @@ export class Port {
       startedAt,
       deadline: startedAt + limitMs,
       patient: true,
+      resends: undefined,
       budget: this.parts.validator.createBudget(),
     });
     return calling.then((result) => ({

@@ -72,7 +72,7 @@ async function mapEverywhere(result: ToolResult, reads: readonly ContentBlock[] 
       await toToolOutput(
         result,
         { useStandardContentBlocks, outputHandling: resolveOutputHandling(target) },
-        async () => reads,
+        { tool: "it", readResource: async () => reads },
       );
 }
 

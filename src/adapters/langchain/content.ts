@@ -45,25 +45,30 @@ type ReadResource = (uri: string) => Promise<readonly ContentBlock[] | undefined
 
 type Result = ResultContent & {
   readonly _meta?: Readonly<Record<string, unknown>> | undefined;
-  /** The tool's name on its server, for `onLeftOut`. */
-  readonly tool?: string | undefined;
 };
+
+/** What `toToolOutput` needs besides a result. */
+interface OutputSource {
+  /** The tool's name on its server, for `onLeftOut`. */
+  readonly tool: string;
+  readonly readResource: ReadResource;
+}
 
 /** Converts a result. Every block finds its place; only a resource that names nothing but itself is waited for. */
 export function toToolOutput(
   result: Result,
   options: OutputOptions,
-  readResource: ReadResource,
+  { tool, readResource }: OutputSource,
 ): ToolOutput | Promise<ToolOutput> {
   const parts = toContentParts(result.content ?? []);
-  if (!parts.some(isBare)) return arrange(parts, result, options);
+  if (!parts.some(isBare)) return arrange(parts, { result, tool }, options);
   const expanded = Promise.all(parts.map((part) => (isBare(part) ? expand(part, readResource) : part)));
-  return expanded.then((all) => arrange(all.flat(), result, options));
+  return expanded.then((all) => arrange(all.flat(), { result, tool }, options));
 }
 
 /** The same at once: a resource that only names itself stays as it is. */
 export const toOutputAtOnce = (result: Result, options: OutputOptions): ToolOutput =>
-  arrange(toContentParts(result.content ?? []), result, options);
+  arrange(toContentParts(result.content ?? []), { result, tool: undefined }, options);
 
 type BareResource = Extract<ContentPart, { kind: "bare-resource" }>;
 
@@ -78,9 +83,10 @@ async function expand(part: BareResource, readResource: ReadResource): Promise<C
 
 function arrange(
   parts: readonly ContentPart[],
-  { structuredContent, _meta, isError = false, server, tool }: Result,
+  { result, tool }: { readonly result: Result; readonly tool: string | undefined },
   options: OutputOptions,
 ): ToolOutput {
+  const { structuredContent, _meta, isError = false, server } = result;
   const { useStandardContentBlocks, outputHandling, audience, onLeftOut } = options;
   const content: LangChainBlock[] = [];
   const artifact: ToolArtifact[] = [];

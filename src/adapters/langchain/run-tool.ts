@@ -65,7 +65,8 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
   const args = changes?.args === undefined ? run.args : { ...asRecord(run.args), ...asRecord(changes.args) };
   if (!isRecord(args)) throw notAnObject(tool);
   const { own, added } = splitAdded(args, names);
-  const options = { ...optionsOf(run, args), ...(added && { added }) };
+  const options = optionsOf(run, args);
+  if (added !== undefined) options.added = added;
   const route = changes?.headers && (await routeWith(changes.headers, run, options));
   const toolport = route?.toolport ?? port.toolport;
   const result = await toolport.callTool(route?.name ?? tool.name, own, route?.options ?? options);
@@ -89,7 +90,8 @@ function splitAdded(
   args: Record<string, unknown>,
   names: readonly string[] | undefined,
 ): { own: Record<string, unknown>; added?: Record<string, unknown> } {
-  const isAdded = (name: string) => names?.includes(name) === false;
+  if (names === undefined) return { own: args };
+  const isAdded = (name: string) => !names.includes(name);
   if (!Object.keys(args).some(isAdded)) return { own: args };
   const pick = (wanted: boolean) =>
     Object.fromEntries(Object.entries(args).filter(([name]) => isAdded(name) === wanted));
@@ -144,15 +146,17 @@ function toOutput(
   const { server } = result;
   // With `deferTools` a tool of Toolport's own may bring the answer of a server's.
   const settings = port.settingsOf(server);
-  return toToolOutput({ ...result, tool: tool.sourceName }, settings, (uri) =>
-    readEmbedded(toolport, {
-      server,
-      uri,
-      maxBytes: settings.maxResourceBytes,
-      signal: config.signal,
-      context: { tool: tool.name },
-    }),
-  );
+  return toToolOutput(result, settings, {
+    tool: tool.sourceName,
+    readResource: (uri) =>
+      readEmbedded(toolport, {
+        server,
+        uri,
+        maxBytes: settings.maxResourceBytes,
+        signal: config.signal,
+        context: { tool: tool.name },
+      }),
+  });
 }
 
 function failure(run: ToolRun, result: ToolResult, [content, artifact]: ToolOutput): RunOutput {
