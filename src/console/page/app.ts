@@ -70,7 +70,9 @@ function skip(event: Event): void {
 /** One stop for the Tab key; arrows lead from pane to pane. */
 function Tabs({ page, pane, go }: { page: PageState; pane: PaneId; go: (id: PaneId) => void }): VNode {
   const onKeyDown = (event: KeyboardEvent) => {
-    const at = PANES.findIndex(({ id }) => id === pane);
+    // From the tab that has the focus: after a quick click, `pane` may still be the one before.
+    const at = PANES.findIndex(({ id }) => (event.target as Element).id === `tab-${id}`);
+    if (at === -1) return;
     const steps: Record<string, number> = {
       ArrowRight: at + 1,
       ArrowLeft: at - 1,
