@@ -25,7 +25,7 @@ interface FinishByProvider {
 
 /**
  * Exchanges the code for tokens, which the provider saves. The `state` is compared if the login began in this process; otherwise
- * it has to be compared by whoever made it, the provider.
+ * the provider, which made it, has to compare it.
  *
  * @throws AuthError; nothing of what the callback said is in it
  */

@@ -52,7 +52,7 @@ export async function openPort(shell: Shell, wanted: OpenPortOptions = {}): Prom
     ),
   });
   const stopWarnings = toolport.on("warning", ({ server, message, code }) => {
-    // A banner on stdout harms nothing, and would be told at every command: `doctor` reports it.
+    // A banner on stdout harms nothing, and would be reported at every command: `doctor` reports it.
     if (code === "BAD_RESPONSE" && !shell.isVerbose) return;
     shell.warn(`${server === undefined ? "" : `${server}: `}${message}`);
   });

@@ -36,7 +36,7 @@ test("list and doctor name --timeout when a server is silent", async () => {
   });
 });
 
-test("a banner on stdout is told by doctor, not at every command", async () => {
+test("a banner on stdout is reported by doctor, not at every command", async () => {
   using sandbox = createSandbox();
   const program = await sandbox.write(
     "project/banner.cjs",

@@ -1,4 +1,4 @@
-/** What a server does that harms nothing is not told, or told once. */
+/** What a server does that harms nothing is not reported, or reported once. */
 import { createToolport } from "toolport";
 import { expect, test } from "vitest";
 import { waitFor } from "../support/wait-for.js";

@@ -99,7 +99,7 @@ test("a file that was deleted is begun anew; another key opens no secret", async
 test("a living process that holds the lock for too long is BUSY, and reading goes on", async () => {
   const store = open({ busyTimeoutMs: 50 });
   await store.put("a", 1);
-  // The id of a process on another machine: whether it lives cannot be told.
+  // The id of a process on another machine: whether it lives is not known.
   writeFileSync(`${path}.lock`, `elsewhere 1\n${crypto.randomUUID()}`);
   expect(await failure(store.put("a", 2))).toMatchObject({ code: "BUSY", retryable: true });
   expect((await store.get("a"))?.value).toBe(1);

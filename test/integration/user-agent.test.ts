@@ -13,7 +13,7 @@ const { version } = JSON.parse(readFileSync(new URL("../../package.json", import
 };
 const OWN = `toolport/${version}`;
 
-/** The names that a server was told while a port tried to connect to it. */
+/** The `User-Agent` values that a server received while a port tried to connect to it. */
 async function agentsOf(toEntry: (origin: string) => ServerEntry, options = {}): Promise<Set<unknown>> {
   const seen = new Set<unknown>();
   const server = createServer((request, response) => {

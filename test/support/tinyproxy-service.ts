@@ -10,7 +10,7 @@ const program = findProgram("tinyproxy", ["/usr/bin", "/usr/sbin"]);
 export const withoutTinyproxy = mayBeSkipped(program);
 
 export interface TinyproxyOptions {
-  /** Refuse requests without these credentials (HTTP 407). @default anybody may use it */
+  /** Refuse requests without these credentials (HTTP 407). @default no credentials are needed */
   readonly credentials?: { readonly user: string; readonly password: string };
   /** Hosts that it refuses (HTTP 403), as regular expressions. @default none */
   readonly refuses?: readonly string[];

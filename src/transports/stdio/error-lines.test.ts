@@ -123,12 +123,12 @@ GITHUB_TOKEN
     "a package that does not exist",
     `npm warn Unknown user config "x".
 npm error code E404
-npm error 404 Not Found - GET https://registry.npmjs.org/no-such-package - Not found
+npm error 404 Not Found - GET https://registry.example/no-such-package - Not found
 npm error 404
 npm error 404  The requested resource 'no-such-package@*' could not be found or you do not have permission to access it.
 npm error A complete log of this run can be found in: /srv/npm/_logs/2026-debug-0.log`,
     [
-      "npm error 404 Not Found - GET https://registry.npmjs.org/no-such-package - Not found",
+      "npm error 404 Not Found - GET https://registry.example/no-such-package - Not found",
       "npm error 404",
       "npm error 404 The requested resource 'no-such-package@*' could not be found or you do not have permission to access it.",
     ],
@@ -163,7 +163,7 @@ describe("plain text", () => {
     ]);
   });
 
-  test("long lines are cut, and the same error is told once", () => {
+  test("long lines are cut, and the same error appears once", () => {
     expect(errorLines("x".repeat(100_000))).toEqual([`${"x".repeat(300)}…`]);
     const again = "Error: a\n    at b (/c.js:1:1)\n".repeat(50);
     expect(errorLines(again)).toEqual(["Error: a"]);

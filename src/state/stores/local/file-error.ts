@@ -22,7 +22,7 @@ export const fullError = (path: string, cause: unknown): StateError =>
   new StateError({
     code: "FULL",
     what: `The state file ${path} cannot grow: the disk is full, or a limit is reached`,
-    next: "Make room; what was saved before is still there",
+    next: "Free some space; what was saved before is still there",
     retryable: true,
     cause,
   });

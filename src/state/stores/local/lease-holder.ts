@@ -5,7 +5,7 @@ import type { LeaseHolder } from "../../sql-records.js";
 let known: LeaseHolder | "unknown" | undefined;
 
 /**
- * This process. Undefined where the death of another process cannot be told for certain: a process id means nothing outside
+ * This process. Undefined where the death of another process cannot be known for certain: a process id means nothing outside
  * of its own machine, its boot and, in containers, its namespace. A process that is stopped is not dead.
  */
 export function leaseHolder(): LeaseHolder | undefined {
