@@ -97,7 +97,7 @@ export interface CallProgress {
   tries?: () => readonly CallAttempt[];
   /** The event as it is known by now, if it is not known from the start. */
   event?: () => CallEvent;
-  /** Sets what is called when it is known; without it `before` is told at once. */
+  /** Sets what is called when it is known; without it `before` is called at once. */
   onReady?: (tell: () => void) => void;
   repaired?: () => readonly ArgumentRepair[] | undefined;
 }

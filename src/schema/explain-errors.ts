@@ -10,7 +10,7 @@ import { keysOf, lookUp, propertyPath, shorten } from "./value-location.js";
 interface Scene {
   compiled: CompiledSchema;
   value: unknown;
-  /** For whoever wrote the value: say what would be right. @default false */
+  /** Also say what would be right, for the author of the value. @default false */
   isAdvice?: boolean;
 }
 

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { toParameters } from "../../src/schema/parameters/to-parameters.js";
-import { type RuleTarget, refusals } from "../support/provider-refusals.js";
+import { RULE_TARGETS, refusals } from "../support/provider-refusals.js";
 import { checkLaws } from "./derived-schema-laws.js";
 
 interface CollectedServer {
@@ -17,14 +17,6 @@ const servers = readdirSync(folder).map(
 const tools = servers.flatMap(({ server, tools: listed }) =>
   listed.map((tool) => ({ name: `${server} ${tool.name}`, schema: tool.inputSchema })),
 );
-const TARGETS: RuleTarget[] = [
-  "portable",
-  "openai",
-  "openai-strict",
-  "anthropic",
-  "gemini-json",
-  "gemini-openapi",
-];
 const TIMEOUT_MS = 120_000;
 
 it("has more than 200 schemas of more than 20 servers", () => {
@@ -39,7 +31,7 @@ it("reads the parameters of each", () => {
   }
 });
 
-describe.each(TARGETS)("%s", (target) => {
+describe.each(RULE_TARGETS)("%s", (target) => {
   it("would refuse some of them as they are", () => {
     expect(tools.filter(({ schema }) => refusals(target, schema).length > 0).length).toBeGreaterThan(5);
   });

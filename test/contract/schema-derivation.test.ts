@@ -1,22 +1,14 @@
 /** The laws of derivation on made-up schemas: much stranger than those of real servers. */
 import { describe, expect, it } from "vitest";
-import type { RuleTarget } from "../support/provider-refusals.js";
+import { RULE_TARGETS } from "../support/provider-refusals.js";
 import { checkLaws } from "./derived-schema-laws.js";
 import { makeUpRoot } from "./made-up-schemas.js";
 import { createRandom } from "./schema-instances.js";
 
-const TARGETS: RuleTarget[] = [
-  "portable",
-  "openai",
-  "openai-strict",
-  "anthropic",
-  "gemini-json",
-  "gemini-openapi",
-];
 /** More of them by hand: `SCHEMA_COUNT=2000 npx vitest run …`. */
 const COUNT = Number(process.env["SCHEMA_COUNT"] ?? 150);
 
-describe.each(TARGETS)("%s", (target) => {
+describe.each(RULE_TARGETS)("%s", (target) => {
   it("keeps the laws for made-up schemas", () => {
     let [values, strict] = [0, 0];
     const wrong: unknown[] = [];

@@ -67,6 +67,9 @@ export interface Refusal {
   readonly problem: string;
 }
 
+/** Every form of a schema that has rules here. */
+export const RULE_TARGETS = Object.keys(SCHEMA_RULES) as RuleTarget[];
+
 /** What a provider would refuse in the tools of one request. */
 export function requestRefusals(target: RuleTarget, tools: readonly SentTool[]): Refusal[] {
   const rules = SCHEMA_RULES[target];

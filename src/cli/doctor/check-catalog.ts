@@ -30,7 +30,7 @@ const NOTES = new Set([
 ]);
 const MAX_NAMED = 5;
 
-/** Models send no undeclared properties anyway, whether they are told so or not. */
+/** Models send no undeclared properties, whether the schema forbids them or not. */
 const isLoss = ({ what, keyword }: { what: SchemaChangeKind; keyword: string }): boolean =>
   LOSSES.includes(what) && !NOTES.has(keyword) && !(what === "removed" && keyword === "additionalProperties");
 
