@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -20,24 +20,22 @@ export const cache = join(root, ".cache");
 
 const windows = process.platform === "win32";
 
-/** The folder of a package, installed in a folder of its own below `.cache/`. A version may be a whole one or a major one. */
-export async function fetchTool(folder, name, version) {
-  const prefix = join(cache, folder);
+/**
+ * The folder of a package, installed in a folder of its own below `.cache/`. A version may be a whole one or a major one.
+ *
+ * Several processes may need it at once. Each installs it into a draft of its own and renames that; the first rename wins. The
+ * folder is named after its version and never removed here: another process may be reading it.
+ */
+export async function fetchTool(folder, name, version, { into = cache } = {}) {
+  const prefix = join(into, `${folder}@${version}`);
   const home = join(prefix, "node_modules", name);
-  const manifest = join(home, "package.json");
-  const isThere = () =>
-    existsSync(manifest) &&
-    `${JSON.parse(readFileSync(manifest, "utf8")).version}.`.startsWith(`${version}.`);
+  const isThere = () => existsSync(join(home, "package.json"));
   if (isThere()) return home;
-  // Several processes may need it at once: each fetches it into a folder of its own, and the first to finish wins.
-  const draft = join(cache, `${folder}.${randomUUID()}`);
+  const draft = `${prefix}.${randomUUID()}`;
   try {
     await npmInstall(draft, [`${name}@${version}`]);
-    if (isThere()) return home;
-    // Another version, or what is left of an install that was cut off.
-    await rm(prefix, { recursive: true, force: true });
     await rename(draft, prefix).catch((error) => {
-      if (!isThere()) throw error;
+      if (!isThere()) throw new Error(`Remove ${prefix}: it holds no ${name}.`, { cause: error });
     });
     return home;
   } finally {
@@ -49,7 +47,7 @@ export async function fetchTool(folder, name, version) {
 export async function fetchNode(major) {
   if (Number(process.versions.node.split(".")[0]) === major) return process.execPath;
   const name = `node-${windows ? "win" : process.platform}-${process.arch}`;
-  return join(await fetchTool(`node${major}`, name, String(major)), "bin", windows ? "node.exe" : "node");
+  return join(await fetchTool("node", name, String(major)), "bin", windows ? "node.exe" : "node");
 }
 
 export async function fetchBun() {

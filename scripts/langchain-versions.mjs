@@ -29,7 +29,7 @@ async function fetchNewest() {
   return join(prefix, "node_modules", NAME);
 }
 
-for (const folder of [await fetchTool("langchain-core-oldest", NAME, OLDEST), await fetchNewest()]) {
+for (const folder of [await fetchTool("langchain-core", NAME, OLDEST), await fetchNewest()]) {
   const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   const { code, output } = await run(

@@ -94,7 +94,7 @@ afterAll(() => rm(home, { recursive: true, force: true }));
 async function compilerOf(version: Project["typescript"]): Promise<string> {
   if (version === ts.version) return join(root, "node_modules/typescript");
   const { fetchTool } = await import("../../scripts/fetch-tool.mjs" as string);
-  return fetchTool(`typescript-${version}`, "typescript", version);
+  return fetchTool("typescript", "typescript", version);
 }
 
 async function makeProject({ type, options }: Project, folder: string): Promise<void> {

@@ -22,10 +22,10 @@ let folder: string;
 let worker: RunningWorker;
 
 beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "toolport-objects-"));
   project = await createWorkerProject([]);
   const { text } = await project.bundle();
   bench = await startOAuthBench();
-  folder = await mkdtemp(join(tmpdir(), "toolport-objects-"));
   worker = await runWorker({ script: text, folder });
 });
 afterAll(async () => {
