@@ -1,0 +1,20 @@
+/** The public API is what `test/tree/public-api/` says: a changed name or type is seen in review. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { describeEntries } from "./public-api.js";
+import { root } from "./source-files.js";
+
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const entries = Object.fromEntries(
+  Object.entries<{ import: { types: string } }>(manifest.exports)
+    .filter(([entry]) => entry !== "./package.json")
+    .map(([entry, { import: esm }]) => [entry.replace(/^\./, manifest.name), esm.types]),
+);
+
+it("is the one that was reviewed; `npx vitest run test/tree/public-api.test.ts -u` writes it anew", async () => {
+  for (const { entry, lines } of describeEntries(entries)) {
+    const file = `./public-api/${entry.replaceAll("/", ".")}.txt`;
+    await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot(file);
+  }
+}, 60_000);
