@@ -4,18 +4,13 @@ export type { CatalogExport, ExportedServer } from "./catalog/exported-catalog.j
 export type { FilterInput } from "./catalog/filters/filter-set.js";
 export type { ToolFilters } from "./catalog/filters/filters.js";
 export type { NameIssue, NameIssueKind } from "./catalog/names/assign-names.js";
-export type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./catalog/resource-info.js";
 export type { ModelString } from "./catalog/safety/model-strings.js";
 export type { ChangedTool, PinMode } from "./catalog/safety/pins.js";
 export type { ScanHook, Scanned } from "./catalog/safety/scan.js";
-export type { ToolInfo, WithheldTool } from "./catalog/tool-info.js";
 export type { ToolNameMapper, ToolSpecificationMapper } from "./catalog/tool-mapping.js";
 export { McpToolMetadataKeys, toolMetadata } from "./catalog/tool-metadata.js";
-export type { ToolUi } from "./catalog/tool-ui.js";
 export type { TemplateArguments } from "./catalog/uri-template.js";
 export type { FailedCall, FailurePredicate } from "./config/failure-predicate.js";
-export type { JsonSchema, ListedTool, ServerRef, ToolAnnotations, ToolFilter } from "./config/listed-tool.js";
-export type { LogLevel } from "./config/log-levels.js";
 export type { EnterpriseAuthorization, OAuthOptions, PrivateKeySource } from "./config/oauth-options.js";
 export type {
   BaseUrlServerEntry,
@@ -93,6 +88,11 @@ export type {
   ToolCall,
 } from "./execution/tool-call.js";
 export type { MalformedContent, ToolResult } from "./execution/tool-result.js";
+export type { JsonSchema, ListedTool, ServerRef, ToolAnnotations, ToolFilter } from "./model/listed-tool.js";
+export type { LogLevel } from "./model/log-levels.js";
+export type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./model/resource-info.js";
+export type { ToolInfo, WithheldTool } from "./model/tool-info.js";
+export type { ToolUi } from "./model/tool-ui.js";
 export type { AccessOptions } from "./port/access-options.js";
 export type { Completion, CompletionArgument, CompletionReference } from "./port/complete.js";
 export type { ServerNotification, ToolportEvents } from "./port/events.js";

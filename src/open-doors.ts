@@ -1,12 +1,12 @@
 /** The public methods, each a few lines from its room. There is no policy here. */
 import { compileFilter, passAll } from "./catalog/filters/filters.js";
-import type { ToolInfo } from "./catalog/tool-info.js";
-import { isForModel } from "./catalog/tool-ui.js";
 import { parseServerEntry } from "./config/parse-servers.js";
 import type { ServerEntry } from "./config/server-entry.js";
 import { failureOf } from "./connection/connection-state.js";
 import type { ServerConnection, WaitOptions } from "./connection/server-connection.js";
 import type { CallToolOptions, TaskCallOptions } from "./execution/tool-call.js";
+import type { ToolInfo } from "./model/tool-info.js";
+import { isForModel } from "./model/tool-ui.js";
 import { complete } from "./port/complete.js";
 import { getPrompt } from "./port/get-prompt.js";
 import { instructions } from "./port/instructions.js";

@@ -1,10 +1,11 @@
 /** Makes the calls a model asked for, all at once, and answers every one of them: a model's slip is told to the model. */
-import type { ToolInfo } from "../catalog/tool-info.js";
-import { isForModel } from "../catalog/tool-ui.js";
+
 import type { ContentPart } from "../content/content-part.js";
 import { CatalogError } from "../errors/catalog-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import type { CallToolOptions } from "../execution/tool-call.js";
+import type { ToolInfo } from "../model/tool-info.js";
+import { isForModel } from "../model/tool-ui.js";
 import type { SchemaTarget } from "../schema/derive/derived-schema.js";
 import type { Toolport } from "../toolport.js";
 import type { ContentOptions } from "./content-options.js";

@@ -1,7 +1,7 @@
 /** The tools a model is offered, each with its schema in the form that the model's provider accepts. */
 import type { ToolFilters } from "../catalog/filters/filters.js";
-import type { ToolInfo } from "../catalog/tool-info.js";
-import type { JsonSchema } from "../config/listed-tool.js";
+import type { JsonSchema } from "../model/listed-tool.js";
+import type { ToolInfo } from "../model/tool-info.js";
 import { checkTarget, deriveSchema } from "../schema/derive/derive-schema.js";
 import type { DerivedSchema, SchemaChange, SchemaTarget } from "../schema/derive/derived-schema.js";
 import type { Toolport } from "../toolport.js";

@@ -1,14 +1,15 @@
 /** From the servers' lists to what is offered: filter, map, name. Pure, and cheap enough to do again at every change. */
-import type { ServerRef } from "../config/listed-tool.js";
+
 import type { ServerConfig } from "../config/server-config.js";
+import type { ServerRef } from "../model/listed-tool.js";
+import type { ToolInfo, WithheldTool } from "../model/tool-info.js";
+import { readToolUi } from "../model/tool-ui.js";
 import type { FilterSet } from "./filters/filter-set.js";
 import { type CompiledFilter, compileFilter, filterTools, passAll } from "./filters/filters.js";
 import type { ToolList } from "./list-tools.js";
 import { assignNames, type NameIssue } from "./names/assign-names.js";
 import type { SourceTool } from "./source-tool.js";
-import type { ToolInfo, WithheldTool } from "./tool-info.js";
 import { mapTool, type ToolNameMapper, type ToolSpecificationMapper } from "./tool-mapping.js";
-import { readToolUi } from "./tool-ui.js";
 
 /** Where a public name leads. */
 export interface CatalogEntry {

@@ -3,6 +3,9 @@
 import type { ServerConfig } from "../config/server-config.js";
 import type { CacheOption } from "../config/server-entry.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
+import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/resource-info.js";
+import type { ToolInfo, WithheldTool } from "../model/tool-info.js";
+import { isForModel, isUiResource } from "../model/tool-ui.js";
 import type { ListName } from "../protocol/list-watch.js";
 import type { Session } from "../protocol/session.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
@@ -22,15 +25,12 @@ import type { ListOptions, PagedList } from "./list-pages.js";
 import { ListRefresher } from "./list-refresher.js";
 import type { SharedLists } from "./public-lists.js";
 import { Readings } from "./readings.js";
-import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./resource-info.js";
 import { comparePinsAgain, type Examined, examineLists } from "./safety/examine-lists.js";
 import type { ChangedTool, Pins } from "./safety/pins.js";
 import type { ScanHook } from "./safety/scan.js";
 import { createSearchIndex, type SearchIndex } from "./search/search-index.js";
 import { type ListKey, readServerLists, rereadLists, type ServerLists } from "./server-lists.js";
 import { StandIns } from "./stand-ins.js";
-import type { ToolInfo, WithheldTool } from "./tool-info.js";
-import { isForModel, isUiResource } from "./tool-ui.js";
 
 export interface CatalogOptions {
   naming: NamingOptions;

@@ -1,5 +1,5 @@
 /** A tool as its server lists it, read with tolerance: one bad tool costs only itself. */
-import type { JsonSchema, ListedTool } from "../config/listed-tool.js";
+import type { JsonSchema, ListedTool } from "../model/listed-tool.js";
 import { PARAM_HEADER_KEY, type ParamHeader, readParamHeaders } from "../protocol/param-headers.js";
 import { checkToolSchema, type WatchedKey } from "../schema/check-schema.js";
 import { isNestedDeeper } from "../util/is-nested-deeper.js";

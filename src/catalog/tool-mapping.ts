@@ -1,5 +1,5 @@
 /** Names and descriptions of the user's own making. */
-import type { ListedTool, ServerRef } from "../config/listed-tool.js";
+import type { ListedTool, ServerRef } from "../model/listed-tool.js";
 
 /**
  * Names a tool. The name replaces the prefix; it is still made valid for every provider and unlike any other.

@@ -1,5 +1,5 @@
 /** Everything a server says about a tool beside what a model needs, as one flat record. */
-import type { ToolInfo } from "./tool-info.js";
+import type { ToolInfo } from "../model/tool-info.js";
 
 /** Keys of {@link toolMetadata}. Where LangChain4j has a key of the same meaning, it is the same. */
 export const McpToolMetadataKeys = {

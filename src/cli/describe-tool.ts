@@ -1,6 +1,7 @@
 /** A tool in words: what it does and what it takes. */
-import type { ToolInfo } from "../catalog/tool-info.js";
-import type { JsonSchema } from "../config/listed-tool.js";
+
+import type { JsonSchema } from "../model/listed-tool.js";
+import type { ToolInfo } from "../model/tool-info.js";
 import { isObject } from "../schema/json-schema.js";
 import { formatTable } from "../util/format-table.js";
 import type { Paint } from "./colours.js";

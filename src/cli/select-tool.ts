@@ -1,9 +1,9 @@
 /** Finds the tool that `server.tool` or a public name stands for, or says what was meant. */
 
 import { withheldError } from "../catalog/safety/withheld-error.js";
-import type { ToolInfo } from "../catalog/tool-info.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import type { CatalogError } from "../errors/catalog-error.js";
+import type { ToolInfo } from "../model/tool-info.js";
 import { suggest } from "../util/suggest.js";
 import { CliError } from "./cli-error.js";
 import { connectServers, requireServer } from "./connect-servers.js";

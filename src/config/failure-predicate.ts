@@ -1,6 +1,6 @@
 /** What a user's own rule for failed calls gets to see. */
 import type { ToolportError } from "../errors/toolport-error.js";
-import type { ServerRef } from "./listed-tool.js";
+import type { ServerRef } from "../model/listed-tool.js";
 
 /** A call that has failed on one server. */
 export interface FailedCall {

@@ -1,8 +1,8 @@
 /** Readers for the fields that several kinds of servers share. */
 import type { ClientOptions } from "@modelcontextprotocol/client";
+import { LOG_LEVELS } from "../model/log-levels.js";
 import { CONNECTION_TAP, type ConnectionTap } from "./connection-tap.js";
 import { type EntryReader, isRecord } from "./entry-reader.js";
-import { LOG_LEVELS } from "./log-levels.js";
 import { readPolicy } from "./read-policy.js";
 import { SecretRecord } from "./secret-record.js";
 import { SecretValue } from "./secret-value.js";

@@ -1,7 +1,8 @@
 /** Readers for what a server entry says about its tools and calls: filters, cache, fallback, limits. */
+
+import type { ToolFilter } from "../model/listed-tool.js";
 import { type EntryReader, isRecord } from "./entry-reader.js";
 import type { FailurePredicate } from "./failure-predicate.js";
-import type { ToolFilter } from "./listed-tool.js";
 import type { FallbackConfig, ServerConfig } from "./server-config.js";
 import type { CacheOption, CheckArguments, ProgressReport } from "./server-entry.js";
 

@@ -5,10 +5,10 @@ import type {
   OAuthClientProvider,
   Transport,
 } from "@modelcontextprotocol/client";
+import type { ToolFilter } from "../model/listed-tool.js";
+import type { LogLevel } from "../model/log-levels.js";
 import type { ConnectionTap } from "./connection-tap.js";
 import type { FailurePredicate } from "./failure-predicate.js";
-import type { ToolFilter } from "./listed-tool.js";
-import type { LogLevel } from "./log-levels.js";
 import type { OAuthOptions } from "./oauth-options.js";
 import type { NetworkConfig } from "./read-network.js";
 import type { SecretRecord } from "./secret-record.js";

@@ -5,9 +5,9 @@ import type {
   OAuthClientProvider,
   Transport,
 } from "@modelcontextprotocol/client";
+import type { ToolFilter } from "../model/listed-tool.js";
+import type { LogLevel } from "../model/log-levels.js";
 import type { FailurePredicate } from "./failure-predicate.js";
-import type { ToolFilter } from "./listed-tool.js";
-import type { LogLevel } from "./log-levels.js";
 import type { OAuthOptions } from "./oauth-options.js";
 
 /** Which protocol revisions may be spoken. */

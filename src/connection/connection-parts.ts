@@ -1,9 +1,9 @@
 /** What a connection is given from outside: the network, the memory, the eyes and ears of the port. */
 
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import type { LogLevel } from "../config/log-levels.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import type { LogLevel } from "../model/log-levels.js";
 import type { ClientIdentity, Era } from "../protocol/era.js";
 import type { EraMemory } from "../protocol/era-memory.js";
 import type { OddSource } from "../protocol/lane-errors.js";

@@ -1,6 +1,7 @@
 /** What a page may ask for, by name. Each is a few lines from a method of the port. */
-import type { ToolInfo } from "../catalog/tool-info.js";
+
 import { CatalogError } from "../errors/catalog-error.js";
+import type { ToolInfo } from "../model/tool-info.js";
 import type { CompletionReference } from "../port/complete.js";
 import type { ServerReport } from "../port/report.js";
 import type { TemplateReference } from "../port/resources/resource-address.js";

@@ -1,6 +1,7 @@
 /** Somebody is asked before a call that may change something. */
-import type { JsonSchema, ServerRef } from "../config/listed-tool.js";
+
 import { ToolCallError } from "../errors/tool-call-error.js";
+import type { JsonSchema, ServerRef } from "../model/listed-tool.js";
 import type { ArgumentCheck } from "./check-arguments.js";
 import type { CallInterceptor, ToolCall } from "./tool-call.js";
 

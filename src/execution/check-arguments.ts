@@ -1,7 +1,8 @@
 /** Arguments are checked against the tool's own schema before anything is sent; what does not fit is repaired or refused. */
-import type { JsonSchema } from "../config/listed-tool.js";
+
 import type { ServerConfig } from "../config/server-config.js";
 import type { CheckArguments } from "../config/server-entry.js";
+import type { JsonSchema } from "../model/listed-tool.js";
 import { applyDefaults } from "../schema/apply-defaults.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
 import type { ValidationIssue } from "../schema/validation-issue.js";

@@ -1,6 +1,7 @@
 /** A structured answer must be what the tool promised. */
-import type { JsonSchema } from "../config/listed-tool.js";
+
 import { ToolCallError } from "../errors/tool-call-error.js";
+import type { JsonSchema } from "../model/listed-tool.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
 import { isTaskReceipt } from "./tasks/task-record.js";
 import type { CallHandler, CallInterceptor, ToolCall } from "./tool-call.js";

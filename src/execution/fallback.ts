@@ -1,12 +1,12 @@
 /** When one server cannot answer, the next one that the caller named is asked. */
 
-import type { ToolInfo } from "../catalog/tool-info.js";
-import type { ServerRef } from "../config/listed-tool.js";
 import type { FallbackConfig } from "../config/server-config.js";
 import { CatalogError } from "../errors/catalog-error.js";
 import { classifyError } from "../errors/classify-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { type Outcome, ToolportError } from "../errors/toolport-error.js";
+import type { ServerRef } from "../model/listed-tool.js";
+import type { ToolInfo } from "../model/tool-info.js";
 import { askPredicate } from "./ask-predicate.js";
 import { withAdded } from "./check-arguments.js";
 import type { CallHandler, CallInterceptor, ToolCall } from "./tool-call.js";

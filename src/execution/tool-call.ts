@@ -1,8 +1,9 @@
 /** What flows through the call pipeline, and the shape of everything that stands in it. */
-import type { ToolInfo } from "../catalog/tool-info.js";
-import type { JsonSchema } from "../config/listed-tool.js";
+
 import type { CheckArguments } from "../config/server-entry.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import type { JsonSchema } from "../model/listed-tool.js";
+import type { ToolInfo } from "../model/tool-info.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { ArgumentRepair } from "../schema/argument-repair.js";
 import type { Resends } from "../transports/resends.js";

@@ -1,8 +1,9 @@
 /** Renders one prompt of one server. */
-import type { PromptInfo } from "../catalog/resource-info.js";
+
 import { CatalogError } from "../errors/catalog-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ContentBlock } from "../execution/tool-result.js";
+import type { PromptInfo } from "../model/resource-info.js";
 import { suggest } from "../util/suggest.js";
 import type { AccessOptions } from "./access-options.js";
 import type { Port } from "./port.js";

@@ -3,13 +3,13 @@
 import { readCatalogExport } from "../catalog/exported-catalog.js";
 import { ConfigIssues } from "../config/config-issues.js";
 import { EntryReader, isRecord } from "../config/entry-reader.js";
-import { LOG_LEVELS } from "../config/log-levels.js";
 import { parseServers } from "../config/parse-servers.js";
 import { type NetworkConfig, readMaxSockets, readProxy } from "../config/read-network.js";
 import { readWebAddress } from "../config/read-oauth.js";
 import { readCache, readCheckArguments, readFunction, readRateLimit } from "../config/read-policy.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
+import { LOG_LEVELS } from "../model/log-levels.js";
 import { CLIENT_INFO } from "../protocol/client-info.js";
 import { memoryStore } from "../state/memory-store.js";
 import { type Logger, silentLogger } from "../telemetry/logger.js";

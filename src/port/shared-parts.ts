@@ -1,11 +1,11 @@
 /** What all principals of one `createToolport` share: the network, the store, the eyes and ears. */
 import { createFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
 import { PublicLists } from "../catalog/public-lists.js";
-import type { ToolInfo } from "../catalog/tool-info.js";
 import type { NetworkConfig } from "../config/read-network.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { StateChange } from "../connection/connection-state.js";
 import { type AroundCall, CALL_LISTENERS_AT_ONCE, createAroundCall } from "../execution/listeners.js";
+import type { ToolInfo } from "../model/tool-info.js";
 import { CLIENT_INFO } from "../protocol/client-info.js";
 import type { Progress } from "../protocol/pending-request.js";
 import { logToLogger } from "../protocol/server-requests/server-log.js";

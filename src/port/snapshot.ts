@@ -3,12 +3,12 @@
 import type { Catalog } from "../catalog/catalog.js";
 import type { TextFinding } from "../catalog/list-findings.js";
 import type { NameIssue } from "../catalog/names/assign-names.js";
-import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../catalog/resource-info.js";
-import type { ToolInfo, WithheldTool } from "../catalog/tool-info.js";
 import { secretsOf } from "../config/known-secrets.js";
 import { type ConnectionState, type ConnectionStatus, errorOf } from "../connection/connection-state.js";
 import type { ServerConnection } from "../connection/server-connection.js";
 import type { BreakerSnapshot } from "../execution/breaker.js";
+import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/resource-info.js";
+import type { ToolInfo, WithheldTool } from "../model/tool-info.js";
 import type { Era } from "../protocol/era.js";
 import { redactText } from "../util/redact-text.js";
 import type { Port } from "./port.js";

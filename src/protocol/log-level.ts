@@ -1,6 +1,6 @@
 /** Which log messages a server is asked for: once up to 2025-11-25, with every request from 2026-07-28 on. */
 import type { ServerCapabilities } from "@modelcontextprotocol/client";
-import type { LogLevel } from "../config/log-levels.js";
+import type { LogLevel } from "../model/log-levels.js";
 import type { Lane } from "./lane.js";
 
 const SET_LEVEL_MS = 10_000;

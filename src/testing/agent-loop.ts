@@ -1,8 +1,9 @@
 /** An agent's loop as any framework has it: ask the model, make the calls it wants, hand it the answers, until it is done. */
-import type { ToolInfo } from "../catalog/tool-info.js";
+
 import { ToolportError } from "../errors/toolport-error.js";
 import type { CallToolOptions } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
+import type { ToolInfo } from "../model/tool-info.js";
 import type { Toolport } from "../toolport.js";
 
 /** A call that a model asks for. */

@@ -9,7 +9,7 @@ import { filesBelow, root } from "./source-files.js";
 
 const run = promisify(execFile);
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const doors = Object.keys(manifest.exports).filter((door) => door !== "./package.json");
+const entryPoints = Object.keys(manifest.exports).filter((entry) => entry !== "./package.json");
 
 /** Every string at the leaves of a map of conditions. */
 function targetsOf(value: unknown): string[] {
@@ -29,8 +29,8 @@ describe("package.json", () => {
     expect(targets.filter((target) => !existsSync(join(root, target)))).toEqual([]);
   });
 
-  it.each(doors)("gives the entry point %s both formats, each with its types first", (door) => {
-    const { import: esm, require: cjs, ...others } = manifest.exports[door];
+  it.each(entryPoints)("gives the entry point %s both formats, each with its types first", (entry) => {
+    const { import: esm, require: cjs, ...others } = manifest.exports[entry];
     expect(others).toEqual({});
     const base = esm.default.replace(/\.js$/, "");
     expect(Object.entries(esm)).toEqual([
@@ -55,7 +55,7 @@ describe("package.json", () => {
     expect(manifest.typesVersions).toEqual({ "*": Object.fromEntries(expected) });
   });
 
-  it("has a door for every index of a room that users import from", () => {
+  it("has an entry point for every index that users import from", () => {
     const indexes = filesBelow(join(root, "src"), "index.ts")
       .filter((file) => /(^|\/)index\.ts$/.test(file))
       .map((file) => `./dist/${file.replace(/\.ts$/, ".js")}`);
@@ -94,8 +94,8 @@ describe("dist", () => {
 
   // In a process of its own, because the test runner would send `toolport` to the sources. Without the feature of Node that lets
   // `require` load ESM: only the CommonJS build can answer.
-  it.each(doors)("offers the same by %s, imported and required", async (door) => {
-    const name = JSON.stringify(door.replace(/^\./, manifest.name));
+  it.each(entryPoints)("offers the same by %s, imported and required", async (entry) => {
+    const name = JSON.stringify(entry.replace(/^\./, manifest.name));
     const script = `import(${name}).then((imported) => process.stdout.write(
       JSON.stringify([imported, require(${name})].map((module) => Object.keys(module).sort()))))`;
     const { stdout, stderr } = await run(

@@ -1,13 +1,14 @@
-/** The order of the rooms of `src/` as data, and the check that holds an import against it. See docs/architecture.md. */
+/** The order of the modules of `src/` as data, and the check of one file's imports against it. See docs/architecture.md. */
 import { isBuiltin } from "node:module";
 import { posix } from "node:path";
 import { findImports, type ImportStatement } from "./import-statements.js";
 
-/** From the ground up. A room may import from the floors below it, never from above or from its own floor's other rooms. */
-export const FLOORS: readonly (readonly string[])[] = [
+/** From the lowest layer up. A module may import from lower layers only, never from a higher one or from another module of its layer. */
+export const LAYERS: readonly (readonly string[])[] = [
   ["util"],
   ["errors"],
   ["telemetry"],
+  ["model"],
   ["config", "schema", "content"],
   ["transports", "state"],
   ["protocol", "auth"],
@@ -22,7 +23,7 @@ export const FLOORS: readonly (readonly string[])[] = [
   ["cli", "console", "demo"],
 ];
 
-/** Rooms that may look into a room of their own floor. */
+/** Modules that may import from these modules of their own layer. */
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   cli: ["console", "demo"],
   demo: ["console"],
@@ -71,10 +72,9 @@ const NODE_HOMES = [
 
 /** Everything wrong with one file's imports, one sentence each, starting with `src/<file>:<line>`. */
 export function checkImports(file: string, text: string): string[] {
-  const room = roomOf(file);
-  const floor = floorOf(room);
-  if (floor < 0)
-    return [`src/${file}:1 stands in the room "${room}", which has no place in the order of rooms`];
+  const module = moduleOf(file);
+  const layer = layerOf(module);
+  if (layer < 0) return [`src/${file}:1 is in the module "${module}", which is not in the list of layers`];
   return findImports(file, text).flatMap((found) => {
     const problem = found.specifier.startsWith(".")
       ? wrongWay(file, found.specifier)
@@ -86,13 +86,13 @@ export function checkImports(file: string, text: string): string[] {
 function wrongWay(file: string, specifier: string): string | undefined {
   const target = posix.join(posix.dirname(file), specifier).replace(/\.js$/, ".ts");
   if (target.startsWith("..")) return "it leaves src/";
-  const [from, to] = [roomOf(file), roomOf(target)];
+  const [from, to] = [moduleOf(file), moduleOf(target)];
   if (from === to) return undefined;
-  const [fromFloor, toFloor] = [floorOf(from), floorOf(to)];
-  if (toFloor < 0) return `the room "${to}" has no place in the order of rooms`;
-  if (toFloor < fromFloor || NEIGHBOURS[from]?.includes(to)) return undefined;
-  if (toFloor === fromFloor) return `${from} and ${to} are on the same floor and may not know each other`;
-  return `it points up, ${from} stands below ${to}`;
+  const [fromLayer, toLayer] = [layerOf(from), layerOf(to)];
+  if (toLayer < 0) return `the module "${to}" is not in the list of layers`;
+  if (toLayer < fromLayer || NEIGHBOURS[from]?.includes(to)) return undefined;
+  if (toLayer === fromLayer) return `${from} and ${to} are in the same layer and may not import each other`;
+  return `it points up, ${from} is below ${to}`;
 }
 
 function wrongHome(file: string, { specifier, kind }: ImportStatement): string | undefined {
@@ -111,12 +111,12 @@ function liesIn(file: string, homes: readonly string[]): boolean {
   return homes.some((home) => file.startsWith(`${home}/`));
 }
 
-function roomOf(file: string): string {
+function moduleOf(file: string): string {
   if (file.includes("/")) return file.slice(0, file.indexOf("/"));
-  // What stands directly in `src/` is the wiring around `toolport.ts`; only the public door is above it.
+  // Files directly in `src/` belong to `toolport.ts`; only the public entry point is above it.
   return file === "index.ts" ? "index" : "toolport";
 }
 
-function floorOf(room: string): number {
-  return FLOORS.findIndex((rooms) => rooms.includes(room));
+function layerOf(module: string): number {
+  return LAYERS.findIndex((modules) => modules.includes(module));
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { checkImports, FLOORS } from "./import-rules.js";
+import { checkImports, LAYERS } from "./import-rules.js";
 import { filesBelow, root } from "./source-files.js";
 
 const sources = filesBelow(join(root, "src"), ".ts").filter((file) => !file.endsWith(".test.ts"));
@@ -12,7 +12,7 @@ describe("imports of src", () => {
     expect(sources).toContain("errors/toolport-error.ts");
   });
 
-  it("go down only, and packages stay in their rooms", () => {
+  it("go down only, and packages stay in their modules", () => {
     const problems = sources.flatMap((file) =>
       checkImports(file, readFileSync(join(root, "src", file), "utf8")),
     );
@@ -22,8 +22,8 @@ describe("imports of src", () => {
   it("follow the order that docs/architecture.md shows", () => {
     const text = readFileSync(join(root, "docs/architecture.md"), "utf8");
     const line = text.split("\n").find((candidate) => candidate.startsWith("util → errors"));
-    const documented = line?.split(" → ").map((floor) => floor.split(", "));
-    expect(documented).toEqual(FLOORS);
+    const documented = line?.split(" → ").map((layer) => layer.split(", "));
+    expect(documented).toEqual(LAYERS);
   });
 });
 
@@ -32,18 +32,18 @@ describe("the checker", () => {
     [
       "an import that points up",
       'import { a } from "../connection/a.js";',
-      "points up, util stands below connection",
+      "points up, util is below connection",
     ],
     [
       "a type that points up",
       'import type { A } from "../toolport.js";',
-      "points up, util stands below toolport",
+      "points up, util is below toolport",
     ],
-    ["a re-export that points up", 'export { a } from "../index.js";', "points up, util stands below index"],
+    ["a re-export that points up", 'export { a } from "../index.js";', "points up, util is below index"],
     ["a dynamic import that points up", 'const a = await import("../errors/a.js");', "points up"],
     ["an import type that points up", 'let a: import("../errors/a.js").A;', "points up"],
     ["an import out of src", 'import { a } from "../../test/a.js";', "it leaves src/"],
-    ["an unknown room", 'import { a } from "../attic/a.js";', 'the room "attic" has no place'],
+    ["an unknown module", 'import { a } from "../attic/a.js";', 'the module "attic" is not in the list'],
     [
       "a node: module",
       'import { readFile } from "node:fs/promises";',
@@ -81,13 +81,13 @@ describe("the checker", () => {
     expect(problems[0]).toContain(expected);
   });
 
-  it("names rooms of one floor that know each other", () => {
+  it("names modules of one layer that import each other", () => {
     const problems = checkImports("state/wrong.ts", 'import { a } from "../transports/a.js";');
-    expect(problems).toEqual([expect.stringContaining("state and transports are on the same floor")]);
+    expect(problems).toEqual([expect.stringContaining("state and transports are in the same layer")]);
   });
 
-  it("names a room that has no place in the order", () => {
-    expect(checkImports("attic/a.ts", "")).toEqual([expect.stringContaining('the room "attic"')]);
+  it("names a module that is in no layer", () => {
+    expect(checkImports("attic/a.ts", "")).toEqual([expect.stringContaining('the module "attic"')]);
   });
 
   it.each([

@@ -1,4 +1,4 @@
-/** The root door must load where there is no Node: walks what a bundler would take from the built files. */
+/** The root entry point must load where there is no Node: walks what a bundler would take from the built files. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -29,7 +29,7 @@ function unwelcome(from: string, base: string, options: GraphOptions): string[] 
     .map(describeChain(base));
 }
 
-describe("toolport's root door", () => {
+describe("toolport's root entry point", () => {
   beforeAll(() => {
     if (!existsSync(entry)) throw new Error("dist/index.js is missing. Run `npm run build` first.");
   });
@@ -80,10 +80,10 @@ describe("the walk", () => {
       JSON.stringify({
         type: "module",
         main: "index.js",
-        imports: { "#door": { browser: "./web.js", default: "./node.js" } },
+        imports: { "#private": { browser: "./web.js", default: "./node.js" } },
       }),
     );
-    write("index.js", 'import "#door";\nexport * from "./lazy.js";');
+    write("index.js", 'import "#private";\nexport * from "./lazy.js";');
     write("lazy.js", 'export const load = () => import("kit/part");');
     write("web.js", 'import "old";');
     write("node.js", 'import "node:fs";');
@@ -105,7 +105,7 @@ describe("the walk", () => {
 
   const from = join(base, "index.js");
 
-  it("names the chain to a builtin, through a private door and a lazy import", () => {
+  it("names the chain to a builtin, through a private import and a lazy import", () => {
     const chains = unwelcome(from, base, { conditions: ["node"] });
     expect(chains).toEqual([
       "index.js → node.js → node:fs",
@@ -113,8 +113,8 @@ describe("the walk", () => {
     ]);
   });
 
-  it("leaves lazy imports and skipped doors out when told to", () => {
-    expect(unwelcome(from, base, { conditions: ["node"], staticOnly: true, skip: ["#door"] })).toEqual([]);
+  it("leaves lazy imports and skipped imports out on request", () => {
+    expect(unwelcome(from, base, { conditions: ["node"], staticOnly: true, skip: ["#private"] })).toEqual([]);
   });
 
   it("takes the conditions and the browser field into account", () => {

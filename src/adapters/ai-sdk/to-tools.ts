@@ -1,10 +1,10 @@
 /** Tools as a `ToolSet` of the AI SDK, for versions 5, 6 and 7. */
 
 import type { ToolSet } from "ai";
-import type { ToolInfo } from "../../catalog/tool-info.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import { ConfigError } from "../../errors/config-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
+import type { ToolInfo } from "../../model/tool-info.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import { setKey } from "../../schema/derive/set-key.js";
 import { isObject } from "../../schema/json-schema.js";

@@ -1,7 +1,7 @@
 /** A LangChain structured tool that stands for a tool of an MCP server. */
 import { ensureConfig, mergeConfigs } from "@langchain/core/runnables";
 import { DynamicStructuredTool } from "@langchain/core/tools";
-import type { ToolInfo } from "../../catalog/tool-info.js";
+import type { ToolInfo } from "../../model/tool-info.js";
 import { OfferedTool, withSourceSchema } from "../offered-tools.js";
 import { clonePlain } from "./clone-plain.js";
 import type { RunOutput } from "./hook-output.js";

@@ -1,9 +1,9 @@
 /** `MultiServerMCPClient`: the class that programs written for `@langchain/mcp-adapters` know, on a port of ours. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
-import type { ToolInfo, WithheldTool } from "../../catalog/tool-info.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
+import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import type { ConnectReport } from "../../port/report.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
 import { createToolport, type Toolport } from "../../toolport.js";

@@ -2,11 +2,11 @@
 import { ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { ToolInputParsingException } from "@langchain/core/tools";
-import type { ToolInfo } from "../../catalog/tool-info.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
+import type { ToolInfo } from "../../model/tool-info.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
 import type { Toolport } from "../../toolport.js";
 import { type ToolOutput, textForModel, toToolOutput } from "./content.js";

@@ -1,6 +1,6 @@
 /** Tools of a port as LangChain tools. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
-import type { ToolInfo, WithheldTool } from "../../catalog/tool-info.js";
+import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
 import type { Toolport, ToolsOptions } from "../../toolport.js";
 import { targetOf } from "../offered-tools.js";

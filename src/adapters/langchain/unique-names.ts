@@ -1,7 +1,7 @@
 /** Names for tools that come from several ports. */
 import { toolIdentity } from "../../catalog/names/plain-names.js";
 import { isSafeName, joinName, markedNames } from "../../catalog/names/safe-name.js";
-import type { ToolInfo } from "../../catalog/tool-info.js";
+import type { ToolInfo } from "../../model/tool-info.js";
 
 /** Names tools one after the other: each keeps the name of its port, unless another has it already. */
 export function uniqueNames(additionalPrefix: string): (tool: ToolInfo) => string {

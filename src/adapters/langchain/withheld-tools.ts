@@ -1,6 +1,6 @@
 /** Tools that servers list and that cannot be offered. */
 import { compileFilter, type ToolFilters } from "../../catalog/filters/filters.js";
-import type { ToolInfo, WithheldTool } from "../../catalog/tool-info.js";
+import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import type { Toolport } from "../../toolport.js";
 import { MCPClientError } from "./mcp-client-error.js";
 

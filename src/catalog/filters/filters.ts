@@ -1,9 +1,9 @@
 /** Which tools are offered: `only`, `except` and `filter`, per server and for all, every one of which must agree. */
-import type { ListedTool, ServerRef, ToolFilter } from "../../config/listed-tool.js";
-import type { WithheldTool } from "../tool-info.js";
+import type { ListedTool, ServerRef, ToolFilter } from "../../model/listed-tool.js";
+import type { WithheldTool } from "../../model/tool-info.js";
 import { compileNames } from "./glob.js";
 
-export type { ToolFilter } from "../../config/listed-tool.js";
+export type { ToolFilter } from "../../model/listed-tool.js";
 
 /** Rules that a tool must pass, all of them. */
 export interface ToolFilters {

@@ -1,5 +1,5 @@
 /** Gives every tool its public name: fit for every provider, unlike any other, and the same tomorrow as today. */
-import type { ServerRef } from "../../config/listed-tool.js";
+import type { ServerRef } from "../../model/listed-tool.js";
 import { lookOf, mixesLookAlikes } from "../safety/look-alikes.js";
 import type { SourceTool } from "../source-tool.js";
 import { NameOwners, RESERVED } from "./name-owners.js";

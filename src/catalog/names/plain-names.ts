@@ -1,5 +1,5 @@
 /** The names of a list in which every tool can have its plain one, which is nearly every list there is. */
-import type { ServerRef } from "../../config/listed-tool.js";
+import type { ServerRef } from "../../model/listed-tool.js";
 import type { SourceTool } from "../source-tool.js";
 import type { NameOwners } from "./name-owners.js";
 import { joinName } from "./safe-name.js";

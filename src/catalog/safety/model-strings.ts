@@ -1,5 +1,5 @@
 /** Every string of a tool's definition that can reach a model, for whoever wants to look for hidden orders. */
-import type { JsonSchema, ToolAnnotations } from "../../config/listed-tool.js";
+import type { JsonSchema, ToolAnnotations } from "../../model/listed-tool.js";
 
 /** One string and where it stands. */
 export interface ModelString {

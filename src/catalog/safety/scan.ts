@@ -1,5 +1,5 @@
 /** A look of the user's at everything that a server would tell a model about itself. */
-import type { ServerRef } from "../../config/listed-tool.js";
+import type { ServerRef } from "../../model/listed-tool.js";
 import type { ServerLists } from "../server-lists.js";
 import type { SourceTool } from "../source-tool.js";
 import { dataStrings, type ModelString, modelStrings } from "./model-strings.js";

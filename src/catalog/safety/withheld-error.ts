@@ -1,6 +1,6 @@
 /** The error of a call to a tool that is listed but not offered. */
 import { CatalogError } from "../../errors/catalog-error.js";
-import type { WithheldTool } from "../tool-info.js";
+import type { WithheldTool } from "../../model/tool-info.js";
 import { CHANGED, UNCHECKED } from "./examine-lists.js";
 
 /** `TOOL_CHANGED` if the user only has to accept a new definition, else `TOOL_WITHHELD`. */

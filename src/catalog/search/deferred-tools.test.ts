@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { ToolInfo } from "../../model/tool-info.js";
 import { RESERVED_NAMES } from "../names/name-owners.js";
-import type { ToolInfo } from "../tool-info.js";
 import {
   CALL_TOOL_NAME,
   deferredTools,

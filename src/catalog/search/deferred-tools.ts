@@ -1,5 +1,5 @@
 /** Two tools in place of hundreds: the model searches for what it needs, then calls it by name. */
-import type { JsonSchema } from "../../config/listed-tool.js";
+import type { JsonSchema } from "../../model/listed-tool.js";
 import type { SearchMatch } from "./search-index.js";
 
 /** What a model is told about a tool. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ToolInfo } from "../tool-info.js";
+import type { ToolInfo } from "../../model/tool-info.js";
 import { createSearchIndex } from "./search-index.js";
 import { searchWords, stem } from "./search-words.js";
 

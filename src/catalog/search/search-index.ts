@@ -1,6 +1,6 @@
 /** Finds tools by words, without a model: BM25 over an inverted index, the fields of a tool weighed differently. */
 
-import type { ToolInfo } from "../tool-info.js";
+import type { ToolInfo } from "../../model/tool-info.js";
 import { createWordCutter, searchWords } from "./search-words.js";
 
 /** A tool that was found. Scores compare within one search only. */

@@ -1,9 +1,9 @@
 /** `toolport call`: one tool call. */
 import { relative, resolve } from "node:path";
-import type { ToolInfo } from "../../catalog/tool-info.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { type ContentPart, toContentParts } from "../../content/content-part.js";
 import type { ToolResult } from "../../execution/tool-result.js";
+import type { ToolInfo } from "../../model/tool-info.js";
 import { answerForms } from "../answer-forms.js";
 import { CliError } from "../cli-error.js";
 import { type Invocation, textOption } from "../command.js";

@@ -1,5 +1,5 @@
 /** `toolport tools`: what can be called. */
-import type { ToolInfo } from "../../catalog/tool-info.js";
+import type { ToolInfo } from "../../model/tool-info.js";
 import type { Invocation } from "../command.js";
 import { connectForList } from "../connect-servers.js";
 import { describeTool, signature } from "../describe-tool.js";

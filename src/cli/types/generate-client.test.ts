@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { checkSnippets } from "../../../test/docs/check-snippets.js";
-import type { ToolInfo } from "../../catalog/tool-info.js";
+import type { ToolInfo } from "../../model/tool-info.js";
 import { generateClient } from "./generate-client.js";
 
 const schemas = fileURLToPath(new URL("../../../test/fixtures/schemas", import.meta.url));

@@ -1,5 +1,5 @@
 /** Writes a TypeScript file with the types of tools, and a function that calls them by these types. */
-import type { ToolInfo } from "../../catalog/tool-info.js";
+import type { ToolInfo } from "../../model/tool-info.js";
 import { comment } from "./comment.js";
 import { literal, memberName, NameSet, propertyName, typeName } from "./identifiers.js";
 import { createTypeWriter, indent } from "./schema-to-type.js";

@@ -1,5 +1,5 @@
 /** JSON Schema as a TypeScript type. What a type cannot say is left open, never made narrower than the schema. */
-import type { JsonSchema } from "../../config/listed-tool.js";
+import type { JsonSchema } from "../../model/listed-tool.js";
 import { isObject } from "../../schema/json-schema.js";
 import { resolveLocalRef } from "../../schema/local-ref.js";
 import { comment } from "./comment.js";

@@ -9,8 +9,8 @@ import {
   SEARCH_TOOLS_NAME,
   searchAnswer,
 } from "../../catalog/search/deferred-tools.js";
-import type { ToolInfo } from "../../catalog/tool-info.js";
-import { isForModel } from "../../catalog/tool-ui.js";
+import type { ToolInfo } from "../../model/tool-info.js";
+import { isForModel } from "../../model/tool-ui.js";
 import type { Port } from "../port.js";
 import { type OwnTool, textResult } from "./own-tools.js";
 

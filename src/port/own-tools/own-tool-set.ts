@@ -1,8 +1,8 @@
 /** All tools of one port's own: which of them a model is shown, and who answers a call. */
 import { RESERVED_NAMES } from "../../catalog/names/name-owners.js";
-import type { ToolInfo } from "../../catalog/tool-info.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
+import type { ToolInfo } from "../../model/tool-info.js";
 import type { Port } from "../port.js";
 import { createDeferredView, type DeferredView } from "./deferred-view.js";
 import { assertOwnNames, callOwnTool, type OwnTool, toOwnInfo } from "./own-tools.js";

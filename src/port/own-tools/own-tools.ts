@@ -1,12 +1,12 @@
 /** Tools of the port's own beside those of the servers: what models are shown, and what happens when they are called. */
 import { isSafeName } from "../../catalog/names/safe-name.js";
-import type { ToolInfo } from "../../catalog/tool-info.js";
-import type { JsonSchema } from "../../config/listed-tool.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import { resultSizeStep } from "../../execution/result-size.js";
 import type { CallToolOptions, ToolCall } from "../../execution/tool-call.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
+import type { JsonSchema } from "../../model/listed-tool.js";
+import type { ToolInfo } from "../../model/tool-info.js";
 import type { Port } from "../port.js";
 
 /** Whose tools they are, in place of a server. */

@@ -1,9 +1,10 @@
 /** Resources as two tools, so that a model can look into them by itself: one lists them, one reads them. */
-import type { ResourceInfo, ResourceTemplateInfo } from "../../catalog/resource-info.js";
+
 import { sanitiseText } from "../../catalog/safety/sanitise.js";
 import type { WaitOptions } from "../../connection/server-connection.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
+import type { ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
 import { suggest } from "../../util/suggest.js";
 import { ExposedServers } from "../exposed-servers.js";
 import type { Port } from "../port.js";

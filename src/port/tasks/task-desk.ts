@@ -1,5 +1,5 @@
 /** The tasks of one port: started, found again, asked about. */
-import type { ToolInfo } from "../../catalog/tool-info.js";
+
 import { CatalogError } from "../../errors/catalog-error.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { isUnknownTask, taskLost } from "../../execution/tasks/task-errors.js";
@@ -7,6 +7,7 @@ import { receiptOf, type TaskRecord } from "../../execution/tasks/task-record.js
 import { type TaskDesk as TaskDuties, TaskRuns } from "../../execution/tasks/task-runs.js";
 import type { TaskCallOptions, ToolCall } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
+import type { ToolInfo } from "../../model/tool-info.js";
 import { getTask } from "../../protocol/tasks/task-requests.js";
 import type { TaskStatus } from "../../protocol/tasks/task-state.js";
 import type { Port } from "../port.js";

@@ -1,5 +1,5 @@
 /** The options of the port that serve servers; what is left out is not advertised to them. */
-import type { LogLevel } from "../../config/log-levels.js";
+import type { LogLevel } from "../../model/log-levels.js";
 import type { ElicitationOption } from "./elicitation.js";
 import type { RootsOption } from "./roots.js";
 import type { SamplingOption } from "./sampling.js";

@@ -1,6 +1,6 @@
 /** What servers may ask of the client, served by the options of the port; nothing is advertised that nothing serves. */
 import type { Client, ClientCapabilities } from "@modelcontextprotocol/client";
-import { isLogLevel } from "../../config/log-levels.js";
+import { isLogLevel } from "../../model/log-levels.js";
 import { callSafely } from "../../util/call-safely.js";
 import type { Lane } from "../lane.js";
 import { answerElicitation, elicitationCapability } from "./elicitation.js";

@@ -1,5 +1,5 @@
-/** A tool as the rest of the world sees it. */
-import type { ListedTool } from "../config/listed-tool.js";
+/** A tool as users and models see it. */
+import type { ListedTool } from "./listed-tool.js";
 import type { ToolUi } from "./tool-ui.js";
 
 /** One tool of one server. */

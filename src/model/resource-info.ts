@@ -1,4 +1,4 @@
-/** Resources, templates and prompts as the rest of the world sees them. */
+/** Resources, templates and prompts as users see them. */
 
 /** A resource of one server. Fields the protocol may add later are kept. */
 export interface ResourceInfo {
