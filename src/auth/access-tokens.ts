@@ -1,20 +1,15 @@
 /** The token that the next request carries, and how it is followed by another when its end is near. */
 import type { DpopSession } from "@modelcontextprotocol/client";
 import type { Lease } from "../state/store.js";
-import { adoptCredentials } from "./adopt-credentials.js";
-import { authUnavailable } from "./auth-failures.js";
-import { reviveClient } from "./client-authentication.js";
-import { forgetRegistration } from "./client-identity.js";
+import { authUnavailable, isAboutClient, refusedFor } from "./auth-errors.js";
+import { adoptCredentials, proofKeyKey, refreshLease, tokensKey } from "./credential-records.js";
 import { openDpopSession } from "./dpop-session.js";
+import { forgetRegistration, reviveClient } from "./oauth-client.js";
 import { guardedFetchOf, isInteractive, nowOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
-import { obtainOnce } from "./obtain-once.js";
-import { proofKeyKey, refreshLease, tokensKey } from "./record-keys.js";
-import { isAboutClient, refusedFor } from "./refusal-texts.js";
-import { requestByGrant } from "./request-by-grant.js";
-import { shareRun } from "./share-run.js";
+import { obtainOnce, shareRun } from "./obtain-once.js";
+import { type Held, TokenVault } from "./token-cache.js";
 import { isExpired, isExpiring, type TokenOrigin, toTokenRecord } from "./token-record.js";
-import { requestTokens, type TokenAnswer } from "./token-requests.js";
-import { type Held, TokenVault } from "./token-vault.js";
+import { requestByGrant, requestTokens, type TokenAnswer } from "./token-requests.js";
 
 /** Refused tokens that are remembered. */
 const MAX_REFUSED = 32;

@@ -4,8 +4,8 @@ import type {
   OAuthProtectedResourceMetadata,
 } from "@modelcontextprotocol/client";
 import { readField } from "../errors/foreign-error.js";
-import { authFailed, authUnavailable, issuerMismatch } from "./auth-failures.js";
-import { observeFetch } from "./observed-fetch.js";
+import { authFailed, authUnavailable, issuerMismatch } from "./auth-errors.js";
+import { observeFetch } from "./oauth-context.js";
 
 /** Who authorizes, and what for. */
 export interface AuthorizationInfo {
@@ -140,4 +140,32 @@ async function resourceOf(
     "The server's description of its authorization is for another address",
     "Check the URL; a token for one server must not be asked for by another",
   );
+}
+
+export interface AuthorizationServer {
+  readonly issuer: string;
+  readonly tokenEndpoint: string;
+  readonly revocationEndpoint?: string | undefined;
+  /** How clients may authenticate; empty: it does not say. */
+  readonly authMethods: readonly string[];
+}
+
+export function toAuthorizationServer({ issuer, metadata }: AuthorizationInfo): AuthorizationServer {
+  // The SDK reads it of OAuth's metadata, and lets it pass in OpenID's.
+  const revocation: unknown = metadata && Reflect.get(metadata, "revocation_endpoint");
+  return {
+    issuer,
+    tokenEndpoint: metadata?.token_endpoint ?? new URL("/token", issuer).href,
+    ...(typeof revocation === "string" && { revocationEndpoint: revocation }),
+    authMethods: metadata?.token_endpoint_auth_methods_supported ?? [],
+  };
+}
+
+/** Reads a saved one back; undefined if it is none. */
+export function readAuthorizationServer(value: unknown): AuthorizationServer | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { issuer, tokenEndpoint, authMethods } = value as Partial<AuthorizationServer>;
+  const isWhole =
+    typeof issuer === "string" && typeof tokenEndpoint === "string" && Array.isArray(authMethods);
+  return isWhole ? (value as AuthorizationServer) : undefined;
 }

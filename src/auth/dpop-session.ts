@@ -3,7 +3,7 @@
 import type { webcrypto } from "node:crypto";
 import type { DpopKeyPair, DpopSession } from "@modelcontextprotocol/client";
 import type { Store } from "../state/store.js";
-import { authFailed } from "./auth-failures.js";
+import { authFailed } from "./auth-errors.js";
 
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256" };
 

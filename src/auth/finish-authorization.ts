@@ -3,13 +3,12 @@ import { ToolportError } from "../errors/toolport-error.js";
 import type { Store } from "../state/store.js";
 import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";
-import { authFailed, issuerMismatch } from "./auth-failures.js";
-import { only, readCode, unknownLogin } from "./callback-parameters.js";
-import { forgetRegistration } from "./client-identity.js";
+import { authFailed, issuerMismatch } from "./auth-errors.js";
+import { loginKey, proofKeyKey, tokensKey } from "./credential-records.js";
 import { openDpopSession } from "./dpop-session.js";
-import { findPending, hashState, type PendingAuthorization } from "./pending-authorization.js";
-import { loginKey, proofKeyKey, tokensKey } from "./record-keys.js";
-import { readWaiting } from "./start-authorization.js";
+import { only, readCode, unknownLogin } from "./login-callback.js";
+import { forgetRegistration } from "./oauth-client.js";
+import { findPending, hashState, type PendingAuthorization, readWaiting } from "./start-authorization.js";
 import { type TokenRecord, toTokenRecord } from "./token-record.js";
 import { requestTokens } from "./token-requests.js";
 

@@ -75,3 +75,15 @@ function listen(store: Store, prefix: string): Changes {
     stop,
   };
 }
+
+export function shareRun<T>(
+  running: Map<string, Promise<T>>,
+  key: string,
+  run: () => Promise<T>,
+): Promise<T> {
+  const known = running.get(key);
+  if (known !== undefined) return known;
+  const started = run().finally(() => running.delete(key));
+  running.set(key, started);
+  return started;
+}

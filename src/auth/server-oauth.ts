@@ -7,17 +7,15 @@ import type {
 } from "../transports/http/credentials/authorized-send.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { AccessTokens } from "./access-tokens.js";
-import { authFailed, authRequired } from "./auth-failures.js";
-import { AuthorizationBudget } from "./authorization-budget.js";
-import { type AnewParts, authorizeAnew, discoverFor, stepUp } from "./authorize-anew.js";
-import { type Challenge, dropAnswer, readChallenge } from "./challenge.js";
+import { authFailed, authRequired } from "./auth-errors.js";
+import { type AnewParts, AuthorizationBudget, authorizeAnew, discoverFor, stepUp } from "./authorize.js";
 import { type FinishedAuthorization, finishAuthorization } from "./finish-authorization.js";
-import { forgetCredentials } from "./forget-credentials.js";
+import { forgetCredentials } from "./log-out.js";
 import { isInteractive, nowOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
-import { presentTokens } from "./present-tokens.js";
-import { shareRun } from "./share-run.js";
+import { shareRun } from "./obtain-once.js";
+import { type Challenge, dropAnswer, presentTokens, readChallenge } from "./send-with-tokens.js";
+import type { Held } from "./token-cache.js";
 import { isExpired } from "./token-record.js";
-import type { Held } from "./token-vault.js";
 
 export type { OAuthContext } from "./oauth-context.js";
 

@@ -1,21 +1,19 @@
 /** Prepares a user's login: afterwards there is a URL to open, and a record with which any process can finish it. */
 import type { AuthorizationServerMetadata } from "@modelcontextprotocol/client";
-import type { StoredRecord } from "../state/store.js";
+import type { Store, StoredRecord } from "../state/store.js";
 import { checkLoginPage, checkPkce } from "../transports/http/credentials/login-page.js";
 import type { AddressRuleOptions } from "../transports/http/network/address-rule.js";
-import { authFailed } from "./auth-failures.js";
-import { toAuthorizationServer } from "./authorization-server.js";
-import { type InteractiveParts, resolveClient } from "./client-identity.js";
+import { authFailed } from "./auth-errors.js";
+import { loginKey, loginLease, pendingKey } from "./credential-records.js";
+import {
+  type AuthorizationServer,
+  readAuthorizationServer,
+  toAuthorizationServer,
+} from "./discover-authorization.js";
+import { base64Url, sha256 } from "./dpop-session.js";
+import { type InteractiveParts, type OAuthClient, resolveClient } from "./oauth-client.js";
 import { nowOf } from "./oauth-context.js";
 import { obtainOnce } from "./obtain-once.js";
-import {
-  createState,
-  hashState,
-  PENDING_MS,
-  type PendingAuthorization,
-  savePending,
-} from "./pending-authorization.js";
-import { loginKey, loginLease, pendingKey } from "./record-keys.js";
 
 /** The login that waits for its user. */
 export interface WaitingLogin {
@@ -29,6 +27,9 @@ export interface WaitingLogin {
   /** Milliseconds since 1970. */
   readonly startedAt: number;
 }
+
+/** So long a user may take. */
+const PENDING_MS = 600_000;
 
 /** A URL that is handed out must leave the user some time. */
 const REUSE_MS = PENDING_MS * 0.8;
@@ -137,4 +138,56 @@ async function prepare(parts: InteractiveParts, key: string): Promise<WaitingLog
   };
   await context.store.put(key, login, { secret: true, ttlMs: PENDING_MS });
   return login;
+}
+
+export interface PendingAuthorization {
+  readonly server: string;
+  /** Credentials are kept by it. */
+  readonly identity: string;
+  readonly serverUrl: string;
+  readonly principal?: string | undefined;
+  /** The authorization server that the user was sent to. */
+  readonly at: AuthorizationServer;
+  /** It described itself, so that `iss` of the callback has something to be compared with. */
+  readonly isDescribed: boolean;
+  /** It says that it always sends `iss`. */
+  readonly sendsIssuer: boolean;
+  readonly client: OAuthClient;
+  readonly verifier: string;
+  readonly redirectUrl: string;
+  readonly resource: string;
+  readonly scope?: string | undefined;
+  readonly isBound: boolean;
+  readonly allowedHosts?: readonly string[] | undefined;
+}
+
+/** 256 random bits. */
+export const createState = (): string => base64Url(crypto.getRandomValues(new Uint8Array(32)));
+
+/** What stands in the store, so that who reads its keys cannot end somebody else's login. */
+export const hashState = async (state: string): Promise<string> => base64Url(await sha256(state));
+
+export async function savePending(
+  store: Store,
+  stateHash: string,
+  pending: PendingAuthorization,
+): Promise<void> {
+  await store.put(pendingKey(stateHash), pending, { secret: true, ttlMs: PENDING_MS });
+}
+
+export interface FoundPending {
+  readonly pending: PendingAuthorization;
+  /** Takes it: true for one caller only. */
+  take(): Promise<boolean>;
+}
+
+export async function findPending(store: Store, state: string): Promise<FoundPending | undefined> {
+  const key = pendingKey(await hashState(state));
+  const found = await store.get(key);
+  if (found === undefined || !found.sealed) return undefined;
+  const pending = found.value as PendingAuthorization;
+  // Version 0.1 did not say which of several servers with one address the login is for.
+  const isWhole = typeof pending.verifier === "string" && typeof pending.identity === "string";
+  if (readAuthorizationServer(pending.at) === undefined || !isWhole) return undefined;
+  return { pending, take: () => store.delete(key, { ifVersion: found.version }) };
 }

@@ -1,8 +1,8 @@
 /** Tokens as they are saved: with everything that says where they may go. */
 import type { OAuthTokens } from "@modelcontextprotocol/client";
 import { readLifetimeMs } from "../transports/http/credentials/token-lifetime.js";
-import { type AuthorizationServer, readAuthorizationServer } from "./authorization-server.js";
-import { type OAuthClient, toSavedClient } from "./client-authentication.js";
+import { type AuthorizationServer, readAuthorizationServer } from "./discover-authorization.js";
+import { type OAuthClient, toSavedClient } from "./oauth-client.js";
 
 export interface TokenRecord {
   /** The only address the access token may be sent to. */

@@ -1,7 +1,7 @@
 /** Listens on this machine for the one request that ends a login. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { failurePage, successPage } from "../auth/callback-page.js";
+import { failurePage, successPage } from "../auth/login-callback.js";
 import { AuthError } from "../errors/auth-error.js";
 import { readField } from "../errors/foreign-error.js";
 

@@ -41,7 +41,7 @@ export interface CallbackParts {
 
 /** Finishes the login that a callback request belongs to, and answers the browser. */
 export async function answerOAuthCallback(request: Request, parts: CallbackParts): Promise<Response> {
-  const { failurePage, successPage } = await import("../auth/callback-page.js");
+  const { failurePage, successPage } = await import("../auth/login-callback.js");
   const { errorRedirect, successRedirect, customHandler } = parts.options;
   const result = await finish(request, parts);
   if (customHandler !== undefined) return customHandler(result);

@@ -79,7 +79,7 @@ export class PortOAuth {
     if (config === undefined || provider === undefined)
       return (await this.require(server)).finish(params, onSpent);
     if (!("tokens" in provider)) throw tokensOnly(server);
-    const { finishByProvider } = await import("../auth/finish-by-provider.js");
+    const { finishByProvider } = await import("../auth/finish-provider-login.js");
     const http = () => this.#options.http(config);
     await finishByProvider({ server, provider, serverUrl: new URL(config.url), http, onSpent }, params);
   }

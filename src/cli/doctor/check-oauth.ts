@@ -1,7 +1,8 @@
 /** Checks who authorizes for a server, and how long its tokens are good. */
-import { readChallenge } from "../../auth/challenge.js";
+
+import { tokensKey } from "../../auth/credential-records.js";
 import { type AuthorizationInfo, discoverAuthorization } from "../../auth/discover-authorization.js";
-import { tokensKey } from "../../auth/record-keys.js";
+import { readChallenge } from "../../auth/send-with-tokens.js";
 import { isExpired, readTokenRecord, type TokenRecord } from "../../auth/token-record.js";
 import type { HttpConfig, SseConfig } from "../../config/server-config.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";

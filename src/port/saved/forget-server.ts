@@ -1,6 +1,5 @@
 /** Deletes everything that a store keeps of a server which was removed. */
-import { forgetByAddress, forgetRecords } from "../../auth/forget-records.js";
-import { clientPrefixes } from "../../auth/record-keys.js";
+import { clientPrefixes, forgetByAddress, forgetRecords } from "../../auth/credential-records.js";
 import { configIdentity, identifyUrl } from "../../config/config-identity.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import { eraKey } from "../../protocol/era-memory.js";

@@ -1,5 +1,5 @@
 /** What a port takes over from its store, and what it leaves there for the next one. */
-import { tokensPrefix } from "../../auth/record-keys.js";
+import { tokensPrefix } from "../../auth/credential-records.js";
 import type { ExportedServer } from "../../catalog/exported-catalog.js";
 import type { ListKey } from "../../catalog/server-lists.js";
 import type { ServerConfig } from "../../config/server-config.js";

@@ -1,10 +1,15 @@
 /** Logs out: the tokens are revoked and forgotten, and so is all that was prepared for the next login. */
 import type { AccessTokens } from "./access-tokens.js";
-import { reviveClient } from "./client-authentication.js";
-import { forgetRegistration } from "./client-identity.js";
+import {
+  bindingKey,
+  keysByAddress,
+  loginKey,
+  pendingKey,
+  proofKeyKey,
+  tokensKey,
+} from "./credential-records.js";
+import { authenticateAs, forgetRegistration, type OAuthClient, reviveClient } from "./oauth-client.js";
 import { guardedFetchOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
-import { bindingKey, keysByAddress, loginKey, pendingKey, proofKeyKey, tokensKey } from "./record-keys.js";
-import { revokeTokens } from "./revoke-tokens.js";
 import { readWaiting } from "./start-authorization.js";
 import type { TokenRecord } from "./token-record.js";
 
@@ -49,4 +54,35 @@ async function revoke(context: OAuthContext, record: TokenRecord): Promise<void>
   const isDone = client !== undefined && (await revokeTokens(record, client, await guardedFetchOf(context)));
   if (!isDone)
     context.warn("The authorization server did not confirm the logout; the tokens are forgotten here");
+}
+
+/** Best effort: true if it said that they are gone, or there is no place to say it. */
+export async function revokeTokens(
+  record: TokenRecord,
+  client: OAuthClient,
+  fetch: typeof globalThis.fetch,
+): Promise<boolean> {
+  const endpoint = record.at.revocationEndpoint;
+  if (endpoint === undefined) return true;
+  const { accessToken, refreshToken } = record;
+  // The refresh token first: most servers end its access tokens with it.
+  const wanted = [
+    [refreshToken, "refresh_token"],
+    [accessToken, "access_token"],
+  ] as const;
+  try {
+    const authenticate = await authenticateAs(client);
+    for (const [token, hint] of wanted) {
+      if (token === undefined) continue;
+      const headers = new Headers({ accept: "application/json" });
+      const body = new URLSearchParams({ token, token_type_hint: hint });
+      await authenticate(headers, body, endpoint);
+      headers.set("content-type", "application/x-www-form-urlencoded");
+      const response = await fetch(endpoint, { method: "POST", headers, body, redirect: "manual" });
+      if (!response.ok) return false;
+    }
+    return true;
+  } catch {
+    return false;
+  }
 }

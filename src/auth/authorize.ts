@@ -1,17 +1,18 @@
 /** Gets an authorization where refreshing is not enough: by sending a user to log in, or by the program's own word. */
 import type { AccessTokens } from "./access-tokens.js";
-import { authFailed, authRequired } from "./auth-failures.js";
-import type { AuthorizationBudget } from "./authorization-budget.js";
-import { toAuthorizationServer } from "./authorization-server.js";
-import type { Challenge } from "./challenge.js";
+import { authFailed, authRequired, refusedFor } from "./auth-errors.js";
 import { chooseScope, exceedsScope, uniteScopes } from "./choose-scope.js";
-import { useConfiguredClient } from "./client-identity.js";
-import { type AuthorizationInfo, discoverAuthorization } from "./discover-authorization.js";
+import {
+  type AuthorizationInfo,
+  discoverAuthorization,
+  toAuthorizationServer,
+} from "./discover-authorization.js";
+import { useConfiguredClient } from "./oauth-client.js";
 import { guardedFetchOf, isInteractive, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
-import { refusedFor } from "./refusal-texts.js";
-import { requestByGrant } from "./request-by-grant.js";
+import type { Challenge } from "./send-with-tokens.js";
 import { startAuthorization } from "./start-authorization.js";
-import type { Held } from "./token-vault.js";
+import type { Held } from "./token-cache.js";
+import { requestByGrant } from "./token-requests.js";
 
 export interface AnewParts {
   readonly context: OAuthContext;
@@ -134,3 +135,48 @@ const insufficientScope = () =>
     "Ask the server's operator for the rights, or log out and in again",
     { code: "INSUFFICIENT_SCOPE", status: 403 },
   );
+
+/** Logins in a row whose tokens the server refused. */
+const MAX_LOGINS = 3;
+/** Logins for more rights, within {@link WINDOW_MS}: each success in between looks like progress, so time counts here. */
+const MAX_STEP_UPS = 3;
+const WINDOW_MS = 600_000;
+
+/** Counts over all calls to one server by one user. A login that nobody came back from costs nothing. */
+export class AuthorizationBudget {
+  readonly #now: () => number;
+  readonly #reasons = new Set<string>();
+  #stepUps: { readonly scope: string; readonly at: number }[] = [];
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** False if there were too many. @param refused the token that made this login necessary */
+  allowsLogin(refused: string | undefined): boolean {
+    const reason = refused ?? "";
+    if (!this.#reasons.has(reason) && this.#reasons.size >= MAX_LOGINS) return false;
+    this.#reasons.add(reason);
+    return true;
+  }
+
+  allowsStepUp(scope: string): boolean {
+    const since = this.#now() - WINDOW_MS;
+    this.#stepUps = this.#stepUps.filter(({ at }) => at > since);
+    if (this.#stepUps.some((stepUp) => stepUp.scope === scope)) return true;
+    if (this.#stepUps.length >= MAX_STEP_UPS) return false;
+    this.#stepUps.push({ scope, at: this.#now() });
+    return true;
+  }
+
+  /** The server has taken a token. */
+  succeeded(): void {
+    if (this.#reasons.size > 0) this.#reasons.clear();
+  }
+
+  /** The user starts over. */
+  reset(): void {
+    this.#reasons.clear();
+    this.#stepUps = [];
+  }
+}

@@ -1,6 +1,8 @@
 /** Where credentials lie in the store: apart by user and by server. */
 import { identifyUrl } from "../config/config-identity.js";
 import { userPrefix } from "../state/server-keys.js";
+import type { Store } from "../state/store.js";
+import type { OAuthContext } from "./oauth-context.js";
 
 /** Whose credentials for which server. */
 export interface Owner {
@@ -44,3 +46,40 @@ export const bindingKey = (clientId: string, serverUrl: URL | string): string =>
 
 /** How the keys of what an application is at authorization servers begin; they end with the address of the server. */
 export const clientPrefixes = ["oauth/client/", "oauth/issuer/"];
+
+export async function forgetRecords(store: Store, owner: Owner): Promise<void> {
+  // A login that is under way must not end with tokens for a server that is gone.
+  const login = (await store.get(loginKey(owner)).catch(() => undefined))?.value;
+  const { stateHash } = (login ?? {}) as { stateHash?: unknown };
+  if (typeof stateHash === "string") await store.delete(pendingKey(stateHash));
+  for (const key of [loginKey(owner), tokensKey(owner), proofKeyKey(owner)]) await store.delete(key);
+}
+
+/** Deletes what version 0.1 kept of the same by address. */
+export async function forgetByAddress(
+  store: Store,
+  principal: string | undefined,
+  url: string,
+): Promise<void> {
+  const { tokens, proofKey } = keysByAddress(principal, url);
+  await store.delete(tokens);
+  await store.delete(proofKey);
+}
+
+/** Moves them to the keys of this server; true if there were some. */
+export async function adoptCredentials(context: OAuthContext): Promise<boolean> {
+  const { store, principal, serverUrl, ownsAddress } = context;
+  if (ownsAddress === undefined || !(await ownsAddress())) return false;
+  const old = keysByAddress(principal, serverUrl);
+  const tokens = await store.get(old.tokens);
+  // Records that are not sealed may have been written by anyone with access to the database.
+  if (tokens === undefined || !tokens.sealed) return false;
+  // The key comes first: tokens that are bound to it are of no use without it.
+  const proofKey = await store.get(old.proofKey);
+  if (proofKey?.sealed === true)
+    await store.put(proofKeyKey(context), proofKey.value, { ifVersion: 0, secret: true });
+  await store.put(tokensKey(context), tokens.value, { ifVersion: 0, secret: true });
+  await store.delete(old.tokens, { ifVersion: tokens.version });
+  if (proofKey !== undefined) await store.delete(old.proofKey, { ifVersion: proofKey.version });
+  return true;
+}

@@ -11,8 +11,8 @@ import {
 import { dropUnknownLifetimes } from "../transports/http/credentials/token-lifetime.js";
 import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";
-import { issuerMismatch } from "./auth-failures.js";
-import { only, readCode, unknownLogin } from "./callback-parameters.js";
+import { issuerMismatch } from "./auth-errors.js";
+import { only, readCode, unknownLogin } from "./login-callback.js";
 
 interface FinishByProvider {
   readonly server: string;

@@ -1,6 +1,6 @@
 /** The page at the end of a login: static, and of no use to anybody who frames or scripts it. */
 import { describe, expect, it } from "vitest";
-import { failurePage, successPage } from "./callback-page.js";
+import { failurePage, successPage } from "./login-callback.js";
 
 describe.each([
   ["successPage", successPage, 200],

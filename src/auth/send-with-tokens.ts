@@ -1,9 +1,8 @@
 /** Sends a request with tokens in its header fields, and with the proof that bound ones need. */
 import type { DpopSession } from "@modelcontextprotocol/client";
 import type { RequestInQuestion, SendWithFields } from "../transports/http/credentials/authorized-send.js";
-import { authFailed } from "./auth-failures.js";
-import { dropAnswer } from "./challenge.js";
-import type { Held } from "./token-vault.js";
+import { authFailed } from "./auth-errors.js";
+import type { Held } from "./token-cache.js";
 
 export interface Presented {
   readonly held: Held | undefined;
@@ -37,4 +36,27 @@ export async function presentTokens(
   }
   session.observeNonce(response, url);
   return response;
+}
+
+export interface Challenge {
+  readonly kind: "unauthorized" | "insufficient_scope";
+  readonly scope: string | undefined;
+  readonly resourceMetadataUrl: URL | undefined;
+}
+
+/** Undefined if the answer has nothing to do with credentials that could be better. */
+export async function readChallenge(response: Response): Promise<Challenge | undefined> {
+  const { status } = response;
+  if (status !== 401 && status !== 403) return undefined;
+  const { extractWWWAuthenticateParams } = await import("@modelcontextprotocol/client");
+  const { scope, resourceMetadataUrl, error } = extractWWWAuthenticateParams(response);
+  if (status === 401) return { kind: "unauthorized", scope, resourceMetadataUrl };
+  if (error !== "insufficient_scope") return undefined;
+  return { kind: "insufficient_scope", scope, resourceMetadataUrl };
+}
+
+/** Lets go of an answer that nobody will read. */
+export function dropAnswer(response: Response): void {
+  // A body that somebody reads already cannot be cancelled, and need not be.
+  if (response.body !== null && !response.body.locked) response.body.cancel().catch(() => {});
 }

@@ -2,6 +2,7 @@
  * The failures of OAuth in words of ours. Nothing that an authorization server or a callback said is quoted or kept as
  * a cause: an attacker may have written it, and some servers echo what they were sent.
  */
+
 import { AuthError, type AuthErrorCode } from "../errors/auth-error.js";
 import { readField } from "../errors/foreign-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
@@ -63,3 +64,28 @@ function networkCause(error: unknown): ToolportError | undefined {
   const known = toToolportError(error);
   return known.name === "ConnectionError" ? known : undefined;
 }
+
+/** Only these are quoted: everything else may be an attacker's text. */
+const KNOWN: Readonly<Record<string, string>> = {
+  invalid_client: "Check `oauth.clientId` and its secret or key",
+  unauthorized_client: "Ask its operator to allow this client the grant",
+  invalid_grant: "Check the assertion: whom it is for, and until when",
+  invalid_scope: "Check `oauth.scopes`",
+  invalid_target: "Ask its operator to allow this server as a resource",
+  unsupported_grant_type: "Choose another `oauth.grant`",
+  invalid_dpop_proof: "Check the clock of this machine",
+};
+
+/** The authorization server has said no, and will say so again. */
+export function refusedFor(reason: string): AuthError {
+  const next = Object.hasOwn(KNOWN, reason) ? KNOWN[reason] : undefined;
+  const quoted = next === undefined ? "" : ` (${reason})`;
+  return authFailed(
+    `The authorization server refused to issue a token${quoted}`,
+    next ?? "Ask its operator why",
+  );
+}
+
+/** It does not accept who we are, which is not the tokens' fault. */
+export const isAboutClient = (reason: string): boolean =>
+  reason === "invalid_client" || reason === "unauthorized_client";
