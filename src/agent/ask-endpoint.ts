@@ -4,7 +4,7 @@ import { ConnectionError } from "../errors/connection-error.js";
 import { fromSystemError } from "../errors/from-system-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { systemFetch } from "../transports/create-transport.js";
-import { parseRetryAfter } from "../transports/http/network/retry-after.js";
+import { parseRetryAfter } from "../transports/http/network/http-errors.js";
 import { USER_AGENT } from "../transports/user-agent.js";
 import { redactText } from "../util/redact-text.js";
 import { sleep } from "../util/sleep.js";

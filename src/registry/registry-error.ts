@@ -4,7 +4,7 @@ import { fromHttpStatus } from "../errors/from-http-status.js";
 import { fromSystemError } from "../errors/from-system-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
-import { parseRetryAfter } from "../transports/http/network/retry-after.js";
+import { parseRetryAfter } from "../transports/http/network/http-errors.js";
 import { redactText } from "../util/redact-text.js";
 import { fieldOf, isFields, textOf } from "./shape.js";
 

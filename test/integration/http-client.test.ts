@@ -3,7 +3,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { afterEach, describe, expect, it } from "vitest";
 import { Lane } from "../../src/protocol/lane.js";
 import { createHttpTransport } from "../../src/transports/http/http-transport.js";
-import { createFetchClient } from "../../src/transports/http/network/web-client.js";
+import { createFetchClient } from "../../src/transports/http/network/fetch-client.js";
 import { startMcpServer } from "../fixtures/servers/http-mcp.js";
 import { createSetup, httpConfig, type Setup } from "../fixtures/servers/http-setup.js";
 import { waitFor } from "../support/wait-for.js";

@@ -4,7 +4,7 @@ import type { OAuthOptions } from "../../src/config/oauth-options.js";
 import { AuthError } from "../../src/errors/auth-error.js";
 import { memoryStore } from "../../src/state/memory-store.js";
 import type { Store } from "../../src/state/store.js";
-import { createFetchClient } from "../../src/transports/http/network/web-client.js";
+import { createFetchClient } from "../../src/transports/http/network/fetch-client.js";
 import type { FakeAuthorizationServer } from "./fake-authorization-server.js";
 
 export interface OAuthRig {

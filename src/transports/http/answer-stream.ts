@@ -3,8 +3,8 @@
 import type { EndpointContext } from "./endpoint-context.js";
 import { EventFrames, type EventFramesOptions } from "./events/event-frames.js";
 import { parseEvent } from "./events/parse-event.js";
-import { tooLarge } from "./network/answer-error.js";
-import type { AnswerBody, BodySink } from "./network/wire.js";
+import { tooLarge } from "./network/http-errors.js";
+import type { AnswerBody, BodySink } from "./network/wire-client.js";
 import { readMessage } from "./read-message.js";
 import type { OpenRequest } from "./request-ledger.js";
 

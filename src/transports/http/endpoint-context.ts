@@ -4,7 +4,7 @@ import type { ConnectionError } from "../../errors/connection-error.js";
 import type { Endpoint } from "./endpoint.js";
 import type { Discard } from "./events/shared-events.js";
 import type { MessageFields } from "./message-fields.js";
-import type { Redact } from "./network/answer-error.js";
+import type { Redact } from "./network/http-errors.js";
 import type { OpenRequest, RequestLedger } from "./request-ledger.js";
 
 export interface EndpointContext {

@@ -4,10 +4,9 @@ import { AnswerStream } from "./answer-stream.js";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
 import { ListeningStream } from "./listening-stream.js";
-import { badResponse, sessionLost, statusError } from "./network/answer-error.js";
-import { isEventStream } from "./network/media-type.js";
-import { readRefusal } from "./network/read-refusal.js";
-import type { AnswerBody, WireAnswer } from "./network/wire.js";
+import { badResponse, sessionLost, statusError } from "./network/http-errors.js";
+import { isEventStream, readRefusal } from "./network/response-body.js";
+import type { AnswerBody, WireAnswer } from "./network/wire-client.js";
 import { ReconnectTimers } from "./reconnect-timers.js";
 import { isResumable, type OpenRequest, streamCut } from "./request-ledger.js";
 

@@ -6,13 +6,11 @@ import { SlotList } from "../../util/slot-list.js";
 import type { Resends } from "../resends.js";
 import type { AuthorizedSend } from "./credentials/authorized-send.js";
 import { withUserHeaders } from "./endpoint-headers.js";
-import { sessionLost } from "./network/answer-error.js";
-import { Lifeline } from "./network/lifeline.js";
-import { lightResponse } from "./network/light-response.js";
-import { bodyOf, readRefusal } from "./network/read-refusal.js";
+import { lightResponse, toResponse } from "./network/fetch-response.js";
+import { sessionLost } from "./network/http-errors.js";
 import { MAX_REDIRECTS, redirectTarget } from "./network/redirect.js";
-import type { WireAnswer, WireClient } from "./network/wire.js";
-import { toResponse } from "./network/wire-response.js";
+import { bodyOf, readRefusal } from "./network/response-body.js";
+import { Lifeline, type WireAnswer, type WireClient } from "./network/wire-client.js";
 
 export interface EndpointOptions {
   readonly url: URL;

@@ -3,7 +3,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
 import { ownAuthorization } from "./message-fields.js";
-import { discardBody } from "./network/read-refusal.js";
+import { discardBody } from "./network/response-body.js";
 import { explainRefusal } from "./refusal.js";
 
 /** Resolves when the server has taken it. */

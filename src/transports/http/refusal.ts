@@ -2,12 +2,11 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { parseJson } from "../../util/parse-json.js";
 import { type EndpointRequest, isUnchallenged } from "./endpoint.js";
-import { badResponse, type Redact, sessionLost, statusError } from "./network/answer-error.js";
-import { decodeText } from "./network/media-type.js";
-import { readRefusal } from "./network/read-refusal.js";
+import { toResponse } from "./network/fetch-response.js";
+import { badResponse, type Redact, sessionLost, statusError } from "./network/http-errors.js";
 import { redirectError } from "./network/redirect.js";
-import type { WireAnswer } from "./network/wire.js";
-import { toResponse } from "./network/wire-response.js";
+import { decodeText, readRefusal } from "./network/response-body.js";
+import type { WireAnswer } from "./network/wire-client.js";
 import { RefusedMessage } from "./refused-message.js";
 import type { OpenRequest } from "./request-ledger.js";
 import { asRpcError, type RpcErrorMessage } from "./rpc-answer.js";

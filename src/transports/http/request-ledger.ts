@@ -4,7 +4,7 @@ import { ConnectionError } from "../../errors/connection-error.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
 import type { ServerSendOptions } from "../server-transport.js";
-import type { Lifeline } from "./network/lifeline.js";
+import type { Lifeline } from "./network/wire-client.js";
 
 /** One request on its way. */
 export interface OpenRequest extends Slotted {

@@ -36,22 +36,29 @@ export async function httpClient(settings: HttpClientSettings = {}): Promise<Htt
   // Bun's own fetch is good, and its `node:http` is another one.
   const proxy = fetch === undefined ? await ownProxy(settings.proxy) : false;
   const own = fetch ?? (isBun ? globalThis.fetch : undefined);
-  if (own !== undefined) return (await import("../http/network/web-client.js")).createFetchClient(own);
+  if (own !== undefined) return (await import("../http/network/fetch-client.js")).createFetchClient(own);
   const { createHttpClient } = await import("../http/network/node-client.js");
   return createHttpClient({ proxy, ...(maxSockets !== undefined && { maxSockets }) });
 }
 
-/** `fetch` for requests that belong to no server: through the proxy of the environment, if the target has one. */
+/**
+ * `fetch` for requests that belong to no server. If the environment names a proxy for the target, the request goes
+ * through it, and redirects are not followed.
+ */
 export const systemFetch: typeof globalThis.fetch = async (input, init) => {
-  const { mayNeedProxy } = await import("../http/network/proxy/proxy-choice.js");
+  const { mayNeedProxy } = await import("../http/network/proxy/proxy-option.js");
   if (handlesProxies || !mayNeedProxy("env")) return globalThis.fetch(input, init);
-  const { fetchByProxy } = await import("../http/network/proxy/fetch-by-proxy.js");
-  return fetchByProxy(input, init);
+  const { createProxyRoutes } = await import("../http/network/proxy/proxy-routes.js");
+  const url = new URL(input instanceof Request ? input.url : String(input));
+  if (createProxyRoutes("env")(url) === undefined) return globalThis.fetch(input, init);
+  const { createHttpClient } = await import("../http/network/node-client.js");
+  // With `keepAliveMs: 0` no socket outlives the response, so the client needs no `close()`.
+  return createHttpClient({ keepAliveMs: 0 }).fetch(input, init);
 };
 
 /** What is left to do for us. */
 async function ownProxy(proxy: ProxyOption = "env"): Promise<ProxyOption> {
   if (!handlesProxies) return proxy;
-  (await import("../http/network/proxy/own-proxy.js")).rejectOwnProxy(proxy);
+  (await import("../http/network/proxy/proxy-option.js")).rejectOwnProxy(proxy);
   return false;
 }

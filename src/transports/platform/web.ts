@@ -40,10 +40,10 @@ export const systemFetch: typeof globalThis.fetch = (input, init) => globalThis.
 
 export async function httpClient({ fetch, proxy }: HttpClientSettings = {}): Promise<HttpClient> {
   if (fetch === undefined) await rejectOwnProxy(proxy);
-  const { createFetchClient } = await import("../http/network/web-client.js");
+  const { createFetchClient } = await import("../http/network/fetch-client.js");
   return createFetchClient(fetch ?? globalThis.fetch.bind(globalThis));
 }
 
 async function rejectOwnProxy(proxy: HttpClientSettings["proxy"]): Promise<void> {
-  (await import("../http/network/proxy/own-proxy.js")).rejectOwnProxy(proxy);
+  (await import("../http/network/proxy/proxy-option.js")).rejectOwnProxy(proxy);
 }

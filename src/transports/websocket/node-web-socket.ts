@@ -5,7 +5,7 @@ import { secretsOf } from "../../config/known-secrets.js";
 import type { WebSocketConfig } from "../../config/server-config.js";
 import type { ProxyOption } from "../../config/server-entry.js";
 import { afterNextPoll } from "../../util/after-next-poll.js";
-import { mayNeedProxy } from "../http/network/proxy/proxy-choice.js";
+import { mayNeedProxy } from "../http/network/proxy/proxy-option.js";
 import type { ProxyServer } from "../http/network/proxy/proxy-server.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import { USER_AGENT } from "../user-agent.js";

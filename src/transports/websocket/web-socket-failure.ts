@@ -5,8 +5,8 @@ import { ConnectionError } from "../../errors/connection-error.js";
 import { fromHttpStatus } from "../../errors/from-http-status.js";
 import { fromSystemError } from "../../errors/from-system-error.js";
 import type { ToolportError } from "../../errors/toolport-error.js";
+import { parseRetryAfter } from "../http/network/http-errors.js";
 import { redirectError } from "../http/network/redirect.js";
-import { parseRetryAfter } from "../http/network/retry-after.js";
 
 const CLOSE_CODES: Readonly<Record<number, string>> = {
   1000: "The server closed the connection",

@@ -1,6 +1,6 @@
 /** Credentials from the provider of a server's entry: a token on every request, better ones where the server refuses. */
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
-import { toHeaderRecord } from "../network/wire-response.js";
+import { toHeaderRecord } from "../network/fetch-response.js";
 import type { AuthorizedSend, RequestInQuestion, SendWithFields } from "./authorized-send.js";
 import { finishedScopes, logInByProvider } from "./provider-login.js";
 import {

@@ -1,6 +1,6 @@
 /** An event stream for the SDK's parser, with a limit on the size of one event. */
 
-import type { AnswerBody } from "../network/wire.js";
+import type { AnswerBody } from "../network/wire-client.js";
 import { readSharedEvents, type SharedEventsHooks } from "./shared-events.js";
 
 export interface EventBodyHooks extends Omit<SharedEventsHooks, "onEvent"> {

@@ -1,7 +1,8 @@
 /** Name resolution that looks at every address before a connection may use one. */
 import { type LookupAddress, lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
-import type { AddressCheck } from "./wire.js";
+import { ToolportError } from "../../../errors/toolport-error.js";
+import type { AddressCheck } from "./wire-client.js";
 
 /**
  * Wraps a resolver. The connection uses exactly the addresses that were checked (there is no second resolution), so a
@@ -26,4 +27,21 @@ export function checkedLookup(
       callback(null, first.address, first.family);
     });
   };
+}
+
+/**
+ * Rejects if the name resolves here to an address that the check refuses. A name that does not resolve here is left to the
+ * proxy: behind a firewall only the proxy may be able to resolve it.
+ */
+export function checkTarget(
+  hostname: string,
+  check: AddressCheck,
+  lookup: LookupFunction = systemLookup as LookupFunction,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = (error: Error | null | undefined) =>
+      ToolportError.isInstance(error) ? reject(error) : resolve();
+    if (isIP(hostname) !== 0) done(check(hostname));
+    else checkedLookup(check, lookup)(hostname, { all: true }, done);
+  });
 }

@@ -1,7 +1,7 @@
 /** Bodies that come compressed although we ask for plain ones. */
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { ConnectionError } from "../../../errors/connection-error.js";
-import type { AnswerBody, WireAnswer } from "./wire.js";
+import type { AnswerBody, WireAnswer } from "./wire-client.js";
 
 const DECODERS = {
   gzip: createGunzip,

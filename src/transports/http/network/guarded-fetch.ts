@@ -2,9 +2,10 @@
 import { ConnectionError } from "../../../errors/connection-error.js";
 import type { HttpClient } from "../../server-transport.js";
 import type { AddressRuleOptions } from "./address-rule.js";
-import { collectBody } from "./collect-body.js";
-import { type AddressCheck, openWith } from "./wire.js";
-import { toResponse, toWireRequest } from "./wire-response.js";
+import { openWith } from "./fetch-client.js";
+import { toResponse, toWireRequest } from "./fetch-response.js";
+import { collectBody } from "./response-body.js";
+import type { AddressCheck } from "./wire-client.js";
 
 interface GuardOptions extends AddressRuleOptions {
   /** @default 256 KiB */

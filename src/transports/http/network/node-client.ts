@@ -7,17 +7,16 @@ import {
 } from "node:http";
 import type { LookupFunction, Socket } from "node:net";
 import type { ProxyOption } from "../../../config/server-entry.js";
-import { clientClosed, connectTimedOut, toNetworkError } from "./network-error.js";
+import { USER_AGENT } from "../../user-agent.js";
+import { toResponse, toWireRequest } from "./fetch-response.js";
+import { clientClosed, connectTimedOut, toNetworkError } from "./http-errors.js";
 import { type ExchangeOwner, NodeExchange } from "./node-exchange.js";
-import { OriginSlots } from "./origin-slots.js";
-import { mayNeedProxy } from "./proxy/proxy-choice.js";
+import type { DialingRequest } from "./proxy/open-tunnel.js";
+import { mayNeedProxy } from "./proxy/proxy-option.js";
 import type { ProxyRoutes } from "./proxy/proxy-routes.js";
 import type { ProxyServer } from "./proxy/proxy-server.js";
-import type { DialingRequest } from "./proxy/tunnel-pool.js";
-import { partsOf, toFields } from "./request-parts.js";
-import { notePromise, type Pool, SocketPools } from "./socket-pools.js";
-import type { WireAnswer, WireClient, WireRequest } from "./wire.js";
-import { toResponse, toWireRequest } from "./wire-response.js";
+import { notePromise, OriginSlots, type Pool, SocketPools } from "./socket-pools.js";
+import type { WireAnswer, WireClient, WireRequest } from "./wire-client.js";
 
 export interface HttpClientOptions {
   /** How long a connection may take to open, TLS included. @default 10000 */
@@ -84,7 +83,7 @@ class NodeClient implements WireClient, ExchangeOwner {
     if (via === undefined) return this.#openDirect(request);
     const { checkAddress, standing, url } = request;
     if (checkAddress !== undefined) {
-      const { checkTarget } = await import("./proxy/check-target.js");
+      const { checkTarget } = await import("./checked-lookup.js");
       await checkTarget(partsOf(url).hostname, checkAddress, this.#lookup);
     }
     this.#throwIfClosed();
@@ -275,4 +274,51 @@ const IDLE_MS = 0.2;
 async function noticeClosedSockets(): Promise<void> {
   // Twice: the first may come in the same turn of the event loop, before it has looked at its sockets again.
   for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** As Node takes them without another look at each: names and values in turn. */
+export function toFields(headers: WireRequest["headers"], host: string): string[] {
+  const fields = ["host", host];
+  let hasEncoding = false;
+  let hasAgent = false;
+  for (const name in headers) {
+    if (name === "accept-encoding") hasEncoding = true;
+    else if (name === "user-agent") hasAgent = true;
+    fields.push(name, headers[name]!);
+  }
+  if (!hasAgent) fields.push("user-agent", USER_AGENT);
+  if (!hasEncoding) fields.push("accept-encoding", "identity");
+  return fields;
+}
+
+export interface UrlParts {
+  readonly host: string;
+  readonly hostname: string;
+  readonly port: string;
+  readonly path: string;
+  readonly protocol: string;
+  readonly isSecure: boolean;
+  readonly origin: string;
+}
+
+/** Taking a URL apart costs more than anything else we do for a request, and nearly all go to the same few. */
+const known = new WeakMap<URL, UrlParts>();
+
+export function partsOf(url: URL): UrlParts {
+  let parts = known.get(url);
+  if (parts === undefined) {
+    const { host, hostname, port, protocol, pathname, search } = url;
+    parts = {
+      host,
+      // An IPv6 address has brackets in a URL only.
+      hostname: hostname.startsWith("[") ? hostname.slice(1, -1) : hostname,
+      port,
+      path: pathname + search,
+      protocol,
+      isSecure: protocol === "https:",
+      origin: `${protocol}//${host}`,
+    };
+    known.set(url, parts);
+  }
+  return parts;
 }

@@ -3,8 +3,15 @@ import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:h
 import type { Duplex } from "node:stream";
 import { ConnectionError } from "../../../errors/connection-error.js";
 import { onSharedAbort } from "../../../util/shared-abort.js";
-import { type Endable, NO_ANSWER } from "./lifeline.js";
-import type { AnswerBody, AnswerHeaders, BodySink, WireAnswer, WireRequest } from "./wire.js";
+import {
+  type AnswerBody,
+  type AnswerHeaders,
+  type BodySink,
+  type Endable,
+  NO_ANSWER,
+  type WireAnswer,
+  type WireRequest,
+} from "./wire-client.js";
 
 /** Header fields as Node gives them (names in lower case). */
 class LightHeaders implements AnswerHeaders {

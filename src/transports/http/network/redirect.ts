@@ -1,6 +1,6 @@
 /** Redirects that are followed: those that keep the method and the origin. */
 import { ConnectionError } from "../../../errors/connection-error.js";
-import type { AnswerHeaders, WireAnswer } from "./wire.js";
+import type { AnswerHeaders, WireAnswer } from "./wire-client.js";
 
 /** So many in a row, and no more. */
 export const MAX_REDIRECTS = 5;

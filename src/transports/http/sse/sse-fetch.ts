@@ -8,14 +8,11 @@ import { credentialsRefused } from "../endpoint.js";
 import { withUserHeaders } from "../endpoint-headers.js";
 import { eventBody } from "../events/event-body.js";
 import type { Discard } from "../events/shared-events.js";
-import { badResponse, type Redact, sessionLost, statusError } from "../network/answer-error.js";
-import { Lifeline } from "../network/lifeline.js";
-import { lightResponse } from "../network/light-response.js";
-import { isEventStream } from "../network/media-type.js";
-import { discardBody, readRefusal } from "../network/read-refusal.js";
+import { lightResponse, toHeaderRecord, toResponse } from "../network/fetch-response.js";
+import { badResponse, type Redact, sessionLost, statusError } from "../network/http-errors.js";
 import { redirectError, redirectTarget } from "../network/redirect.js";
-import type { WireAnswer, WireClient, WireRequest } from "../network/wire.js";
-import { toHeaderRecord, toResponse } from "../network/wire-response.js";
+import { discardBody, isEventStream, readRefusal } from "../network/response-body.js";
+import { Lifeline, type WireAnswer, type WireClient, type WireRequest } from "../network/wire-client.js";
 import { createEndpointReader } from "./sse-endpoint.js";
 
 export interface SseFetchContext {

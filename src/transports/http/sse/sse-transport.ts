@@ -20,9 +20,9 @@ import type {
 import { checkedProvider } from "../credentials/checked-provider.js";
 import { isOAuth, type Provider, shareAuthorization } from "../credentials/shared-authorization.js";
 import { dropUnknownLifetimes } from "../credentials/token-lifetime.js";
+import { openWith } from "../network/fetch-client.js";
 import { createGuardedFetch } from "../network/guarded-fetch.js";
-import { ABANDONED, isGivenUp, type Lifeline, NO_ANSWER } from "../network/lifeline.js";
-import { openWith } from "../network/wire.js";
+import { ABANDONED, isGivenUp, type Lifeline, NO_ANSWER } from "../network/wire-client.js";
 import { createSseFetch } from "./sse-fetch.js";
 
 /** A transport for one legacy HTTP+SSE server; `start()` opens the event stream and waits for the message endpoint. */

@@ -3,9 +3,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { afterEach, describe, expect, it } from "vitest";
 import { type NameProxy, startNameProxy } from "../../../../../test/support/name-proxy.js";
 import { waitFor } from "../../../../../test/support/wait-for.js";
-import { Lifeline, NO_ANSWER } from "../lifeline.js";
 import { createHttpClient } from "../node-client.js";
-import type { WireRequest } from "../wire.js";
+import { Lifeline, NO_ANSWER, type WireRequest } from "../wire-client.js";
 import { openTunnel } from "./open-tunnel.js";
 import { ProxyServer } from "./proxy-server.js";
 

@@ -1,7 +1,8 @@
 /** A connection to a target through a proxy, by the method CONNECT. */
-import { request as httpRequest, type RequestOptions } from "node:http";
+import { type Agent, request as httpRequest, type RequestOptions } from "node:http";
 import type { LookupFunction, Socket } from "node:net";
 import { USER_AGENT } from "../../../user-agent.js";
+import { clientClosed } from "../http-errors.js";
 import type { ProxyServer } from "./proxy-server.js";
 
 export interface TunnelOptions {
@@ -68,4 +69,49 @@ export async function openTunnel(proxy: ProxyServer, options: TunnelOptions): Pr
     signal?.addEventListener("abort", onAbort, { once: true });
     request.end();
   });
+}
+
+/** Tunnels that are being opened, with what ends each: no pool knows them yet. */
+export type Dials = Map<Promise<unknown>, AbortController>;
+
+/** An option of a request that Node hands to the pool: it is given the way to stop opening the request's tunnel. */
+export interface DialingRequest {
+  readonly onDial?: ((giveUp: () => void) => void) | undefined;
+}
+
+interface ConnectOptions extends DialingRequest {
+  readonly host: string;
+  readonly port: number | string;
+}
+
+export interface TunnelPoolOptions {
+  readonly timeoutMs: number;
+  readonly lookup: LookupFunction | undefined;
+  readonly isUnref: boolean;
+  readonly dials: Dials;
+}
+
+/** From now on every socket of the pool goes through the proxy; TLS with the target begins when the tunnel is open. */
+export function connectThrough(proxy: ProxyServer, pool: Agent, { dials, ...more }: TunnelPoolOptions): void {
+  const secure = pool.createConnection as (options: object) => Socket;
+  const connect = async (options: ConnectOptions, signal: AbortSignal): Promise<Socket> => {
+    const { host: hostname, port } = options;
+    const socket = await openTunnel(proxy, { ...more, hostname, port: Number(port), signal });
+    return secure.call(pool, { ...options, socket });
+  };
+  const createConnection = (
+    options: ConnectOptions,
+    done: (error: Error | null, socket?: Socket) => void,
+  ): void => {
+    const dial = new AbortController();
+    const connecting = connect(options, dial.signal);
+    dials.set(connecting, dial);
+    options.onDial?.(() => dial.abort(clientClosed(true)));
+    const finish = (error: Error | null, socket?: Socket) => {
+      dials.delete(connecting);
+      done(error, socket);
+    };
+    connecting.then((socket) => finish(null, socket), finish);
+  };
+  pool.createConnection = createConnection as unknown as typeof pool.createConnection;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mayNeedProxy } from "./proxy-choice.js";
+import { mayNeedProxy } from "./proxy-option.js";
 import { createProxyRoutes } from "./proxy-routes.js";
 
 type Env = Readonly<Record<string, string>>;

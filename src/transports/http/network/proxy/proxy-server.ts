@@ -2,7 +2,7 @@
 import { ConfigError } from "../../../../errors/config-error.js";
 import { ConnectionError } from "../../../../errors/connection-error.js";
 import { ToolportError } from "../../../../errors/toolport-error.js";
-import { toNetworkError } from "../network-error.js";
+import { toNetworkError } from "../http-errors.js";
 
 /** Statuses with which a proxy says no for good: its rules or the credentials have to change first. */
 const PERMANENT: ReadonlySet<number> = new Set([400, 401, 403, 405, 407]);

@@ -1,6 +1,6 @@
 /** What a failure of the network says about trying again. */
 import { expect, it } from "vitest";
-import { toNetworkError } from "./network-error.js";
+import { parseRetryAfter, toNetworkError } from "./http-errors.js";
 
 const failure = (code: string) => Object.assign(new Error("x"), { code });
 
@@ -35,4 +35,24 @@ it.each([
     sent: undefined,
   });
   expect(error).toMatchObject({ code: "UNREACHABLE", outcome });
+});
+
+const now = Date.parse("2026-11-15T10:00:00Z");
+
+it.each([
+  ["1", 1_000],
+  [" 2 ", 2_000],
+  ["0", 0],
+  ["999999", 30_000],
+  ["99999999999999999999999", 30_000],
+  ["Sun, 15 Nov 2026 10:00:05 GMT", 5_000],
+  ["Sun, 15 Nov 2026 12:00:00 GMT", 30_000],
+  ["Sun, 15 Nov 2026 09:00:00 GMT", 0],
+  ["-1", undefined],
+  ["1.5", undefined],
+  ["soon", undefined],
+  ["", undefined],
+  [null, undefined],
+])("reads %j as %j", (value, expected) => {
+  expect(parseRetryAfter(value, now)).toBe(expected);
 });

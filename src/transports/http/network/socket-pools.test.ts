@@ -2,9 +2,8 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { waitFor } from "../../../../test/support/wait-for.js";
-import { Lifeline, NO_ANSWER } from "./lifeline.js";
 import { createHttpClient, type HttpClientOptions } from "./node-client.js";
-import type { WireClient } from "./wire.js";
+import { Lifeline, NO_ANSWER, type WireClient } from "./wire-client.js";
 
 let server: Server;
 let url: URL;

@@ -1,63 +1,41 @@
-/** What our own HTTP layers say to each other: one request, one answer, a body that is pushed and can be stopped. */
+/** The network where the runtime has only `fetch`: Workers, browsers, or a fetch of the user's own. */
 
 import { onSharedAbort } from "../../../util/shared-abort.js";
 import type { HttpClient } from "../../server-transport.js";
 import { USER_AGENT } from "../../user-agent.js";
-import type { Lifeline } from "./lifeline.js";
+import { toNetworkError } from "./http-errors.js";
+import type { AnswerBody, WireAnswer, WireClient, WireRequest } from "./wire-client.js";
 
-/** Says no to an address a host name resolved to, by returning the error to fail with. */
-export type AddressCheck = (address: string) => Error | undefined;
-
-export interface WireRequest {
-  readonly url: URL;
-  readonly method: string;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array | undefined;
-  readonly signal?: AbortSignal | null | undefined;
-  /** Ends it as a signal does. */
-  readonly line?: Lifeline | undefined;
-  /** A stream for whatever the server may have to say, which keeps no host process alive. @default false */
-  readonly standing?: boolean | undefined;
-  /** Sent at once, whatever the limit on sockets: requests that hold sockets may wait for what it says. @default false */
-  readonly isControl?: boolean | undefined;
-  /** Asked about every address before a connection is opened, where the runtime lets us resolve names ourselves. */
-  readonly checkAddress?: AddressCheck | undefined;
+/**
+ * A network client over a `fetch`. Host names cannot be resolved here, so only literal addresses can be checked.
+ *
+ * @param fetch @default the runtime's own
+ */
+export function createFetchClient(fetch: typeof globalThis.fetch = globalThis.fetch): WireClient {
+  const guarded: typeof globalThis.fetch = async (input, init) => {
+    try {
+      // Called as a plain function: browsers insist on the right `this`.
+      return await fetch(input, init);
+    } catch (error) {
+      const signal = init?.signal;
+      if (signal?.aborted) throw signal.reason;
+      throw toNetworkError(error, { host: hostOf(input), sent: undefined });
+    }
+  };
+  return {
+    fetch: guarded,
+    open: (request) => openByFetch(guarded, request),
+    // The runtime owns its sockets.
+    close: async () => {},
+  };
 }
 
-/** Where a body goes. Nothing is called after `end`, `fail` or the body's `cancel`. */
-export interface BodySink {
-  /** Returns false to be left alone until `resume()`. */
-  chunk(bytes: Uint8Array): boolean;
-  end(): void;
-  fail(error: unknown): void;
-}
-
-/** The body of an answer, which waits until somebody takes it. */
-export interface AnswerBody {
-  pipe(sink: BodySink): void;
-  resume(): void;
-  /** Stops the flow; a connection in mid-answer is destroyed. */
-  cancel(): void;
-}
-
-/** The part of `Headers` that the SDK uses. */
-export interface AnswerHeaders extends Iterable<[string, string]> {
-  get(name: string): string | null;
-  has(name: string): boolean;
-}
-
-export interface WireAnswer {
-  readonly status: number;
-  readonly statusText: string;
-  readonly headers: AnswerHeaders;
-  readonly body: AnswerBody;
-}
-
-/** An `HttpClient` with the light way in: no `Request`, no `Response`, no web stream. */
-export interface WireClient extends HttpClient {
-  /** Redirects are never followed. */
-  open(request: WireRequest): Promise<WireAnswer>;
+function hostOf(input: Parameters<typeof globalThis.fetch>[0]): string {
+  try {
+    return new URL(input instanceof Request ? input.url : String(input)).host;
+  } catch {
+    return "the server";
+  }
 }
 
 const isWireClient = (client: HttpClient): client is WireClient => "open" in client;
@@ -69,7 +47,7 @@ export function openWith(client: HttpClient): WireClient["open"] {
 }
 
 /** One request through a fetch of somebody else's. Addresses cannot be checked there. */
-export async function openByFetch(fetch: typeof globalThis.fetch, request: WireRequest): Promise<WireAnswer> {
+async function openByFetch(fetch: typeof globalThis.fetch, request: WireRequest): Promise<WireAnswer> {
   // A signal of its own: `fetch` may keep listening on it until it is collected as garbage.
   const own = new AbortController();
   const { signal, line } = request;

@@ -1,5 +1,5 @@
 /** Between the fetch API and our light requests and answers. */
-import type { AnswerBody, AnswerHeaders, WireAnswer, WireRequest } from "./wire.js";
+import type { AnswerBody, AnswerHeaders, WireAnswer, WireRequest } from "./wire-client.js";
 
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
@@ -81,4 +81,35 @@ export function toResponse(answer: WireAnswer, bytes?: Uint8Array): Response {
     return new Response(null, init);
   }
   return new Response((bytes ?? toWebStream(answer.body)) as ConstructorParameters<typeof Response>[0], init);
+}
+
+class LightResponse {
+  readonly type = "basic";
+  readonly redirected = false;
+
+  constructor(
+    readonly status: number,
+    readonly statusText: string,
+    readonly headers: AnswerHeaders,
+    readonly url: string,
+    readonly body: ReadableStream<Uint8Array> | null,
+  ) {}
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  async text(): Promise<string> {
+    return "";
+  }
+}
+
+/** The head of an answer. */
+export function lightResponse(
+  answer: Omit<WireAnswer, "body">,
+  url: URL,
+  body: ReadableStream<Uint8Array> | null = null,
+): Response {
+  const { status, statusText, headers } = answer;
+  return new LightResponse(status, statusText, headers, url.href, body) as unknown as Response;
 }

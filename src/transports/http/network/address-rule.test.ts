@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { isPrivateAddress, isPrivateHost } from "./address-rule.js";
 import { canonicalHost, isLoopbackHost } from "./local-host.js";
-import { isPrivateAddress, isPrivateHost } from "./private-address.js";
 
 const PRIVATE_URLS = [
   "https://127.0.0.1/",
