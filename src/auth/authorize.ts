@@ -2,11 +2,7 @@
 import type { AccessTokens } from "./access-tokens.js";
 import { authFailed, authRequired, refusedFor } from "./auth-errors.js";
 import { chooseScope, exceedsScope, uniteScopes } from "./choose-scope.js";
-import {
-  type AuthorizationInfo,
-  discoverAuthorization,
-  toAuthorizationServer,
-} from "./discover-authorization.js";
+import { type AuthorizationInfo, discoverAuthorization, toAuthorizationServer } from "./discover-authorization.js";
 import { useConfiguredClient } from "./oauth-client.js";
 import { guardedFetchOf, isInteractive, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
 import type { Challenge } from "./send-with-tokens.js";

@@ -1,8 +1,5 @@
 /** Finds out who authorizes for a server, anew each time: the answer may have changed since the last login. */
-import type {
-  AuthorizationServerMetadata,
-  OAuthProtectedResourceMetadata,
-} from "@modelcontextprotocol/client";
+import type { AuthorizationServerMetadata, OAuthProtectedResourceMetadata } from "@modelcontextprotocol/client";
 import { readField } from "../errors/foreign-error.js";
 import { authFailed, authUnavailable, issuerMismatch } from "./auth-errors.js";
 import { observeFetch } from "./oauth-context.js";

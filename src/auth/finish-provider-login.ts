@@ -2,12 +2,7 @@
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { checkedProvider } from "../transports/http/credentials/checked-provider.js";
-import {
-  noteFinished,
-  type ProviderLogin,
-  takeCode,
-  takeLogin,
-} from "../transports/http/credentials/provider-login.js";
+import { noteFinished, type ProviderLogin, takeCode, takeLogin } from "../transports/http/credentials/provider-login.js";
 import { dropUnknownLifetimes } from "../transports/http/credentials/token-lifetime.js";
 import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";

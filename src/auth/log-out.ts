@@ -1,13 +1,6 @@
 /** Logs out: the tokens are revoked and forgotten, and so is all that was prepared for the next login. */
 import type { AccessTokens } from "./access-tokens.js";
-import {
-  bindingKey,
-  keysByAddress,
-  loginKey,
-  pendingKey,
-  proofKeyKey,
-  tokensKey,
-} from "./credential-records.js";
+import { bindingKey, keysByAddress, loginKey, pendingKey, proofKeyKey, tokensKey } from "./credential-records.js";
 import { authenticateAs, forgetRegistration, type OAuthClient, reviveClient } from "./oauth-client.js";
 import { guardedFetchOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
 import { readWaiting } from "./start-authorization.js";

@@ -1,10 +1,6 @@
 /** The credentials of one server for one user: put on every request, renewed, asked for, and forgotten. */
 import { ToolportError } from "../errors/toolport-error.js";
-import type {
-  AuthorizedSend,
-  RequestInQuestion,
-  SendWithFields,
-} from "../transports/http/credentials/authorized-send.js";
+import type { AuthorizedSend, RequestInQuestion, SendWithFields } from "../transports/http/credentials/authorized-send.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { AccessTokens } from "./access-tokens.js";
 import { authFailed, authRequired } from "./auth-errors.js";

@@ -5,11 +5,7 @@ import { checkLoginPage, checkPkce } from "../transports/http/credentials/login-
 import type { AddressRuleOptions } from "../transports/http/network/address-rule.js";
 import { authFailed } from "./auth-errors.js";
 import { loginKey, loginLease, pendingKey } from "./credential-records.js";
-import {
-  type AuthorizationServer,
-  readAuthorizationServer,
-  toAuthorizationServer,
-} from "./discover-authorization.js";
+import { type AuthorizationServer, readAuthorizationServer, toAuthorizationServer } from "./discover-authorization.js";
 import { base64Url, sha256 } from "./dpop-session.js";
 import { type InteractiveParts, type OAuthClient, resolveClient } from "./oauth-client.js";
 import { nowOf } from "./oauth-context.js";

@@ -1,10 +1,5 @@
 /** Asks an authorization server for tokens. */
-import type {
-  AuthorizationServerMetadata,
-  DpopSession,
-  OAuthClientProvider,
-  OAuthTokens,
-} from "@modelcontextprotocol/client";
+import type { AuthorizationServerMetadata, DpopSession, OAuthClientProvider, OAuthTokens } from "@modelcontextprotocol/client";
 import type { EnterpriseAuthorization, OAuthOptions } from "../config/oauth-options.js";
 import { hasBrand, readField } from "../errors/foreign-error.js";
 import { dropUnknownLifetimes } from "../transports/http/credentials/token-lifetime.js";

@@ -1,6 +1,6 @@
 /** Closes everything and then looks for what was left behind. */
 import type { Toolport } from "../index.js";
-import { readProcessTable } from "../transports/stdio/process-table.js";
+import { readProcessTable } from "../transports/stdio/process-tree.js";
 import type { DemoServers } from "./servers.js";
 import { check, type StepOutcome } from "./step-runner.js";
 

@@ -42,7 +42,7 @@ it("keeps a subclass of the user apart from its base", async () => {
 });
 
 it("asks a provider that both copies use once for a new token", async () => {
-  const [a, b] = await twice(() => import("../../src/transports/http/credentials/shared-authorization.js"));
+  const [a, b] = await twice(() => import("../../src/transports/http/credentials/provider-authorization.js"));
   let token = "old";
   let asked = 0;
   let release = () => {};

@@ -3,9 +3,9 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { ConnectionError } from "../../errors/connection-error.js";
 import type { Endpoint } from "./endpoint.js";
 import type { Discard } from "./events/shared-events.js";
-import type { MessageFields } from "./message-fields.js";
+import type { MessageFields } from "./message-headers.js";
 import type { Redact } from "./network/http-errors.js";
-import type { OpenRequest, RequestLedger } from "./request-ledger.js";
+import type { OpenRequest, RequestLedger } from "./open-requests.js";
 
 export interface EndpointContext {
   readonly endpoint: Endpoint;

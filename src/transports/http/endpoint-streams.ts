@@ -1,14 +1,15 @@
 /** The streams of one connection: what answers a request, what comes of a broken one, and what the server may always write to. */
 import type { ConnectionError } from "../../errors/connection-error.js";
-import { AnswerStream } from "./answer-stream.js";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
+import { EventFrames, type EventFramesOptions } from "./events/event-frames.js";
+import { parseEvent, readMessage } from "./events/parse-event.js";
 import { ListeningStream } from "./listening-stream.js";
-import { badResponse, sessionLost, statusError } from "./network/http-errors.js";
+import { badResponse, sessionLost, statusError, tooLarge } from "./network/http-errors.js";
 import { isEventStream, readRefusal } from "./network/response-body.js";
-import type { AnswerBody, WireAnswer } from "./network/wire-client.js";
+import type { AnswerBody, BodySink, WireAnswer } from "./network/wire-client.js";
+import { isResumable, type OpenRequest, streamCut } from "./open-requests.js";
 import { ReconnectTimers } from "./reconnect-timers.js";
-import { isResumable, type OpenRequest, streamCut } from "./request-ledger.js";
 
 const OPENING_MS = 500;
 
@@ -97,5 +98,77 @@ export class EndpointStreams {
     const { redact } = this.#context;
     if (answer.status >= 400) return streamCut(statusError(answer, bytes, redact));
     return streamCut(badResponse({ answer, why: "is no event stream", bytes, redact }));
+  }
+}
+
+export interface AnswerStreamInit {
+  readonly context: EndpointContext;
+  readonly own: OpenRequest;
+  readonly body: AnswerBody;
+  readonly onRetry: (delayMs: number) => void;
+  /** Nothing more comes; the request may still be open. */
+  readonly onEnd: (own: OpenRequest) => void;
+}
+
+/** Hands on every message as it comes. An event over the limit ends the stream, and the request with it. */
+export class AnswerStream implements BodySink, EventFramesOptions {
+  readonly maxBytes: number;
+  readonly #init: AnswerStreamInit;
+  readonly #frames: EventFrames;
+  #open = true;
+
+  constructor(init: AnswerStreamInit) {
+    this.#init = init;
+    this.maxBytes = init.context.maxMessageBytes;
+    this.#frames = new EventFrames(this);
+    init.body.pipe(this);
+  }
+
+  chunk(bytes: Uint8Array): boolean {
+    this.#frames.push(bytes);
+    return true;
+  }
+
+  end(): void {
+    this.#finish();
+  }
+
+  fail(error: unknown): void {
+    this.#finish(error);
+  }
+
+  onEvent(bytes: Uint8Array): void {
+    const { context, own, onRetry } = this.#init;
+    const event = parseEvent(bytes);
+    if (event.retryMs !== undefined) onRetry(event.retryMs);
+    if (event.id) {
+      own.token = event.id;
+      own.options?.onresumptiontoken?.(event.id);
+    }
+    const message = readMessage(event, context);
+    if (message === undefined) return;
+    // Asked for anew under another id: what is replayed names the old one.
+    const replayed = own.options?.resumptionToken !== undefined && !("method" in message);
+    context.onMessage(replayed ? { ...message, id: own.id } : message, own);
+  }
+
+  onOversized(): "stop" {
+    const { context, own, body } = this.#init;
+    this.#open = false;
+    body.cancel();
+    context.endpoint.over(own.line);
+    context.ledger.ended(own);
+    context.ledger.cut(own, tooLarge(this.maxBytes));
+    return "stop";
+  }
+
+  #finish(cause?: unknown): void {
+    if (!this.#open) return;
+    this.#open = false;
+    const { context, own, onEnd } = this.#init;
+    own.cause = cause;
+    context.endpoint.over(own.line);
+    context.ledger.ended(own);
+    onEnd(own);
   }
 }

@@ -15,13 +15,12 @@ import type { AuthorizedSend } from "./credentials/authorized-send.js";
 import { Endpoint } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
 import { EndpointStreams } from "./endpoint-streams.js";
-import { MessageFields, ownVersion } from "./message-fields.js";
+import { MessageFields, ownVersion } from "./message-headers.js";
 import { openWith } from "./network/fetch-client.js";
 import { readRefusal } from "./network/response-body.js";
 import { ABANDONED, isGivenUp, NO_ANSWER } from "./network/wire-client.js";
-import { postNotice } from "./post-notice.js";
-import { postRequest } from "./post-request.js";
-import { isResumable, type OpenRequest, RequestLedger } from "./request-ledger.js";
+import { isResumable, type OpenRequest, RequestLedger } from "./open-requests.js";
+import { postNotice, postRequest } from "./post-message.js";
 
 const END_SESSION_MS = 1_000;
 

@@ -2,17 +2,16 @@
 import { fullJitterMs } from "../../util/backoff.js";
 import { parseJson } from "../../util/parse-json.js";
 import { pause } from "../../util/sleep.js";
+import { asRpcError } from "../json-rpc-message.js";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
-import { parseEvent } from "./events/parse-event.js";
+import { RefusedMessage } from "./error-response.js";
+import { parseEvent, readMessage } from "./events/parse-event.js";
 import { readSharedEvents } from "./events/shared-events.js";
 import { parseRetryAfter, sessionLost } from "./network/http-errors.js";
 import { isEventStream, readRefusal } from "./network/response-body.js";
 import type { Lifeline, WireAnswer } from "./network/wire-client.js";
-import { readMessage } from "./read-message.js";
 import { MAX_ATTEMPTS, type ReconnectTimers } from "./reconnect-timers.js";
-import { RefusedMessage } from "./refused-message.js";
-import { asRpcError } from "./rpc-answer.js";
 
 const decoder = new TextDecoder();
 

@@ -2,12 +2,11 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { parseJson } from "../../util/parse-json.js";
-import { answeredIn } from "../batch.js";
+import { peekMessage } from "../find-message-id.js";
+import { answeredIn } from "../json-rpc-message.js";
 import type { ServerTransport } from "../server-transport.js";
-import { peekMessage } from "./find-message-id.js";
-import type { LineDecoder } from "./line-decoder.js";
-import { LineFraming, type OversizeLine } from "./line-framing.js";
-import { toPlainText } from "./to-plain-text.js";
+import { toPlainText } from "../to-plain-text.js";
+import { type LineDecoder, LineFraming, type OversizeLine } from "./line-framing.js";
 
 export interface MessageReaderOptions {
   readonly server: string;

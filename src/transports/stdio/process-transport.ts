@@ -5,7 +5,7 @@ import type { Outcome } from "../../errors/toolport-error.js";
 import { afterNextPoll } from "../../util/after-next-poll.js";
 import type { ServerTransport } from "../server-transport.js";
 import { explainSpawnError } from "./explain-spawn-error.js";
-import { createLineDecoder } from "./line-decoder.js";
+import { createLineDecoder } from "./line-framing.js";
 import { MessageReader } from "./message-reader.js";
 import { Outbox } from "./outbox.js";
 import {

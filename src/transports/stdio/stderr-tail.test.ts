@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { redactValues } from "../../util/redact-values.js";
+import { toPlainText } from "../to-plain-text.js";
 import { StderrTail } from "./stderr-tail.js";
 import { TailBuffer } from "./tail-buffer.js";
-import { toPlainText } from "./to-plain-text.js";
 
 describe("StderrTail", () => {
   it("says nothing when nothing was written", () => {

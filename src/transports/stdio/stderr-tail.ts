@@ -1,7 +1,8 @@
 /** The last of what a process wrote to stderr: always read, so that the process never blocks on it. */
+
+import { toPlainText } from "../to-plain-text.js";
 import { errorLines } from "./error-lines.js";
 import { TailBuffer } from "./tail-buffer.js";
-import { toPlainText } from "./to-plain-text.js";
 
 const TAIL_BYTES = 4_096;
 /** Kept in memory: 64 KiB at most. Colours and progress bars shrink a lot when they are stripped. */

@@ -2,7 +2,7 @@
 import type { JSONRPCMessage, MessageExtraInfo } from "@modelcontextprotocol/client";
 import { ToolportError } from "../../errors/toolport-error.js";
 import { withDeadline } from "../../util/with-deadline.js";
-import { parseMessage } from "../parse-message.js";
+import { parseMessage } from "../json-rpc-message.js";
 import type { ServerTransport } from "../server-transport.js";
 import * as failure from "./web-socket-failure.js";
 

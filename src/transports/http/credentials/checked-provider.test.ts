@@ -6,7 +6,7 @@ import {
   startFakeAuthorizationServer,
 } from "../../../../test/support/fake-authorization-server.js";
 import type { AuthError } from "../../../errors/auth-error.js";
-import { shareAuthorization } from "./shared-authorization.js";
+import { shareAuthorization } from "./provider-authorization.js";
 
 type Tokens = Awaited<ReturnType<OAuthClientProvider["tokens"]>>;
 

@@ -1,15 +1,11 @@
 /** Credentials from the provider of a server's entry: a token on every request, better ones where the server refuses. */
-import type { OAuthClientProvider } from "@modelcontextprotocol/client";
+import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
+import { AuthError } from "../../../errors/auth-error.js";
+import { toToolportError } from "../../../errors/to-toolport-error.js";
+import { processWide } from "../../../util/process-wide.js";
 import { toHeaderRecord } from "../network/fetch-response.js";
 import type { AuthorizedSend, RequestInQuestion, SendWithFields } from "./authorized-send.js";
 import { finishedScopes, logInByProvider } from "./provider-login.js";
-import {
-  type AuthorizationParts,
-  isOAuth,
-  type Provider,
-  renewAuthorization,
-  tokenOf,
-} from "./shared-authorization.js";
 import { dropUnknownLifetimes } from "./token-lifetime.js";
 
 type Parts = AuthorizationParts & { readonly provider: Provider };
@@ -74,4 +70,105 @@ async function withProofs(
   const { withDpopFromProvider } = await import("@modelcontextprotocol/client");
   const signed = withDpopFromProvider(provider)((_, init) => send(toHeaderRecord(init?.headers)));
   return (fields) => signed(url, { method, headers: fields });
+}
+
+export type Provider = AuthProvider | OAuthClientProvider;
+
+export interface AuthorizationParts {
+  readonly provider: Provider | undefined;
+  readonly serverUrl: URL;
+  /** For the authorization server. */
+  readonly fetch: typeof globalThis.fetch;
+}
+
+/** Authorizations in progress, by provider and server URL: a provider may be given to several connections. */
+const underWay = processWide("authorizations", () => new WeakMap<Provider, Map<string, Promise<void>>>());
+
+export const isOAuth = (provider: Provider): provider is OAuthClientProvider =>
+  "tokens" in provider && typeof provider.tokens === "function";
+
+/** Without a provider, or with one whose proofs are bound to a single request, the SDK's own way is left as it is. */
+export function shareAuthorization(parts: AuthorizationParts): AuthorizedSend {
+  const { provider } = parts;
+  if (provider === undefined || !canShare(provider)) return (_, send) => send({});
+  return renewAuthorization({ ...parts, provider });
+}
+
+/** Sends again with a better token for as long as there is one. */
+export function renewAuthorization(
+  parts: AuthorizationParts & { readonly provider: Provider },
+): AuthorizedSend {
+  const { provider } = parts;
+  return async ({ authorization }, send) => {
+    let response = await send({});
+    let used = authorization?.replace(/^Bearer /i, "");
+    let asked = false;
+    while (response.status === 401) {
+      let token = await tokenOf(provider);
+      // Another request has brought a new token meanwhile, or else it is to be asked for.
+      if (token === used) {
+        if (asked) throw refused();
+        asked = true;
+        await authorizeOnce(provider, response, parts);
+        token = await tokenOf(provider);
+        if (token === undefined) throw refused();
+      }
+      used = token;
+      response = await send({ authorization: `Bearer ${token}` });
+    }
+    return response;
+  };
+}
+
+function canShare(provider: Provider): boolean {
+  return isOAuth(provider) ? provider.dpop === undefined : provider.onUnauthorized !== undefined;
+}
+
+export async function tokenOf(provider: Provider): Promise<string | undefined> {
+  return isOAuth(provider) ? (await provider.tokens())?.access_token : provider.token();
+}
+
+function authorizeOnce(provider: Provider, response: Response, parts: AuthorizationParts): Promise<void> {
+  const running = underWay.get(provider) ?? new Map<string, Promise<void>>();
+  underWay.set(provider, running);
+  const key = parts.serverUrl.href;
+  const known = running.get(key);
+  if (known !== undefined) return known;
+  const started = authorize(provider, response, parts)
+    .catch((error: unknown) => {
+      throw toToolportError(error);
+    })
+    .finally(() => running.delete(key));
+  running.set(key, started);
+  return started;
+}
+
+async function authorize(
+  provider: Provider,
+  response: Response,
+  { serverUrl, fetch }: AuthorizationParts,
+): Promise<void> {
+  if (!isOAuth(provider)) {
+    await provider.onUnauthorized?.({ response, serverUrl, fetchFn: fetch });
+    return;
+  }
+  const { extractWWWAuthenticateParams } = await import("@modelcontextprotocol/client");
+  const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response);
+  await logInByProvider(
+    { provider, serverUrl, fetch },
+    {
+      ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
+      ...(scope !== undefined && { scope }),
+    },
+  );
+}
+
+function refused(): AuthError {
+  return new AuthError({
+    code: "AUTH_REQUIRED",
+    what: "The server refuses the token it is given",
+    next: "Authorize again",
+    status: 401,
+    outcome: "unsent",
+  });
 }

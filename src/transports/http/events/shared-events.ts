@@ -1,6 +1,7 @@
 /** A stream that carries events for everybody: one over the limit is thrown away, and the stream goes on. */
+
+import { findMessageId } from "../../find-message-id.js";
 import type { ServerTransport } from "../../server-transport.js";
-import { findMessageId } from "../../stdio/find-message-id.js";
 import { tooLarge } from "../network/http-errors.js";
 import type { AnswerBody } from "../network/wire-client.js";
 import { EventFrames, type OversizedEvent } from "./event-frames.js";

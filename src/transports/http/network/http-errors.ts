@@ -3,7 +3,7 @@ import { ConnectionError } from "../../../errors/connection-error.js";
 import { outcomeOfStatus } from "../../../errors/from-http-status.js";
 import { isBeforeConnection, isPermanentFailure } from "../../../errors/from-system-error.js";
 import { ToolportError } from "../../../errors/toolport-error.js";
-import { toPlainText } from "../../stdio/to-plain-text.js";
+import { toPlainText } from "../../to-plain-text.js";
 import type { WireAnswer } from "./wire-client.js";
 
 const EXCERPT_CHARS = 200;

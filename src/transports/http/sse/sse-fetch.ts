@@ -3,17 +3,21 @@ import type { KnownSecrets } from "../../../config/known-secrets.js";
 import type { HeaderSource } from "../../../config/server-config.js";
 import { AuthError } from "../../../errors/auth-error.js";
 import { ConnectionError } from "../../../errors/connection-error.js";
+import { withUserHeaders } from "../../user-headers.js";
 import type { AuthorizedSend } from "../credentials/authorized-send.js";
 import { credentialsRefused } from "../endpoint.js";
-import { withUserHeaders } from "../endpoint-headers.js";
-import { eventBody } from "../events/event-body.js";
-import type { Discard } from "../events/shared-events.js";
+import { type Discard, readSharedEvents, type SharedEventsHooks } from "../events/shared-events.js";
 import { lightResponse, toHeaderRecord, toResponse } from "../network/fetch-response.js";
 import { badResponse, type Redact, sessionLost, statusError } from "../network/http-errors.js";
 import { redirectError, redirectTarget } from "../network/redirect.js";
 import { discardBody, isEventStream, readRefusal } from "../network/response-body.js";
-import { Lifeline, type WireAnswer, type WireClient, type WireRequest } from "../network/wire-client.js";
-import { createEndpointReader } from "./sse-endpoint.js";
+import {
+  type AnswerBody,
+  Lifeline,
+  type WireAnswer,
+  type WireClient,
+  type WireRequest,
+} from "../network/wire-client.js";
 
 export interface SseFetchContext {
   readonly url: URL;
@@ -186,5 +190,68 @@ function wrongEndpoint(url: URL | undefined): ConnectionError {
     what: `The server named a message endpoint on another origin: ${url.origin}`,
     next: "Use the URL on the origin that the server names",
     outcome: "unsent",
+  });
+}
+
+/** It is the first event of a stream; whoever has not sent it after this much will not. */
+const GIVE_UP_CHARS = 64 * 1024;
+
+/** A function to show the stream to; it calls back with the data of the first `endpoint` event. */
+export function createEndpointReader(onEndpoint: (data: string) => void): (bytes: Uint8Array) => void {
+  const decoder = new TextDecoder();
+  let text = "";
+  let done = false;
+  return (bytes) => {
+    if (done) return;
+    text += decoder.decode(bytes, { stream: true });
+    const data = findEndpoint(text);
+    done = data !== undefined || text.length > GIVE_UP_CHARS;
+    if (done) text = "";
+    if (data !== undefined) onEndpoint(data);
+  };
+}
+
+function findEndpoint(text: string): string | undefined {
+  let event = "";
+  let data: string | undefined;
+  const lines = text.split(/\r\n|\n|\r/);
+  // The last piece is not a whole line yet.
+  for (const line of lines.slice(0, -1)) {
+    if (line === "") {
+      if (event === "endpoint" && data !== undefined) return data;
+      event = "";
+      data = undefined;
+    } else if (line.startsWith("event:")) event = line.slice(6).trim();
+    else if (line.startsWith("data:")) data = line.slice(5).replace(/^ /, "");
+  }
+  return undefined;
+}
+
+export interface EventBodyHooks extends Omit<SharedEventsHooks, "onEvent"> {
+  /** Sees whole events on their way. */
+  readonly onBytes: (bytes: Uint8Array) => void;
+}
+
+/** When `onEnd` is called, bytes may still wait to be read. */
+export function eventBody(body: AnswerBody, hooks: EventBodyHooks): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      readSharedEvents(body, {
+        ...hooks,
+        onEvent: (bytes) => {
+          hooks.onBytes(bytes);
+          controller.enqueue(bytes);
+          return (controller.desiredSize ?? 0) > 0;
+        },
+        // A broken stream is closed, not failed: an error would throw away events that are not read yet, and the SDK
+        // does the same after both.
+        onEnd: (error) => {
+          hooks.onEnd(error);
+          controller.close();
+        },
+      });
+    },
+    pull: () => body.resume(),
+    cancel: () => body.cancel(),
   });
 }

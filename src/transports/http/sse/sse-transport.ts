@@ -18,7 +18,7 @@ import type {
   TransportContext,
 } from "../../server-transport.js";
 import { checkedProvider } from "../credentials/checked-provider.js";
-import { isOAuth, type Provider, shareAuthorization } from "../credentials/shared-authorization.js";
+import { isOAuth, type Provider, shareAuthorization } from "../credentials/provider-authorization.js";
 import { dropUnknownLifetimes } from "../credentials/token-lifetime.js";
 import { openWith } from "../network/fetch-client.js";
 import { createGuardedFetch } from "../network/guarded-fetch.js";

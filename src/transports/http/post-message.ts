@@ -2,16 +2,16 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { parseJson } from "../../util/parse-json.js";
+import { answerTo } from "../json-rpc-message.js";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
 import type { EndpointStreams } from "./endpoint-streams.js";
-import { ownAuthorization } from "./message-fields.js";
+import { explainRefusal } from "./error-response.js";
+import { ownAuthorization } from "./message-headers.js";
 import { badResponse, type Redact, tooLarge } from "./network/http-errors.js";
 import { collectBody, decodeText, discardBody, mediaType, readRefusal } from "./network/response-body.js";
 import type { WireAnswer } from "./network/wire-client.js";
-import { explainRefusal } from "./refusal.js";
-import { type OpenRequest, streamCut } from "./request-ledger.js";
-import { answerTo } from "./rpc-answer.js";
+import { type OpenRequest, streamCut } from "./open-requests.js";
 
 /** The request that is answered for as long as the connection lasts. */
 const LISTEN_METHOD = "subscriptions/listen";
@@ -105,4 +105,29 @@ async function readJson(context: EndpointContext, { answer, own, request }: Json
   }
   if ("jsonrpc" in message) context.onMessage(message, own);
   else for (const one of message) context.onMessage(one, own);
+}
+
+/** Resolves when the server has taken it. */
+export async function postNotice(
+  { endpoint, fields, redact }: EndpointContext,
+  message: JSONRPCMessage,
+  headers: Readonly<Record<string, string>> | undefined,
+): Promise<void> {
+  const line = endpoint.begin();
+  try {
+    const request: EndpointRequest = {
+      method: "POST",
+      fields: fields.forMessage(message, headers),
+      body: JSON.stringify(message),
+      line,
+      authorization: ownAuthorization(headers),
+      // Calls that hold all sockets may wait for exactly this answer of ours.
+      isControl: true,
+    };
+    const answer = await endpoint.send(request);
+    if (answer.status < 200 || answer.status >= 300) await explainRefusal(answer, request, { redact });
+    discardBody(answer);
+  } finally {
+    endpoint.over(line);
+  }
 }

@@ -2,7 +2,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { HeaderSource } from "../../config/server-config.js";
 import { encodeHeaderText } from "../../util/header-text.js";
-import { allowedFields } from "./endpoint-headers.js";
+import { allowedFields } from "../user-headers.js";
 
 const PROTOCOL_VERSION_META = "io.modelcontextprotocol/protocolVersion";
 

@@ -1,7 +1,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { SecretRecord } from "../../config/secret-record.js";
-import { MessageFields } from "./message-fields.js";
+import { MessageFields } from "./message-headers.js";
 
 const request = (method: string, params: Record<string, unknown> = {}): JSONRPCMessage => ({
   jsonrpc: "2.0",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseProcStat, parsePs, readProcessTable } from "./process-table.js";
+import { parseProcStat, parsePs, readProcessTable } from "./process-tree.js";
 
 describe("the process table", () => {
   it("has this process with its parent", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { SecretRecord } from "../../config/secret-record.js";
-import { withUserHeaders } from "./endpoint-headers.js";
+import { SecretRecord } from "../config/secret-record.js";
+import { withUserHeaders } from "./user-headers.js";
 
 describe("withUserHeaders", () => {
   it("adds fields, but not over those of the transport or of an auth provider", async () => {

@@ -1,5 +1,28 @@
-/** JSON bodies as JSON-RPC answers to one request. */
+/** Batches of JSON-RPC, which went out of the protocol with 2025-06-18: which requests one of them would have answered. */
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
+import { parseJson } from "../util/parse-json.js";
+
+/** Ids of the answers in a batch that is not taken, so that nobody waits for them. */
+export function answeredIn(batch: readonly unknown[]): Set<RequestId> {
+  const ids = new Set<RequestId>();
+  for (const entry of batch) {
+    if (typeof entry !== "object" || entry === null || "method" in entry) continue;
+    const { id } = entry as { id?: unknown };
+    if (typeof id === "string" || typeof id === "number") ids.add(id);
+  }
+  return ids;
+}
+
+/**
+ * Nothing when the text is not a single JSON-RPC message; the SDK checks the rest of its shape. Of a batch, the ids of
+ * the requests it answers.
+ */
+export function parseMessage(text: string): JSONRPCMessage | ReadonlySet<RequestId> | undefined {
+  const value = parseJson(text);
+  if (Array.isArray(value)) return answeredIn(value);
+  if (typeof value !== "object" || value === null) return undefined;
+  return (value as { jsonrpc?: unknown }).jsonrpc === "2.0" ? (value as JSONRPCMessage) : undefined;
+}
 
 /** Batches went out of the protocol in 2025-06-18; nobody needs a long one. */
 const MAX_BATCH = 1_000;

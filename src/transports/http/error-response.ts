@@ -1,15 +1,14 @@
 /** What a status other than success means for the message it answers. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { parseJson } from "../../util/parse-json.js";
+import { asRpcError, type RpcErrorMessage } from "../json-rpc-message.js";
 import { type EndpointRequest, isUnchallenged } from "./endpoint.js";
 import { toResponse } from "./network/fetch-response.js";
 import { badResponse, type Redact, sessionLost, statusError } from "./network/http-errors.js";
 import { redirectError } from "./network/redirect.js";
 import { decodeText, readRefusal } from "./network/response-body.js";
 import type { WireAnswer } from "./network/wire-client.js";
-import { RefusedMessage } from "./refused-message.js";
-import type { OpenRequest } from "./request-ledger.js";
-import { asRpcError, type RpcErrorMessage } from "./rpc-answer.js";
+import type { OpenRequest } from "./open-requests.js";
 
 /** JSON-RPC codes that servers use for "no such session" (and for much else). */
 const SESSION_CODES: ReadonlySet<number> = new Set([-32_000, -32_001, -32_600]);
@@ -65,4 +64,32 @@ async function throwIfScopeIsMissing(answer: WireAnswer, bytes: Uint8Array): Pro
   );
   const { error, scope, ...more } = extractWWWAuthenticateParams(toResponse(answer, bytes));
   if (error === "insufficient_scope") throw new InsufficientScopeError({ requiredScope: scope, ...more });
+}
+
+const BRANDS = Symbol.for("mcp.sdk.errorBrands");
+
+export interface RefusedMessageData {
+  readonly status: number;
+  readonly statusText: string;
+  /** The body, without what must not be shown. */
+  readonly text: string;
+}
+
+/** An `SdkHttpError` for all who ask, made without loading the SDK. */
+export class RefusedMessage extends Error {
+  override readonly name = "SdkHttpError";
+  readonly code = "CLIENT_HTTP_NOT_IMPLEMENTED";
+
+  constructor(readonly data: RefusedMessageData) {
+    super(`The server answered with HTTP ${data.status}`);
+    Object.defineProperty(this, BRANDS, { value: new Set(["mcp.SdkError", "mcp.SdkHttpError"]) });
+  }
+
+  get status(): number {
+    return this.data.status;
+  }
+
+  get statusText(): string {
+    return this.data.statusText;
+  }
 }
