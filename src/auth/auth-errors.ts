@@ -42,7 +42,7 @@ export function issuerMismatch(what: string, next?: string): AuthError {
 
 /** The authorization server could not be asked, or answered with nonsense: trying again may help. */
 export function authUnavailable(what: string, error?: unknown): ToolportError {
-  if (error !== undefined && isRuling(error)) return error;
+  if (error !== undefined && isFinalError(error)) return error;
   // Only errors of ours are kept: they hold nothing of the answer.
   const cause = ToolportError.isInstance(error) ? error : undefined;
   return authFailed(what, "Try again later; if it stays so, ask the server's operator", {
@@ -52,7 +52,7 @@ export function authUnavailable(what: string, error?: unknown): ToolportError {
 }
 
 /** A refused address, a broken store, an error of this room: they say it better than we could. */
-function isRuling(error: unknown): error is ToolportError {
+function isFinalError(error: unknown): error is ToolportError {
   if (!ToolportError.isInstance(error)) return false;
   return error.code === "ADDRESS_REFUSED" || error.name === "StateError" || error.name === "AuthError";
 }
@@ -77,7 +77,7 @@ const KNOWN: Readonly<Record<string, string>> = {
 };
 
 /** The authorization server has said no, and will say so again. */
-export function refusedFor(reason: string): AuthError {
+export function tokenRefused(reason: string): AuthError {
   const next = Object.hasOwn(KNOWN, reason) ? KNOWN[reason] : undefined;
   const quoted = next === undefined ? "" : ` (${reason})`;
   return authFailed(
@@ -87,5 +87,5 @@ export function refusedFor(reason: string): AuthError {
 }
 
 /** It does not accept who we are, which is not the tokens' fault. */
-export const isAboutClient = (reason: string): boolean =>
+export const isClientError = (reason: string): boolean =>
   reason === "invalid_client" || reason === "unauthorized_client";

@@ -1,26 +1,30 @@
 /** Gets an authorization where refreshing is not enough: by sending a user to log in, or by the program's own word. */
 import type { AccessTokens } from "./access-tokens.js";
-import { authFailed, authRequired, refusedFor } from "./auth-errors.js";
+import { authFailed, authRequired, tokenRefused } from "./auth-errors.js";
 import { chooseScope, exceedsScope, uniteScopes } from "./choose-scope.js";
-import { type AuthorizationInfo, discoverAuthorization, toAuthorizationServer } from "./discover-authorization.js";
+import {
+  type AuthorizationInfo,
+  discoverAuthorization,
+  toAuthorizationServer,
+} from "./discover-authorization.js";
 import { useConfiguredClient } from "./oauth-client.js";
 import { guardedFetchOf, isInteractive, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
 import type { Challenge } from "./send-with-tokens.js";
 import { startAuthorization } from "./start-authorization.js";
-import type { Held } from "./token-cache.js";
-import { requestByGrant } from "./token-requests.js";
+import type { HeldTokens } from "./token-cache.js";
+import { requestTokensByGrant } from "./token-requests.js";
 
-export interface AnewParts {
+export interface AuthorizeParts {
   readonly context: OAuthContext;
   readonly tokens: AccessTokens;
-  readonly budget: AuthorizationBudget;
+  readonly limit: AuthorizationLimit;
 }
 
 /** Asks who authorizes, at this moment. */
 export async function discoverFor(
-  { context }: AnewParts,
+  { context }: AuthorizeParts,
   { resourceMetadataUrl }: Challenge,
-  held: Held | undefined,
+  held: HeldTokens | undefined,
 ): Promise<AuthorizationInfo> {
   const { serverUrl, options } = context;
   return discoverAuthorization({
@@ -37,40 +41,46 @@ export async function discoverFor(
  *
  * @throws AuthError `AUTH_REQUIRED` with the URL of the login page, where a user has to log in
  */
-export async function authorizeAnew(
-  parts: AnewParts,
+export async function authorize(
+  parts: AuthorizeParts,
   info: AuthorizationInfo,
   challenge: Challenge,
-  held: Held | undefined,
-): Promise<Held> {
-  const { context, tokens, budget } = parts;
+  held: HeldTokens | undefined,
+): Promise<HeldTokens> {
+  const { context, tokens, limit } = parts;
   // Rights that were granted by the same authorization server are asked for again.
   const previous = held?.record.at.issuer === info.issuer ? scopeSoFar(held) : undefined;
   const scope = scopeFor(parts, info, challenge, previous);
-  if (!budget.allowsLogin(tokens.lastRefused)) throw tooOften();
+  if (!limit.allowsLogin(tokens.lastRefused)) throw tooOften();
   if (isInteractive(context)) return logIn(parts, info, scope, 401);
   if (held !== undefined && tokens.isRefused(held) && !tokens.canRenew(held)) throw tooOften();
-  return requestAnew(parts, info, scope, held);
+  return requestWithoutUser(parts, info, scope, held);
 }
 
 /** After a 403 that asks for more rights. */
-export async function stepUp(parts: AnewParts, challenge: Challenge, held: Held | undefined): Promise<Held> {
-  const { context, tokens, budget } = parts;
+export async function stepUp(
+  parts: AuthorizeParts,
+  challenge: Challenge,
+  held: HeldTokens | undefined,
+): Promise<HeldTokens> {
+  const { context, tokens, limit } = parts;
   tokens.markInsufficient(held);
   if (isInteractive(context) && redirectUrlOf(context) === undefined) throw insufficientScope();
   const info = await discoverFor(parts, challenge, held);
   const before = scopeSoFar(held);
   const scope = scopeFor(parts, info, challenge, before);
   if (!exceedsScope(scope, before) || scope === undefined) throw insufficientScope();
-  if (!budget.allowsStepUp(scope)) throw insufficientScope();
-  return isInteractive(context) ? logIn(parts, info, scope, 403) : requestAnew(parts, info, scope, held);
+  if (!limit.allowsStepUp(scope)) throw insufficientScope();
+  return isInteractive(context)
+    ? logIn(parts, info, scope, 403)
+    : requestWithoutUser(parts, info, scope, held);
 }
 
-const scopeSoFar = (held: Held | undefined): string | undefined =>
+const scopeSoFar = (held: HeldTokens | undefined): string | undefined =>
   uniteScopes(held?.record.scope, held?.record.requestedScope);
 
 function scopeFor(
-  { context }: AnewParts,
+  { context }: AuthorizeParts,
   info: AuthorizationInfo,
   challenge: Challenge,
   previous: string | undefined,
@@ -86,7 +96,7 @@ function scopeFor(
 }
 
 async function logIn(
-  { context }: AnewParts,
+  { context }: AuthorizeParts,
   info: AuthorizationInfo,
   scope: string | undefined,
   status: number,
@@ -98,21 +108,21 @@ async function logIn(
 }
 
 /** New tokens on the program's own word. */
-async function requestAnew(
-  { context, tokens }: AnewParts,
+async function requestWithoutUser(
+  { context, tokens }: AuthorizeParts,
   info: AuthorizationInfo,
   scope: string | undefined,
-  used: Held | undefined,
-): Promise<Held> {
+  used: HeldTokens | undefined,
+): Promise<HeldTokens> {
   const held = await tokens.obtain(used, `grant ${scope ?? ""}`, async (lease) => {
     const fetch = await guardedFetchOf(context);
     const client = await useConfiguredClient({ context, info, fetch });
-    const over = await tokens.vault.version();
+    const over = await tokens.cache.version();
     const { resource } = info;
     const at = toAuthorizationServer(info);
     const dpop = await tokens.dpop();
-    const answer = await requestByGrant({ context, at, client, resource, scope, fetch, dpop });
-    if ("refused" in answer) throw refusedFor(answer.refused);
+    const answer = await requestTokensByGrant({ context, at, client, resource, scope, fetch, dpop });
+    if ("refused" in answer) throw tokenRefused(answer.refused);
     return tokens.keep(answer, { at, client, resource, requestedScope: scope }, { over, lease });
   });
   if (held === undefined) throw authFailed("The token was taken back while it was saved", "Try again");
@@ -139,7 +149,7 @@ const MAX_STEP_UPS = 3;
 const WINDOW_MS = 600_000;
 
 /** Counts over all calls to one server by one user. A login that nobody came back from costs nothing. */
-export class AuthorizationBudget {
+export class AuthorizationLimit {
   readonly #now: () => number;
   readonly #reasons = new Set<string>();
   #stepUps: { readonly scope: string; readonly at: number }[] = [];

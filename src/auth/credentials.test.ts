@@ -1,6 +1,9 @@
 /** Credentials when the store is in trouble, and when they are no longer wanted. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type FakeAuthorizationServer, startFakeAuthorizationServer } from "../../test/support/fake-authorization-server.js";
+import {
+  type FakeAuthorizationServer,
+  startFakeAuthorizationServer,
+} from "../../test/support/fake-authorization-server.js";
 import { createClock, createOAuthRig, logInRig } from "../../test/support/oauth-rig.js";
 import { StateError } from "../errors/state-error.js";
 import { memoryStore } from "../state/memory-store.js";

@@ -1,5 +1,8 @@
 /** Finds out who authorizes for a server, anew each time: the answer may have changed since the last login. */
-import type { AuthorizationServerMetadata, OAuthProtectedResourceMetadata } from "@modelcontextprotocol/client";
+import type {
+  AuthorizationServerMetadata,
+  OAuthProtectedResourceMetadata,
+} from "@modelcontextprotocol/client";
 import { readField } from "../errors/foreign-error.js";
 import { authFailed, authUnavailable, issuerMismatch } from "./auth-errors.js";
 import { observeFetch } from "./oauth-context.js";
@@ -41,11 +44,11 @@ export async function discoverAuthorization(parts: DiscoverParts): Promise<Autho
     if (metadata.issuer !== issuer) throw otherIssuer();
     return { issuer, metadata, resource, scopesSupported };
   }
-  return { ...(await ownOrigin(parts)), resource, scopesSupported };
+  return { ...(await discoverAtServerOrigin(parts)), resource, scopesSupported };
 }
 
 /** The server's own origin, as the revision 2025-03-26 had it. */
-async function ownOrigin({
+async function discoverAtServerOrigin({
   serverUrl,
   fetch,
   knownIssuer,

@@ -6,9 +6,14 @@ import type { HttpClient } from "../transports/server-transport.js";
 import { authFailed, issuerMismatch } from "./auth-errors.js";
 import { loginKey, proofKeyKey, tokensKey } from "./credential-records.js";
 import { openDpopSession } from "./dpop-session.js";
-import { only, readCode, unknownLogin } from "./login-callback.js";
+import { readCode, singleParameter, unknownLogin } from "./login-callback.js";
 import { forgetRegistration } from "./oauth-client.js";
-import { findPending, hashState, type PendingAuthorization, readWaiting } from "./start-authorization.js";
+import {
+  findPending,
+  hashState,
+  type PendingAuthorization,
+  readStartedLogin,
+} from "./start-authorization.js";
 import { type TokenRecord, toTokenRecord } from "./token-record.js";
 import { requestTokens } from "./token-requests.js";
 
@@ -40,7 +45,7 @@ export async function finishAuthorization(
   params: URLSearchParams,
   parts: FinishParts,
 ): Promise<FinishedAuthorization> {
-  const state = only(params, "state");
+  const state = singleParameter(params, "state");
   const found = state === undefined ? undefined : await findPending(parts.store, state);
   if (state === undefined || found === undefined || !belongsHere(found.pending, parts)) throw unknownLogin();
   const { server } = found.pending;
@@ -50,7 +55,7 @@ export async function finishAuthorization(
     const code = checkedCode(params, found.pending);
     const record = await exchange(code, found.pending, parts);
     await save(record, found.pending, parts.store);
-    await forgetWaiting(found.pending, await hashState(state), parts.store);
+    await deleteStartedLogin(found.pending, await hashState(state), parts.store);
     return ownerOf(found.pending);
   } catch (error) {
     throw ToolportError.isInstance(error) ? error.withContext({ server }) : error;
@@ -129,9 +134,13 @@ async function save(record: TokenRecord, pending: PendingAuthorization, store: S
 }
 
 /** The URL of this login leads nowhere now. Another login may have been started since. */
-async function forgetWaiting(pending: PendingAuthorization, stateHash: string, store: Store): Promise<void> {
+async function deleteStartedLogin(
+  pending: PendingAuthorization,
+  stateHash: string,
+  store: Store,
+): Promise<void> {
   const key = loginKey(ownerOf(pending));
   const found = await store.get(key);
-  if (found !== undefined && readWaiting(found)?.stateHash === stateHash)
+  if (found !== undefined && readStartedLogin(found)?.stateHash === stateHash)
     await store.delete(key, { ifVersion: found.version });
 }

@@ -2,14 +2,19 @@
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { checkedProvider } from "../transports/http/credentials/checked-provider.js";
-import { noteFinished, type ProviderLogin, takeCode, takeLogin } from "../transports/http/credentials/provider-login.js";
+import {
+  noteFinished,
+  type ProviderLogin,
+  takeCode,
+  takeLogin,
+} from "../transports/http/credentials/provider-login.js";
 import { dropUnknownLifetimes } from "../transports/http/credentials/token-lifetime.js";
 import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";
 import { issuerMismatch } from "./auth-errors.js";
-import { only, readCode, unknownLogin } from "./login-callback.js";
+import { readCode, singleParameter, unknownLogin } from "./login-callback.js";
 
-interface FinishByProvider {
+interface ProviderLoginParts {
   readonly server: string;
   readonly provider: OAuthClientProvider;
   readonly serverUrl: URL;
@@ -24,8 +29,8 @@ interface FinishByProvider {
  *
  * @throws AuthError; nothing of what the callback said is in it
  */
-export async function finishByProvider(
-  { server, provider, serverUrl, http, onSpent }: FinishByProvider,
+export async function finishProviderLogin(
+  { server, provider, serverUrl, http, onSpent }: ProviderLoginParts,
   params: URLSearchParams,
 ): Promise<void> {
   try {
@@ -52,7 +57,7 @@ export async function finishByProvider(
 
 function checkState(login: ProviderLogin | undefined, params: URLSearchParams): void {
   const state = login?.authUrl.searchParams.get("state") ?? undefined;
-  if (state !== undefined && only(params, "state") !== state) throw unknownLogin();
+  if (state !== undefined && singleParameter(params, "state") !== state) throw unknownLogin();
 }
 
 function providerFor(

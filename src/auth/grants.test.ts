@@ -1,7 +1,11 @@
 /** Tokens without a user, and tokens that are bound to a key. */
 import { createHash, createPublicKey, generateKeyPairSync, verify as verifySignature } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type FakeAuthorizationServer, type SeenRequest, startFakeAuthorizationServer } from "../../test/support/fake-authorization-server.js";
+import {
+  type FakeAuthorizationServer,
+  type SeenRequest,
+  startFakeAuthorizationServer,
+} from "../../test/support/fake-authorization-server.js";
 import { createOAuthRig } from "../../test/support/oauth-rig.js";
 import { memoryStore } from "../state/memory-store.js";
 

@@ -1,7 +1,10 @@
 /** Authorization servers, MCP servers and callbacks that mean harm: nothing of ours goes to them. */
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type FakeAuthorizationServer, startFakeAuthorizationServer } from "../../test/support/fake-authorization-server.js";
+import {
+  type FakeAuthorizationServer,
+  startFakeAuthorizationServer,
+} from "../../test/support/fake-authorization-server.js";
 import { createOAuthRig } from "../../test/support/oauth-rig.js";
 import { memoryStore } from "../state/memory-store.js";
 import { checkLoginPage } from "../transports/http/credentials/login-page.js";

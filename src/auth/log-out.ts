@@ -1,28 +1,35 @@
 /** Logs out: the tokens are revoked and forgotten, and so is all that was prepared for the next login. */
 import type { AccessTokens } from "./access-tokens.js";
-import { bindingKey, keysByAddress, loginKey, pendingKey, proofKeyKey, tokensKey } from "./credential-records.js";
-import { authenticateAs, forgetRegistration, type OAuthClient, reviveClient } from "./oauth-client.js";
+import {
+  bindingKey,
+  legacyKeys,
+  loginKey,
+  pendingKey,
+  proofKeyKey,
+  tokensKey,
+} from "./credential-records.js";
+import { clientAuthenticator, forgetRegistration, type OAuthClient, restoreClient } from "./oauth-client.js";
 import { guardedFetchOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
-import { readWaiting } from "./start-authorization.js";
+import { readStartedLogin } from "./start-authorization.js";
 import type { TokenRecord } from "./token-record.js";
 
 /** Another process may refresh while we log out; its tokens are to go too. */
 const MAX_ROUNDS = 5;
 
-export async function forgetCredentials(context: OAuthContext, tokens: AccessTokens): Promise<void> {
+export async function logOut(context: OAuthContext, tokens: AccessTokens): Promise<void> {
   const { store, options, serverUrl } = context;
   const issuers = new Set<string>();
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    tokens.vault.clear();
-    const held = await tokens.vault.read();
+    tokens.cache.clear();
+    const held = await tokens.cache.read();
     if (held !== undefined) {
       issuers.add(held.record.at.issuer);
       await revoke(context, held.record);
     }
-    const version = held?.version ?? (await tokens.vault.version());
+    const version = held?.version ?? (await tokens.cache.version());
     if (version === 0 || (await store.delete(tokensKey(context), { ifVersion: version }))) break;
   }
-  const waiting = readWaiting(await store.get(loginKey(context)));
+  const waiting = readStartedLogin(await store.get(loginKey(context)));
   if (waiting !== undefined) {
     issuers.add(waiting.issuer);
     await store.delete(pendingKey(waiting.stateHash));
@@ -31,7 +38,7 @@ export async function forgetCredentials(context: OAuthContext, tokens: AccessTok
   await store.delete(proofKeyKey(context));
   if (await context.ownsAddress?.()) {
     // Version 0.1 kept them here. They were taken over before, unless there were newer ones.
-    const { tokens: tokensByAddress, proofKey } = keysByAddress(context.principal, serverUrl);
+    const { tokens: tokensByAddress, proofKey } = legacyKeys(context.principal, serverUrl);
     await store.delete(tokensByAddress);
     await store.delete(proofKey);
   }
@@ -43,7 +50,7 @@ export async function forgetCredentials(context: OAuthContext, tokens: AccessTok
 }
 
 async function revoke(context: OAuthContext, record: TokenRecord): Promise<void> {
-  const client = reviveClient(record.client, context.options);
+  const client = restoreClient(record.client, context.options);
   const isDone = client !== undefined && (await revokeTokens(record, client, await guardedFetchOf(context)));
   if (!isDone)
     context.warn("The authorization server did not confirm the logout; the tokens are forgotten here");
@@ -64,7 +71,7 @@ export async function revokeTokens(
     [accessToken, "access_token"],
   ] as const;
   try {
-    const authenticate = await authenticateAs(client);
+    const authenticate = await clientAuthenticator(client);
     for (const [token, hint] of wanted) {
       if (token === undefined) continue;
       const headers = new Headers({ accept: "application/json" });

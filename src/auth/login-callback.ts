@@ -3,7 +3,7 @@ import type { AuthError } from "../errors/auth-error.js";
 import { authFailed } from "./auth-errors.js";
 
 /** A parameter that is there once. An honest callback has none twice. */
-export function only(params: URLSearchParams, name: string): string | undefined {
+export function singleParameter(params: URLSearchParams, name: string): string | undefined {
   const values = params.getAll(name);
   return values.length === 1 && values[0] !== "" ? values[0] : undefined;
 }
@@ -11,13 +11,13 @@ export function only(params: URLSearchParams, name: string): string | undefined 
 /** @throws AuthError if the callback says that the login failed, or says nothing */
 export function readCode(params: URLSearchParams): string {
   if (params.has("error")) {
-    const isDenied = only(params, "error") === "access_denied";
+    const isDenied = singleParameter(params, "error") === "access_denied";
     throw authFailed(
       isDenied ? "The login was refused" : "The authorization server ended the login with an error",
       "Log in anew",
     );
   }
-  const code = only(params, "code");
+  const code = singleParameter(params, "code");
   if (code === undefined) throw authFailed("The login came back without a code", "Log in anew");
   return code;
 }

@@ -1,6 +1,9 @@
 /** A user's login from the first refusal to the tokens: what is asked for, what is sent, what is checked. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type FakeAuthorizationServer, startFakeAuthorizationServer } from "../../test/support/fake-authorization-server.js";
+import {
+  type FakeAuthorizationServer,
+  startFakeAuthorizationServer,
+} from "../../test/support/fake-authorization-server.js";
 import { CALLBACK, createOAuthRig } from "../../test/support/oauth-rig.js";
 import { memoryStore } from "../state/memory-store.js";
 import { createFetchClient } from "../transports/http/network/fetch-client.js";

@@ -116,7 +116,7 @@ async function register(parts: InteractiveParts): Promise<OAuthClient> {
       fetchFn: observed.fetch,
     });
     const { client_id: id, client_secret: secret, client_secret_expires_at: endsAt } = registered;
-    const method = await pickMethod(registered, metadata?.token_endpoint_auth_methods_supported ?? []);
+    const method = await selectAuthMethod(registered, metadata?.token_endpoint_auth_methods_supported ?? []);
     const client: OAuthClient = { id, method, source: "registered", ...(method !== "none" && { secret }) };
     const expiresAt = secret !== undefined && endsAt ? { expiresAt: endsAt * 1000 } : {};
     const allowed = uniteScopes(scope, registered.scope);
@@ -192,7 +192,7 @@ export function toSavedClient({ id, secret, method, source }: OAuthClient): OAut
 }
 
 /** A saved client with the secrets of this moment; undefined if the user now configures another. */
-export function reviveClient(saved: OAuthClient, options: OAuthOptions): OAuthClient | undefined {
+export function restoreClient(saved: OAuthClient, options: OAuthOptions): OAuthClient | undefined {
   if (saved.source !== "configured") return saved;
   if (saved.id !== options.clientId) return undefined;
   const { clientSecret, privateKey, algorithm } = options;
@@ -207,7 +207,10 @@ export async function configuredClient(
   const source = "configured";
   if (privateKey !== undefined)
     return { id: clientId, privateKey, algorithm, method: "private_key_jwt", source };
-  const method = await pickMethod({ client_id: clientId ?? "", client_secret: clientSecret }, authMethods);
+  const method = await selectAuthMethod(
+    { client_id: clientId ?? "", client_secret: clientSecret },
+    authMethods,
+  );
   return { id: clientId, secret: clientSecret, method, source };
 }
 
@@ -218,7 +221,7 @@ interface ClientFields {
 }
 
 /** The way to authenticate that both sides know. */
-export async function pickMethod(
+export async function selectAuthMethod(
   client: ClientFields,
   authMethods: readonly string[],
 ): Promise<"none" | "client_secret_basic" | "client_secret_post"> {
@@ -228,7 +231,7 @@ export async function pickMethod(
 }
 
 /** What the SDK's token requests call to authenticate the client. */
-export async function authenticateAs(client: OAuthClient): Promise<AddClientAuthentication> {
+export async function clientAuthenticator(client: OAuthClient): Promise<AddClientAuthentication> {
   const { id, secret = "", method, privateKey, algorithm = "ES256" } = client;
   if (id === undefined) return () => {};
   if (method === "private_key_jwt") {

@@ -29,7 +29,7 @@ const LAST_LOOK_MS = 500;
 export async function obtainOnce<T>(parts: ObtainParts<T>): Promise<T | undefined | "late"> {
   const take = () => parts.store.lease(parts.lease, { ttlMs: LEASE_MS });
   const first = await take();
-  if (first !== undefined) return alone(parts, first);
+  if (first !== undefined) return obtainUnderLease(parts, first);
   const deadline = Date.now() + (parts.waitMs ?? 30_000);
   const changes = listen(parts.store, parts.watch);
   try {
@@ -38,7 +38,7 @@ export async function obtainOnce<T>(parts: ObtainParts<T>): Promise<T | undefine
       const found = await parts.find();
       if (found !== undefined) return found;
       const lease = await take();
-      if (lease !== undefined) return await alone(parts, lease);
+      if (lease !== undefined) return await obtainUnderLease(parts, lease);
     }
     return "late";
   } finally {
@@ -46,7 +46,7 @@ export async function obtainOnce<T>(parts: ObtainParts<T>): Promise<T | undefine
   }
 }
 
-async function alone<T>({ find, obtain }: ObtainParts<T>, lease: Lease): Promise<T | undefined> {
+async function obtainUnderLease<T>({ find, obtain }: ObtainParts<T>, lease: Lease): Promise<T | undefined> {
   const timer = setInterval(() => void lease.renew().catch(() => {}), LEASE_MS / 3);
   if (typeof timer === "object") timer.unref?.();
   try {
@@ -76,7 +76,7 @@ function listen(store: Store, prefix: string): Changes {
   };
 }
 
-export function shareRun<T>(
+export function singleFlight<T>(
   running: Map<string, Promise<T>>,
   key: string,
   run: () => Promise<T>,

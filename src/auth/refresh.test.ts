@@ -1,6 +1,9 @@
 /** Tokens that come to their end: one request for new ones, whoever notices, and never a loop. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type FakeAuthorizationServer, startFakeAuthorizationServer } from "../../test/support/fake-authorization-server.js";
+import {
+  type FakeAuthorizationServer,
+  startFakeAuthorizationServer,
+} from "../../test/support/fake-authorization-server.js";
 import { createClock, createOAuthRig, logInRig, type RigOptions } from "../../test/support/oauth-rig.js";
 import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";

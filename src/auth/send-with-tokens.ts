@@ -1,17 +1,17 @@
 /** Sends a request with tokens in its header fields, and with the proof that bound ones need. */
 import type { DpopSession } from "@modelcontextprotocol/client";
-import type { RequestInQuestion, SendWithFields } from "../transports/http/credentials/authorized-send.js";
+import type { RequestToAuthorize, SendWithFields } from "../transports/http/credentials/authorized-send.js";
 import { authFailed } from "./auth-errors.js";
-import type { Held } from "./token-cache.js";
+import type { HeldTokens } from "./token-cache.js";
 
-export interface Presented {
-  readonly held: Held | undefined;
-  readonly request: RequestInQuestion;
+export interface TokensToSend {
+  readonly held: HeldTokens | undefined;
+  readonly request: RequestToAuthorize;
   dpop(): Promise<DpopSession> | undefined;
 }
 
-export async function presentTokens(
-  { held, request, dpop }: Presented,
+export async function sendWithTokens(
+  { held, request, dpop }: TokensToSend,
   send: SendWithFields,
 ): Promise<Response> {
   if (held === undefined) return send({});
@@ -31,7 +31,7 @@ export async function presentTokens(
   let response = await prove();
   if (isDpopNonceChallenge(response) && response.headers.has("dpop-nonce")) {
     session.observeNonce(response, url);
-    dropAnswer(response);
+    cancelBody(response);
     response = await prove();
   }
   session.observeNonce(response, url);
@@ -56,7 +56,7 @@ export async function readChallenge(response: Response): Promise<Challenge | und
 }
 
 /** Lets go of an answer that nobody will read. */
-export function dropAnswer(response: Response): void {
+export function cancelBody(response: Response): void {
   // A body that somebody reads already cannot be cancelled, and need not be.
   if (response.body !== null && !response.body.locked) response.body.cancel().catch(() => {});
 }

@@ -1,16 +1,20 @@
 /** The credentials of one server for one user: put on every request, renewed, asked for, and forgotten. */
 import { ToolportError } from "../errors/toolport-error.js";
-import type { AuthorizedSend, RequestInQuestion, SendWithFields } from "../transports/http/credentials/authorized-send.js";
+import type {
+  AuthorizedSend,
+  RequestToAuthorize,
+  SendWithFields,
+} from "../transports/http/credentials/authorized-send.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { AccessTokens } from "./access-tokens.js";
 import { authFailed, authRequired } from "./auth-errors.js";
-import { type AnewParts, AuthorizationBudget, authorizeAnew, discoverFor, stepUp } from "./authorize.js";
+import { AuthorizationLimit, type AuthorizeParts, authorize, discoverFor, stepUp } from "./authorize.js";
 import { type FinishedAuthorization, finishAuthorization } from "./finish-authorization.js";
-import { forgetCredentials } from "./log-out.js";
+import { logOut } from "./log-out.js";
 import { isInteractive, nowOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
-import { shareRun } from "./obtain-once.js";
-import { type Challenge, dropAnswer, presentTokens, readChallenge } from "./send-with-tokens.js";
-import type { Held } from "./token-cache.js";
+import { singleFlight } from "./obtain-once.js";
+import { type Challenge, cancelBody, readChallenge, sendWithTokens } from "./send-with-tokens.js";
+import type { HeldTokens } from "./token-cache.js";
 import { isExpired } from "./token-record.js";
 
 export type { OAuthContext } from "./oauth-context.js";
@@ -42,20 +46,20 @@ const MAX_SENDS = 5;
 
 export function createServerOAuth(context: OAuthContext): ServerOAuth {
   const tokens = new AccessTokens(context);
-  const budget = new AuthorizationBudget(() => nowOf(context));
-  const parts: AnewParts = { context, tokens, budget };
-  const recoveries = new Map<string, Promise<Held>>();
+  const limit = new AuthorizationLimit(() => nowOf(context));
+  const parts: AuthorizeParts = { context, tokens, limit };
+  const recoveries = new Map<string, Promise<HeldTokens>>();
   const named = <T>(run: Promise<T>): Promise<T> =>
     run.catch((error) => Promise.reject(withServer(error, context)));
 
-  const recover = (used: Held | undefined, challenge: Challenge): Promise<Held> =>
-    shareRun(recoveries, used?.record.accessToken ?? "", () => recoverTokens(parts, used, challenge));
+  const recover = (used: HeldTokens | undefined, challenge: Challenge): Promise<HeldTokens> =>
+    singleFlight(recoveries, used?.record.accessToken ?? "", () => recoverTokens(parts, used, challenge));
 
-  const send = async (request: RequestInQuestion, sendWith: SendWithFields): Promise<Response> => {
-    if (!isHome(context.serverUrl, request.url)) return sendWith({});
+  const send = async (request: RequestToAuthorize, sendWith: SendWithFields): Promise<Response> => {
+    if (!isServerOrigin(context.serverUrl, request.url)) return sendWith({});
     const within = <T>(run: Promise<T>) => waitFor(named(run), request.signal);
-    const present = (held: Held | undefined) =>
-      presentTokens({ held, request, dpop: () => tokens.dpop() }, sendWith);
+    const present = (held: HeldTokens | undefined) =>
+      sendWithTokens({ held, request, dpop: () => tokens.dpop() }, sendWith);
     let trouble: unknown;
     let held = await within(tokens.usable()).catch((error: unknown) => {
       // Without the store nobody knows whether there are tokens; the server may want none.
@@ -68,16 +72,16 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
       const response = await present(held);
       if (response.ok && held !== undefined) {
         tokens.accept(held);
-        budget.succeeded();
+        limit.succeeded();
       }
       // Nothing follows from how the server takes the end of a session.
       const challenge = request.method === "DELETE" ? undefined : await readChallenge(response);
       if (challenge === undefined) return response;
-      dropAnswer(response);
+      cancelBody(response);
       if (trouble !== undefined) throw trouble;
       const isStepUp = challenge.kind === "insufficient_scope";
       if (sends >= MAX_SENDS || (isStepUp && stepUps++ > 0))
-        throw withServer(givenUp(response.status), context);
+        throw withServer(tokensRejected(response.status), context);
       held = await within(isStepUp ? stepUp(parts, challenge, held) : recover(held, challenge));
     }
   };
@@ -91,27 +95,31 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
         login.identity === identity && login.principal === principal;
       await named(finishAuthorization(params, { store, http, accepts, onSpent, now }));
       // Known from now on, even if the store goes away before the next request.
-      await tokens.vault.read().catch(() => {});
+      await tokens.cache.read().catch(() => {});
     },
     async logOut() {
-      await named(forgetCredentials(context, tokens));
-      budget.reset();
+      await named(logOut(context, tokens));
+      limit.reset();
     },
     async hasNewCredentials() {
-      const held = await tokens.vault.read();
+      const held = await tokens.cache.read();
       return held !== undefined && !tokens.isRefused(held) && held.record.accessToken !== tokens.lastRefused;
     },
   };
 }
 
 /** After a 401: what somebody else has got meanwhile, a refresh, or a new authorization. */
-async function recoverTokens(parts: AnewParts, used: Held | undefined, challenge: Challenge): Promise<Held> {
+async function recoverTokens(
+  parts: AuthorizeParts,
+  used: HeldTokens | undefined,
+  challenge: Challenge,
+): Promise<HeldTokens> {
   const { context, tokens } = parts;
   const newer = await tokens.newer(used);
   if (newer !== undefined) return newer;
   if (used !== undefined) tokens.refuse(used);
   // A token that was refused before and could not be renewed is not sent any more, but still says who issued it.
-  const held = used ?? (await tokens.vault.read());
+  const held = used ?? (await tokens.cache.read());
   const canRenew = used !== undefined && tokens.canRenew(used);
   if (!canRenew && isInteractive(context) && redirectUrlOf(context) === undefined)
     throw authRequired(undefined);
@@ -120,11 +128,11 @@ async function recoverTokens(parts: AnewParts, used: Held | undefined, challenge
     const renewed = await tokens.renew(used);
     if (renewed !== undefined) return renewed;
   }
-  return authorizeAnew(parts, info, challenge, held);
+  return authorize(parts, info, challenge, held);
 }
 
 async function statusOf(context: OAuthContext, tokens: AccessTokens): Promise<OAuthStatus> {
-  const held = await tokens.vault.current();
+  const held = await tokens.cache.current();
   if (held === undefined) return { authorized: false };
   const { at, scope, expiresAt } = held.record;
   const isSpent = tokens.isRefused(held) || isExpired(held.record, nowOf(context));
@@ -137,7 +145,7 @@ async function statusOf(context: OAuthContext, tokens: AccessTokens): Promise<OA
 }
 
 /** The same origin, or its https form: the only places that see tokens. */
-function isHome(home: URL, url: URL): boolean {
+function isServerOrigin(home: URL, url: URL): boolean {
   if (home.origin === url.origin) return true;
   const isUpgrade = home.protocol === "http:" && url.protocol === "https:" && home.hostname === url.hostname;
   return isUpgrade && home.port === "" && url.port === "";
@@ -153,7 +161,7 @@ function withServer(error: unknown, { server }: OAuthContext): unknown {
   return ToolportError.isInstance(error) ? error.withContext({ server }) : error;
 }
 
-const givenUp = (status: number) =>
+const tokensRejected = (status: number) =>
   authFailed("The server refuses every token it is given", "Ask the server's operator", {
     code: status === 403 ? "INSUFFICIENT_SCOPE" : "AUTH_FAILED",
     status,

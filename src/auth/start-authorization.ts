@@ -5,14 +5,18 @@ import { checkLoginPage, checkPkce } from "../transports/http/credentials/login-
 import type { AddressRuleOptions } from "../transports/http/network/address-rule.js";
 import { authFailed } from "./auth-errors.js";
 import { loginKey, loginLease, pendingKey } from "./credential-records.js";
-import { type AuthorizationServer, readAuthorizationServer, toAuthorizationServer } from "./discover-authorization.js";
+import {
+  type AuthorizationServer,
+  readAuthorizationServer,
+  toAuthorizationServer,
+} from "./discover-authorization.js";
 import { base64Url, sha256 } from "./dpop-session.js";
 import { type InteractiveParts, type OAuthClient, resolveClient } from "./oauth-client.js";
 import { nowOf } from "./oauth-context.js";
 import { obtainOnce } from "./obtain-once.js";
 
 /** The login that waits for its user. */
-export interface WaitingLogin {
+export interface StartedLogin {
   readonly authUrl: string;
   readonly stateHash: string;
   readonly issuer: string;
@@ -39,16 +43,16 @@ export async function startAuthorization(parts: InteractiveParts): Promise<strin
     info.issuer,
   );
   const key = loginKey(context);
-  const login = await obtainOnce<WaitingLogin>({
+  const login = await obtainOnce<StartedLogin>({
     store: context.store,
     lease: loginLease(context),
     watch: key,
-    find: () => findWaiting(parts, key),
-    obtain: () => prepare(parts, key),
+    find: () => findStartedLogin(parts, key),
+    obtain: () => prepareLogin(parts, key),
     waitMs: 15_000,
   });
   // Whoever holds it up is of no concern to the user, who gets a URL of their own then.
-  return (login === "late" || login === undefined ? await prepare(parts, key) : login).authUrl;
+  return (login === "late" || login === undefined ? await prepareLogin(parts, key) : login).authUrl;
 }
 
 /** Everything that could be wrong with it, before anything of ours goes there. */
@@ -67,9 +71,9 @@ async function checkAuthorizationServer(
   checkPkce(metadata);
 }
 
-async function findWaiting(parts: InteractiveParts, key: string): Promise<WaitingLogin | undefined> {
+async function findStartedLogin(parts: InteractiveParts, key: string): Promise<StartedLogin | undefined> {
   const { context, info, redirectUrl, scope } = parts;
-  const login = readWaiting(await context.store.get(key));
+  const login = readStartedLogin(await context.store.get(key));
   if (login === undefined || nowOf(context) - login.startedAt > REUSE_MS) return undefined;
   const { clientId } = context.options;
   const isSame =
@@ -83,13 +87,13 @@ async function findWaiting(parts: InteractiveParts, key: string): Promise<Waitin
   return isOpen ? login : undefined;
 }
 
-export function readWaiting(found: StoredRecord | undefined): WaitingLogin | undefined {
+export function readStartedLogin(found: StoredRecord | undefined): StartedLogin | undefined {
   if (found === undefined || !found.sealed) return undefined;
-  const login = found.value as WaitingLogin;
+  const login = found.value as StartedLogin;
   return typeof login?.authUrl === "string" && typeof login.stateHash === "string" ? login : undefined;
 }
 
-async function prepare(parts: InteractiveParts, key: string): Promise<WaitingLogin> {
+async function prepareLogin(parts: InteractiveParts, key: string): Promise<StartedLogin> {
   const { context, info, redirectUrl, scope } = parts;
   const { metadata, resource, issuer } = info;
   const client = await resolveClient(parts);
@@ -122,7 +126,7 @@ async function prepare(parts: InteractiveParts, key: string): Promise<WaitingLog
     ...(options.allowedHosts !== undefined && { allowedHosts: options.allowedHosts }),
   };
   await savePending(context.store, stateHash, pending);
-  const login: WaitingLogin = {
+  const login: StartedLogin = {
     authUrl: authorizationUrl.href,
     stateHash,
     issuer,

@@ -3,12 +3,12 @@ import type { Lease, Store } from "../state/store.js";
 import { readTokenRecord, type TokenRecord } from "./token-record.js";
 
 /** Tokens with the version they were read or written as. */
-export interface Held {
+export interface HeldTokens {
   readonly record: TokenRecord;
   readonly version: number;
 }
 
-export interface VaultParts {
+export interface TokenCacheOptions {
   readonly store: Store;
   readonly key: string;
   readonly serverUrl: URL;
@@ -17,44 +17,44 @@ export interface VaultParts {
   readonly now: () => number;
   warn(message: string): void;
   /** Takes over tokens from where version 0.1 kept them; true if there were some. */
-  adopt(): Promise<boolean>;
+  migrate(): Promise<boolean>;
 }
 
 /** After this a copy in memory is compared with the store, in the background: another process may have logged out. */
 const FRESH_MS = 10_000;
 
-interface Slot {
+interface StoredSlot {
   /** 0: there is nothing. */
   readonly version: number;
-  readonly held: Held | undefined;
+  readonly held: HeldTokens | undefined;
 }
 
-export class TokenVault {
-  readonly #parts: VaultParts;
-  #held: Held | undefined;
+export class TokenCache {
+  readonly #parts: TokenCacheOptions;
+  #held: HeldTokens | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
   /** The store did not take what is in memory. */
   #isUnsaved = false;
   #hasWarned = false;
-  #isLooking = false;
-  #hasAdopted = false;
+  #isRefreshing = false;
+  #hasMigrated = false;
   /** Counts what this object has written or forgotten. */
   #changes = 0;
 
-  constructor(parts: VaultParts) {
+  constructor(parts: TokenCacheOptions) {
     this.#parts = parts;
   }
 
   /** The tokens of this moment. Only the first request waits for the store. */
-  async current(): Promise<Held | undefined> {
+  async current(): Promise<HeldTokens | undefined> {
     if (this.#held === undefined) return this.read();
     const isOld = this.#parts.now() - this.#readAt >= FRESH_MS;
-    if (isOld || this.#isUnsaved) this.#lookAgain();
+    if (isOld || this.#isUnsaved) this.#refreshInBackground();
     return this.#held;
   }
 
   /** What the store has now. */
-  async read(): Promise<Held | undefined> {
+  async read(): Promise<HeldTokens | undefined> {
     if (this.#isUnsaved && this.#held !== undefined) return this.save(this.#held.record, this.#held.version);
     const before = this.#changes;
     const { held } = await this.#readSlot();
@@ -64,15 +64,15 @@ export class TokenVault {
   }
 
   /** Nobody waits for it, and there is one at a time. */
-  #lookAgain(): void {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  #refreshInBackground(): void {
+    if (this.#isRefreshing) return;
+    this.#isRefreshing = true;
     // Also if it fails: a store that is away is not asked with every request.
     this.#readAt = this.#parts.now();
     this.read()
       .catch(() => this.#warnOnce())
       .finally(() => {
-        this.#isLooking = false;
+        this.#isRefreshing = false;
       });
   }
 
@@ -85,7 +85,7 @@ export class TokenVault {
    * Saves tokens over the version they were made from. If somebody else was there first, theirs count: returns what
    * is there, or undefined if that is nothing.
    */
-  async save(record: TokenRecord, over: number, lease?: Lease): Promise<Held | undefined> {
+  async save(record: TokenRecord, over: number, lease?: Lease): Promise<HeldTokens | undefined> {
     const { store, key } = this.#parts;
     try {
       let version = await store.put(key, record, { ifVersion: over, secret: true, lease });
@@ -107,7 +107,7 @@ export class TokenVault {
   }
 
   /** Deletes exactly these, never newer ones. */
-  async forget({ version }: Held): Promise<void> {
+  async forget({ version }: HeldTokens): Promise<void> {
     if (this.#held?.version === version) this.clear();
     await this.#parts.store.delete(this.#parts.key, { ifVersion: version });
   }
@@ -120,12 +120,12 @@ export class TokenVault {
     this.#readAt = Number.NEGATIVE_INFINITY;
   }
 
-  async #readSlot(): Promise<Slot> {
-    const { store, key, serverUrl, issuer, adopt } = this.#parts;
+  async #readSlot(): Promise<StoredSlot> {
+    const { store, key, serverUrl, issuer, migrate } = this.#parts;
     let found = await store.get(key);
-    if (found === undefined && !this.#hasAdopted) {
-      if (await adopt()) found = await store.get(key);
-      this.#hasAdopted = true;
+    if (found === undefined && !this.#hasMigrated) {
+      if (await migrate()) found = await store.get(key);
+      this.#hasMigrated = true;
     }
     if (found === undefined) return { version: 0, held: undefined };
     // Whoever has no key must not be able to slip in tokens, or the address of a token endpoint.
@@ -133,7 +133,7 @@ export class TokenVault {
     return { version: found.version, held: record && { record, version: found.version } };
   }
 
-  #keep(held: Held | undefined): Held | undefined {
+  #keep(held: HeldTokens | undefined): HeldTokens | undefined {
     this.#held = held;
     this.#readAt = this.#parts.now();
     return held;

@@ -1,6 +1,9 @@
 /** Token responses whose `expires_in` says nothing usable: the token is used until the server refuses it. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type FakeAuthorizationServer, startFakeAuthorizationServer } from "../../test/support/fake-authorization-server.js";
+import {
+  type FakeAuthorizationServer,
+  startFakeAuthorizationServer,
+} from "../../test/support/fake-authorization-server.js";
 import { createClock, createOAuthRig, logInRig } from "../../test/support/oauth-rig.js";
 
 let fake: FakeAuthorizationServer;

@@ -1,12 +1,17 @@
 /** Asks an authorization server for tokens. */
-import type { AuthorizationServerMetadata, DpopSession, OAuthClientProvider, OAuthTokens } from "@modelcontextprotocol/client";
+import type {
+  AuthorizationServerMetadata,
+  DpopSession,
+  OAuthClientProvider,
+  OAuthTokens,
+} from "@modelcontextprotocol/client";
 import type { EnterpriseAuthorization, OAuthOptions } from "../config/oauth-options.js";
 import { hasBrand, readField } from "../errors/foreign-error.js";
 import { dropUnknownLifetimes } from "../transports/http/credentials/token-lifetime.js";
 import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
 import { authFailed, authUnavailable, issuerMismatch } from "./auth-errors.js";
 import type { AuthorizationServer } from "./discover-authorization.js";
-import { authenticateAs, type OAuthClient } from "./oauth-client.js";
+import { clientAuthenticator, type OAuthClient } from "./oauth-client.js";
 import { type OAuthContext, observeFetch } from "./oauth-context.js";
 
 export interface TokenRequest {
@@ -21,14 +26,14 @@ export interface TokenRequest {
 }
 
 /** Tokens, or the authorization server's reason (a code of RFC 6749) why there are none. */
-export type TokenAnswer = { readonly tokens: OAuthTokens } | { readonly refused: string };
+export type TokenResponse = { readonly tokens: OAuthTokens } | { readonly refused: string };
 
 /** Answers that say "later", whatever else they say. */
 const isBusy = (status: number | undefined): boolean =>
   status === undefined || status >= 500 || status === 429;
 
 /** @throws AuthError when the authorization server could not be asked or is not to be trusted */
-export async function requestTokens(request: TokenRequest): Promise<TokenAnswer> {
+export async function requestTokens(request: TokenRequest): Promise<TokenResponse> {
   const { at, params, resource, dpop } = request;
   const { fetchToken } = await import("@modelcontextprotocol/client");
   const observed = observeFetch(request.fetch);
@@ -36,7 +41,7 @@ export async function requestTokens(request: TokenRequest): Promise<TokenAnswer>
     clientMetadata: { redirect_uris: [] },
     clientInformation: () => undefined,
     prepareTokenRequest: () => new URLSearchParams(params),
-    addClientAuthentication: await authenticateAs(request.client),
+    addClientAuthentication: await clientAuthenticator(request.client),
     ...(dpop !== undefined && { dpop: () => dpop }),
   };
   const metadata = { issuer: at.issuer, token_endpoint: at.tokenEndpoint } as AuthorizationServerMetadata;
@@ -101,7 +106,7 @@ export interface GrantParts {
 
 const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
-export async function requestByGrant(parts: GrantParts): Promise<TokenAnswer> {
+export async function requestTokensByGrant(parts: GrantParts): Promise<TokenResponse> {
   const { at, client, resource, fetch, dpop, scope } = parts;
   const params = { ...(await grantOf(parts)), ...(scope !== undefined && { scope }) };
   return requestTokens({ at, client, resource, fetch, dpop, params });
@@ -113,7 +118,7 @@ async function grantOf(parts: GrantParts): Promise<Record<string, string>> {
     case "jwt-bearer":
       return { grant_type: JWT_BEARER, assertion: await ask(options.assertion, "assertion") };
     case "enterprise":
-      return { grant_type: JWT_BEARER, assertion: await vouchFor(options.enterprise, parts) };
+      return { grant_type: JWT_BEARER, assertion: await requestIdentityAssertion(options.enterprise, parts) };
     default:
       return { grant_type: "client_credentials" };
   }
@@ -132,7 +137,7 @@ async function ask(source: OAuthOptions["assertion"], name: string): Promise<str
 }
 
 /** The identity provider's word for the user, made out to this one authorization server and resource (ID-JAG). */
-async function vouchFor(
+async function requestIdentityAssertion(
   enterprise: EnterpriseAuthorization | undefined,
   { context, at, resource, scope }: GrantParts,
 ): Promise<string> {

@@ -79,9 +79,9 @@ export class PortOAuth {
     if (config === undefined || provider === undefined)
       return (await this.require(server)).finish(params, onSpent);
     if (!("tokens" in provider)) throw tokensOnly(server);
-    const { finishByProvider } = await import("../auth/finish-provider-login.js");
+    const { finishProviderLogin } = await import("../auth/finish-provider-login.js");
     const http = () => this.#options.http(config);
-    await finishByProvider({ server, provider, serverUrl: new URL(config.url), http, onSpent }, params);
+    await finishProviderLogin({ server, provider, serverUrl: new URL(config.url), http, onSpent }, params);
   }
 
   /** A server is removed: one that is added later under the same name reads its credentials from the store. */

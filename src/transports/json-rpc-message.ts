@@ -3,7 +3,7 @@ import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { parseJson } from "../util/parse-json.js";
 
 /** Ids of the answers in a batch that is not taken, so that nobody waits for them. */
-export function answeredIn(batch: readonly unknown[]): Set<RequestId> {
+export function responseIds(batch: readonly unknown[]): Set<RequestId> {
   const ids = new Set<RequestId>();
   for (const entry of batch) {
     if (typeof entry !== "object" || entry === null || "method" in entry) continue;
@@ -19,7 +19,7 @@ export function answeredIn(batch: readonly unknown[]): Set<RequestId> {
  */
 export function parseMessage(text: string): JSONRPCMessage | ReadonlySet<RequestId> | undefined {
   const value = parseJson(text);
-  if (Array.isArray(value)) return answeredIn(value);
+  if (Array.isArray(value)) return responseIds(value);
   if (typeof value !== "object" || value === null) return undefined;
   return (value as { jsonrpc?: unknown }).jsonrpc === "2.0" ? (value as JSONRPCMessage) : undefined;
 }
@@ -54,15 +54,15 @@ export function asRpcError(value: unknown): RpcErrorMessage | undefined {
  * wait for its time limit. An error without an id (the server could not read ours) gets it. Returns undefined if there
  * is no answer in it.
  */
-export function answerTo(
+export function findResponse(
   id: RequestId,
   body: unknown,
 ): JSONRPCMessage | readonly JSONRPCMessage[] | undefined {
-  const found = findAnswer(id, body);
+  const found = findIn(id, body);
   return found as JSONRPCMessage | readonly JSONRPCMessage[] | undefined;
 }
 
-function findAnswer(id: RequestId, body: unknown): unknown {
+function findIn(id: RequestId, body: unknown): unknown {
   if (Array.isArray(body)) {
     const fits = body.length <= MAX_BATCH && body.every(isMessage);
     return fits && body.some((message) => message.id === id && !("method" in message)) ? body : undefined;

@@ -35,7 +35,7 @@ describe("withUserHeaders", () => {
   });
 
   it("wraps what a function of the user's throws", async () => {
-    const cause = new Error("vault is down");
+    const cause = new Error("cache is down");
     const failing = () => Promise.reject(cause);
     await expect(withUserHeaders({}, failing)).rejects.toMatchObject({
       code: "INVALID_CONFIG",

@@ -1,5 +1,5 @@
 /** Deletes everything that a store keeps of a server which was removed. */
-import { clientPrefixes, forgetByAddress, forgetRecords } from "../../auth/credential-records.js";
+import { clientPrefixes, deleteLegacyCredentials, deleteCredentials } from "../../auth/credential-records.js";
 import { configIdentity, identifyUrl } from "../../config/config-identity.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import { eraKey } from "../../protocol/era-memory.js";
@@ -37,7 +37,7 @@ async function forgetOf(
   principal: string | undefined,
   { config, isLast }: ForgottenServer,
 ): Promise<void> {
-  await forgetRecords(store, { principal, identity: serverIdentity(config) });
+  await deleteCredentials(store, { principal, identity: serverIdentity(config) });
   for (const kind of KINDS) await store.delete(serverKey(kind, principal, config));
   const tasks = `${serverKey("tasks", principal, config)}/`;
   // A server with a longer address has its tasks in a folder below.
@@ -51,7 +51,7 @@ async function forgetOf(
   await store.delete(`${userPrefix("era", principal)}${identity}`);
   for (const key of await store.list(`${userPrefix("tasks", principal)}${encodeURIComponent(identity)}/`))
     await store.delete(key);
-  if ("url" in config) await forgetByAddress(store, principal, config.url);
+  if ("url" in config) await deleteLegacyCredentials(store, principal, config.url);
 }
 
 /** Every user who has something of this server, and the plain port. */

@@ -17,7 +17,7 @@ export async function wrapCustomTransport(config: CustomConfig): Promise<ServerT
   try {
     inner = await config.createTransport();
   } catch (error) {
-    throw typed(config.name, error, "The function that makes the transport failed");
+    throw toTypedError(config.name, error, "The function that makes the transport failed");
   }
   const transport = new CustomTransport(config.name, inner);
   // The SDK asks `'pid' in transport`: these may only be there where the original has them.
@@ -70,7 +70,7 @@ class CustomTransport implements ServerTransport {
     try {
       await this.#inner.start();
     } catch (error) {
-      throw typed(this.#server, error, "The transport could not be started");
+      throw toTypedError(this.#server, error, "The transport could not be started");
     }
     // It can have been closed meanwhile, by itself or by the caller.
     if (!this.#isOpen()) throw this.#notOpen();
@@ -156,7 +156,7 @@ class CustomTransport implements ServerTransport {
 }
 
 /** What the converter knows says enough; anything else becomes an error that says at least where it came from. */
-function typed(server: string, error: unknown, what: string): ToolportError {
+function toTypedError(server: string, error: unknown, what: string): ToolportError {
   const known = toToolportError(error, { server, phase: "connect" });
   if (known.code !== "UNEXPECTED") return known;
   return new ConnectionError({

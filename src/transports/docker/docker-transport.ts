@@ -10,7 +10,7 @@ import {
   type ProcessEnd,
   ProcessTransport,
 } from "../stdio/process-transport.js";
-import { DEFAULT_STOP_PATIENCE } from "../stdio/server-process.js";
+import { DEFAULT_STOP_TIMEOUTS } from "../stdio/server-process.js";
 import { safeEnvironment } from "../stdio/spawn-environment.js";
 import type { StdioTransportOptions } from "../stdio/stdio-transport.js";
 import {
@@ -41,15 +41,15 @@ export function createDockerTransport(
     command: config.engine,
     encoding: "utf8",
     maxMessageBytes: context.maxMessageBytes,
-    patience: options.patience ?? DEFAULT_STOP_PATIENCE,
+    stopTimeouts: options.stopTimeouts ?? DEFAULT_STOP_TIMEOUTS,
     redact: secretsOf(config).foreign,
     launchOptions: () => ({ ...dockerRunCommand(engineInput()), cwd: undefined, stderr: "pipe" }),
     explainStart: (errno) => (errno === "ENOENT" ? explainMissing(config) : undefined),
     explainEnd: (end) => explainEnd(config, end),
     // Signals to the command line end the container only if it listens to them.
-    onStubborn: () => void remove(),
+    onStillRunning: () => void remove(),
     // And once more when nothing can create it any more.
-    afterEnd: remove,
+    cleanUp: remove,
   });
 }
 
@@ -84,20 +84,20 @@ function explainMissing({ engine }: DockerConfig): Explanation {
 }
 
 /** The exit codes of `docker run` itself and of its init process; all others are those of the program in the container. */
-function explainEnd({ engine, image }: DockerConfig, { status, spoke }: ProcessEnd): Explanation {
-  if (status?.exitCode === 125 && !spoke) {
+function explainEnd({ engine, image }: DockerConfig, { status, hasSentMessage }: ProcessEnd): Explanation {
+  if (status?.exitCode === 125 && !hasSentMessage) {
     return {
       what: `"${engine} run" could not start a container of "${image}" (exit code 125)`,
       next: `Check that the engine works ("${engine} info") and that the image exists and may be pulled`,
     };
   }
-  if ((status?.exitCode === 126 || status?.exitCode === 127) && !spoke) {
+  if ((status?.exitCode === 126 || status?.exitCode === 127) && !hasSentMessage) {
     return {
       what: `The program in "${image}" could not be run (exit code ${status.exitCode})`,
       next: 'Check "args": they replace or follow the command of the image',
     };
   }
-  if (status?.exitCode === 1 && !spoke) {
+  if (status?.exitCode === 1 && !hasSentMessage) {
     // Podman's init process ends with 1 if it cannot run the program, as many programs do by themselves.
     return {
       what: `The program in "${image}" could not be run, or it exited with code 1 before it sent a message`,
@@ -105,8 +105,8 @@ function explainEnd({ engine, image }: DockerConfig, { status, spoke }: ProcessE
     };
   }
   return {
-    what: `The container of "${image}" ${describeStatus(status)}${spoke ? "" : " before it sent a message"}`,
-    next: spoke
+    what: `The container of "${image}" ${describeStatus(status)}${hasSentMessage ? "" : " before it sent a message"}`,
+    next: hasSentMessage
       ? "The next call starts it again"
       : `Run "${engine} run -i --rm ${image}" by hand to see why it ends`,
   };

@@ -6,8 +6,8 @@ import { EventFrames, type EventFramesOptions } from "./events/event-frames.js";
 import { parseEvent, readMessage } from "./events/parse-event.js";
 import { ListeningStream } from "./listening-stream.js";
 import { badResponse, sessionLost, statusError, tooLarge } from "./network/http-errors.js";
-import { isEventStream, readRefusal } from "./network/response-body.js";
-import type { AnswerBody, BodySink, WireAnswer } from "./network/wire-client.js";
+import { isEventStream, readShortBody } from "./network/response-body.js";
+import type { BodySink, ResponseBody, WireResponse } from "./network/wire-client.js";
 import { isResumable, type OpenRequest, streamCut } from "./open-requests.js";
 import { ReconnectTimers } from "./reconnect-timers.js";
 
@@ -25,7 +25,7 @@ export class EndpointStreams {
 
   /**
    * Opens the stream for whatever the server may have to say. Never rejects. It is waited for, because what a server asks
-   * before it is open is lost; but not for long, because some servers answer only when they have something to say.
+   * before it is open is lost; but not for long, because some servers response only when they have something to say.
    */
   listen(): Promise<void> {
     return new Promise((resolve) => {
@@ -39,31 +39,31 @@ export class EndpointStreams {
   }
 
   /** Reads what answers a request. */
-  read(own: OpenRequest, body: AnswerBody): void {
-    new AnswerStream({ context: this.#context, own, body, onRetry: this.#onRetry, onEnd: this.#onEnd });
+  read(own: OpenRequest, body: ResponseBody): void {
+    new ResponseStream({ context: this.#context, own, body, onRetry: this.#onRetry, onEnd: this.#onEnd });
   }
 
-  /** Asks for the rest of an answer. Never rejects. */
+  /** Asks for the rest of an response. Never rejects. */
   async resume(own: OpenRequest): Promise<void> {
-    const { endpoint, fields, ledger } = this.#context;
+    const { endpoint, messageHeaders, requests } = this.#context;
     const request: EndpointRequest = {
       method: "GET",
-      fields: fields.forStream(own.token),
-      line: own.line,
-      standing: true,
+      fields: messageHeaders.forStream(own.token),
+      handle: own.handle,
+      background: true,
     };
     try {
-      const answer = await endpoint.send(request);
-      if (isEventStream(answer)) {
+      const response = await endpoint.send(request);
+      if (isEventStream(response)) {
         own.streamEnded = false;
-        return this.read(own, answer.body);
+        return this.read(own, response.body);
       }
-      ledger.cut(own, await this.#refused(answer, request));
+      requests.cut(own, await this.#refused(response, request));
     } catch (error) {
-      ledger.cut(own, streamCut(error));
+      requests.cut(own, streamCut(error));
     }
-    endpoint.over(own.line);
-    ledger.ended(own);
+    endpoint.release(own.handle);
+    requests.ended(own);
   }
 
   close(): void {
@@ -75,49 +75,49 @@ export class EndpointStreams {
   };
 
   readonly #onEnd = (own: OpenRequest): void => {
-    const { endpoint, ledger } = this.#context;
-    if (own.line.aborted) return;
+    const { endpoint, requests } = this.#context;
+    if (own.handle.aborted) return;
     if (own.settled) return own.options?.onRequestStreamEnd?.();
-    // One try: whoever waits for the rest of an answer has to know at once that it will not come.
-    if (!isResumable(own)) return ledger.cut(own);
+    // One try: whoever waits for the rest of an response has to know at once that it will not come.
+    if (!isResumable(own)) return requests.cut(own);
     this.#timers.schedule(() => {
       if (own.settled) return;
-      own.line = endpoint.begin();
+      own.handle = endpoint.begin();
       void this.resume(own);
     });
   };
 
-  async #refused(answer: WireAnswer, request: EndpointRequest): Promise<ConnectionError> {
-    const bytes = await readRefusal(answer);
-    if (this.#listening.meansLost(request, answer, bytes)) {
-      // The request itself was taken: only the rest of its answer is gone.
-      const error = sessionLost(answer.status).withOutcome("unknown");
+  async #refused(response: WireResponse, request: EndpointRequest): Promise<ConnectionError> {
+    const bytes = await readShortBody(response);
+    if (this.#listening.meansSessionLost(request, response, bytes)) {
+      // The request itself was taken: only the rest of its response is gone.
+      const error = sessionLost(response.status).withOutcome("unknown");
       this.#context.onSessionLost(error);
       return error;
     }
     const { redact } = this.#context;
-    if (answer.status >= 400) return streamCut(statusError(answer, bytes, redact));
-    return streamCut(badResponse({ answer, why: "is no event stream", bytes, redact }));
+    if (response.status >= 400) return streamCut(statusError(response, bytes, redact));
+    return streamCut(badResponse({ response, why: "is no event stream", bytes, redact }));
   }
 }
 
-export interface AnswerStreamInit {
+export interface ResponseStreamOptions {
   readonly context: EndpointContext;
   readonly own: OpenRequest;
-  readonly body: AnswerBody;
+  readonly body: ResponseBody;
   readonly onRetry: (delayMs: number) => void;
   /** Nothing more comes; the request may still be open. */
   readonly onEnd: (own: OpenRequest) => void;
 }
 
 /** Hands on every message as it comes. An event over the limit ends the stream, and the request with it. */
-export class AnswerStream implements BodySink, EventFramesOptions {
+export class ResponseStream implements BodySink, EventFramesOptions {
   readonly maxBytes: number;
-  readonly #init: AnswerStreamInit;
+  readonly #init: ResponseStreamOptions;
   readonly #frames: EventFrames;
   #open = true;
 
-  constructor(init: AnswerStreamInit) {
+  constructor(init: ResponseStreamOptions) {
     this.#init = init;
     this.maxBytes = init.context.maxMessageBytes;
     this.#frames = new EventFrames(this);
@@ -156,9 +156,9 @@ export class AnswerStream implements BodySink, EventFramesOptions {
     const { context, own, body } = this.#init;
     this.#open = false;
     body.cancel();
-    context.endpoint.over(own.line);
-    context.ledger.ended(own);
-    context.ledger.cut(own, tooLarge(this.maxBytes));
+    context.endpoint.release(own.handle);
+    context.requests.ended(own);
+    context.requests.cut(own, tooLarge(this.maxBytes));
     return "stop";
   }
 
@@ -167,8 +167,8 @@ export class AnswerStream implements BodySink, EventFramesOptions {
     this.#open = false;
     const { context, own, onEnd } = this.#init;
     own.cause = cause;
-    context.endpoint.over(own.line);
-    context.ledger.ended(own);
+    context.endpoint.release(own.handle);
+    context.requests.ended(own);
     onEnd(own);
   }
 }

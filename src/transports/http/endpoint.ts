@@ -9,8 +9,8 @@ import type { AuthorizedSend } from "./credentials/authorized-send.js";
 import { lightResponse, toResponse } from "./network/fetch-response.js";
 import { sessionLost } from "./network/http-errors.js";
 import { MAX_REDIRECTS, redirectTarget } from "./network/redirect.js";
-import { bodyOf, readRefusal } from "./network/response-body.js";
-import { Lifeline, type WireAnswer, type WireClient } from "./network/wire-client.js";
+import { bufferedBody, readShortBody } from "./network/response-body.js";
+import { AbortHandle, type WireClient, type WireResponse } from "./network/wire-client.js";
 
 export interface EndpointOptions {
   readonly url: URL;
@@ -27,9 +27,9 @@ export interface EndpointRequest {
   readonly method: "POST" | "GET" | "DELETE";
   readonly fields: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  readonly line: Lifeline;
+  readonly handle: AbortHandle;
   /** A stream for whatever the server may have to say. */
-  readonly standing?: boolean | undefined;
+  readonly background?: boolean | undefined;
   /** Does not wait for a free socket. @default false */
   readonly isControl?: boolean | undefined;
   /** How often it may be sent again. @default no limit */
@@ -44,7 +44,7 @@ export interface EndpointRequest {
 
 export class Endpoint {
   readonly #options: EndpointOptions;
-  readonly #lines = new SlotList<Lifeline>();
+  readonly #handles = new SlotList<AbortHandle>();
   #closed: { readonly reason: unknown } | undefined;
 
   constructor(options: EndpointOptions) {
@@ -52,43 +52,47 @@ export class Endpoint {
   }
 
   /** An exchange begins; whoever begins it says when it is over. */
-  begin(): Lifeline {
-    const line = new Lifeline();
-    if (this.#closed === undefined) this.#lines.add(line);
-    else line.abort(this.#closed.reason);
-    return line;
+  begin(): AbortHandle {
+    const handle = new AbortHandle();
+    if (this.#closed === undefined) this.#handles.add(handle);
+    else handle.abort(this.#closed.reason);
+    return handle;
   }
 
-  over(line: Lifeline): void {
-    this.#lines.delete(line);
+  release(handle: AbortHandle): void {
+    this.#handles.delete(handle);
   }
 
   /** Ends everything that is under way, and everything that begins later. */
   close(reason: unknown): void {
     this.#closed = { reason };
-    const lines = this.#lines.toArray();
-    this.#lines.clear();
-    for (const line of lines) line.abort(reason);
+    const handles = this.#handles.toArray();
+    this.#handles.clear();
+    for (const handle of handles) handle.abort(reason);
   }
 
-  /** Resolves with the answer's head; its body waits to be read. */
-  async send(request: EndpointRequest): Promise<WireAnswer> {
+  /** Resolves with the response's head; its body waits to be read. */
+  async send(request: EndpointRequest): Promise<WireResponse> {
     const { headers: source } = this.#options;
-    const { method, fields, line } = request;
+    const { method, fields, handle } = request;
     const headers = typeof source === "function" ? await withUserHeaders(fields, source) : fields;
     let { url } = this.#options;
     for (let followed = 0; ; followed++) {
-      line.throwIfAborted();
-      const answer = await this.#hop(url, request, headers);
-      if (answer.status < 300 || answer.status >= 400 || followed === MAX_REDIRECTS) return answer;
-      const target = redirectTarget(answer, url, method);
-      if (target === undefined) return answer;
-      await readRefusal(answer);
+      handle.throwIfAborted();
+      const response = await this.#sendOnce(url, request, headers);
+      if (response.status < 300 || response.status >= 400 || followed === MAX_REDIRECTS) return response;
+      const target = redirectTarget(response, url, method);
+      if (target === undefined) return response;
+      await readShortBody(response);
       url = target;
     }
   }
 
-  #hop(url: URL, request: EndpointRequest, headers: Readonly<Record<string, string>>): Promise<WireAnswer> {
+  #sendOnce(
+    url: URL,
+    request: EndpointRequest,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<WireResponse> {
     const { authorization } = request;
     if (authorization !== undefined) return this.#open(url, request, { ...headers, authorization });
     const { authorize } = this.#options;
@@ -97,30 +101,34 @@ export class Endpoint {
       : this.#authorized(url, request, { headers, authorize });
   }
 
-  #open(url: URL, request: EndpointRequest, headers: Readonly<Record<string, string>>): Promise<WireAnswer> {
-    const { method, body, line, standing, isControl } = request;
+  #open(
+    url: URL,
+    request: EndpointRequest,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<WireResponse> {
+    const { method, body, handle, background, isControl } = request;
     request.sent = headers;
     request.sentTo = url;
     this.#options.secrets.note(headers);
-    return this.#options.open({ url, method, headers, body, line, standing, isControl });
+    return this.#options.open({ url, method, headers, body, handle, background, isControl });
   }
 
   async #authorized(
     url: URL,
     request: EndpointRequest,
     { headers, authorize }: { headers: Readonly<Record<string, string>>; authorize: AuthorizedSend },
-  ): Promise<WireAnswer> {
-    const { method, line } = request;
-    let last: WireAnswer | undefined;
-    const question = { method, url, signal: line.signal, authorization: headers["authorization"] };
+  ): Promise<WireResponse> {
+    const { method, handle } = request;
+    let last: WireResponse | undefined;
+    const question = { method, url, signal: handle.signal, authorization: headers["authorization"] };
     await authorize(question, async (fields) => {
-      line.throwIfAborted();
+      handle.throwIfAborted();
       if (last !== undefined && !mayResend(last, request.resends)) throw credentialsRefused(last.status);
       last = await this.#open(url, request, { ...headers, ...fields });
       if (last.status !== 401 && last.status !== 403) return lightResponse(last, url);
-      if (method === "POST" && isUnchallenged(last, headers)) throw sessionLost(last.status);
-      const bytes = await readRefusal(last);
-      last = { ...last, body: bodyOf(bytes) };
+      if (method === "POST" && is401WithoutChallenge(last, headers)) throw sessionLost(last.status);
+      const bytes = await readShortBody(last);
+      last = { ...last, body: bufferedBody(bytes) };
       return toResponse(last, bytes);
     });
     return last!;
@@ -128,7 +136,7 @@ export class Endpoint {
 }
 
 /** A resend with new credentials, or with the nonce that the server wants in a proof (RFC 9449, which is no healing). */
-function mayResend({ headers }: WireAnswer, resends: Resends | undefined): boolean {
+function mayResend({ headers }: WireResponse, resends: Resends | undefined): boolean {
   if (resends === undefined) return true;
   const wantsNonce = headers.get("www-authenticate")?.includes("use_dpop_nonce") === true;
   return wantsNonce ? resends.take() : resends.takeHealing();
@@ -149,8 +157,13 @@ export function credentialsRefused(status: number): AuthError {
  * A demand for authorization names a challenge; without one it is how some servers say that they forgot the session. If
  * a token was meant after all, the new handshake is refused too, and then there is no session to blame.
  */
-export function isUnchallenged(answer: WireAnswer, sent: Readonly<Record<string, string>>): boolean {
+export function is401WithoutChallenge(
+  response: WireResponse,
+  sent: Readonly<Record<string, string>>,
+): boolean {
   return (
-    answer.status === 401 && sent["mcp-session-id"] !== undefined && !answer.headers.has("www-authenticate")
+    response.status === 401 &&
+    sent["mcp-session-id"] !== undefined &&
+    !response.headers.has("www-authenticate")
   );
 }

@@ -2,45 +2,45 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { parseJson } from "../../util/parse-json.js";
 import { asRpcError, type RpcErrorMessage } from "../json-rpc-message.js";
-import { type EndpointRequest, isUnchallenged } from "./endpoint.js";
+import { type EndpointRequest, is401WithoutChallenge } from "./endpoint.js";
 import { toResponse } from "./network/fetch-response.js";
 import { badResponse, type Redact, sessionLost, statusError } from "./network/http-errors.js";
 import { redirectError } from "./network/redirect.js";
-import { decodeText, readRefusal } from "./network/response-body.js";
-import type { WireAnswer } from "./network/wire-client.js";
+import { decodeText, readShortBody } from "./network/response-body.js";
+import type { WireResponse } from "./network/wire-client.js";
 import type { OpenRequest } from "./open-requests.js";
 
 /** JSON-RPC codes that servers use for "no such session" (and for much else). */
 const SESSION_CODES: ReadonlySet<number> = new Set([-32_000, -32_001, -32_600]);
 
 /**
- * The error answer that the body holds, for the request; otherwise it throws.
+ * The error response that the body holds, for the request; otherwise it throws.
  *
  * @param own the request it was; undefined for notifications and for answers of ours
  */
-export async function explainRefusal(
-  answer: WireAnswer,
+export async function explainErrorResponse(
+  response: WireResponse,
   request: EndpointRequest,
   { own, redact }: { own?: OpenRequest; redact: Redact },
 ): Promise<JSONRPCMessage> {
-  const { status, statusText } = answer;
+  const { status, statusText } = response;
   const sent = request.sent ?? {};
-  const bytes = await readRefusal(answer);
-  request.line.throwIfAborted();
-  if (status === 429 || status >= 500) throw statusError(answer, bytes, redact);
-  if (status < 300) throw badResponse({ answer, why: "is no HTTP answer", redact });
+  const bytes = await readShortBody(response);
+  request.handle.throwIfAborted();
+  if (status === 429 || status >= 500) throw statusError(response, bytes, redact);
+  if (status < 300) throw badResponse({ response, why: "is no HTTP answer", redact });
   if (status < 400 && request.sentTo !== undefined)
-    throw redirectError(answer, request.sentTo, request.method);
+    throw redirectError(response, request.sentTo, request.method);
   const inSession = sent["mcp-session-id"] !== undefined;
-  if ((inSession && status === 404) || isUnchallenged(answer, sent)) throw sessionLost(status);
+  if ((inSession && status === 404) || is401WithoutChallenge(response, sent)) throw sessionLost(status);
   const gone = inSession && (status === 400 || status === 410);
-  const error = asRpcError(parseJson(decodeText(bytes, answer.headers.get("content-type")) ?? ""));
-  if (own !== undefined && error !== undefined && answersBy(error, { status, gone, own }))
+  const error = asRpcError(parseJson(decodeText(bytes, response.headers.get("content-type")) ?? ""));
+  if (own !== undefined && error !== undefined && isErrorOfRequest(error, { status, gone, own }))
     return { ...error, id: own.id } as JSONRPCMessage;
   if (gone) throw sessionLost(status);
-  if (status === 403) await throwIfScopeIsMissing(answer, bytes);
+  if (status === 403) await throwIfScopeIsMissing(response, bytes);
   // Some servers repeat in the body what they were sent.
-  throw new RefusedMessage({ status, statusText, text: redact(new TextDecoder().decode(bytes)) });
+  throw new HttpErrorResponse({ status, statusText, text: redact(new TextDecoder().decode(bytes)) });
 }
 
 interface Situation {
@@ -50,25 +50,25 @@ interface Situation {
 }
 
 /** Whether it is about the request itself, not about the session or the transport. */
-function answersBy({ id, error }: RpcErrorMessage, { status, gone, own }: Situation): boolean {
+function isErrorOfRequest({ id, error }: RpcErrorMessage, { status, gone, own }: Situation): boolean {
   if (gone) return !SESSION_CODES.has(error.code);
   // Servers before 2026-07-28 refuse what they do not know in their own words, and name no request.
   return own.modern && (status === 404 || (status === 400 && id === own.id));
 }
 
 /** Nobody could get the scope that the server asks for; the SDK's error says which it is. */
-async function throwIfScopeIsMissing(answer: WireAnswer, bytes: Uint8Array): Promise<void> {
-  if (!answer.headers.has("www-authenticate")) return;
+async function throwIfScopeIsMissing(response: WireResponse, bytes: Uint8Array): Promise<void> {
+  if (!response.headers.has("www-authenticate")) return;
   const { extractWWWAuthenticateParams, InsufficientScopeError } = await import(
     "@modelcontextprotocol/client"
   );
-  const { error, scope, ...more } = extractWWWAuthenticateParams(toResponse(answer, bytes));
+  const { error, scope, ...more } = extractWWWAuthenticateParams(toResponse(response, bytes));
   if (error === "insufficient_scope") throw new InsufficientScopeError({ requiredScope: scope, ...more });
 }
 
 const BRANDS = Symbol.for("mcp.sdk.errorBrands");
 
-export interface RefusedMessageData {
+export interface HttpErrorResponseData {
   readonly status: number;
   readonly statusText: string;
   /** The body, without what must not be shown. */
@@ -76,11 +76,11 @@ export interface RefusedMessageData {
 }
 
 /** An `SdkHttpError` for all who ask, made without loading the SDK. */
-export class RefusedMessage extends Error {
+export class HttpErrorResponse extends Error {
   override readonly name = "SdkHttpError";
   readonly code = "CLIENT_HTTP_NOT_IMPLEMENTED";
 
-  constructor(readonly data: RefusedMessageData) {
+  constructor(readonly data: HttpErrorResponseData) {
     super(`The server answered with HTTP ${data.status}`);
     Object.defineProperty(this, BRANDS, { value: new Set(["mcp.SdkError", "mcp.SdkHttpError"]) });
   }

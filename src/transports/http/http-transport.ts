@@ -15,12 +15,12 @@ import type { AuthorizedSend } from "./credentials/authorized-send.js";
 import { Endpoint } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
 import { EndpointStreams } from "./endpoint-streams.js";
-import { MessageFields, ownVersion } from "./message-headers.js";
+import { MessageHeaders, ownVersion } from "./message-headers.js";
 import { openWith } from "./network/fetch-client.js";
-import { readRefusal } from "./network/response-body.js";
-import { ABANDONED, isGivenUp, NO_ANSWER } from "./network/wire-client.js";
-import { isResumable, type OpenRequest, RequestLedger } from "./open-requests.js";
-import { postNotice, postRequest } from "./post-message.js";
+import { readShortBody } from "./network/response-body.js";
+import { ABANDONED, isAbandoned, NO_RESPONSE } from "./network/wire-client.js";
+import { isResumable, type OpenRequest, OpenRequests } from "./open-requests.js";
+import { postNotification, postRequest } from "./post-message.js";
 
 const END_SESSION_MS = 1_000;
 
@@ -30,12 +30,12 @@ export async function createHttpTransport(
   context: TransportContext,
 ): Promise<ServerTransport> {
   const url = new URL(config.url);
-  const authorize = context.authorize?.(config.name) ?? (await authorizeByEntry(config, url, context));
+  const authorize = context.authorize?.(config.name) ?? (await authorizeWithProvider(config, url, context));
   return new HttpTransport({ config, context, url, authorize });
 }
 
 /** By the provider of the server's entry, which few have. */
-async function authorizeByEntry(
+async function authorizeWithProvider(
   { authProvider: provider }: HttpConfig,
   serverUrl: URL,
   { http }: TransportContext,
@@ -70,7 +70,7 @@ class HttpTransport implements ServerTransport {
   readonly #streams: EndpointStreams;
   #closing: Promise<void> | undefined;
   /** The server was told that it may ask something of us. */
-  #mayAsk = true;
+  #acceptsRequests = true;
 
   constructor({ config, context: { http, maxMessageBytes }, url, authorize }: Parts) {
     const { headers } = config;
@@ -78,8 +78,8 @@ class HttpTransport implements ServerTransport {
     this.#context = {
       endpoint: new Endpoint({ url, headers, secrets, open: openWith(http), authorize }),
       redact: secrets.foreign,
-      fields: new MessageFields(headers),
-      ledger: new RequestLedger((id, error) => this.onstreamcut?.(id, error)),
+      messageHeaders: new MessageHeaders(headers),
+      requests: new OpenRequests((id, error) => this.onstreamcut?.(id, error)),
       maxMessageBytes,
       onMessage: (message, own) => this.#receive(message, own),
       onError: (error) => this.#report(error),
@@ -90,43 +90,43 @@ class HttpTransport implements ServerTransport {
   }
 
   get sessionId(): string | undefined {
-    return this.#context.fields.sessionId;
+    return this.#context.messageHeaders.sessionId;
   }
 
   async start(): Promise<void> {}
 
   setProtocolVersion(version: string): void {
-    this.#context.fields.protocolVersion = version;
+    this.#context.messageHeaders.protocolVersion = version;
   }
 
   send(message: JSONRPCMessage, options?: ServerSendOptions): Promise<void> {
     if (this.#closing !== undefined) return Promise.reject(closed("unsent"));
     if ("method" in message && "id" in message) return this.#request(message, options);
-    return this.#notice(message, options);
+    return this.#notify(message, options);
   }
 
   abandon(id: RequestId, why: GiveUpReason): boolean {
-    return this.#context.ledger.abandon(id, why === "timeout" ? NO_ANSWER : ABANDONED);
+    return this.#context.requests.abandon(id, why === "timeout" ? NO_RESPONSE : ABANDONED);
   }
 
   async endSession(): Promise<void> {
-    const { endpoint, fields } = this.#context;
-    if (fields.sessionId === undefined || this.#closing !== undefined) return;
-    const line = endpoint.begin();
+    const { endpoint, messageHeaders } = this.#context;
+    if (messageHeaders.sessionId === undefined || this.#closing !== undefined) return;
+    const handle = endpoint.begin();
     const end = async () => {
-      const answer = await endpoint.send({
+      const response = await endpoint.send({
         method: "DELETE",
-        fields: fields.forEnd(),
-        line,
+        fields: messageHeaders.forEnd(),
+        handle,
         isControl: true,
       });
-      await readRefusal(answer);
-      fields.sessionId = undefined;
+      await readShortBody(response);
+      messageHeaders.sessionId = undefined;
     };
     // Whatever the server says to it, nothing follows from it.
     const ended = end()
       .catch(() => {})
-      .finally(() => endpoint.over(line));
+      .finally(() => endpoint.release(handle));
     await withDeadline(ended, { timeoutMs: END_SESSION_MS, onTimeout: () => closed("unknown") }).catch(
       () => {},
     );
@@ -140,9 +140,9 @@ class HttpTransport implements ServerTransport {
   async #shut(): Promise<void> {
     // `#closing` is set before anything ends: what is reported from here on is the sound of closing.
     await undefined;
-    const { endpoint, ledger } = this.#context;
+    const { endpoint, requests } = this.#context;
     this.#streams.close();
-    ledger.clear();
+    requests.clear();
     endpoint.close(closed("unknown"));
     this.onclose?.();
   }
@@ -152,33 +152,33 @@ class HttpTransport implements ServerTransport {
     options: ServerSendOptions | undefined,
   ): Promise<void> {
     const context = this.#context;
-    const { endpoint, ledger } = context;
-    if (message.method === "initialize") this.#mayAsk = promisesAnything(message);
+    const { endpoint, requests } = context;
+    if (message.method === "initialize") this.#acceptsRequests = hasCapabilities(message);
     const modern = ownVersion(message) !== undefined;
-    const own = ledger.add({ id: message.id, modern, options, line: endpoint.begin() });
+    const own = requests.add({ id: message.id, modern, options, handle: endpoint.begin() });
     if (options?.resumptionToken !== undefined) {
       own.token = options.resumptionToken;
       own.streamEnded = true;
       if (isResumable(own)) void this.#streams.resume(own);
-      else ledger.cut(own);
+      else requests.cut(own);
       return;
     }
     try {
       await postRequest({ context, streams: this.#streams, own, message });
     } catch (error) {
-      ledger.settle(own);
-      if (!isGivenUp(error)) throw error;
+      requests.settle(own);
+      if (!isAbandoned(error)) throw error;
     }
   }
 
-  async #notice(message: JSONRPCMessage, options: ServerSendOptions | undefined): Promise<void> {
+  async #notify(message: JSONRPCMessage, options: ServerSendOptions | undefined): Promise<void> {
     const method = "method" in message ? message.method : undefined;
     if (method === "notifications/cancelled") this.#cancelled(message);
-    await postNotice(this.#context, message, options?.headers);
+    await postNotification(this.#context, message, options?.headers);
     if (method !== "notifications/initialized" || this.#closing !== undefined) return;
     const listening = this.#streams.listen();
     // Whoever may ask nothing loses nothing by asking too early; everyone else is worth a moment.
-    if (this.#mayAsk) await listening;
+    if (this.#acceptsRequests) await listening;
   }
 
   /** The request is freed as well, or it would hold its place in the pool until the server answers it. */
@@ -188,7 +188,7 @@ class HttpTransport implements ServerTransport {
   }
 
   #receive(message: JSONRPCMessage, own: OpenRequest | undefined): void {
-    if (!("method" in message) && message.id !== undefined) this.#context.ledger.answered(message.id, own);
+    if (!("method" in message) && message.id !== undefined) this.#context.requests.answered(message.id, own);
     try {
       this.onmessage?.(message);
     } catch (error) {
@@ -205,7 +205,7 @@ function closed(outcome: "unsent" | "unknown"): ConnectionError {
   return new ConnectionError({ code: "CLOSED", what: "The connection is closed", retryable: true, outcome });
 }
 
-function promisesAnything(message: JSONRPCMessage): boolean {
+function hasCapabilities(message: JSONRPCMessage): boolean {
   const { params } = message as { params?: { capabilities?: object } };
   return Object.keys(params?.capabilities ?? {}).length > 0;
 }

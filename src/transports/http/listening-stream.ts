@@ -5,12 +5,12 @@ import { pause } from "../../util/sleep.js";
 import { asRpcError } from "../json-rpc-message.js";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
-import { RefusedMessage } from "./error-response.js";
+import { HttpErrorResponse } from "./error-response.js";
 import { parseEvent, readMessage } from "./events/parse-event.js";
 import { readSharedEvents } from "./events/shared-events.js";
 import { parseRetryAfter, sessionLost } from "./network/http-errors.js";
-import { isEventStream, readRefusal } from "./network/response-body.js";
-import type { Lifeline, WireAnswer } from "./network/wire-client.js";
+import { isEventStream, readShortBody } from "./network/response-body.js";
+import type { AbortHandle, WireResponse } from "./network/wire-client.js";
 import { MAX_ATTEMPTS, type ReconnectTimers } from "./reconnect-timers.js";
 
 const decoder = new TextDecoder();
@@ -35,14 +35,14 @@ export class ListeningStream {
   /** Tries until there is a stream, or the server says that it has none. Never rejects; ends with the connection. */
   async open(attempt = 0): Promise<void> {
     const { endpoint, onError } = this.#context;
-    const line = endpoint.begin();
+    const handle = endpoint.begin();
     try {
-      const answer = await this.#try(line);
-      if (answer !== undefined) return this.#read(answer, line);
-      endpoint.over(line);
+      const response = await this.#try(handle);
+      if (response !== undefined) return this.#read(response, handle);
+      endpoint.release(handle);
     } catch (error) {
-      endpoint.over(line);
-      if (line.aborted) return;
+      endpoint.release(handle);
+      if (handle.aborted) return;
       onError(error as Error);
       // Credentials that are refused now may be good later; a server that never let us listen is left alone.
       if (this.#listened && attempt < MAX_ATTEMPTS) this.#later(attempt + 1);
@@ -50,55 +50,55 @@ export class ListeningStream {
   }
 
   /** A server without GET may say 404 as well; it is about the session if GET has worked before or MCP says so. */
-  meansLost({ sent }: EndpointRequest, { status }: WireAnswer, bytes: Uint8Array): boolean {
+  meansSessionLost({ sent }: EndpointRequest, { status }: WireResponse, bytes: Uint8Array): boolean {
     if (sent?.["mcp-session-id"] === undefined) return false;
     if (status !== 404 && status !== 400 && status !== 410) return false;
     return this.#listened || (status !== 400 && asRpcError(parseJson(decoder.decode(bytes))) !== undefined);
   }
 
   /** The stream; undefined if there is none to be had. */
-  async #try(line: Lifeline): Promise<WireAnswer | undefined> {
-    const { endpoint, fields, onSessionLost } = this.#context;
+  async #try(handle: AbortHandle): Promise<WireResponse | undefined> {
+    const { endpoint, messageHeaders, onSessionLost } = this.#context;
     for (let attempt = 1; ; attempt++) {
       const request: EndpointRequest = {
         method: "GET",
-        fields: fields.forStream(this.#token),
-        line,
-        standing: true,
+        fields: messageHeaders.forStream(this.#token),
+        handle,
+        background: true,
       };
       let waitMs = fullJitterMs(attempt);
-      const answer = await endpoint.send(request).catch((error: unknown) => {
-        line.throwIfAborted();
+      const response = await endpoint.send(request).catch((error: unknown) => {
+        handle.throwIfAborted();
         if (isOutage(error)) return undefined;
         throw error;
       });
-      if (answer !== undefined) {
-        if (isEventStream(answer)) return answer;
-        const { status, statusText } = answer;
-        const bytes = await readRefusal(answer);
+      if (response !== undefined) {
+        if (isEventStream(response)) return response;
+        const { status, statusText } = response;
+        const bytes = await readShortBody(response);
         if (status === 401 || status === 403 || (status >= 300 && status < 400))
-          throw new RefusedMessage({ status, statusText, text: "" });
+          throw new HttpErrorResponse({ status, statusText, text: "" });
         if (status !== 429 && (status < 500 || status === 501)) {
-          if (this.meansLost(request, answer, bytes)) onSessionLost(sessionLost(status));
+          if (this.meansSessionLost(request, response, bytes)) onSessionLost(sessionLost(status));
           return undefined;
         }
-        waitMs += parseRetryAfter(answer.headers.get("retry-after")) ?? 0;
+        waitMs += parseRetryAfter(response.headers.get("retry-after")) ?? 0;
       }
-      await pause(waitMs, line.signal);
+      await pause(waitMs, handle.signal);
     }
   }
 
-  #read(answer: WireAnswer, line: Lifeline): void {
+  #read(response: WireResponse, handle: AbortHandle): void {
     const { endpoint, maxMessageBytes, onDiscard } = this.#context;
     this.#listened = true;
     this.#idleEnds++;
-    readSharedEvents(answer.body, {
+    readSharedEvents(response.body, {
       maxBytes: maxMessageBytes,
       onDiscard,
       onEvent: (bytes) => this.#onEvent(bytes),
       onEnd: () => {
-        endpoint.over(line);
-        if (!line.aborted) this.#later(0);
+        endpoint.release(handle);
+        if (!handle.aborted) this.#later(0);
       },
     });
   }
@@ -114,8 +114,8 @@ export class ListeningStream {
   }
 
   #later(attempt: number): void {
-    // An answer may come on this stream: a call that waits for one needs it soon.
-    const isNeeded = this.#context.ledger.isWaiting;
+    // An response may come on this stream: a call that waits for one needs it soon.
+    const isNeeded = this.#context.requests.isWaiting;
     // A server that keeps closing a stream it has nothing to say on is asked less and less.
     const idle = isNeeded ? 0 : this.#idleEnds;
     this.#timers.schedule(() => void this.open(attempt), {

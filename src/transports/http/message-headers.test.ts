@@ -1,7 +1,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { SecretRecord } from "../../config/secret-record.js";
-import { MessageFields } from "./message-headers.js";
+import { MessageHeaders } from "./message-headers.js";
 
 const request = (method: string, params: Record<string, unknown> = {}): JSONRPCMessage => ({
   jsonrpc: "2.0",
@@ -13,9 +13,9 @@ const modern = (params: Record<string, unknown>) => ({
   ...params,
   _meta: { "io.modelcontextprotocol/protocolVersion": "2026-07-28" },
 });
-const fieldsWith = (headers: Record<string, string> = {}) => new MessageFields(new SecretRecord(headers));
+const fieldsWith = (headers: Record<string, string> = {}) => new MessageHeaders(new SecretRecord(headers));
 
-describe("MessageFields", () => {
+describe("MessageHeaders", () => {
   it("names session and revision as soon as they are known, but not in a handshake", () => {
     const fields = fieldsWith({ "X-Key": "k", Accept: "*/*" });
     expect(fields.forMessage(request("ping"))).toEqual({

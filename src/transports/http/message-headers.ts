@@ -26,7 +26,7 @@ export function ownVersion(message: JSONRPCMessage): string | undefined {
 }
 
 /** Fields of one connection. What they have in common is made once and copied. */
-export class MessageFields {
+export class MessageHeaders {
   readonly #source: HeaderSource;
   #sessionId: string | undefined;
   #protocolVersion: string | undefined;

@@ -4,7 +4,7 @@ import { ConnectionError } from "../../errors/connection-error.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
 import type { ServerSendOptions } from "../server-transport.js";
-import type { Lifeline } from "./network/wire-client.js";
+import type { AbortHandle } from "./network/wire-client.js";
 
 /** One request on its way. */
 export interface OpenRequest extends Slotted {
@@ -13,10 +13,10 @@ export interface OpenRequest extends Slotted {
   readonly modern: boolean;
   readonly options: ServerSendOptions | undefined;
   /** What its exchange of the moment hangs on; another one after a resume. */
-  line: Lifeline;
+  handle: AbortHandle;
   /** Nobody waits for it any more: answered, failed or given up. */
   settled: boolean;
-  /** Its exchange is over; an answer can only come by a resume. */
+  /** Its exchange is over; an response can only come by a resume. */
   streamEnded: boolean;
   /** The last event id seen in its stream. */
   token?: string | undefined;
@@ -29,15 +29,15 @@ export interface OpenRequest extends Slotted {
 /** A header value that can carry this event id exists. */
 const isHeaderSafe = (token: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(token);
 
-/** The rest of its answer can be asked for. */
+/** The rest of its response can be asked for. */
 export const isResumable = ({ modern, token }: OpenRequest): boolean =>
   !modern && token !== undefined && isHeaderSafe(token);
 
 /**
  * No `Map`: of one with much coming and going the garbage collector gets rid only when it looks at the whole heap (see
- * `SlotList`). Nearly every answer comes to whoever knows its request; the few others are looked for.
+ * `SlotList`). Nearly every response comes to whoever knows its request; the few others are looked for.
  */
-export class RequestLedger {
+export class OpenRequests {
   readonly #open = new SlotList<OpenRequest>();
   readonly #onCut: (id: RequestId, error: ConnectionError) => void;
 
@@ -45,13 +45,18 @@ export class RequestLedger {
     this.#onCut = onCut;
   }
 
-  add({ id, modern, options, line }: Pick<OpenRequest, "id" | "modern" | "options" | "line">): OpenRequest {
+  add({
+    id,
+    modern,
+    options,
+    handle,
+  }: Pick<OpenRequest, "id" | "modern" | "options" | "handle">): OpenRequest {
     const own: OpenRequest = {
       slot: -1,
       id,
       modern,
       options,
-      line,
+      handle,
       settled: false,
       streamEnded: false,
       token: undefined,
@@ -68,7 +73,7 @@ export class RequestLedger {
     return own;
   }
 
-  /** Answered; `likely` is the request whose answer it was in. */
+  /** Answered; `likely` is the request whose response it was in. */
   answered(id: RequestId, likely?: OpenRequest): void {
     const own = likely?.id === id ? likely : this.#find(id);
     if (own !== undefined) this.settle(own);
@@ -89,13 +94,13 @@ export class RequestLedger {
     if (own.settled) own.release?.();
   }
 
-  /** The caller no longer wants the answer; `reason` ends its exchange. True if the request was never sent. */
+  /** The caller no longer wants the response; `reason` ends its exchange. True if the request was never sent. */
   abandon(id: RequestId, reason: unknown): boolean {
     const own = this.#find(id);
     return own !== undefined && this.#giveUp(own, reason);
   }
 
-  /** Reports that the answer will not come, once. */
+  /** Reports that the response will not come, once. */
   cut(own: OpenRequest, error?: ConnectionError): void {
     if (own.settled) return;
     this.settle(own);
@@ -103,7 +108,7 @@ export class RequestLedger {
     this.#onCut(own.id, error ?? streamCut(own.cause));
   }
 
-  /** Somebody waits for the rest of an answer. */
+  /** Somebody waits for the rest of an response. */
   get isWaiting(): boolean {
     return this.#open.find(({ streamEnded }) => streamEnded) !== undefined;
   }
@@ -117,11 +122,11 @@ export class RequestLedger {
   }
 
   #giveUp(own: OpenRequest, reason: unknown): boolean {
-    // A resumed answer has a line of its own: its request was sent long before.
+    // A resumed response has a handle of its own: its request was sent long before.
     const isFirst = !own.streamEnded && own.token === undefined;
     this.settle(own);
     own.release?.();
-    return own.line.abort(reason) && isFirst;
+    return own.handle.abort(reason) && isFirst;
   }
 }
 

@@ -1,16 +1,16 @@
-/** A request of JSON-RPC by POST: its answer is handed on, or the error says why there is none. */
+/** A request of JSON-RPC by POST: its response is handed on, or the error says why there is none. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { parseJson } from "../../util/parse-json.js";
-import { answerTo } from "../json-rpc-message.js";
+import { findResponse } from "../json-rpc-message.js";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
 import type { EndpointStreams } from "./endpoint-streams.js";
-import { explainRefusal } from "./error-response.js";
+import { explainErrorResponse } from "./error-response.js";
 import { ownAuthorization } from "./message-headers.js";
 import { badResponse, type Redact, tooLarge } from "./network/http-errors.js";
-import { collectBody, decodeText, discardBody, mediaType, readRefusal } from "./network/response-body.js";
-import type { WireAnswer } from "./network/wire-client.js";
+import { collectBody, decodeText, discardBody, mediaType, readShortBody } from "./network/response-body.js";
+import type { WireResponse } from "./network/wire-client.js";
 import { type OpenRequest, streamCut } from "./open-requests.js";
 
 /** The request that is answered for as long as the connection lasts. */
@@ -26,71 +26,72 @@ export interface RequestPost {
   readonly message: JSONRPCMessage & { readonly method: string };
 }
 
-/** Resolves when the answer has been handed on, or comes by a stream. */
+/** Resolves when the response has been handed on, or comes by a stream. */
 export async function postRequest({ context, streams, own, message }: RequestPost): Promise<void> {
-  const { endpoint, fields, redact } = context;
-  const { line } = own;
+  const { endpoint, messageHeaders, redact } = context;
+  const { handle } = own;
   const given = own.options?.headers;
   let streaming = false;
   try {
     const request: EndpointRequest = {
       method: "POST",
-      fields: fields.forMessage(message, given),
+      fields: messageHeaders.forMessage(message, given),
       body: JSON.stringify(message),
-      line,
-      standing: message.method === LISTEN_METHOD || own.options?.background === true,
+      handle,
+      background: message.method === LISTEN_METHOD || own.options?.background === true,
       authorization: ownAuthorization(given),
       resends: own.options?.resends,
       isControl: CONTROL_METHODS.has(message.method),
     };
-    const answer = await endpoint.send(request);
-    const { status } = answer;
+    const response = await endpoint.send(request);
+    const { status } = response;
     if (status < 200 || status >= 300)
-      return context.onMessage(await explainRefusal(answer, request, { own, redact }), own);
-    if (message.method === "initialize") fields.sessionId = answer.headers.get("mcp-session-id") || undefined;
-    // The answer comes by another stream.
-    if (status === 202) return discardBody(answer);
-    const type = status === 204 ? "" : mediaType(answer.headers.get("content-type"));
+      return context.onMessage(await explainErrorResponse(response, request, { own, redact }), own);
+    if (message.method === "initialize")
+      messageHeaders.sessionId = response.headers.get("mcp-session-id") || undefined;
+    // The response comes by another stream.
+    if (status === 202) return discardBody(response);
+    const type = status === 204 ? "" : mediaType(response.headers.get("content-type"));
     if (type === "text/event-stream") {
       streaming = true;
-      return streams.read(own, answer.body);
+      return streams.read(own, response.body);
     }
     await (type === "application/json"
-      ? readJson(context, { answer, own, request })
-      : noAnswer(answer, redact));
+      ? readJson(context, { response, own, request })
+      : unreadableResponse(response, redact));
   } finally {
     if (!streaming) {
-      endpoint.over(line);
-      context.ledger.ended(own);
+      endpoint.release(handle);
+      context.requests.ended(own);
     }
   }
 }
 
-async function noAnswer(answer: WireAnswer, redact: Redact): Promise<never> {
-  const bytes = await readRefusal(answer);
-  throw badResponse({ answer, why: "is neither JSON nor an event stream", bytes, redact });
+async function unreadableResponse(response: WireResponse, redact: Redact): Promise<never> {
+  const bytes = await readShortBody(response);
+  throw badResponse({ response, why: "is neither JSON nor an event stream", bytes, redact });
 }
 
-interface JsonAnswer {
-  readonly answer: WireAnswer;
+interface JsonResponse {
+  readonly response: WireResponse;
   readonly own: OpenRequest;
   readonly request: EndpointRequest;
 }
 
-async function readJson(context: EndpointContext, { answer, own, request }: JsonAnswer): Promise<void> {
+async function readJson(context: EndpointContext, { response, own, request }: JsonResponse): Promise<void> {
   const maxBytes = context.maxMessageBytes;
-  const { bytes, cut } = await collectBody(answer.body, { maxBytes }).catch((error: unknown) => {
-    request.line.throwIfAborted();
+  const { bytes, cut } = await collectBody(response.body, { maxBytes }).catch((error: unknown) => {
+    request.handle.throwIfAborted();
     throw error instanceof ConnectionError && error.code !== "UNREACHABLE" ? error : streamCut(error);
   });
   if (cut) {
     const error = tooLarge(maxBytes);
-    context.ledger.cut(own, error);
+    context.requests.cut(own, error);
     throw error;
   }
-  const text = decodeText(bytes, answer.headers.get("content-type"));
+  const text = decodeText(bytes, response.headers.get("content-type"));
   const body = text === undefined ? undefined : parseJson(text);
-  const message = body === undefined ? undefined : answerTo(own.id, body);
+  const message = body === undefined ? undefined : findResponse(own.id, body);
   if (message === undefined) {
     const why =
       text === undefined
@@ -101,33 +102,34 @@ async function readJson(context: EndpointContext, { answer, own, request }: Json
             ? "is not valid JSON"
             : "does not answer the request";
     const { redact } = context;
-    throw badResponse({ answer, why, bytes: text === undefined ? undefined : bytes, redact });
+    throw badResponse({ response, why, bytes: text === undefined ? undefined : bytes, redact });
   }
   if ("jsonrpc" in message) context.onMessage(message, own);
   else for (const one of message) context.onMessage(one, own);
 }
 
 /** Resolves when the server has taken it. */
-export async function postNotice(
-  { endpoint, fields, redact }: EndpointContext,
+export async function postNotification(
+  { endpoint, messageHeaders, redact }: EndpointContext,
   message: JSONRPCMessage,
   headers: Readonly<Record<string, string>> | undefined,
 ): Promise<void> {
-  const line = endpoint.begin();
+  const handle = endpoint.begin();
   try {
     const request: EndpointRequest = {
       method: "POST",
-      fields: fields.forMessage(message, headers),
+      fields: messageHeaders.forMessage(message, headers),
       body: JSON.stringify(message),
-      line,
+      handle,
       authorization: ownAuthorization(headers),
-      // Calls that hold all sockets may wait for exactly this answer of ours.
+      // Calls that hold all sockets may wait for exactly this response of ours.
       isControl: true,
     };
-    const answer = await endpoint.send(request);
-    if (answer.status < 200 || answer.status >= 300) await explainRefusal(answer, request, { redact });
-    discardBody(answer);
+    const response = await endpoint.send(request);
+    if (response.status < 200 || response.status >= 300)
+      await explainErrorResponse(response, request, { redact });
+    discardBody(response);
   } finally {
-    endpoint.over(line);
+    endpoint.release(handle);
   }
 }

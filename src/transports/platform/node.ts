@@ -27,14 +27,14 @@ export async function webSocket(
   context: TransportContext,
 ): Promise<ServerTransport> {
   const { createNodeWebSocketTransport } = await import("../websocket/node-web-socket.js");
-  const proxy = await ownProxy(context.proxy);
+  const proxy = await remainingProxy(context.proxy);
   return createNodeWebSocketTransport(config, { ...context, proxy });
 }
 
 export async function httpClient(settings: HttpClientSettings = {}): Promise<HttpClient> {
   const { fetch, maxSockets } = settings;
   // Bun's own fetch is good, and its `node:http` is another one.
-  const proxy = fetch === undefined ? await ownProxy(settings.proxy) : false;
+  const proxy = fetch === undefined ? await remainingProxy(settings.proxy) : false;
   const own = fetch ?? (isBun ? globalThis.fetch : undefined);
   if (own !== undefined) return (await import("../http/network/fetch-client.js")).createFetchClient(own);
   const { createHttpClient } = await import("../http/network/node-client.js");
@@ -57,8 +57,8 @@ export const systemFetch: typeof globalThis.fetch = async (input, init) => {
 };
 
 /** What is left to do for us. */
-async function ownProxy(proxy: ProxyOption = "env"): Promise<ProxyOption> {
+async function remainingProxy(proxy: ProxyOption = "env"): Promise<ProxyOption> {
   if (!handlesProxies) return proxy;
-  (await import("../http/network/proxy/proxy-option.js")).rejectOwnProxy(proxy);
+  (await import("../http/network/proxy/proxy-option.js")).rejectProxyAddress(proxy);
   return false;
 }

@@ -30,7 +30,7 @@ export async function webSocket(
   config: WebSocketConfig,
   context: TransportContext,
 ): Promise<ServerTransport> {
-  await rejectOwnProxy(context.proxy);
+  await rejectProxyAddress(context.proxy);
   const { createGlobalWebSocketTransport } = await import("../websocket/global-web-socket.js");
   return createGlobalWebSocketTransport(config, context);
 }
@@ -39,11 +39,11 @@ export async function webSocket(
 export const systemFetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init);
 
 export async function httpClient({ fetch, proxy }: HttpClientSettings = {}): Promise<HttpClient> {
-  if (fetch === undefined) await rejectOwnProxy(proxy);
+  if (fetch === undefined) await rejectProxyAddress(proxy);
   const { createFetchClient } = await import("../http/network/fetch-client.js");
   return createFetchClient(fetch ?? globalThis.fetch.bind(globalThis));
 }
 
-async function rejectOwnProxy(proxy: HttpClientSettings["proxy"]): Promise<void> {
-  (await import("../http/network/proxy/proxy-option.js")).rejectOwnProxy(proxy);
+async function rejectProxyAddress(proxy: HttpClientSettings["proxy"]): Promise<void> {
+  (await import("../http/network/proxy/proxy-option.js")).rejectProxyAddress(proxy);
 }

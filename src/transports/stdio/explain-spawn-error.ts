@@ -15,26 +15,26 @@ interface Reason {
 }
 
 /** Out of descriptors, processes or memory: the same start may work later. */
-const PASSING = new Set(["EMFILE", "ENFILE", "EAGAIN", "ENOMEM"]);
+const TRANSIENT = new Set(["EMFILE", "ENFILE", "EAGAIN", "ENOMEM"]);
 
 /** An error that names the command and says what to check. */
 export async function explainSpawnError(attempt: SpawnAttempt, cause: unknown): Promise<ConnectionError> {
   const errno = errnoOf(cause);
-  const { what, next } = (await wrongFolder(attempt)) ?? (await reasonFor(attempt, errno));
+  const { what, next } = (await checkWorkingDirectory(attempt)) ?? (await reasonFor(attempt, errno));
   return new ConnectionError({
     code: "SPAWN_FAILED",
     what,
     next,
     server: attempt.server,
     errno,
-    retryable: errno !== undefined && PASSING.has(errno),
+    retryable: errno !== undefined && TRANSIENT.has(errno),
     outcome: "unsent",
     cause,
   });
 }
 
 /** A missing working directory is reported by the system as if the command were missing. */
-async function wrongFolder({ cwd }: SpawnAttempt): Promise<Reason | undefined> {
+async function checkWorkingDirectory({ cwd }: SpawnAttempt): Promise<Reason | undefined> {
   if (cwd === undefined) return undefined;
   const kind = await kindOf(cwd);
   if (kind === "folder") return undefined;

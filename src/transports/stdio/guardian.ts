@@ -45,7 +45,7 @@ const SHELL = "/bin/sh";
 /** Wait before another start when the last guardian did not last: out of processes, or somebody kills it. */
 const RESTART_PAUSE_MS = 1_000;
 /** How long the last server's end waits for the guardian's own. */
-const FAREWELL_MS = 500;
+const EXIT_WAIT_MS = 500;
 
 /**
  * Starts the process with the first group and ends it with the last.
@@ -79,13 +79,13 @@ export class Guardian {
     this.#groups.add(group);
     // A new guardian is told of all groups.
     if (this.#child === undefined) this.prepare();
-    else this.#tell(`+ ${group}\n`);
+    else this.#write(`+ ${group}\n`);
   }
 
   /** Resolves when no more is to be expected of the guardian: at once, or after its end if this was the last group. */
   async unregister(group: number): Promise<void> {
     if (!this.#groups.delete(group)) return;
-    this.#tell(`- ${group}\n`);
+    this.#write(`- ${group}\n`);
     if (this.#groups.size === 0) await this.release();
   }
 
@@ -99,7 +99,7 @@ export class Guardian {
     // It is waited for, so it has to keep the event loop going now.
     child.ref();
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(done, FAREWELL_MS);
+      const timer = setTimeout(done, EXIT_WAIT_MS);
       function done(): void {
         clearTimeout(timer);
         child?.off("exit", done);
@@ -112,7 +112,7 @@ export class Guardian {
     });
   }
 
-  #tell(line: string): void {
+  #write(line: string): void {
     if (this.#child?.stdin?.writable) this.#child.stdin.write(line);
   }
 
@@ -136,7 +136,7 @@ export class Guardian {
     child.stdin?.on("error", () => {});
     child.unref();
     (child.stdin as Socket | null)?.unref?.();
-    for (const group of this.#groups) this.#tell(`+ ${group}\n`);
+    for (const group of this.#groups) this.#write(`+ ${group}\n`);
   }
 
   #spawn(): ChildProcess | undefined {

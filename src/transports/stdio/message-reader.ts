@@ -3,7 +3,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { parseJson } from "../../util/parse-json.js";
 import { peekMessage } from "../find-message-id.js";
-import { answeredIn } from "../json-rpc-message.js";
+import { responseIds } from "../json-rpc-message.js";
 import type { ServerTransport } from "../server-transport.js";
 import { toPlainText } from "../to-plain-text.js";
 import { type LineDecoder, LineFraming, type OversizeLine } from "./line-framing.js";
@@ -94,7 +94,7 @@ export class MessageReader {
       "The server sent a JSON-RPC batch; batches are ignored",
       "Let the server send one message a line",
     );
-    for (const id of answeredIn(batch)) this.#options.onDiscard({ id, error });
+    for (const id of responseIds(batch)) this.#options.onDiscard({ id, error });
     if (!this.#warnedOfBatch) this.#options.onWarning(error);
     this.#warnedOfBatch = true;
   }

@@ -12,7 +12,7 @@ import {
   type ExitStatus,
   type LaunchOptions,
   ServerProcess,
-  type StopPatience,
+  type StopTimeouts,
   settledWithin,
 } from "./server-process.js";
 import { StderrTail } from "./stderr-tail.js";
@@ -21,7 +21,7 @@ import { StderrTail } from "./stderr-tail.js";
 export interface ProcessEnd {
   readonly status: ExitStatus | undefined;
   /** It had sent at least one message. */
-  readonly spoke: boolean;
+  readonly hasSentMessage: boolean;
 }
 
 /** A sentence on what happened, and one on what to do. */
@@ -36,7 +36,7 @@ export interface ProcessTransportOptions {
   readonly command: string;
   readonly encoding: string;
   readonly maxMessageBytes: number;
-  readonly patience: StopPatience;
+  readonly stopTimeouts: StopTimeouts;
   /** Takes out what must not show up in errors, even if the process prints it. */
   readonly redact: (text: string) => string;
   readonly launchOptions: () => LaunchOptions;
@@ -45,9 +45,9 @@ export interface ProcessTransportOptions {
   /** Says what an exit code means here. @default words about the command */
   readonly explainEnd?: ((end: ProcessEnd) => Explanation | undefined) | undefined;
   /** The end of input did not end the process. */
-  readonly onStubborn?: (() => void) | undefined;
+  readonly onStillRunning?: (() => void) | undefined;
   /** Clears away what the process itself leaves behind. Never rejects. */
-  readonly afterEnd?: (() => Promise<void>) | undefined;
+  readonly cleanUp?: (() => Promise<void>) | undefined;
 }
 
 /** After one pipe closed: how long the process has to end by itself. */
@@ -55,7 +55,7 @@ const EXIT_GRACE_MS = 200;
 /** After the exit: how long what it wrote before may take to be read. */
 const DRAIN_MS = 100;
 /** A process that closed its output has nothing more to say. */
-const LOST_PATIENCE: StopPatience = { eofMs: 0, termMs: 500, leftoverMs: 200 };
+const LOST_TIMEOUTS: StopTimeouts = { eofMs: 0, termMs: 500, leftoverMs: 200 };
 
 /** One process, from start to end. For another connection make another. */
 export class ProcessTransport implements ServerTransport {
@@ -82,13 +82,13 @@ export class ProcessTransport implements ServerTransport {
   /** It ended with input it had not read. */
   #unread = false;
   #reader: MessageReader | undefined;
-  #giveSign: () => void = () => {};
+  #resolveFirstSign: () => void = () => {};
 
   constructor(options: ProcessTransportOptions) {
     this.#options = options;
     this.#stderrTail = new StderrTail(options.redact);
     this.firstSign = new Promise((resolve) => {
-      this.#giveSign = resolve;
+      this.#resolveFirstSign = resolve;
     });
   }
 
@@ -175,11 +175,11 @@ export class ProcessTransport implements ServerTransport {
       unknown: () => this.#closed("unknown"),
     });
     process.stdout.on("data", (chunk: Buffer) => {
-      this.#giveSign();
+      this.#resolveFirstSign();
       reader.push(chunk);
     });
     process.stderr?.on("data", (chunk: Buffer) => {
-      this.#giveSign();
+      this.#resolveFirstSign();
       this.#stderrTail.push(chunk);
     });
     const lost = () => this.#lose();
@@ -221,7 +221,7 @@ export class ProcessTransport implements ServerTransport {
    * The process ended with unread input, which proves only that the end of what was written was not read. A request counts
    * as unread if it is that end: after a pong, a notification or an answer of ours, the request before it may have run.
    */
-  #disown(): void {
+  #reportUnread(): void {
     const id = this.#lastWritten;
     if (id !== undefined) this.#isolate(() => this.onstreamcut?.(id, this.#closed("unsent")));
   }
@@ -230,30 +230,30 @@ export class ProcessTransport implements ServerTransport {
     if (this.#phase !== "open") return;
     this.#phase = "ending";
     this.#outbox?.close();
-    this.#ending = this.#clearAway(this.#process!);
+    this.#ending = this.#handleLoss(this.#process!);
   }
 
   /** The process went without being asked to, or closed one of its pipes. */
-  async #clearAway(process: ServerProcess): Promise<void> {
+  async #handleLoss(process: ServerProcess): Promise<void> {
     await settledWithin(process.exited, EXIT_GRACE_MS);
     const status = process.status;
-    if (status === undefined) await process.stop(LOST_PATIENCE);
-    else await process.sweep(drain(process));
+    if (status === undefined) await process.stop(LOST_TIMEOUTS);
+    else await process.endGroup(drain(process));
     this.#reader?.end();
-    this.#closeError = this.#explainEnd({ status, spoke: (this.#reader?.messages ?? 0) > 0 });
+    this.#closeError = this.#explainEnd({ status, hasSentMessage: (this.#reader?.messages ?? 0) > 0 });
     // Not before the reason is known: whoever is told asks for it.
-    if (this.#unread) this.#disown();
+    if (this.#unread) this.#reportUnread();
     // A send that was rejected above is to be known before the end of the connection is.
     await new Promise((resolve) => setImmediate(resolve));
     this.#finish();
-    await this.#options.afterEnd?.();
+    await this.#options.cleanUp?.();
   }
 
   async #stop(): Promise<void> {
     await this.#starting?.catch(() => {});
     if (this.#process !== undefined) {
-      await this.#process.stop(this.#options.patience, this.#options.onStubborn);
-      await this.#options.afterEnd?.();
+      await this.#process.stop(this.#options.stopTimeouts, this.#options.onStillRunning);
+      await this.#options.cleanUp?.();
     }
     this.#reader?.clear();
     this.#finish();
@@ -291,7 +291,7 @@ export class ProcessTransport implements ServerTransport {
     const { what, next } = explainEnd?.(end) ?? this.#describeEnd(end);
     const cause = this.#stderrTail.cause();
     return new ConnectionError({
-      code: end.spoke ? "CLOSED" : "SPAWN_FAILED",
+      code: end.hasSentMessage ? "CLOSED" : "SPAWN_FAILED",
       what: cause === undefined ? what : `${what}; stderr: "${cause}"`,
       next,
       server,
@@ -302,11 +302,11 @@ export class ProcessTransport implements ServerTransport {
     });
   }
 
-  #describeEnd({ status, spoke }: ProcessEnd): Explanation {
+  #describeEnd({ status, hasSentMessage }: ProcessEnd): Explanation {
     const how = describeStatus(status);
     return {
-      what: `"${this.#options.command}" ${how}${spoke ? "" : " before it sent a message"}`,
-      next: spoke ? "The next call starts it again" : "Run the command by hand to see why it ends",
+      what: `"${this.#options.command}" ${how}${hasSentMessage ? "" : " before it sent a message"}`,
+      next: hasSentMessage ? "The next call starts it again" : "Run the command by hand to see why it ends",
     };
   }
 }

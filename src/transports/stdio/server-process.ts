@@ -19,7 +19,7 @@ export interface ExitStatus {
 }
 
 /** How long each step of a stop may take. */
-export interface StopPatience {
+export interface StopTimeouts {
   /** After the end of its input. */
   readonly eofMs: number;
   /** After SIGTERM. */
@@ -28,7 +28,7 @@ export interface StopPatience {
   readonly leftoverMs: number;
 }
 
-export const DEFAULT_STOP_PATIENCE: StopPatience = { eofMs: 1_500, termMs: 1_500, leftoverMs: 500 };
+export const DEFAULT_STOP_TIMEOUTS: StopTimeouts = { eofMs: 1_500, termMs: 1_500, leftoverMs: 500 };
 
 /** SIGKILL takes effect in a moment, unless the process hangs in the kernel. */
 const KILL_MS = 1_000;
@@ -48,7 +48,7 @@ function watchInput(stdin: Writable): void {
  * A server that nobody asks anything of keeps no host alive: a program whose work is done ends, and its servers with it.
  * Whoever waits for an answer or for an end has a timer that does.
  */
-function letHostEnd(child: ChildProcess): void {
+function unrefChild(child: ChildProcess): void {
   child.unref();
   for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as Socket | null)?.unref?.();
 }
@@ -71,10 +71,10 @@ export class ServerProcess {
     this.stdout = child.stdout!;
     this.stderr = child.stderr;
     this.#tree = new ProcessTree(pid);
-    // A broken pipe is told by its stream's end or the process's exit; without a listener it would end the host.
+    // A broken pipe is signalled by its stream's end or the process's exit; without a listener it would end the host.
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream?.on("error", () => {});
     watchInput(child.stdin!);
-    letHostEnd(child);
+    unrefChild(child);
     this.exited = new Promise((resolve) => {
       child.once("exit", (exitCode, signal) => {
         this.#status = { exitCode, signal };
@@ -110,33 +110,33 @@ export class ServerProcess {
   /**
    * Ends the process and its tree: end of input, SIGTERM, SIGKILL. Resolves when it is reaped; all calls share one stop.
    *
-   * @param onStubborn called when the end of input was not enough
+   * @param onStillRunning called when the end of input was not enough
    */
-  stop(patience: StopPatience = DEFAULT_STOP_PATIENCE, onStubborn?: () => void): Promise<void> {
-    this.#stopping ??= this.#stop(patience, onStubborn);
+  stop(stopTimeouts: StopTimeouts = DEFAULT_STOP_TIMEOUTS, onStillRunning?: () => void): Promise<void> {
+    this.#stopping ??= this.#stop(stopTimeouts, onStillRunning);
     return this.#stopping;
   }
 
-  async #stop({ eofMs, termMs, leftoverMs }: StopPatience, onStubborn?: () => void): Promise<void> {
+  async #stop({ eofMs, termMs, leftoverMs }: StopTimeouts, onStillRunning?: () => void): Promise<void> {
     // Before the process may go: its children cannot be found by parent id afterwards.
     await this.#tree.members();
     this.stdin.end();
-    let told = false;
+    let signalled = false;
     if (!(await this.#exitsWithin(eofMs))) {
-      told = true;
-      onStubborn?.();
+      signalled = true;
+      onStillRunning?.();
       await this.#tree.signal("SIGTERM");
       await this.#exitsWithin(termMs);
     }
     if (this.#status !== undefined && (await this.#tree.members()).length > 0) {
-      if (!told) await this.#tree.signal("SIGTERM");
+      if (!signalled) await this.#tree.signal("SIGTERM");
       await this.#treeEndsWithin(leftoverMs);
     }
     await this.#kill();
   }
 
   /** The process ended by itself: ends the rest of its group too. */
-  async sweep(drained: Promise<unknown>): Promise<void> {
+  async endGroup(drained: Promise<unknown>): Promise<void> {
     const anyoneLeft = this.#tree.signalGroup("SIGTERM");
     await drained;
     if (anyoneLeft) await this.#kill();
@@ -152,7 +152,7 @@ export class ServerProcess {
     await this.#release();
   }
 
-  /** The guardian is told last: until then the group's id cannot belong to anybody else. */
+  /** The guardian is signalled last: until then the group's id cannot belong to anybody else. */
   async #release(): Promise<void> {
     this.stdin.destroy();
     this.stdout.destroy();

@@ -3,12 +3,12 @@ import { secretsOf } from "../../config/known-secrets.js";
 import type { StdioConfig } from "../../config/server-config.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import { ProcessTransport } from "./process-transport.js";
-import { DEFAULT_STOP_PATIENCE, type StopPatience } from "./server-process.js";
+import { DEFAULT_STOP_TIMEOUTS, type StopTimeouts } from "./server-process.js";
 import { mergeEnvironment, safeEnvironment } from "./spawn-environment.js";
 
 export interface StdioTransportOptions {
   /** How long a stop waits for each step. @default 1.5 s for end of input, 1.5 s for SIGTERM */
-  readonly patience?: StopPatience | undefined;
+  readonly stopTimeouts?: StopTimeouts | undefined;
 }
 
 /**
@@ -30,7 +30,7 @@ export function createStdioTransport(
     command,
     encoding,
     maxMessageBytes: context.maxMessageBytes,
-    patience: options.patience ?? DEFAULT_STOP_PATIENCE,
+    stopTimeouts: options.stopTimeouts ?? DEFAULT_STOP_TIMEOUTS,
     redact: secretsOf(config).foreign,
     launchOptions: () => {
       const defaults = safeEnvironment();

@@ -68,7 +68,7 @@ describe("createGlobalWebSocketTransport", () => {
   });
 
   it("tells that the user's function for headers failed, and takes nothing for no headers", async () => {
-    const cause = new Error("vault is down");
+    const cause = new Error("cache is down");
     const make = (headers: () => Promise<Record<string, string>>) =>
       createGlobalWebSocketTransport(
         configOf("ws://127.0.0.1:1", headers),

@@ -4,7 +4,11 @@ import { ConnectionError } from "../../errors/connection-error.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import { revealHeaders } from "../user-headers.js";
 import * as failure from "./web-socket-failure.js";
-import { type LineListener, type WebSocketLine, WebSocketTransport } from "./web-socket-transport.js";
+import {
+  type WebSocketConnection,
+  type WebSocketListener,
+  WebSocketTransport,
+} from "./web-socket-transport.js";
 
 /** The part of the standard `WebSocket` that is used here. */
 export interface StandardWebSocket {
@@ -56,7 +60,7 @@ interface Dialing {
   readonly config: WebSocketConfig;
   readonly closeGraceMs: number;
   readonly maxMessageBytes: number;
-  readonly listener: LineListener;
+  readonly listener: WebSocketListener;
   readonly signal: AbortSignal;
 }
 
@@ -80,7 +84,7 @@ function connect(dialing: Dialing, offered: string[]): Promise<void> {
     signal.addEventListener("abort", abandon, { once: true });
     socket.addEventListener("open", () => {
       signal.removeEventListener("abort", abandon);
-      listener.onOpen(new GlobalLine(socket, closeGraceMs));
+      listener.onOpen(new GlobalConnection(socket, closeGraceMs));
       resolve();
     });
     socket.addEventListener("error", () => reject(unreachable(server)));
@@ -96,7 +100,7 @@ function connect(dialing: Dialing, offered: string[]): Promise<void> {
   });
 }
 
-class GlobalLine implements WebSocketLine {
+class GlobalConnection implements WebSocketConnection {
   readonly #socket: StandardWebSocket;
   readonly #closeGraceMs: number;
 
@@ -113,7 +117,7 @@ class GlobalLine implements WebSocketLine {
     this.#socket.send(text);
   }
 
-  end(): Promise<void> {
+  close(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, this.#closeGraceMs);
       this.#socket.addEventListener("close", () => {
@@ -125,7 +129,7 @@ class GlobalLine implements WebSocketLine {
   }
 
   /** The standard has only the polite way. */
-  cut(): void {
+  terminate(): void {
     this.#socket.close();
   }
 }

@@ -196,7 +196,7 @@ describe("createNodeWebSocketTransport", () => {
 
   it("tells that the user's headers are at fault: their function fails, or one of them cannot be sent", async () => {
     const { url } = await serve(() => {});
-    const cause = new Error("vault is down");
+    const cause = new Error("cache is down");
     const failing = await make(url, {}, () => Promise.reject(cause));
     await expect(failing.transport.start()).rejects.toMatchObject({
       code: "INVALID_CONFIG",

@@ -11,7 +11,11 @@ import type { ServerTransport, TransportContext } from "../server-transport.js";
 import { USER_AGENT } from "../user-agent.js";
 import { checkHeader, revealHeaders } from "../user-headers.js";
 import * as failure from "./web-socket-failure.js";
-import { type LineListener, type WebSocketLine, WebSocketTransport } from "./web-socket-transport.js";
+import {
+  type WebSocketConnection,
+  type WebSocketListener,
+  WebSocketTransport,
+} from "./web-socket-transport.js";
 
 /** Time limits of a WebSocket connection. */
 export interface WebSocketTimings {
@@ -69,7 +73,7 @@ interface Dialing {
   readonly timings: WebSocketTimings;
   readonly maxMessageBytes: number;
   readonly proxy: ProxyOption;
-  readonly listener: LineListener;
+  readonly listener: WebSocketListener;
   readonly signal: AbortSignal;
 }
 
@@ -152,13 +156,13 @@ async function upgrade(
     socket.once("open", () => {
       signal.removeEventListener("abort", abandon);
       isOpen = true;
-      listener.onOpen(new NodeLine({ server, socket, wire: wire as Socket, timings, listener }));
+      listener.onOpen(new NodeConnection({ server, socket, wire: wire as Socket, timings, listener }));
       resolve("open");
     });
     // Stays for the life of the socket: an "error" nobody listens to would end the process.
     socket.on("error", (error) => {
       if (selectedNone) resolve("no subprotocol");
-      else if (isOpen) listener.onLost(lineError(server, error, maxMessageBytes));
+      else if (isOpen) listener.onLost(socketError(server, error, maxMessageBytes));
       else reject(failure.connectError(server, error, via?.host));
     });
     socket.once("close", (code) => {
@@ -170,7 +174,7 @@ async function upgrade(
   });
 }
 
-function lineError(server: string, error: Error & { code?: string }, maxMessageBytes: number) {
+function socketError(server: string, error: Error & { code?: string }, maxMessageBytes: number) {
   if (error.code !== undefined && TOO_LARGE.has(error.code)) {
     return failure.frameTooLarge(server, maxMessageBytes);
   }
@@ -179,21 +183,21 @@ function lineError(server: string, error: Error & { code?: string }, maxMessageB
     : failure.closeCodeError(server, 1006, error);
 }
 
-interface NodeLineParts {
+interface NodeConnectionParts {
   readonly server: string;
   readonly socket: WebSocket;
   /** The TCP socket under it. */
   readonly wire: Socket;
   readonly timings: WebSocketTimings;
-  readonly listener: LineListener;
+  readonly listener: WebSocketListener;
 }
 
 /** Pings the server while it is open. */
-class NodeLine implements WebSocketLine {
-  readonly #parts: NodeLineParts;
+class NodeConnection implements WebSocketConnection {
+  readonly #parts: NodeConnectionParts;
   #pingTimer: NodeJS.Timeout | undefined;
 
-  constructor(parts: NodeLineParts) {
+  constructor(parts: NodeConnectionParts) {
     this.#parts = parts;
     // An idle connection keeps no host alive; whoever waits for an answer has a timer that does.
     parts.wire.unref();
@@ -212,7 +216,7 @@ class NodeLine implements WebSocketLine {
     });
   }
 
-  end(): Promise<void> {
+  close(): Promise<void> {
     const { socket, timings } = this.#parts;
     clearTimeout(this.#pingTimer);
     return new Promise((resolve) => {
@@ -225,7 +229,7 @@ class NodeLine implements WebSocketLine {
     });
   }
 
-  cut(): void {
+  terminate(): void {
     clearTimeout(this.#pingTimer);
     // Not the polite way: whoever sent 64 MB goes on sending for as long as somebody reads.
     this.#parts.socket.terminate();

@@ -7,30 +7,30 @@ import type { ServerTransport } from "../server-transport.js";
 import * as failure from "./web-socket-failure.js";
 
 /** An open connection. */
-export interface WebSocketLine {
+export interface WebSocketConnection {
   readonly isOpen: boolean;
   send(text: string): Promise<void>;
   /** Says goodbye and waits for the other side's, but not for long. */
-  end(): Promise<void>;
+  close(): Promise<void>;
   /** Ends it without a goodbye. */
-  cut(): void;
+  terminate(): void;
 }
 
-/** Who is told of what happens on a line. */
-export interface LineListener {
+/** Who is told of what happens on a connection. */
+export interface WebSocketListener {
   /** In the very turn in which the connection opens: what came along with the server's answer is read right after it. */
-  onOpen(line: WebSocketLine): void;
+  onOpen(connection: WebSocketConnection): void;
   onText(text: string): void;
-  /** The connection is no longer of use. Of a line that never opened nothing is taken. */
+  /** The connection is no longer of use. Of a connection that never opened nothing is taken. */
   onLost(error: ToolportError): void;
 }
 
-/** Opens a line, unless the signal aborts first; after a rejection nothing of it is left. */
-export type OpenLine = (listener: LineListener, signal: AbortSignal) => Promise<void>;
+/** Opens a connection, unless the signal aborts first; after a rejection nothing of it is left. */
+export type OpenWebSocket = (listener: WebSocketListener, signal: AbortSignal) => Promise<void>;
 
 export interface WebSocketTransportOptions {
   readonly server: string;
-  readonly open: OpenLine;
+  readonly open: OpenWebSocket;
   /** For all of it: asking for headers, the upgrade, and a second one without a subprotocol. */
   readonly handshakeTimeoutMs: number;
 }
@@ -46,7 +46,7 @@ export class WebSocketTransport implements ServerTransport {
   readonly #options: WebSocketTransportOptions;
   readonly #opening = new AbortController();
   #state: "idle" | "opening" | "open" | "closed" = "idle";
-  #line: WebSocketLine | undefined;
+  #connection: WebSocketConnection | undefined;
   #closing: Promise<void> | undefined;
   #warned = false;
 
@@ -58,9 +58,9 @@ export class WebSocketTransport implements ServerTransport {
     const { server, open, handshakeTimeoutMs } = this.#options;
     if (this.#state !== "idle") throw failure.notOpen(server, this.closeError);
     this.#state = "opening";
-    const listener: LineListener = {
-      onOpen: (line) => {
-        this.#line = line;
+    const listener: WebSocketListener = {
+      onOpen: (connection) => {
+        this.#connection = connection;
         this.#state = "open";
       },
       onText: (text) => this.#receive(text),
@@ -81,11 +81,11 @@ export class WebSocketTransport implements ServerTransport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    const line = this.#line;
-    if (this.#state !== "open" || !line?.isOpen) {
+    const connection = this.#connection;
+    if (this.#state !== "open" || !connection?.isOpen) {
       throw failure.notOpen(this.#options.server, this.closeError);
     }
-    await line.send(JSON.stringify(message));
+    await connection.send(JSON.stringify(message));
   }
 
   close(): Promise<void> {
@@ -94,10 +94,10 @@ export class WebSocketTransport implements ServerTransport {
   }
 
   async #end(): Promise<void> {
-    const line = this.#state === "open" ? this.#line : undefined;
+    const connection = this.#state === "open" ? this.#connection : undefined;
     this.#state = "closed";
     this.#opening.abort(failure.closedWhileOpening(this.#options.server));
-    await line?.end();
+    await connection?.close();
     if (this.closeError === undefined) this.onclose?.();
   }
 
@@ -118,7 +118,7 @@ export class WebSocketTransport implements ServerTransport {
     if (this.#state !== "open") return;
     this.#state = "closed";
     this.closeError = error;
-    this.#line?.cut();
+    this.#connection?.terminate();
     this.onclose?.();
   }
 }

@@ -8,10 +8,10 @@ export type SendWithFields = (fields: Readonly<Record<string, string>>) => Promi
  *
  * @throws AuthError when somebody has to authorize first
  */
-export type AuthorizedSend = (request: RequestInQuestion, send: SendWithFields) => Promise<Response>;
+export type AuthorizedSend = (request: RequestToAuthorize, send: SendWithFields) => Promise<Response>;
 
 /** The request that wants credentials. */
-export interface RequestInQuestion {
+export interface RequestToAuthorize {
   readonly method: string;
   readonly url: URL;
   readonly signal?: AbortSignal | null | undefined;

@@ -4,7 +4,7 @@ import { AuthError } from "../../../errors/auth-error.js";
 import { toToolportError } from "../../../errors/to-toolport-error.js";
 import { processWide } from "../../../util/process-wide.js";
 import { toHeaderRecord } from "../network/fetch-response.js";
-import type { AuthorizedSend, RequestInQuestion, SendWithFields } from "./authorized-send.js";
+import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "./authorized-send.js";
 import { finishedScopes, logInByProvider } from "./provider-login.js";
 import { dropUnknownLifetimes } from "./token-lifetime.js";
 
@@ -15,7 +15,7 @@ export function authorizeByProvider(given: Parts): AuthorizedSend {
   const { provider } = parts;
   const renew = renewAuthorization(parts);
   const oauth = isOAuth(provider) ? provider : undefined;
-  const stepUp = oauth && scopeKeeper(oauth, parts);
+  const stepUp = oauth && createStepUp(oauth, parts);
   return async (request, given) => {
     const send = oauth?.dpop === undefined ? given : await withProofs(oauth, request, given);
     for (let again = false; ; again = true) {
@@ -30,7 +30,7 @@ export function authorizeByProvider(given: Parts): AuthorizedSend {
 }
 
 /** Asks for the scopes that a request wants, together with those that were asked for before. */
-function scopeKeeper(
+function createStepUp(
   provider: OAuthClientProvider,
   { serverUrl, fetch }: Parts,
 ): (response: Response) => Promise<boolean> {
@@ -64,7 +64,7 @@ function scopeKeeper(
 /** A proof that the key of a bound token is ours, for each request anew. */
 async function withProofs(
   provider: OAuthClientProvider,
-  { url, method }: RequestInQuestion,
+  { url, method }: RequestToAuthorize,
   send: SendWithFields,
 ): Promise<SendWithFields> {
   const { withDpopFromProvider } = await import("@modelcontextprotocol/client");

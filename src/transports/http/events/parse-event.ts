@@ -59,7 +59,7 @@ export function readMessage(
   const parsed = parseMessage(data);
   if (parsed !== undefined && !(parsed instanceof Set)) return parsed as JSONRPCMessage;
   const error = noMessage();
-  // Whoever waits for an answer in a batch would wait for nothing.
+  // Whoever waits for an response in a batch would wait for nothing.
   for (const id of parsed ?? []) context.onDiscard({ id, error });
   context.onError(error);
   return undefined;

@@ -3,7 +3,7 @@
 import { findMessageId } from "../../find-message-id.js";
 import type { ServerTransport } from "../../server-transport.js";
 import { tooLarge } from "../network/http-errors.js";
-import type { AnswerBody } from "../network/wire-client.js";
+import type { ResponseBody } from "../network/wire-client.js";
 import { EventFrames, type OversizedEvent } from "./event-frames.js";
 
 export type Discard = NonNullable<ServerTransport["ondiscard"]>;
@@ -18,7 +18,7 @@ export interface SharedEventsHooks {
 }
 
 /** Reads such a stream to its end. */
-export function readSharedEvents(body: AnswerBody, hooks: SharedEventsHooks): void {
+export function readSharedEvents(body: ResponseBody, hooks: SharedEventsHooks): void {
   const error = () => tooLarge(hooks.maxBytes);
   let open = true;
   let room = true;

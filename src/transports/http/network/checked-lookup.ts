@@ -6,7 +6,7 @@ import type { AddressCheck } from "./wire-client.js";
 
 /**
  * Wraps a resolver. The connection uses exactly the addresses that were checked (there is no second resolution), so a
- * name that changes its answer between check and use gains nothing. Not called for literal addresses by Node.
+ * name that changes its response between check and use gains nothing. Not called for literal addresses by Node.
  */
 export function checkedLookup(
   check: AddressCheck,

@@ -1,7 +1,7 @@
 /** Bodies that come compressed although we ask for plain ones. */
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { ConnectionError } from "../../../errors/connection-error.js";
-import type { AnswerBody, WireAnswer } from "./wire-client.js";
+import type { ResponseBody, WireResponse } from "./wire-client.js";
 
 const DECODERS = {
   gzip: createGunzip,
@@ -11,22 +11,22 @@ const DECODERS = {
 } as const;
 
 /** Undoes `content-encoding`. Output is made only as fast as it is taken, so that whoever caps the body stops a bomb. */
-export function decompress(answer: WireAnswer): WireAnswer {
-  const encoding = answer.headers.get("content-encoding")?.trim().toLowerCase();
-  if (encoding === undefined || encoding === "" || encoding === "identity") return answer;
+export function decompress(response: WireResponse): WireResponse {
+  const encoding = response.headers.get("content-encoding")?.trim().toLowerCase();
+  if (encoding === undefined || encoding === "" || encoding === "identity") return response;
   if (!Object.hasOwn(DECODERS, encoding)) {
-    answer.body.cancel();
+    response.body.cancel();
     throw new ConnectionError({
       code: "BAD_RESPONSE",
       what: "The server sent a body in an encoding that was not asked for",
       next: "Let the server honour `accept-encoding: identity`",
-      status: answer.status,
+      status: response.status,
     });
   }
-  return { ...answer, body: decoded(answer, encoding as keyof typeof DECODERS) };
+  return { ...response, body: decoded(response, encoding as keyof typeof DECODERS) };
 }
 
-function decoded({ body, status }: WireAnswer, encoding: keyof typeof DECODERS): AnswerBody {
+function decoded({ body, status }: WireResponse, encoding: keyof typeof DECODERS): ResponseBody {
   const decoder = DECODERS[encoding]();
   return {
     pipe(sink) {

@@ -4,7 +4,7 @@ import { onSharedAbort } from "../../../util/shared-abort.js";
 import type { HttpClient } from "../../server-transport.js";
 import { USER_AGENT } from "../../user-agent.js";
 import { toNetworkError } from "./http-errors.js";
-import type { AnswerBody, WireAnswer, WireClient, WireRequest } from "./wire-client.js";
+import type { ResponseBody, WireClient, WireRequest, WireResponse } from "./wire-client.js";
 
 /**
  * A network client over a `fetch`. Host names cannot be resolved here, so only literal addresses can be checked.
@@ -47,13 +47,13 @@ export function openWith(client: HttpClient): WireClient["open"] {
 }
 
 /** One request through a fetch of somebody else's. Addresses cannot be checked there. */
-async function openByFetch(fetch: typeof globalThis.fetch, request: WireRequest): Promise<WireAnswer> {
+async function openByFetch(fetch: typeof globalThis.fetch, request: WireRequest): Promise<WireResponse> {
   // A signal of its own: `fetch` may keep listening on it until it is collected as garbage.
   const own = new AbortController();
-  const { signal, line } = request;
+  const { signal, handle } = request;
   if (signal?.aborted) throw signal.reason;
-  line?.throwIfAborted();
-  line?.attach(own);
+  handle?.throwIfAborted();
+  handle?.attach(own);
   const release = signal ? onSharedAbort(signal, () => own.abort(signal.reason)) : () => {};
   try {
     const response = await fetch(request.url, {
@@ -71,8 +71,8 @@ async function openByFetch(fetch: typeof globalThis.fetch, request: WireRequest)
   }
 }
 
-/** A web stream as an `AnswerBody`; `onDone` is called when nothing more comes of it. */
-function webBody(stream: ReadableStream<Uint8Array> | null, onDone: () => void): AnswerBody {
+/** A web stream as an `ResponseBody`; `onDone` is called when nothing more comes of it. */
+function webBody(stream: ReadableStream<Uint8Array> | null, onDone: () => void): ResponseBody {
   const reader = stream?.getReader();
   let wake: (() => void) | undefined;
   let cancelled = false;

@@ -1,5 +1,5 @@
 /** Between the fetch API and our light requests and answers. */
-import type { AnswerBody, AnswerHeaders, WireAnswer, WireRequest } from "./wire-client.js";
+import type { ResponseBody, ResponseHeaders, WireRequest, WireResponse } from "./wire-client.js";
 
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
@@ -42,7 +42,7 @@ export async function toWireRequest(
 }
 
 /** Response headers as a real `Headers`; fields that the fetch standard forbids are left out. */
-function toHeaders(fields: AnswerHeaders): Headers {
+function toHeaders(fields: ResponseHeaders): Headers {
   if (fields instanceof Headers) return fields;
   const headers = new Headers();
   for (const [name, value] of fields) {
@@ -56,7 +56,7 @@ function toHeaders(fields: AnswerHeaders): Headers {
 }
 
 /** A body as a web stream. */
-function toWebStream(body: AnswerBody): ReadableStream<Uint8Array> {
+function toWebStream(body: ResponseBody): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     start(controller) {
       body.pipe({
@@ -74,13 +74,20 @@ function toWebStream(body: AnswerBody): ReadableStream<Uint8Array> {
 }
 
 /** A real `Response`, for code that tests `instanceof Response`. */
-export function toResponse(answer: WireAnswer, bytes?: Uint8Array): Response {
-  const init = { status: answer.status, statusText: answer.statusText, headers: toHeaders(answer.headers) };
-  if (WITHOUT_BODY.has(answer.status)) {
-    answer.body.cancel();
+export function toResponse(response: WireResponse, bytes?: Uint8Array): Response {
+  const init = {
+    status: response.status,
+    statusText: response.statusText,
+    headers: toHeaders(response.headers),
+  };
+  if (WITHOUT_BODY.has(response.status)) {
+    response.body.cancel();
     return new Response(null, init);
   }
-  return new Response((bytes ?? toWebStream(answer.body)) as ConstructorParameters<typeof Response>[0], init);
+  return new Response(
+    (bytes ?? toWebStream(response.body)) as ConstructorParameters<typeof Response>[0],
+    init,
+  );
 }
 
 class LightResponse {
@@ -90,7 +97,7 @@ class LightResponse {
   constructor(
     readonly status: number,
     readonly statusText: string,
-    readonly headers: AnswerHeaders,
+    readonly headers: ResponseHeaders,
     readonly url: string,
     readonly body: ReadableStream<Uint8Array> | null,
   ) {}
@@ -104,12 +111,12 @@ class LightResponse {
   }
 }
 
-/** The head of an answer. */
+/** The head of an response. */
 export function lightResponse(
-  answer: Omit<WireAnswer, "body">,
+  response: Omit<WireResponse, "body">,
   url: URL,
   body: ReadableStream<Uint8Array> | null = null,
 ): Response {
-  const { status, statusText, headers } = answer;
+  const { status, statusText, headers } = response;
   return new LightResponse(status, statusText, headers, url.href, body) as unknown as Response;
 }

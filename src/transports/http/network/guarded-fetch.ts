@@ -35,10 +35,10 @@ export function createGuardedFetch(client: HttpClient, options: GuardOptions): t
     if (signal?.aborted) onAbort();
     else signal?.addEventListener("abort", onAbort);
     try {
-      const answer = await open({ ...request, signal: deadline.signal, checkAddress });
-      const { bytes, cut } = await collectBody(answer.body, { maxBytes });
-      if (cut) throw tooLarge(request.url, answer.status, maxBytes);
-      return toResponse(answer, bytes);
+      const response = await open({ ...request, signal: deadline.signal, checkAddress });
+      const { bytes, cut } = await collectBody(response.body, { maxBytes });
+      if (cut) throw tooLarge(request.url, response.status, maxBytes);
+      return toResponse(response, bytes);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", onAbort);

@@ -4,7 +4,7 @@ import { outcomeOfStatus } from "../../../errors/from-http-status.js";
 import { isBeforeConnection, isPermanentFailure } from "../../../errors/from-system-error.js";
 import { ToolportError } from "../../../errors/toolport-error.js";
 import { toPlainText } from "../../to-plain-text.js";
-import type { WireAnswer } from "./wire-client.js";
+import type { WireResponse } from "./wire-client.js";
 
 const EXCERPT_CHARS = 200;
 /** Long secrets shrink when they are redacted: enough of the body is looked at that the cut does not come into sight. */
@@ -24,8 +24,8 @@ function excerpt(bytes: Uint8Array, redact: Redact): string {
 const quoted = (text: string): string => (text === "" ? "" : `: ${text}`);
 
 /** The error for a status that is about neither the session nor the credentials. */
-export function statusError(answer: WireAnswer, bytes: Uint8Array, redact: Redact): ConnectionError {
-  const { status } = answer;
+export function statusError(response: WireResponse, bytes: Uint8Array, redact: Redact): ConnectionError {
+  const { status } = response;
   const busy = status === 429 || status === 503;
   const transient = busy || status >= 500;
   return new ConnectionError({
@@ -33,7 +33,7 @@ export function statusError(answer: WireAnswer, bytes: Uint8Array, redact: Redac
     what: `The server answered with HTTP ${status}${quoted(excerpt(bytes, redact))}`,
     next: busy ? "The server is busy; try again later" : "See the server's log",
     status,
-    retryAfterMs: parseRetryAfter(answer.headers.get("retry-after")),
+    retryAfterMs: parseRetryAfter(response.headers.get("retry-after")),
     retryable: transient,
     outcome: outcomeOfStatus(status, { inSession: false }),
   });
@@ -52,21 +52,21 @@ export function sessionLost(status: number): ConnectionError {
 }
 
 export interface BadResponse {
-  readonly answer: WireAnswer;
+  readonly response: WireResponse;
   /** What is wrong, as the end of a sentence. */
   readonly why: string;
   readonly bytes?: Uint8Array | undefined;
   readonly redact: Redact;
 }
 
-export function badResponse({ answer, why, bytes, redact }: BadResponse): ConnectionError {
-  const type = toPlainText(answer.headers.get("content-type") ?? "none").slice(0, 100);
+export function badResponse({ response, why, bytes, redact }: BadResponse): ConnectionError {
+  const type = toPlainText(response.headers.get("content-type") ?? "none").slice(0, 100);
   const shown = bytes === undefined ? "" : quoted(excerpt(bytes, redact));
   return new ConnectionError({
     code: "BAD_RESPONSE",
-    what: `The server's answer ${why} (HTTP ${answer.status}, content type ${type})${shown}`,
+    what: `The server's answer ${why} (HTTP ${response.status}, content type ${type})${shown}`,
     next: "Check that the URL is an MCP endpoint and that no proxy or sign-in page stands before it",
-    status: answer.status,
+    status: response.status,
   });
 }
 

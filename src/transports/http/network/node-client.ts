@@ -11,12 +11,12 @@ import { USER_AGENT } from "../../user-agent.js";
 import { toResponse, toWireRequest } from "./fetch-response.js";
 import { clientClosed, connectTimedOut, toNetworkError } from "./http-errors.js";
 import { type ExchangeOwner, NodeExchange } from "./node-exchange.js";
-import type { DialingRequest } from "./proxy/open-tunnel.js";
+import type { TunnelRequest } from "./proxy/open-tunnel.js";
 import { mayNeedProxy } from "./proxy/proxy-option.js";
 import type { ProxyRoutes } from "./proxy/proxy-routes.js";
 import type { ProxyServer } from "./proxy/proxy-server.js";
-import { notePromise, OriginSlots, type Pool, SocketPools } from "./socket-pools.js";
-import type { WireAnswer, WireClient, WireRequest } from "./wire-client.js";
+import { noteKeepAlive, OriginSlots, type Pool, SocketPools } from "./socket-pools.js";
+import type { WireClient, WireRequest, WireResponse } from "./wire-client.js";
 
 export interface HttpClientOptions {
   /** How long a connection may take to open, TLS included. @default 10000 */
@@ -40,7 +40,7 @@ interface RoutedRequest extends WireRequest {
 }
 
 /**
- * A pooled network client. Its `fetch` never follows redirects. There is no limit on how long an answer may take: an
+ * A pooled network client. Its `fetch` never follows redirects. There is no limit on how long an response may take: an
  * MCP call may run for minutes, and its deadline comes with its `AbortSignal`.
  */
 export function createHttpClient(options: HttpClientOptions = {}): WireClient {
@@ -74,28 +74,28 @@ class NodeClient implements WireClient, ExchangeOwner {
   readonly fetch: typeof globalThis.fetch = async (input, init) =>
     toResponse(await this.open(await toWireRequest(input, init)));
 
-  open(request: WireRequest): Promise<WireAnswer> {
+  open(request: WireRequest): Promise<WireResponse> {
     return this.#routes === undefined ? this.#openDirect(request) : this.#openByRoute(request, this.#routes);
   }
 
-  async #openByRoute(request: WireRequest, routes: () => Promise<ProxyRoutes>): Promise<WireAnswer> {
+  async #openByRoute(request: WireRequest, routes: () => Promise<ProxyRoutes>): Promise<WireResponse> {
     const via = (await routes())(request.url);
     if (via === undefined) return this.#openDirect(request);
-    const { checkAddress, standing, url } = request;
+    const { checkAddress, background, url } = request;
     if (checkAddress !== undefined) {
       const { checkTarget } = await import("./checked-lookup.js");
       await checkTarget(partsOf(url).hostname, checkAddress, this.#lookup);
     }
     this.#throwIfClosed();
-    const purpose = checkAddress === undefined ? (standing ? "standing" : "kept") : "single";
+    const purpose = checkAddress === undefined ? (background ? "background" : "kept") : "single";
     const pool = await this.#pools.open(partsOf(url).isSecure, { purpose, via });
     this.#throwIfClosed();
     const discard = () => this.#pools.discard(pool);
     return this.#exchange(pool, { ...request, via }, purpose === "single" ? discard : undefined);
   }
 
-  #openDirect(request: WireRequest): Promise<WireAnswer> {
-    const isUsual = request.checkAddress === undefined && !request.standing;
+  #openDirect(request: WireRequest): Promise<WireResponse> {
+    const isUsual = request.checkAddress === undefined && !request.background;
     const pool = isUsual ? this.#pools.ready(partsOf(request.url).isSecure) : undefined;
     if (pool === undefined || performance.now() - this.#usedAt > IDLE_MS) return this.#openLater(request);
     return this.#exchange(pool, request);
@@ -106,13 +106,13 @@ class NodeClient implements WireClient, ExchangeOwner {
     await this.#pools.destroy();
   }
 
-  async #openLater(request: WireRequest): Promise<WireAnswer> {
+  async #openLater(request: WireRequest): Promise<WireResponse> {
     this.#throwIfClosed();
-    const { checkAddress, standing } = request;
+    const { checkAddress, background } = request;
     const { isSecure } = partsOf(request.url);
     if (checkAddress === undefined) {
       if (this.#usedAt !== 0) await noticeClosedSockets();
-      const pool = await this.#pools.open(isSecure, { purpose: standing ? "standing" : "kept" });
+      const pool = await this.#pools.open(isSecure, { purpose: background ? "background" : "kept" });
       this.#throwIfClosed();
       return this.#exchange(pool, request);
     }
@@ -128,15 +128,15 @@ class NodeClient implements WireClient, ExchangeOwner {
     return this.#pools.idleMark;
   }
 
-  onAnswer({ standing, url, via }: RoutedRequest, answer: IncomingMessage): Error | undefined {
-    const { headers, socket, statusCode } = answer;
+  onResponse({ background, url, via }: RoutedRequest, response: IncomingMessage): Error | undefined {
+    const { headers, socket, statusCode } = response;
     // Only a proxy asks for its own credentials.
     if (via !== undefined && statusCode === PROXY_AUTHENTICATION)
       return via.refused(partsOf(url).host, statusCode);
     const hint = headers["keep-alive"];
-    if (hint !== undefined) notePromise(socket, hint as string);
+    if (hint !== undefined) noteKeepAlive(socket, hint as string);
     // A stream that stays has sockets of its own, and says nothing about those of the others.
-    if (!standing) this.#usedAt = performance.now();
+    if (!background) this.#usedAt = performance.now();
     return undefined;
   }
 
@@ -166,15 +166,15 @@ class NodeClient implements WireClient, ExchangeOwner {
     if (this.#closed) throw clientClosed(true);
   }
 
-  #exchange(pool: Pool, request: RoutedRequest, onDone?: () => void): Promise<WireAnswer> {
+  #exchange(pool: Pool, request: RoutedRequest, onDone?: () => void): Promise<WireResponse> {
     const exchange = new NodeExchange(request, this, onDone);
-    if (exchange.done) return exchange.answer;
-    const { standing, isControl } = request;
+    if (exchange.done) return exchange.response;
+    const { background, isControl } = request;
     // Single requests (`onDone`) are those of a login: few, and calls wait for them.
-    const slots = standing || isControl || onDone !== undefined ? undefined : this.#slots;
+    const slots = background || isControl || onDone !== undefined ? undefined : this.#slots;
     if (slots === undefined) this.#begin(pool, request, exchange);
     else this.#beginInSlot(slots, { pool, request, exchange });
-    return exchange.answer;
+    return exchange.response;
   }
 
   #beginInSlot(
@@ -214,9 +214,9 @@ class NodeClient implements WireClient, ExchangeOwner {
     if (isForwarded && via.authorization !== undefined) fields.push("proxy-authorization", via.authorization);
     const { hostname, port, protocol } = isForwarded ? via : parts;
     const path = isForwarded ? `http://${parts.host}${parts.path}` : parts.path;
-    const options: RequestOptions & DialingRequest = {
+    const options: RequestOptions & TunnelRequest = {
       ...{ agent, protocol, hostname, port, path, method, headers: fields },
-      onDial: via === undefined ? undefined : exchange.prepare,
+      onTunnelOpening: via === undefined ? undefined : exchange.prepare,
     };
     const request = httpRequest(options);
     exchange.watch(request);

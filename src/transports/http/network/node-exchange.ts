@@ -1,20 +1,20 @@
-/** One request over `node:http`: its answer, its body, its abort. */
+/** One request over `node:http`: its response, its body, its abort. */
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { ConnectionError } from "../../../errors/connection-error.js";
 import { onSharedAbort } from "../../../util/shared-abort.js";
 import {
-  type AnswerBody,
-  type AnswerHeaders,
+  type Abortable,
   type BodySink,
-  type Endable,
-  NO_ANSWER,
-  type WireAnswer,
+  NO_RESPONSE,
+  type ResponseBody,
+  type ResponseHeaders,
   type WireRequest,
+  type WireResponse,
 } from "./wire-client.js";
 
 /** Header fields as Node gives them (names in lower case). */
-class LightHeaders implements AnswerHeaders {
+class LightHeaders implements ResponseHeaders {
   readonly #fields: IncomingHttpHeaders;
 
   constructor(fields: IncomingHttpHeaders) {
@@ -42,8 +42,8 @@ class LightHeaders implements AnswerHeaders {
 export interface ExchangeOwner {
   /** Grows with every socket that becomes idle. */
   readonly idleMark: number;
-  /** The answer has begun. Returns an error if it is not an answer of the server. */
-  onAnswer(request: WireRequest, response: IncomingMessage): Error | undefined;
+  /** The response has begun. Returns an error if it is not an response of the server. */
+  onResponse(request: WireRequest, incoming: IncomingMessage): Error | undefined;
   /** Its socket, if it had one, is closed or free for the next request. Called once for each exchange that held a slot. */
   onReleased(request: WireRequest): void;
   /** What a failure of Node's means; `sent`: whether a byte of the request can have left. */
@@ -52,10 +52,10 @@ export interface ExchangeOwner {
   onDeadSocket(request: WireRequest, mark: number): void;
 }
 
-/** Takes Node's events for one request. The promise in `answer` settles with the headers. */
-export class NodeExchange implements AnswerBody, Endable {
-  readonly answer: Promise<WireAnswer>;
-  #resolve!: (answer: WireAnswer | Promise<WireAnswer>) => void;
+/** Takes Node's events for one request. The promise in `response` settles with the headers. */
+export class NodeExchange implements ResponseBody, Abortable {
+  readonly response: Promise<WireResponse>;
+  #resolve!: (response: WireResponse | Promise<WireResponse>) => void;
   #reject!: (error: unknown) => void;
   readonly #wanted: WireRequest;
   readonly #owner: ExchangeOwner;
@@ -63,7 +63,7 @@ export class NodeExchange implements AnswerBody, Endable {
   #sentAtMark = 0;
   #stopWaiting: (() => void) | undefined;
   #request: ClientRequest | undefined;
-  #response: IncomingMessage | undefined;
+  #incoming: IncomingMessage | undefined;
   #phase: "queued" | "sent" | "answered" | "done" = "queued";
   /** It counts against the limit on sockets. */
   #holdsSlot = false;
@@ -75,15 +75,15 @@ export class NodeExchange implements AnswerBody, Endable {
 
   /** @param onDone called when nothing more comes of it */
   constructor(wanted: WireRequest, owner: ExchangeOwner, onDone?: () => void) {
-    const { signal, line } = wanted;
-    this.answer = new Promise((resolve, reject) => {
+    const { signal, handle } = wanted;
+    this.response = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
     this.#wanted = wanted;
     this.#owner = owner;
     this.#onDone = onDone;
-    line?.attach(this);
+    handle?.attach(this);
     if (signal?.aborted) this.abort(signal.reason);
     else if (signal) this.#stopWaiting = onSharedAbort(signal, () => this.abort(signal.reason));
   }
@@ -93,7 +93,7 @@ export class NodeExchange implements AnswerBody, Endable {
     return this.#phase === "done";
   }
 
-  /** This is the request whose answer is waited for. */
+  /** This is the request whose response is waited for. */
   watch(request: ClientRequest): void {
     this.#request = request;
     request.on("error", this.#onError);
@@ -128,16 +128,16 @@ export class NodeExchange implements AnswerBody, Endable {
 
   pipe(sink: BodySink): void {
     if (this.#broken !== undefined) return sink.fail(this.#broken.error);
-    const response = this.#response;
-    if (response === undefined || this.#phase === "done") return;
+    const incoming = this.#incoming;
+    if (incoming === undefined || this.#phase === "done") return;
     this.#sink = sink;
-    response.on("end", this.#onEnd);
+    incoming.on("end", this.#onEnd);
     // It begins to flow, in a later turn.
-    response.on("data", this.#onData);
+    incoming.on("data", this.#onData);
   }
 
   resume(): void {
-    this.#response?.resume();
+    this.#incoming?.resume();
   }
 
   cancel(): void {
@@ -145,7 +145,7 @@ export class NodeExchange implements AnswerBody, Endable {
     if (this.#phase === "done") return;
     this.#settle();
     // All of it is here: the socket can be used again.
-    if (this.#response?.complete) this.#response.resume();
+    if (this.#incoming?.complete) this.#incoming.resume();
     else this.#request?.destroy();
   }
 
@@ -153,33 +153,33 @@ export class NodeExchange implements AnswerBody, Endable {
   abort(reason: unknown): boolean {
     if (this.#phase === "done") return false;
     const isUnsent = this.#phase === "queued";
-    if (reason === NO_ANSWER) this.#suspectSocket();
+    if (reason === NO_RESPONSE) this.#suspectSocket();
     this.#finish({ error: reason });
     this.#request?.destroy();
     return isUnsent;
   }
 
-  readonly #onResponse = (response: IncomingMessage): void => {
-    // Over already: a response that nobody listens to would hold its socket for ever.
-    if (this.#phase === "done") return void response.resume();
-    if (response.statusCode === SWITCHING_PROTOCOLS) return void this.#request?.destroy(switchedProtocols());
-    const refusal = this.#owner.onAnswer(this.#wanted, response);
+  readonly #onResponse = (incoming: IncomingMessage): void => {
+    // Over already: a incoming that nobody listens to would hold its socket for ever.
+    if (this.#phase === "done") return void incoming.resume();
+    if (incoming.statusCode === SWITCHING_PROTOCOLS) return void this.#request?.destroy(switchedProtocols());
+    const refusal = this.#owner.onResponse(this.#wanted, incoming);
     if (refusal !== undefined) return void this.#request?.destroy(refusal);
     this.#phase = "answered";
-    this.#response = response;
-    response.on("error", this.#onError);
-    const { statusCode = 0, statusMessage = "", headers } = response;
-    const answer: WireAnswer = {
+    this.#incoming = incoming;
+    incoming.on("error", this.#onError);
+    const { statusCode = 0, statusMessage = "", headers } = incoming;
+    const response: WireResponse = {
       status: statusCode,
       statusText: statusMessage,
       headers: new LightHeaders(headers),
       body: this,
     };
-    this.#resolve(headers["content-encoding"] === undefined ? answer : unpacked(answer));
+    this.#resolve(headers["content-encoding"] === undefined ? response : decompressed(response));
   };
 
   readonly #onData = (chunk: Uint8Array): void => {
-    if (this.#sink !== undefined && !this.#sink.chunk(chunk)) this.#response?.pause();
+    if (this.#sink !== undefined && !this.#sink.chunk(chunk)) this.#incoming?.pause();
   };
 
   readonly #onEnd = (): void => {
@@ -234,7 +234,7 @@ function onUpgrade(this: ClientRequest, _response: IncomingMessage, socket: Dupl
   this.emit("close");
 }
 
-/** No final answer follows HTTP 101: the connection belongs to another protocol from then on. */
+/** No final response follows HTTP 101: the connection belongs to another protocol from then on. */
 function switchedProtocols(): ConnectionError {
   return new ConnectionError({
     code: "BAD_RESPONSE",
@@ -246,7 +246,7 @@ function switchedProtocols(): ConnectionError {
 }
 
 /** We ask for plain bodies, so that hardly anybody ever needs this. */
-async function unpacked(answer: WireAnswer): Promise<WireAnswer> {
+async function decompressed(response: WireResponse): Promise<WireResponse> {
   const { decompress } = await import("./decompress.js");
-  return decompress(answer);
+  return decompress(response);
 }

@@ -1,14 +1,18 @@
 /** Redirects that are followed: those that keep the method and the origin. */
 import { ConnectionError } from "../../../errors/connection-error.js";
-import type { AnswerHeaders, WireAnswer } from "./wire-client.js";
+import type { ResponseHeaders, WireResponse } from "./wire-client.js";
 
 /** So many in a row, and no more. */
 export const MAX_REDIRECTS = 5;
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** Where to ask again; undefined if the answer is no redirect, or none that may be followed. */
-export function redirectTarget({ status, headers }: WireAnswer, from: URL, method: string): URL | undefined {
+/** Where to ask again; undefined if the response is no redirect, or none that may be followed. */
+export function redirectTarget(
+  { status, headers }: WireResponse,
+  from: URL,
+  method: string,
+): URL | undefined {
   const location = REDIRECTS.has(status) ? headers.get("location") : null;
   if (location === null || !URL.canParse(location, from.href)) return undefined;
   const target = new URL(location, from);
@@ -21,7 +25,7 @@ export function redirectTarget({ status, headers }: WireAnswer, from: URL, metho
 
 interface RefusedRedirect {
   readonly status: number;
-  readonly headers: Pick<AnswerHeaders, "get">;
+  readonly headers: Pick<ResponseHeaders, "get">;
 }
 
 /** The error for a redirect that is not followed: it names the target and says what to do. */

@@ -1,6 +1,6 @@
 /** A whole body in memory, up to a limit. */
 import { ChunkList } from "../../../util/chunk-list.js";
-import type { AnswerBody, WireAnswer } from "./wire-client.js";
+import type { ResponseBody, WireResponse } from "./wire-client.js";
 
 export interface CollectedBody {
   readonly bytes: Uint8Array;
@@ -16,7 +16,7 @@ export interface CollectOptions {
 
 /** Reads a body to its end, or stops the flow as soon as it is over the limit. Rejects when the body breaks. */
 export function collectBody(
-  body: AnswerBody,
+  body: ResponseBody,
   { maxBytes, timeoutMs }: CollectOptions,
 ): Promise<CollectedBody> {
   return new Promise((resolve, reject) => {
@@ -50,13 +50,13 @@ export function collectBody(
 const LIMITS = { maxBytes: 256 * 1024, timeoutMs: 5_000 } as const;
 
 /** Never rejects: a refusal counts even if its body breaks off. */
-export async function readRefusal(answer: WireAnswer): Promise<Uint8Array> {
-  const collected = await collectBody(answer.body, LIMITS).catch(() => undefined);
+export async function readShortBody(response: WireResponse): Promise<Uint8Array> {
+  const collected = await collectBody(response.body, LIMITS).catch(() => undefined);
   return collected?.bytes ?? new Uint8Array(0);
 }
 
 /** A body that was read, for somebody who reads it again. */
-export function bodyOf(bytes: Uint8Array): AnswerBody {
+export function bufferedBody(bytes: Uint8Array): ResponseBody {
   return {
     pipe(sink) {
       sink.chunk(bytes);
@@ -68,9 +68,9 @@ export function bodyOf(bytes: Uint8Array): AnswerBody {
 }
 
 /** Lets go of a body that nobody wants, so that its connection can be used again. */
-export function discardBody(answer: WireAnswer): void {
-  if (mediaType(answer.headers.get("content-type")) === "text/event-stream") answer.body.cancel();
-  else void readRefusal(answer);
+export function discardBody(response: WireResponse): void {
+  if (mediaType(response.headers.get("content-type")) === "text/event-stream") response.body.cancel();
+  else void readShortBody(response);
 }
 
 /** Type and subtype in lower case, without parameters; empty where there is none. */
@@ -81,7 +81,7 @@ export function mediaType(contentType: string | null): string {
 }
 
 /** A success whose body is a stream of events. */
-export const isEventStream = ({ status, headers }: WireAnswer): boolean =>
+export const isEventStream = ({ status, headers }: WireResponse): boolean =>
   status >= 200 && status < 300 && mediaType(headers.get("content-type")) === "text/event-stream";
 
 const utf8 = new TextDecoder();

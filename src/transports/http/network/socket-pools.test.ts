@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { waitFor } from "../../../../test/support/wait-for.js";
 import { createHttpClient, type HttpClientOptions } from "./node-client.js";
-import { Lifeline, NO_ANSWER, type WireClient } from "./wire-client.js";
+import { AbortHandle, NO_RESPONSE, type WireClient } from "./wire-client.js";
 
 let server: Server;
 let url: URL;
@@ -75,8 +75,8 @@ it("a request that waits is unsent when it is given up, and is never sent", asyn
   const client = open({ maxSockets: 1 });
   const first = read(client, "/first");
   await waitFor(() => held.length === 1);
-  const line = new Lifeline();
-  const second = get(client, "/second", { line });
+  const handle = new AbortHandle();
+  const second = get(client, "/second", { handle });
   const signal = AbortSignal.abort(new Error("not wanted"));
   await expect(get(client, "/third", { signal })).rejects.toThrow("not wanted");
   const controller = new AbortController();
@@ -84,8 +84,8 @@ it("a request that waits is unsent when it is given up, and is never sent", asyn
   const fifth = read(client, "/fifth");
   controller.abort(new Error("gave up"));
   await expect(fourth).rejects.toThrow("gave up");
-  expect(line.abort(NO_ANSWER)).toBe(true);
-  await expect(second).rejects.toBe(NO_ANSWER);
+  expect(handle.abort(NO_RESPONSE)).toBe(true);
+  await expect(second).rejects.toBe(NO_RESPONSE);
   answer("one");
   expect(await first).toBe("one");
   await waitFor(() => held.length === 1);
@@ -95,18 +95,18 @@ it("a request that waits is unsent when it is given up, and is never sent", asyn
 });
 
 it("a request that was sent is not unsent when it is given up", async () => {
-  const line = new Lifeline();
-  const sent = get(open({ maxSockets: 1 }), "/", { line });
+  const handle = new AbortHandle();
+  const sent = get(open({ maxSockets: 1 }), "/", { handle });
   await waitFor(() => held.length === 1);
-  expect(line.abort(NO_ANSWER)).toBe(false);
-  await expect(sent).rejects.toBe(NO_ANSWER);
+  expect(handle.abort(NO_RESPONSE)).toBe(false);
+  await expect(sent).rejects.toBe(NO_RESPONSE);
 });
 
-it("control messages and standing streams do not wait", async () => {
+it("control messages and background streams do not wait", async () => {
   const client = open({ maxSockets: 1 });
   const calls = [read(client, "/call"), read(client, "/call")];
   await waitFor(() => held.length === 1);
-  const free = [get(client, "/control", { isControl: true }), get(client, "/stream", { standing: true })];
+  const free = [get(client, "/control", { isControl: true }), get(client, "/stream", { background: true })];
   await waitFor(() => held.length === 3);
   expect(heldPaths().sort()).toEqual(["/call", "/control", "/stream"]);
   while (held.length > 0) answer();

@@ -3,11 +3,11 @@ import { type AgentOptions, Agent as HttpAgent } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 import { clientClosed } from "./http-errors.js";
-import type { Dials } from "./proxy/open-tunnel.js";
+import type { PendingTunnels } from "./proxy/open-tunnel.js";
 import type { ProxyServer } from "./proxy/proxy-server.js";
 
-/** `kept`: the usual ones. `standing`: for streams that stay; they keep no host alive. `single`: gone after one answer. */
-export type Purpose = "kept" | "standing" | "single";
+/** `kept`: the usual ones. `background`: for streams that stay; they keep no host alive. `single`: gone after one response. */
+export type Purpose = "kept" | "background" | "single";
 
 export interface PoolOptions {
   /** How long an idle socket is kept when the server does not say. */
@@ -37,7 +37,7 @@ export class SocketPools {
   readonly #pools = new Map<string, Pool | Promise<Pool>>();
   readonly #singles = new Set<Pool>();
   /** Tunnels that are being opened: no pool knows them yet. */
-  readonly #dials: Dials = new Map();
+  readonly #pendingTunnels: PendingTunnels = new Map();
   #idleMark = 0;
 
   constructor(options: PoolOptions) {
@@ -71,16 +71,21 @@ export class SocketPools {
     const isForwarding = via !== undefined && !isSecure;
     // Proxies (tinyproxy for one) close such sockets without saying so: a kept one may be dead, and a call on it lost.
     const keepAlive = purpose !== "single" && !isForwarding;
-    const options = { ...basics(lookup ?? this.#options.lookup), keepAlive };
+    const options = { ...agentOptions(lookup ?? this.#options.lookup), keepAlive };
     // Plain HTTP is sent to the proxy itself, which may want TLS.
     const pool = await createPool(isForwarding ? via.protocol === "https:" : isSecure, options);
-    if (keepAlive) this.#keepAsPromised(pool);
-    if (purpose === "standing") letGo(pool);
+    if (keepAlive) this.#honourKeepAlive(pool);
+    if (purpose === "background") unrefSockets(pool);
     if (via !== undefined && isSecure) {
       const { connectThrough } = await import("./proxy/open-tunnel.js");
       const { connectTimeoutMs: timeoutMs } = this.#options;
-      const isUnref = purpose === "standing";
-      connectThrough(via, pool, { timeoutMs, lookup: this.#options.lookup, isUnref, dials: this.#dials });
+      const isUnref = purpose === "background";
+      connectThrough(via, pool, {
+        timeoutMs,
+        lookup: this.#options.lookup,
+        isUnref,
+        pendingTunnels: this.#pendingTunnels,
+      });
     }
     return pool;
   }
@@ -109,9 +114,9 @@ export class SocketPools {
     pool.destroy();
   }
 
-  #keepAsPromised(pool: Pool): void {
+  #honourKeepAlive(pool: Pool): void {
     pool.keepSocketAlive = (socket: IdleSocket) => {
-      const ms = socket[PROMISED]?.ms ?? this.#options.keepAliveMs;
+      const ms = socket[KEEP_ALIVE]?.ms ?? this.#options.keepAliveMs;
       if (ms <= 0) return false;
       this.#idleMark += 1;
       socket[IDLE_SINCE] = this.#idleMark;
@@ -125,16 +130,16 @@ export class SocketPools {
   /** Ends whatever is under way; resolves when the last socket is closed. */
   async destroy(): Promise<void> {
     const pools = [...this.#pools.values(), ...this.#singles];
-    const dials = [...this.#dials];
+    const pendingTunnels = [...this.#pendingTunnels];
     this.#pools.clear();
     this.#singles.clear();
-    for (const [, dial] of dials) dial.abort(clientClosed(true));
-    await Promise.allSettled(dials.map(([connecting]) => connecting));
+    for (const [, dial] of pendingTunnels) dial.abort(clientClosed(true));
+    await Promise.allSettled(pendingTunnels.map(([connecting]) => connecting));
     await Promise.all(
       pools.map(async (made) => {
         const pool = await made;
         const sockets = [pool.sockets, pool.freeSockets].flatMap((byHost) => Object.values(byHost).flat());
-        const closed = sockets.map((socket) => socket && closing(socket));
+        const closed = sockets.map((socket) => socket && whenClosed(socket));
         pool.destroy();
         await Promise.all(closed);
       }),
@@ -142,10 +147,10 @@ export class SocketPools {
   }
 }
 
-const closing = (socket: Socket): Promise<void> | undefined =>
+const whenClosed = (socket: Socket): Promise<void> | undefined =>
   socket.closed ? undefined : new Promise((resolve) => socket.once("close", () => resolve()));
 
-const basics = (lookup: LookupFunction | undefined): AgentOptions & { rejectUnauthorized: true } => ({
+const agentOptions = (lookup: LookupFunction | undefined): AgentOptions & { rejectUnauthorized: true } => ({
   maxFreeSockets: Number.POSITIVE_INFINITY,
   // Explicit, so that no variable of the environment can turn certificate checks off.
   rejectUnauthorized: true,
@@ -159,12 +164,12 @@ async function createPool(isSecure: boolean, options: AgentOptions): Promise<Poo
   return new https.Agent(options);
 }
 
-/** When an idle socket has to go, as its server said with its last answer. */
-const PROMISED = Symbol("promised");
+/** When an idle socket has to go, as its server said with its last response. */
+const KEEP_ALIVE = Symbol("promised");
 /** The mark at which it became idle. */
 const IDLE_SINCE = Symbol("idle since");
 interface IdleSocket extends Socket {
-  [PROMISED]?: { readonly hint: string; readonly ms: number } | undefined;
+  [KEEP_ALIVE]?: { readonly hint: string; readonly ms: number } | undefined;
   [IDLE_SINCE]?: number;
 }
 
@@ -177,16 +182,16 @@ function closeOlder(idle: IdleSocket[], mark: number): void {
   }
 }
 
-/** Notes what an answer says about its socket (`keep-alive: timeout=5`). */
-export function notePromise(socket: IdleSocket, hint: string): void {
-  if (socket[PROMISED]?.hint === hint) return;
+/** Notes what an response says about its socket (`keep-alive: timeout=5`). */
+export function noteKeepAlive(socket: IdleSocket, hint: string): void {
+  if (socket[KEEP_ALIVE]?.hint === hint) return;
   const seconds = /\btimeout=(\d{1,6})/.exec(hint)?.[1];
   if (seconds === undefined) return;
-  socket[PROMISED] = { hint, ms: Math.min(Number(seconds) * 1000 - MARGIN_MS, LONGEST_MS) };
+  socket[KEEP_ALIVE] = { hint, ms: Math.min(Number(seconds) * 1000 - MARGIN_MS, LONGEST_MS) };
 }
 
 /** Sockets that do not keep the host alive, whatever is said to them later. */
-function letGo(pool: Pool): void {
+function unrefSockets(pool: Pool): void {
   const create = pool.createConnection;
   pool.createConnection = function (this: Pool, ...args: Parameters<typeof create>) {
     const socket = create.apply(this, args);

@@ -1,4 +1,4 @@
-/** What our own HTTP layers say to each other: one request, one answer, a body that is pushed and can be stopped. */
+/** What our own HTTP layers say to each other: one request, one response, a body that is pushed and can be stopped. */
 
 import type { Slotted } from "../../../util/slot-list.js";
 import type { HttpClient } from "../../server-transport.js";
@@ -14,9 +14,9 @@ export interface WireRequest {
   readonly body?: string | Uint8Array | undefined;
   readonly signal?: AbortSignal | null | undefined;
   /** Ends it as a signal does. */
-  readonly line?: Lifeline | undefined;
+  readonly handle?: AbortHandle | undefined;
   /** A stream for whatever the server may have to say, which keeps no host process alive. @default false */
-  readonly standing?: boolean | undefined;
+  readonly background?: boolean | undefined;
   /** Sent at once, whatever the limit on sockets: requests that hold sockets may wait for what it says. @default false */
   readonly isControl?: boolean | undefined;
   /** Asked about every address before a connection is opened, where the runtime lets us resolve names ourselves. */
@@ -31,51 +31,51 @@ export interface BodySink {
   fail(error: unknown): void;
 }
 
-/** The body of an answer, which waits until somebody takes it. */
-export interface AnswerBody {
+/** The body of an response, which waits until somebody takes it. */
+export interface ResponseBody {
   pipe(sink: BodySink): void;
   resume(): void;
-  /** Stops the flow; a connection in mid-answer is destroyed. */
+  /** Stops the flow; a connection in mid-response is destroyed. */
   cancel(): void;
 }
 
 /** The part of `Headers` that the SDK uses. */
-export interface AnswerHeaders extends Iterable<[string, string]> {
+export interface ResponseHeaders extends Iterable<[string, string]> {
   get(name: string): string | null;
   has(name: string): boolean;
 }
 
-export interface WireAnswer {
+export interface WireResponse {
   readonly status: number;
   readonly statusText: string;
-  readonly headers: AnswerHeaders;
-  readonly body: AnswerBody;
+  readonly headers: ResponseHeaders;
+  readonly body: ResponseBody;
 }
 
 /** An `HttpClient` with the light way in: no `Request`, no `Response`, no web stream. */
 export interface WireClient extends HttpClient {
   /** Redirects are never followed. */
-  open(request: WireRequest): Promise<WireAnswer>;
+  open(request: WireRequest): Promise<WireResponse>;
 }
 
 /** Reason of an exchange whose caller gave up. No caller sees it, so one object serves all. */
 export const ABANDONED = new Error("abandoned");
-/** The same, because no answer came in time. Kept sockets to that server may be dead, so those that are idle are closed. */
-export const NO_ANSWER = new Error("no answer in time");
+/** The same, because no response came in time. Kept sockets to that server may be dead, so those that are idle are closed. */
+export const NO_RESPONSE = new Error("no answer in time");
 
 /** The exchange ended because no caller waits for it any more. */
-export const isGivenUp = (reason: unknown): boolean => reason === ABANDONED || reason === NO_ANSWER;
+export const isAbandoned = (reason: unknown): boolean => reason === ABANDONED || reason === NO_RESPONSE;
 
 /** What a lifeline ends. */
-export interface Endable {
+export interface Abortable {
   /** The caller fails with the reason as it is. Returns true if it is known that nothing was sent. Does nothing if it is over. */
   abort(reason: unknown): unknown;
 }
 
-export class Lifeline implements Slotted {
+export class AbortHandle implements Slotted {
   slot = -1;
   #aborted: { readonly reason: unknown } | undefined;
-  #exchange: Endable | undefined;
+  #exchange: Abortable | undefined;
   #controller: AbortController | undefined;
 
   get aborted(): boolean {
@@ -90,7 +90,7 @@ export class Lifeline implements Slotted {
   }
 
   /** This is what hangs on it now. */
-  attach(exchange: Endable): void {
+  attach(exchange: Abortable): void {
     this.#exchange = exchange;
     if (this.#aborted !== undefined) exchange.abort(this.#aborted.reason);
   }

@@ -10,13 +10,13 @@ import { type Discard, readSharedEvents, type SharedEventsHooks } from "../event
 import { lightResponse, toHeaderRecord, toResponse } from "../network/fetch-response.js";
 import { badResponse, type Redact, sessionLost, statusError } from "../network/http-errors.js";
 import { redirectError, redirectTarget } from "../network/redirect.js";
-import { discardBody, isEventStream, readRefusal } from "../network/response-body.js";
+import { discardBody, isEventStream, readShortBody } from "../network/response-body.js";
 import {
-  type AnswerBody,
-  Lifeline,
-  type WireAnswer,
+  AbortHandle,
+  type ResponseBody,
   type WireClient,
   type WireRequest,
+  type WireResponse,
 } from "../network/wire-client.js";
 
 export interface SseFetchContext {
@@ -33,7 +33,7 @@ export interface SseFetchContext {
   /** Takes one resend with new credentials for the request with this id; false if it was sent often enough. */
   readonly mayResend: (id: string) => boolean;
   /** Requests that the server has not accepted yet, by id. */
-  readonly posts: Map<string, Lifeline>;
+  readonly posts: Map<string, AbortHandle>;
   /** No caller waits for this request: it does not keep the host alive. */
   readonly isBackground: (id: string) => boolean;
   readonly onDiscard: Discard;
@@ -68,8 +68,8 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
     if (!listens && !(method === "POST" && url.href === endpoint)) return context.guarded(input, init);
     const body = (init?.body ?? undefined) as string | undefined;
     const id = OWN_ID.exec(body ?? "")?.[1];
-    const line = new Lifeline();
-    if (id !== undefined) context.posts.set(id, line);
+    const handle = new AbortHandle();
+    if (id !== undefined) context.posts.set(id, handle);
     try {
       const headers = await withUserHeaders(own, context.headers);
       let refusedWith: number | undefined;
@@ -82,8 +82,8 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
           headers: { ...headers, ...fields },
           body,
           signal: init?.signal,
-          line,
-          standing: listens || (id !== undefined && context.isBackground(id)),
+          handle,
+          background: listens || (id !== undefined && context.isBackground(id)),
           // Calls that hold all sockets may wait for answers and notifications of ours.
           isControl: id === undefined || CONTROL_REQUEST.test(body ?? ""),
         };
@@ -113,47 +113,47 @@ async function listen(
   request: WireRequest,
   onEndpoint: (data: string) => void,
 ): Promise<Response> {
-  const answer = await context.open(request);
-  if (answer.status === 200 && isEventStream(answer)) {
-    const stream = eventBody(answer.body, {
+  const response = await context.open(request);
+  if (response.status === 200 && isEventStream(response)) {
+    const stream = eventBody(response.body, {
       maxBytes: context.maxMessageBytes,
       onDiscard: context.onDiscard,
       onBytes: createEndpointReader(onEndpoint),
       onEnd: context.onStreamEnd,
     });
-    return lightResponse(answer, request.url, stream);
+    return lightResponse(response, request.url, stream);
   }
-  const bytes = await readRefusal(answer);
+  const bytes = await readShortBody(response);
   const redact = context.secrets.foreign;
-  if (answer.status < 300) throw badResponse({ answer, why: "is no event stream", bytes, redact });
-  return refusal(request, { answer, bytes, redact });
+  if (response.status < 300) throw badResponse({ response, why: "is no event stream", bytes, redact });
+  return refusal(request, { response, bytes, redact });
 }
 
 async function deliver(context: SseFetchContext, request: WireRequest): Promise<Response> {
-  const answer = await context.open(request);
-  const { status } = answer;
+  const response = await context.open(request);
+  const { status } = response;
   if (status >= 200 && status < 300) {
-    discardBody(answer);
-    return lightResponse({ ...answer, status: 202 }, request.url);
+    discardBody(response);
+    return lightResponse({ ...response, status: 202 }, request.url);
   }
-  const bytes = await readRefusal(answer);
+  const bytes = await readShortBody(response);
   if (SESSION_STATUSES.has(status)) throw sessionLost(status);
-  return refusal(request, { answer, bytes, redact: context.secrets.foreign });
+  return refusal(request, { response, bytes, redact: context.secrets.foreign });
 }
 
 interface Refusal {
-  readonly answer: WireAnswer;
+  readonly response: WireResponse;
   readonly bytes: Uint8Array;
   readonly redact: Redact;
 }
 
 /** The SDK follows redirects within the origin, and the credentials' owner handles refusals; all other statuses are errors. */
-function refusal({ url, method }: WireRequest, { answer, bytes, redact }: Refusal): Response {
-  const { status } = answer;
-  if (status < 400 && redirectTarget(answer, url, method) === undefined)
-    throw redirectError(answer, url, method);
-  if (status < 400 || status === 401 || status === 403) return toResponse(answer, bytes);
-  throw statusError(answer, bytes, redact);
+function refusal({ url, method }: WireRequest, { response, bytes, redact }: Refusal): Response {
+  const { status } = response;
+  if (status < 400 && redirectTarget(response, url, method) === undefined)
+    throw redirectError(response, url, method);
+  if (status < 400 || status === 401 || status === 403) return toResponse(response, bytes);
+  throw statusError(response, bytes, redact);
 }
 
 /** A refusal that nothing could be done about; where the SDK has a provider, it asks that and sends the message again. */
@@ -233,7 +233,7 @@ export interface EventBodyHooks extends Omit<SharedEventsHooks, "onEvent"> {
 }
 
 /** When `onEnd` is called, bytes may still wait to be read. */
-export function eventBody(body: AnswerBody, hooks: EventBodyHooks): ReadableStream<Uint8Array> {
+export function eventBody(body: ResponseBody, hooks: EventBodyHooks): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     start(controller) {
       readSharedEvents(body, {

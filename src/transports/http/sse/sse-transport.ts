@@ -22,7 +22,7 @@ import { isOAuth, type Provider, shareAuthorization } from "../credentials/provi
 import { dropUnknownLifetimes } from "../credentials/token-lifetime.js";
 import { openWith } from "../network/fetch-client.js";
 import { createGuardedFetch } from "../network/guarded-fetch.js";
-import { ABANDONED, isGivenUp, type Lifeline, NO_ANSWER } from "../network/wire-client.js";
+import { ABANDONED, type AbortHandle, isAbandoned, NO_RESPONSE } from "../network/wire-client.js";
 import { createSseFetch } from "./sse-fetch.js";
 
 /** A transport for one legacy HTTP+SSE server; `start()` opens the event stream and waits for the message endpoint. */
@@ -48,7 +48,7 @@ class SseTransport implements ServerTransport {
   ondiscard?: ServerTransport["ondiscard"];
 
   readonly #inner: SSEClientTransport;
-  readonly #posts = new Map<string, Lifeline>();
+  readonly #posts = new Map<string, AbortHandle>();
   /** The last request that no caller waits for; there is one at a time. */
   #background: RequestId | undefined;
   readonly #SseError: typeof SseError;
@@ -127,7 +127,7 @@ class SseTransport implements ServerTransport {
     try {
       await this.#inner.send(message);
     } catch (error) {
-      if (isGivenUp(error)) return;
+      if (isAbandoned(error)) return;
       if (this.#closing !== undefined) throw closed("unknown", error);
       throw isPlain(error) ? refusedMessage(error) : error;
     } finally {
@@ -137,7 +137,7 @@ class SseTransport implements ServerTransport {
 
   /** A request that the server has not even accepted would hold its socket until the connection is closed. */
   abandon(id: RequestId, why: GiveUpReason): boolean {
-    return this.#posts.get(String(id))?.abort(why === "timeout" ? NO_ANSWER : ABANDONED) ?? false;
+    return this.#posts.get(String(id))?.abort(why === "timeout" ? NO_RESPONSE : ABANDONED) ?? false;
   }
 
   close(): Promise<void> {
@@ -161,7 +161,7 @@ class SseTransport implements ServerTransport {
   }
 
   #onInnerError(error: Error): void {
-    if (this.#closing !== undefined || isGivenUp(error)) return;
+    if (this.#closing !== undefined || isAbandoned(error)) return;
     const broken = this.#started && error instanceof this.#SseError;
     if (broken) this.#fail();
     else this.onerror?.(error);

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { type NameProxy, startNameProxy } from "../../../../../test/support/name-proxy.js";
 import { waitFor } from "../../../../../test/support/wait-for.js";
 import { createHttpClient } from "../node-client.js";
-import { Lifeline, NO_ANSWER, type WireRequest } from "../wire-client.js";
+import { AbortHandle, NO_RESPONSE, type WireRequest } from "../wire-client.js";
 import { openTunnel } from "./open-tunnel.js";
 import { ProxyServer } from "./proxy-server.js";
 
@@ -123,11 +123,11 @@ describe("proxies that misbehave", () => {
 describe("giving up", () => {
   it("ends a tunnel that is being opened, and the request counts as unsent", async () => {
     const { url, sockets } = await startRaw(() => {});
-    const line = new Lifeline();
-    const waiting = open(url).open(get({ line }));
+    const handle = new AbortHandle();
+    const waiting = open(url).open(get({ handle }));
     await waitFor(() => sockets.size === 1);
-    expect(line.abort(NO_ANSWER)).toBe(true);
-    await expect(waiting).rejects.toBe(NO_ANSWER);
+    expect(handle.abort(NO_RESPONSE)).toBe(true);
+    await expect(waiting).rejects.toBe(NO_RESPONSE);
     await waitFor(() => sockets.size === 0);
   });
 

@@ -9,7 +9,7 @@ export interface TunnelOptions {
   /** The target: a name or an address without brackets. */
   readonly hostname: string;
   readonly port: number;
-  /** For everything until the proxy's answer. */
+  /** For everything until the proxy's response. */
   readonly timeoutMs: number;
   /** Rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
@@ -60,9 +60,11 @@ export async function openTunnel(proxy: ProxyServer, options: TunnelOptions): Pr
       stopWaiting();
       if (statusCode >= 200 && statusCode < 300 && head.byteLength === 0) return resolve(socket);
       socket.destroy();
-      // The target waits for our first byte: whatever came with a positive answer is not from it.
+      // The target waits for our first byte: whatever came with a positive response is not from it.
       fail(
-        statusCode >= 200 && statusCode < 300 ? proxy.confused(target) : proxy.refused(target, statusCode),
+        statusCode >= 200 && statusCode < 300
+          ? proxy.unexpectedData(target)
+          : proxy.refused(target, statusCode),
       );
     });
     if (signal?.aborted) return onAbort();
@@ -72,14 +74,14 @@ export async function openTunnel(proxy: ProxyServer, options: TunnelOptions): Pr
 }
 
 /** Tunnels that are being opened, with what ends each: no pool knows them yet. */
-export type Dials = Map<Promise<unknown>, AbortController>;
+export type PendingTunnels = Map<Promise<unknown>, AbortController>;
 
 /** An option of a request that Node hands to the pool: it is given the way to stop opening the request's tunnel. */
-export interface DialingRequest {
-  readonly onDial?: ((giveUp: () => void) => void) | undefined;
+export interface TunnelRequest {
+  readonly onTunnelOpening?: ((giveUp: () => void) => void) | undefined;
 }
 
-interface ConnectOptions extends DialingRequest {
+interface ConnectOptions extends TunnelRequest {
   readonly host: string;
   readonly port: number | string;
 }
@@ -88,11 +90,15 @@ export interface TunnelPoolOptions {
   readonly timeoutMs: number;
   readonly lookup: LookupFunction | undefined;
   readonly isUnref: boolean;
-  readonly dials: Dials;
+  readonly pendingTunnels: PendingTunnels;
 }
 
 /** From now on every socket of the pool goes through the proxy; TLS with the target begins when the tunnel is open. */
-export function connectThrough(proxy: ProxyServer, pool: Agent, { dials, ...more }: TunnelPoolOptions): void {
+export function connectThrough(
+  proxy: ProxyServer,
+  pool: Agent,
+  { pendingTunnels, ...more }: TunnelPoolOptions,
+): void {
   const secure = pool.createConnection as (options: object) => Socket;
   const connect = async (options: ConnectOptions, signal: AbortSignal): Promise<Socket> => {
     const { host: hostname, port } = options;
@@ -105,10 +111,10 @@ export function connectThrough(proxy: ProxyServer, pool: Agent, { dials, ...more
   ): void => {
     const dial = new AbortController();
     const connecting = connect(options, dial.signal);
-    dials.set(connecting, dial);
-    options.onDial?.(() => dial.abort(clientClosed(true)));
+    pendingTunnels.set(connecting, dial);
+    options.onTunnelOpening?.(() => dial.abort(clientClosed(true)));
     const finish = (error: Error | null, socket?: Socket) => {
-      dials.delete(connecting);
+      pendingTunnels.delete(connecting);
       done(error, socket);
     };
     connecting.then((socket) => finish(null, socket), finish);

@@ -14,7 +14,7 @@ export function mayNeedProxy(
 }
 
 /** @throws ConfigError rather than going around a proxy that the user named */
-export function rejectOwnProxy(proxy: ProxyOption | undefined): void {
+export function rejectProxyAddress(proxy: ProxyOption | undefined): void {
   if (proxy === undefined || proxy === "env" || proxy === false) return;
   throw new ConfigError({
     code: "INVALID_CONFIG",

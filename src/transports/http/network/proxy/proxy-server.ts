@@ -56,7 +56,7 @@ export class ProxyServer {
     });
   }
 
-  /** It did not answer in time. */
+  /** It did not response in time. */
   tooSlow(target: string, timeoutMs: number): ConnectionError {
     return new ConnectionError({
       code: "UNREACHABLE",
@@ -80,8 +80,8 @@ export class ProxyServer {
     });
   }
 
-  /** What it sent is no answer to CONNECT. */
-  confused(target: string): ConnectionError {
+  /** What it sent is no response to CONNECT. */
+  unexpectedData(target: string): ConnectionError {
     return new ConnectionError({
       code: "BAD_RESPONSE",
       what: `The proxy ${this.host} (set by ${this.source}) sent data before the connection to ${target} was in use`,
