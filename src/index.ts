@@ -47,16 +47,20 @@ export type {
 export { type ContentPart, toContentParts } from "./content/content-part.js";
 export { AuthError, type AuthErrorCode } from "./errors/auth-error.js";
 export { CatalogError, type CatalogErrorCode } from "./errors/catalog-error.js";
-export { classifyError, type ErrorClassification, type ErrorType } from "./errors/classify-error.js";
+export {
+  classifyError,
+  type ErrorClassification,
+  type ErrorType,
+  isTransportNotImplemented,
+  isUnauthorized,
+  shouldRetry,
+} from "./errors/classify-error.js";
 export { ConfigError, type ConfigErrorCode, type ConfigIssue } from "./errors/config-error.js";
 export {
   ConnectionError,
   type ConnectionErrorCode,
   type ConnectionErrorDetails,
 } from "./errors/connection-error.js";
-export { isTransportNotImplemented } from "./errors/is-transport-not-implemented.js";
-export { isUnauthorized } from "./errors/is-unauthorized.js";
-export { shouldRetry } from "./errors/should-retry.js";
 export { StateError, type StateErrorCode } from "./errors/state-error.js";
 export {
   ToolCallError,
@@ -141,7 +145,7 @@ export type {
 } from "./protocol/server-requests/sampling.js";
 export type { ServerLogEntry, ServerLogListener } from "./protocol/server-requests/server-log.js";
 export type { ServerRequestOptions } from "./protocol/server-requests/server-request-options.js";
-export type { TaskStatus, TaskStatusName } from "./protocol/tasks/task-state.js";
+export type { TaskStatus, TaskStatusName } from "./protocol/tasks.js";
 export type { UnpackedMcpb } from "./registry/bundle-command.js";
 export type { InputPlace, InputValue, RegistryInput } from "./registry/input-desk.js";
 export { McpRegistryClient, type RegistryInfo } from "./registry/mcp-registry-client.js";

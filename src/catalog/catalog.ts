@@ -6,7 +6,7 @@ import { toToolportError } from "../errors/to-toolport-error.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/resource-info.js";
 import type { ToolInfo, WithheldTool } from "../model/tool-info.js";
 import { isForModel, isUiResource } from "../model/tool-ui.js";
-import type { ListName } from "../protocol/list-watch.js";
+import type { ListName } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
 import {

@@ -1,6 +1,6 @@
 /** Reads all pages of one of a server's lists. */
 import { ToolCallError } from "../errors/tool-call-error.js";
-import { isPublic } from "../protocol/cache-scope.js";
+import { isPublic } from "../protocol/era.js";
 import type { Session } from "../protocol/session.js";
 
 /** More pages than any honest server has. */

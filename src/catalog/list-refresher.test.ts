@@ -1,6 +1,6 @@
 /** How often a server is asked for its lists when it keeps saying that they changed. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { ListName } from "../protocol/list-watch.js";
+import type { ListName } from "../protocol/change-watch.js";
 import { ListRefresher } from "./list-refresher.js";
 
 beforeEach(() => void vi.useFakeTimers());

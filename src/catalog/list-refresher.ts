@@ -1,5 +1,5 @@
 /** Reads the lists again that a server says it has changed: one reading at a time, paced when the changes do not stop. */
-import type { ListName } from "../protocol/list-watch.js";
+import type { ListName } from "../protocol/change-watch.js";
 
 /** Changes that come close together are read together. */
 const GATHER_MS = 50;

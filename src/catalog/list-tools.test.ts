@@ -1,7 +1,7 @@
 /** Reading a tool list: pages, servers that never end, entries that are none. */
 import { describe, expect, test } from "vitest";
 import { ToolCallError } from "../errors/tool-call-error.js";
-import type { LaneRequestOptions } from "../protocol/lane.js";
+import type { LaneRequestOptions } from "../protocol/request-channel.js";
 import type { Session } from "../protocol/session.js";
 import { listTools } from "./list-tools.js";
 

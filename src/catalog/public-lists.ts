@@ -2,7 +2,7 @@
 import { configIdentity } from "../config/config-identity.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { CacheOption } from "../config/server-entry.js";
-import type { ListName } from "../protocol/list-watch.js";
+import type { ListName } from "../protocol/change-watch.js";
 import { isStale } from "./freshness.js";
 import type { PagedList } from "./list-pages.js";
 import type { ListKey } from "./server-lists.js";

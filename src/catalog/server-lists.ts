@@ -1,7 +1,7 @@
 /** Everything one server lists, read at once. */
 import type { ServerCapabilities } from "@modelcontextprotocol/client";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import type { ListName } from "../protocol/list-watch.js";
+import type { ListName } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
 import { type ListKind, type ListOptions, listPages } from "./list-pages.js";
 import { listTools, type ToolList } from "./list-tools.js";

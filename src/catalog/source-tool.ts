@@ -2,7 +2,7 @@
 import type { JsonSchema, ListedTool } from "../model/listed-tool.js";
 import { PARAM_HEADER_KEY, type ParamHeader, readParamHeaders } from "../protocol/param-headers.js";
 import { checkToolSchema, type WatchedKey } from "../schema/check-schema.js";
-import { isNestedDeeper } from "../util/is-nested-deeper.js";
+import { isNestedDeeper } from "../util/json.js";
 import { sanitiseTexts } from "./safety/sanitise.js";
 
 /** What is kept of a listed tool, before it gets its public name. */

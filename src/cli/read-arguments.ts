@@ -2,7 +2,7 @@
 
 import { isObject, type JsonSchema } from "../schema/json-schema.js";
 import { resolveLocalRef } from "../schema/local-ref.js";
-import { parseJson } from "../util/parse-json.js";
+import { parseJson } from "../util/json.js";
 import { CliError } from "./cli-error.js";
 
 interface Typed {

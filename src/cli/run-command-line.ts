@@ -1,6 +1,6 @@
 /** The whole program as a function: words, streams and environment in, exit code out. Light until a command is run. */
 import type { Readable, Writable } from "node:stream";
-import { CLIENT_INFO } from "../protocol/client-info.js";
+import { CLIENT_INFO } from "../util/version.js";
 import { choosePaint } from "./colours.js";
 import type { Invocation } from "./command.js";
 import { COMMANDS } from "./commands.js";

@@ -1,6 +1,6 @@
 /** What one server was entrusted with, and the one redaction for everything it says that becomes an error or a log line. */
 import { type ErrorRedaction, redactError, redactValue } from "../errors/redact-error.js";
-import { type NamedSecret, redactValues } from "../util/redact-values.js";
+import { type NamedSecret, redactValues } from "../util/redact-text.js";
 import { SecretRecord } from "./secret-record.js";
 import type { ServerConfig } from "./server-config.js";
 

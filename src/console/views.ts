@@ -1,7 +1,7 @@
 /** What the page is shown of a port: picked from its snapshot, secrets out. */
 import type { ServerSnapshot, ToolportSnapshot } from "../port/snapshot.js";
-import { CLIENT_INFO } from "../protocol/client-info.js";
 import { hideCredentials, redactText } from "../util/redact-text.js";
+import { CLIENT_INFO } from "../util/version.js";
 import type { Consent } from "./consent.js";
 import type { CatalogView, ServerView, StateView, ToolSummary, ToolView } from "./console-api.js";
 import type { Latencies } from "./latencies.js";

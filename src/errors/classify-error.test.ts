@@ -10,12 +10,15 @@ import { StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamable
 import { describe, expect, test } from "vitest";
 import { AuthError } from "./auth-error.js";
 import { CatalogError } from "./catalog-error.js";
-import { classifyError, type ErrorType } from "./classify-error.js";
+import {
+  classifyError,
+  type ErrorType,
+  isTransportNotImplemented,
+  isUnauthorized,
+  shouldRetry,
+} from "./classify-error.js";
 import { ConfigError } from "./config-error.js";
 import { ConnectionError } from "./connection-error.js";
-import { isTransportNotImplemented } from "./is-transport-not-implemented.js";
-import { isUnauthorized } from "./is-unauthorized.js";
-import { shouldRetry } from "./should-retry.js";
 import { ToolCallError } from "./tool-call-error.js";
 import { ToolportError } from "./toolport-error.js";
 

@@ -1,6 +1,6 @@
 /** Says of an error, or of a result that reports one, what kind it is and what may be done about it. */
 import { redactText } from "../util/redact-text.js";
-import { readField } from "./foreign-error.js";
+import { hasBrand, httpStatusOf, isNamed, readField, walkErrors } from "./foreign-error.js";
 import { toToolportError } from "./to-toolport-error.js";
 import { ToolportError } from "./toolport-error.js";
 
@@ -101,4 +101,58 @@ export function classifyError(errorOrResult: unknown): ErrorClassification {
     useFallback: error.retryable || (type === "transport" && !NOT_ELSEWHERE.includes(error.code)),
     message: error.message,
   };
+}
+
+/**
+ * `retryable` of an error or result: trying again can help, if the request may run twice or provably did not run.
+ *
+ * @example
+ * ```ts
+ * if (shouldRetry(error)) await pause(1_000);
+ * ```
+ */
+export function shouldRetry(errorOrResult: unknown): boolean {
+  return classifyError(errorOrResult).retryable;
+}
+
+function demandsAuthorization(error: unknown): boolean {
+  if (ToolportError.isInstance(error) && error.code === "AUTH_REQUIRED") return true;
+  if (hasBrand(error, "mcp.UnauthorizedError") || isNamed(error, "UnauthorizedError")) return true;
+  return httpStatusOf(error) === 401 || readField(readField(error, "response"), "status") === 401;
+}
+
+/**
+ * Recognises "authorization required" in an error, its causes, and the errors it sums up.
+ *
+ * @example
+ * ```ts
+ * if (isUnauthorized(error)) return new Response("Authentication required", { status: 401 });
+ * ```
+ */
+export function isUnauthorized(error: unknown): boolean {
+  for (const found of walkErrors(error)) if (demandsAuthorization(found)) return true;
+  return false;
+}
+
+/** What servers answer to a transport they do not have. */
+const NOT_IMPLEMENTED: readonly (number | undefined)[] = [404, 405, 501];
+
+/** A 404 that only says that the server forgot our session is about the session, not the transport. */
+const isSessionLost = (error: unknown): boolean =>
+  ToolportError.isInstance(error) && error.code === "SESSION_LOST";
+
+/**
+ * Recognises "transport not supported" (HTTP 404, 405 or 501) in an error, its causes, and what was tried before it.
+ *
+ * @example
+ * ```ts
+ * if (isTransportNotImplemented(error)) return new Response("Transport not supported", { status: 400 });
+ * ```
+ */
+export function isTransportNotImplemented(error: unknown): boolean {
+  for (const found of walkErrors(error, isSessionLost)) {
+    if (ToolportError.isInstance(found) && found.code === "TRANSPORT_NOT_SUPPORTED") return true;
+    if (NOT_IMPLEMENTED.includes(httpStatusOf(found))) return true;
+  }
+  return false;
 }

@@ -1,8 +1,7 @@
 /** Failures a server reports by the status of its HTTP answer. */
 import { AuthError } from "./auth-error.js";
 import { ConnectionError } from "./connection-error.js";
-import type { ErrorContext } from "./error-context.js";
-import type { Outcome, ToolportError } from "./toolport-error.js";
+import type { ErrorContext, Outcome, ToolportError } from "./toolport-error.js";
 
 /** Statuses that pass by themselves. */
 const TRANSIENT: readonly number[] = [408, 425, 429, 500, 502, 503, 504];

@@ -1,9 +1,8 @@
 /** Failures a server reports by a JSON-RPC error. */
 import { redactText } from "../util/redact-text.js";
 import { ConnectionError } from "./connection-error.js";
-import type { ErrorContext } from "./error-context.js";
 import { ToolCallError } from "./tool-call-error.js";
-import type { Outcome, ToolportError } from "./toolport-error.js";
+import type { ErrorContext, Outcome, ToolportError } from "./toolport-error.js";
 
 /** What a JSON-RPC error code says about the request it answers. */
 export interface RpcErrorTraits {

@@ -1,12 +1,11 @@
 /** Failures the MCP SDK reports, recognised by brand so that the SDK need not be loaded and may be another copy. */
 import { AuthError, type AuthErrorCode } from "./auth-error.js";
 import { ConnectionError, type ConnectionErrorCode } from "./connection-error.js";
-import type { ErrorContext } from "./error-context.js";
 import { hasBrand, httpStatusOf, isNamed, readField } from "./foreign-error.js";
 import { fromHttpStatus } from "./from-http-status.js";
 import { fromRpcError } from "./from-rpc-error.js";
 import { ToolCallError } from "./tool-call-error.js";
-import type { ToolportError } from "./toolport-error.js";
+import type { ErrorContext, ToolportError } from "./toolport-error.js";
 
 interface AuthFailure {
   code: AuthErrorCode;

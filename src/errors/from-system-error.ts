@@ -1,8 +1,7 @@
 /** Failures the operating system, the TLS layer or the HTTP client reports by a `code` of their own. */
 import { ConnectionError } from "./connection-error.js";
-import type { ErrorContext } from "./error-context.js";
 import { readField, walkErrors } from "./foreign-error.js";
-import { type Outcome, ToolportError } from "./toolport-error.js";
+import { type ErrorContext, type Outcome, ToolportError } from "./toolport-error.js";
 
 interface SystemFailure {
   what: string;

@@ -1,11 +1,10 @@
 /** The one converter: whatever was thrown becomes a ToolportError, by brands, codes and statuses, never by text. */
 import { redactText } from "../util/redact-text.js";
-import type { ErrorContext } from "./error-context.js";
 import { hasBrand, readField } from "./foreign-error.js";
 import { fromSdkError } from "./from-sdk-error.js";
 import { fromSystemError } from "./from-system-error.js";
 import { ToolCallError } from "./tool-call-error.js";
-import { ToolportError } from "./toolport-error.js";
+import { type ErrorContext, ToolportError } from "./toolport-error.js";
 
 const MAX_DEPTH = 8;
 

@@ -1,6 +1,5 @@
 /** The root of every error Toolport throws: who failed, why, and whether trying again can help. */
 
-import { toSentence } from "../util/to-sentence.js";
 import { visibleLine } from "../util/visible-text.js";
 
 const marker = Symbol.for("toolport.error");
@@ -156,4 +155,17 @@ function copyWith<E extends ToolportError>(error: E, changes: CopiedFields): E {
 /** The error of a later send when an earlier one may have run: its outcome cannot be `"unsent"`. */
 export function afterUnknown(error: unknown): unknown {
   return ToolportError.isInstance(error) && error.outcome === "unsent" ? error.withOutcome("unknown") : error;
+}
+
+/** Ends a text as a sentence ends. A question keeps its mark. */
+export const toSentence = (text: string): string => (/[.?!…]$/.test(text) ? text : `${text}.`);
+
+/** What is known about a failure besides the error itself. */
+export interface ErrorContext {
+  /** Name of the server, as configured. */
+  server?: string | undefined;
+  /** Name of the tool on that server. */
+  tool?: string | undefined;
+  /** What was going on: `connect`, `list`, `call`, … While connecting, nothing of a call can have been sent. */
+  phase?: string | undefined;
 }

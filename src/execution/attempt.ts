@@ -11,7 +11,7 @@ import type { ToolportError } from "../errors/toolport-error.js";
 import { isFromRounds } from "../protocol/input-rounds.js";
 import { paramHeaders } from "../protocol/param-headers.js";
 import type { Session, SessionRequestOptions } from "../protocol/session.js";
-import { readCreatedTask } from "../protocol/tasks/task-state.js";
+import { readCreatedTask } from "../protocol/tasks.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
 import { ProgressCallbacks, type ProgressParts } from "./progress-callbacks.js";
 import { askForTask, requireResult, taskReceipt, withoutReceipt } from "./tasks/ask-for-task.js";

@@ -4,7 +4,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import { LinkedQueue } from "../util/linked-queue.js";
 import { onSharedAbort } from "../util/shared-abort.js";
-import { timerMs } from "../util/timer-ms.js";
+import { timerMs } from "../util/timers.js";
 import { TokenBucket } from "../util/token-bucket.js";
 import type { CallInterceptor, ToolCall } from "./tool-call.js";
 

@@ -3,7 +3,7 @@ import type { ContentBlock, OtherContent } from "../content/content-block.js";
 import { MALFORMED_TYPE, toContentPart } from "../content/content-part.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ArgumentRepair } from "../schema/argument-repair.js";
-import { isNestedDeeper } from "../util/is-nested-deeper.js";
+import { isNestedDeeper } from "../util/json.js";
 import type { ResultArtifact } from "./result-artifact.js";
 
 export type { ContentBlock };

@@ -2,7 +2,7 @@
 import type { ChangedTool } from "../catalog/safety/pins.js";
 import type { StateChange } from "../connection/connection-state.js";
 import type { CallNews } from "../execution/listeners.js";
-import type { ListName } from "../protocol/list-watch.js";
+import type { ListName } from "../protocol/change-watch.js";
 
 /** A notification of a server's, as it came. Its data come from outside: use them with care. */
 export interface ServerNotification {

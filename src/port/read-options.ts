@@ -10,10 +10,10 @@ import { readCache, readCheckArguments, readFunction, readRateLimit } from "../c
 import type { ServerConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
 import { LOG_LEVELS } from "../model/log-levels.js";
-import { CLIENT_INFO } from "../protocol/client-info.js";
 import { memoryStore } from "../state/memory-store.js";
 import { type Logger, silentLogger } from "../telemetry/logger.js";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "../transports/server-transport.js";
+import { CLIENT_INFO } from "../util/version.js";
 import type { ServerErrorPolicy, ToolportOptions } from "./options.js";
 
 type Filled =

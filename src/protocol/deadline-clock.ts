@@ -5,9 +5,9 @@
  * stands at the earliest end that was ever asked for; when it goes off, it looks which requests have really run out of time.
  * It keeps the host process alive while a caller waits, and only then: a connection keeps no host alive, a request does.
  */
-import { afterNextPoll } from "../util/after-next-poll.js";
+
 import { SlotList, type Slotted } from "../util/slot-list.js";
-import { timerMs } from "../util/timer-ms.js";
+import { afterNextPoll, timerMs } from "../util/timers.js";
 
 /** Something whose time can run out. */
 export interface Clocked extends Slotted {

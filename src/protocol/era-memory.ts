@@ -3,7 +3,7 @@ import { configIdentity } from "../config/config-identity.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { serverKey } from "../state/server-keys.js";
 import type { Store } from "../state/store.js";
-import { isPublic } from "./cache-scope.js";
+import { isPublic } from "./era.js";
 
 /** Where HTTP+SSE is spoken although Streamable HTTP is configured: at the same URL, or at `/sse` beside `/mcp`. */
 export type SsePath = "sse" | "sibling-sse";

@@ -14,8 +14,8 @@ import {
   SERVER_INFO_META_KEY,
 } from "./era.js";
 import type { RememberedEra } from "./era-memory.js";
-import type { Lane } from "./lane.js";
 import { initialize, type NegotiationOptions, negotiate } from "./negotiate.js";
+import type { Lane } from "./request-channel.js";
 
 export interface Handshake {
   readonly era: Era;

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { ConnectionError } from "../errors/connection-error.js";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
 import { answerRounds, MAX_STATE_BYTES, needsInput, type RoundsFlow } from "./input-rounds.js";
-import { Lane } from "./lane.js";
-import type { RequestDesk } from "./server-requests/request-desk.js";
+import { Lane } from "./request-channel.js";
+import type { RequestDesk } from "./server-requests/request-responder.js";
 import type { ServerRequestOptions } from "./server-requests/server-request-options.js";
 import { createServerRequests } from "./server-requests/server-requests.js";
 

@@ -7,9 +7,8 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import { afterUnknown } from "../errors/toolport-error.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import { pause } from "../util/sleep.js";
-import type { LaneRequestOptions } from "./lane.js";
-import { answerTogether } from "./server-requests/answer-together.js";
-import type { RequestDesk, ServerRequest } from "./server-requests/request-desk.js";
+import type { LaneRequestOptions } from "./request-channel.js";
+import { answerTogether, type RequestDesk, type ServerRequest } from "./server-requests/request-responder.js";
 
 /** A server that has not made up its mind by then never will. */
 export const MAX_ROUNDS = 10;

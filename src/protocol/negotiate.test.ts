@@ -2,8 +2,8 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
-import { Lane } from "./lane.js";
 import { type NegotiationOptions, negotiate } from "./negotiate.js";
+import { Lane } from "./request-channel.js";
 
 interface Request {
   id: string;

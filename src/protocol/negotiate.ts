@@ -15,7 +15,7 @@ import {
   LEGACY_VERSIONS,
   MODERN_VERSIONS,
 } from "./era.js";
-import type { Lane } from "./lane.js";
+import type { Lane } from "./request-channel.js";
 
 const SILENCE_MS = 2_000;
 const UNSUPPORTED_VERSION = -32022;

@@ -1,6 +1,6 @@
 /** From a server's configuration to a live session: transports in turn, eras in turn, one error in the end. */
 
-import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, ServerCapabilities } from "@modelcontextprotocol/client";
 import { secretsOf, shareSecrets } from "../config/known-secrets.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
 import { AuthError } from "../errors/auth-error.js";
@@ -13,14 +13,13 @@ import { createTransport } from "../transports/create-transport.js";
 import type { ServerTransport, TransportContext } from "../transports/server-transport.js";
 import { pause } from "../util/sleep.js";
 import { withDeadline } from "../util/with-deadline.js";
+import { createListWatch } from "./change-watch.js";
+import type { OddSource } from "./channel-errors.js";
 import { type ClientIdentity, createEnvelope, type Era } from "./era.js";
 import type { EraVerdict, RememberedEra, SsePath } from "./era-memory.js";
 import { type Handshake, handshake, isModernPin } from "./handshake.js";
-import { Lane } from "./lane.js";
-import type { OddSource } from "./lane-errors.js";
-import { createLateClient } from "./late-client.js";
-import { createListWatch } from "./list-watch.js";
-import { LOG_LEVEL_META_KEY, setLogLevel } from "./log-level.js";
+import { createLateClient } from "./lazy-client.js";
+import { Lane } from "./request-channel.js";
 import { createServerRequests, type ServerRequests } from "./server-requests/server-requests.js";
 import { createUrlElicitations } from "./server-requests/url-elicitations.js";
 import { createSession, type Session } from "./session.js";
@@ -280,3 +279,15 @@ const verdictOf = ({ era, answer }: Handshake): EraVerdict =>
 
 /** Nothing is advertised, so nothing should be asked; who asks all the same gets an error that says what is missing. */
 const noServerRequests = createServerRequests({ report() {} });
+
+const SET_LEVEL_MS = 10_000;
+
+/** Key of the envelope under which modern servers are told. */
+export const LOG_LEVEL_META_KEY = "io.modelcontextprotocol/logLevel";
+
+/** Tells a legacy server which messages are wanted. If it cannot be told, the messages stay away, and nothing else. */
+export function setLogLevel(lane: Lane, capabilities: ServerCapabilities | undefined, level: LogLevel): void {
+  if (capabilities?.logging === undefined) return;
+  const limits = { timeoutMs: SET_LEVEL_MS, maxTimeoutMs: SET_LEVEL_MS };
+  lane.request("logging/setLevel", { level }, limits).catch(() => {});
+}

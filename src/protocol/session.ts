@@ -4,16 +4,14 @@ import type { TransportKind } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import { type ListName, type ListWatch, watchResource } from "./change-watch.js";
 import type { Era } from "./era.js";
 import type { Handshake } from "./handshake.js";
 import { answerRounds, markFromRounds, needsInput, type RoundsFlow } from "./input-rounds.js";
-import type { Lane, LaneRequestOptions } from "./lane.js";
-import type { LateClient } from "./late-client.js";
-import type { ListName, ListWatch } from "./list-watch.js";
-import { answerTogether } from "./server-requests/answer-together.js";
-import type { RequestDesk, ServerRequest } from "./server-requests/request-desk.js";
+import type { LateClient } from "./lazy-client.js";
+import type { Lane, LaneRequestOptions } from "./request-channel.js";
+import { answerTogether, type RequestDesk, type ServerRequest } from "./server-requests/request-responder.js";
 import type { UrlElicitations } from "./server-requests/url-elicitations.js";
-import { watchResource } from "./watch-resource.js";
 
 /** What one request may be given. */
 export interface SessionRequestOptions extends LaneRequestOptions {

@@ -7,7 +7,7 @@ import type * as SkillsModule from "@modelcontextprotocol/client/ext/skills";
 import { CatalogError } from "../errors/catalog-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
-import { timerMs } from "../util/timer-ms.js";
+import { timerMs } from "../util/timers.js";
 import type { Session } from "./session.js";
 
 export type SkillEntry = SkillsModule.Skill;

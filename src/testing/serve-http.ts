@@ -1,9 +1,14 @@
 /** Serves a test server over HTTP on this machine, both protocol eras on one port. */
+
+import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { McpHttpHandler, ServerNotifier } from "@modelcontextprotocol/server";
+import type {
+  McpHttpHandler,
+  ServerNotifier,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
 import type { HttpServerEntry } from "../config/server-entry.js";
-import { buildServer, type SharedState } from "./build-server.js";
-import { createLegacySessions, type LegacySessions } from "./legacy-sessions.js";
+import { buildServer, type SharedState, trackServer } from "./build-server.js";
 import { listenOnLoopback } from "./listen-on-loopback.js";
 import { loadServerSdk, type ServerSdk } from "./load-server-sdk.js";
 import type { Opened } from "./serve-memory.js";
@@ -128,6 +133,56 @@ function route(
       if (era === "legacy") return legacy(request);
       if (era === "modern") return modern.fetch(request);
       return (await sdk.isLegacyRequest(request, undefined, limit)) ? legacy(request) : modern.fetch(request);
+    },
+  };
+}
+
+export interface LegacySessions {
+  /** Ids of the sessions the server knows at this moment. */
+  readonly ids: string[];
+  handle(request: Request): Promise<Response>;
+  /** Forgets every session, as a restart would: requests with their ids are answered with 404. */
+  forget(): Promise<void>;
+}
+
+export function createLegacySessions(
+  sdk: ServerSdk,
+  state: SharedState,
+  { maxRequestBodySize }: { maxRequestBodySize: number },
+): LegacySessions {
+  const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
+
+  async function open(request: Request): Promise<Response> {
+    const transport = new sdk.WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      maxRequestBodySize,
+      onsessioninitialized: (id) => void sessions.set(id, transport),
+      onsessionclosed: (id) => void sessions.delete(id),
+    });
+    const server = trackServer(buildServer(sdk, state), state, "legacy");
+    await server.connect(transport);
+    const response = await transport.handleRequest(request);
+    // Anything but a handshake was refused by the transport; nobody will come back for it.
+    if (transport.sessionId === undefined) await server.close();
+    return response;
+  }
+
+  return {
+    get ids() {
+      return [...sessions.keys()];
+    },
+    async handle(request) {
+      const id = request.headers.get("mcp-session-id");
+      if (id === null) return open(request);
+      const transport = sessions.get(id);
+      if (transport !== undefined) return transport.handleRequest(request);
+      const error = { code: -32_001, message: "Session not found" };
+      return Response.json({ jsonrpc: "2.0", id: null, error }, { status: 404 });
+    },
+    async forget() {
+      const known = [...sessions.values()];
+      sessions.clear();
+      await Promise.all(known.map((transport) => transport.close()));
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Batches of JSON-RPC, which went out of the protocol with 2025-06-18: which requests one of them would have answered. */
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
-import { parseJson } from "../util/parse-json.js";
+import { parseJson } from "../util/json.js";
 
 /** Ids of the answers in a batch that is not taken, so that nobody waits for them. */
 export function responseIds(batch: readonly unknown[]): Set<RequestId> {

@@ -55,3 +55,52 @@ export function redactUrl(url: string): string {
   const bare = (cut < 0 ? url : url.slice(0, cut)).replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, "$1");
   return url.includes("?") ? `${bare}?${GONE}` : bare;
 }
+
+/** Shorter values are ordinary words ("1", "debug") more often than secrets. */
+const MIN_SECRET_CHARS = 6;
+
+/** A secret value and what it is shown as. */
+export type NamedSecret = readonly [name: string, value: string];
+
+/** A function that replaces each value by its name, in every spelling that servers use to repeat it. */
+export function redactValues(
+  values: Readonly<Record<string, string>> | Iterable<NamedSecret>,
+): (text: string) => string {
+  const given = Symbol.iterator in values ? [...values] : Object.entries(values);
+  const names = new Map<string, string>();
+  for (const [name, value] of given) {
+    if (value.length < MIN_SECRET_CHARS) continue;
+    for (const spelling of spellingsOf(value)) if (!names.has(spelling)) names.set(spelling, name.trim());
+  }
+  // Longest first: one value may hold another.
+  const secrets = [...names].sort(([one], [other]) => other.length - one.length);
+  return (text) =>
+    secrets.reduce((rest, [value, name]) => rest.replaceAll(value, () => `[redacted: ${name}]`), text);
+}
+
+/** As it is, and as it stands in a URL, a form, a JSON string and a page of HTML. */
+function spellingsOf(value: string): Set<string> {
+  if (/^[\w.~-]*$/.test(value)) return new Set([value]);
+  const json = JSON.stringify(value).slice(1, -1);
+  const html = value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  const quoted = html.replaceAll('"', "&quot;");
+  const encoded = encodeURIComponent(value.replace(/\p{Cs}/gu, "\ufffd"));
+  // `encodeURIComponent` leaves these as they are; forms and stricter encoders do not.
+  const strict = encoded.replace(/[!'()*]/g, percent);
+  const form = strict.replaceAll("%20", "+");
+  // Inside a JSON text that is inside HTML, quotes are spelled twice.
+  const spellings = [value, json, html, quoted, html.replaceAll('"', "&#34;"), encoded, strict, form];
+  spellings.push(
+    json.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;"),
+  );
+  for (const text of [quoted, encoded, strict]) spellings.push(text.replaceAll("'", "&#39;"));
+  for (const text of [value, encoded, strict, form]) {
+    spellings.push(text.replace(/%[0-9a-f]{2}/gi, (byte) => byte.toLowerCase()));
+    spellings.push(text.replace(/%[0-9a-f]{2}/gi, (byte) => byte.toUpperCase()));
+  }
+  // As a query takes it: what need not be escaped there is not.
+  spellings.push(encoded.replace(/%(?:2F|3A|40|24|2C|3B|3F)/g, decodeURIComponent));
+  return new Set(spellings);
+}
+
+const percent = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;

@@ -1,6 +1,6 @@
 /** Waits that an abort ends at once: one that somebody waits for, and one in the background. */
 import { onSharedAbort } from "./shared-abort.js";
-import { timerMs } from "./timer-ms.js";
+import { timerMs } from "./timers.js";
 
 type Timer = ReturnType<typeof setTimeout>;
 

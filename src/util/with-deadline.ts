@@ -1,7 +1,7 @@
 /** Waiting for something shared, without being bound to it for ever. */
-import { holdHost } from "./hold-host.js";
+
 import { onSharedAbort } from "./shared-abort.js";
-import { timerMs } from "./timer-ms.js";
+import { holdHost, timerMs } from "./timers.js";
 
 export interface DeadlineOptions {
   signal?: AbortSignal | undefined;

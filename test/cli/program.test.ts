@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CLIENT_INFO } from "../../src/protocol/client-info.js";
+import { CLIENT_INFO } from "../../src/util/version.js";
 import { type CommandLineBench, createCommandLineBench, ended } from "../support/command-line.js";
 import { isAlive, waitForExit } from "../support/processes.js";
 import { waitFor } from "../support/wait-for.js";

@@ -1,7 +1,7 @@
 /** The SDK's client over our Streamable HTTP transport, against the SDK's server, in both eras. */
 import { Client } from "@modelcontextprotocol/client";
 import { afterEach, describe, expect, it } from "vitest";
-import { Lane } from "../../src/protocol/lane.js";
+import { Lane } from "../../src/protocol/request-channel.js";
 import { createHttpTransport } from "../../src/transports/http/http-transport.js";
 import { createFetchClient } from "../../src/transports/http/network/fetch-client.js";
 import { startMcpServer } from "../fixtures/servers/http-mcp.js";

@@ -1,7 +1,6 @@
 /** Opens a session below the port, for tests of what the port only passes through. */
 import { parseServerEntry } from "../../src/config/parse-servers.js";
 import type { ServerEntry } from "../../src/config/server-entry.js";
-import { CLIENT_INFO } from "../../src/protocol/client-info.js";
 import { openSession } from "../../src/protocol/open-session.js";
 import type { ServerRequestOptions } from "../../src/protocol/server-requests/server-request-options.js";
 import {
@@ -11,6 +10,7 @@ import {
 import type { Session } from "../../src/protocol/session.js";
 import { createHttpClient } from "../../src/transports/create-transport.js";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "../../src/transports/server-transport.js";
+import { CLIENT_INFO } from "../../src/util/version.js";
 
 export interface OpenTestSession extends AsyncDisposable {
   readonly session: Session;

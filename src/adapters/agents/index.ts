@@ -1,6 +1,5 @@
 /** The door `toolport/agents`: MCP servers for agents in the way of Cloudflare's, on any runtime. */
-export { isTransportNotImplemented } from "../../errors/is-transport-not-implemented.js";
-export { isUnauthorized } from "../../errors/is-unauthorized.js";
+export { isTransportNotImplemented, isUnauthorized } from "../../errors/classify-error.js";
 export type { OAuthCallbackOptions, OAuthCallbackResult } from "../../port/oauth-callback.js";
 export {
   type DurableObjectSqlStorage,

@@ -1,7 +1,7 @@
 /** Whether a call goes out as a task, and what comes back in place of a result when its caller wants a handle. */
 import { CatalogError } from "../../errors/catalog-error.js";
 import type { Session } from "../../protocol/session.js";
-import { taskSupport } from "../../protocol/tasks/task-requests.js";
+import { taskSupport } from "../../protocol/tasks.js";
 import type { ToolCall } from "../tool-call.js";
 import type { ToolResult } from "../tool-result.js";
 import { taskFault } from "./task-errors.js";

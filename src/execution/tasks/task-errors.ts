@@ -1,6 +1,6 @@
 /** How a task can end without a result. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
-import type { TaskState } from "../../protocol/tasks/task-state.js";
+import type { TaskState } from "../../protocol/tasks.js";
 
 interface Where {
   readonly server: string;

@@ -3,7 +3,7 @@ import type { ServerConnection, WaitOptions } from "../../connection/server-conn
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { Session } from "../../protocol/session.js";
-import { holdHost } from "../../util/hold-host.js";
+import { holdHost } from "../../util/timers.js";
 import { withDeadline } from "../../util/with-deadline.js";
 import type { AccessOptions } from "../access-options.js";
 import type { Port } from "../port.js";

@@ -1,5 +1,5 @@
 /** Deletes everything that a store keeps of a server which was removed. */
-import { clientPrefixes, deleteLegacyCredentials, deleteCredentials } from "../../auth/credential-records.js";
+import { clientPrefixes, deleteCredentials, deleteLegacyCredentials } from "../../auth/credential-records.js";
 import { configIdentity, identifyUrl } from "../../config/config-identity.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import { eraKey } from "../../protocol/era-memory.js";

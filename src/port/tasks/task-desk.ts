@@ -8,8 +8,7 @@ import { type TaskDesk as TaskDuties, TaskRuns } from "../../execution/tasks/tas
 import type { TaskCallOptions, ToolCall } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import { getTask } from "../../protocol/tasks/task-requests.js";
-import type { TaskStatus } from "../../protocol/tasks/task-state.js";
+import { getTask, type TaskStatus } from "../../protocol/tasks.js";
 import type { Port } from "../port.js";
 import type { TaskHandle, TaskInfo, TaskResultOptions } from "./task-handle.js";
 import { TaskRecords } from "./task-records.js";

@@ -2,7 +2,7 @@
 import type { WaitOptions } from "../../connection/server-connection.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { Progress } from "../../protocol/pending-request.js";
-import type { TaskStatus } from "../../protocol/tasks/task-state.js";
+import type { TaskStatus } from "../../protocol/tasks.js";
 
 /** What `TaskHandle.result()` takes. */
 export interface TaskResultOptions {

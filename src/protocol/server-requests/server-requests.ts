@@ -2,7 +2,7 @@
 import type { Client, ClientCapabilities } from "@modelcontextprotocol/client";
 import { isLogLevel } from "../../model/log-levels.js";
 import { callSafely } from "../../util/call-safely.js";
-import type { Lane } from "../lane.js";
+import type { Lane } from "../request-channel.js";
 import { answerElicitation, elicitationCapability } from "./elicitation.js";
 import {
   type Answers,
@@ -10,7 +10,7 @@ import {
   RequestDesk,
   type RequestMethod,
   relatedTask,
-} from "./request-desk.js";
+} from "./request-responder.js";
 import { answerRoots, assertRoots, rootsCapability } from "./roots.js";
 import { answerSampling, samplingCapability } from "./sampling.js";
 import type { ServerLogListener } from "./server-log.js";

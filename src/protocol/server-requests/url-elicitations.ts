@@ -6,8 +6,8 @@
  */
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { withDeadline } from "../../util/with-deadline.js";
-import type { Lane, LaneRequestOptions } from "../lane.js";
-import type { RequestDesk } from "./request-desk.js";
+import type { Lane, LaneRequestOptions } from "../request-channel.js";
+import type { RequestDesk } from "./request-responder.js";
 
 const URL_ELICITATION_REQUIRED = -32042;
 /** More pages than any user would visit for one request. */

@@ -1,6 +1,6 @@
 /** What a status other than success means for the message it answers. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { parseJson } from "../../util/parse-json.js";
+import { parseJson } from "../../util/json.js";
 import { asRpcError, type RpcErrorMessage } from "../json-rpc-message.js";
 import { type EndpointRequest, is401WithoutChallenge } from "./endpoint.js";
 import { toResponse } from "./network/fetch-response.js";

@@ -1,6 +1,6 @@
 /** The stream that the server may always write to: kept open where there is one. */
 import { fullJitterMs } from "../../util/backoff.js";
-import { parseJson } from "../../util/parse-json.js";
+import { parseJson } from "../../util/json.js";
 import { pause } from "../../util/sleep.js";
 import { asRpcError } from "../json-rpc-message.js";
 import type { EndpointRequest } from "./endpoint.js";

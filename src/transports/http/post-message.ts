@@ -1,7 +1,7 @@
 /** A request of JSON-RPC by POST: its response is handed on, or the error says why there is none. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
-import { parseJson } from "../../util/parse-json.js";
+import { parseJson } from "../../util/json.js";
 import { findResponse } from "../json-rpc-message.js";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";

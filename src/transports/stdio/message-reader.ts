@@ -1,7 +1,7 @@
 /** A server's standard output to JSON-RPC messages: what is not one is skipped, counted and reported once. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
-import { parseJson } from "../../util/parse-json.js";
+import { parseJson } from "../../util/json.js";
 import { peekMessage } from "../find-message-id.js";
 import { responseIds } from "../json-rpc-message.js";
 import type { ServerTransport } from "../server-transport.js";

@@ -2,7 +2,7 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import type { Outcome } from "../../errors/toolport-error.js";
-import { afterNextPoll } from "../../util/after-next-poll.js";
+import { afterNextPoll } from "../../util/timers.js";
 import type { ServerTransport } from "../server-transport.js";
 import { explainSpawnError } from "./explain-spawn-error.js";
 import { createLineDecoder } from "./line-framing.js";

@@ -4,7 +4,7 @@ import type { ClientOptions, WebSocket } from "ws";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { WebSocketConfig } from "../../config/server-config.js";
 import type { ProxyOption } from "../../config/server-entry.js";
-import { afterNextPoll } from "../../util/after-next-poll.js";
+import { afterNextPoll } from "../../util/timers.js";
 import { mayNeedProxy } from "../http/network/proxy/proxy-option.js";
 import type { ProxyServer } from "../http/network/proxy/proxy-server.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";

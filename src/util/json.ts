@@ -1,4 +1,11 @@
-/** Whether a value has more levels than code that walks through it can be trusted with. */
+/** The value of a text of JSON, or undefined where it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Stops at the limit, so that it cannot overflow the stack itself. `except`: members of it that are not looked into. */
 export function isNestedDeeper(value: unknown, levels: number, except?: ReadonlySet<string>): boolean {

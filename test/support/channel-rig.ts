@@ -1,6 +1,6 @@
 /** A lane over linked transports in memory, with what passed at either end. */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { Lane } from "../../src/protocol/lane.js";
+import { Lane } from "../../src/protocol/request-channel.js";
 import { createLinkedTransports } from "../../src/transports/memory/linked-transports.js";
 import type { ServerTransport } from "../../src/transports/server-transport.js";
 

@@ -1,11 +1,11 @@
 /** The lane over linked transports in memory: whose answer is whose, and what happens to those that never come. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { beforeEach, describe, expect, test } from "vitest";
+import { delivered, type LaneMessage, type LaneRig, openLaneRig } from "../../test/support/channel-rig.js";
 import { failure } from "../../test/support/failure.js";
-import { delivered, type LaneMessage, type LaneRig, openLaneRig } from "../../test/support/lane-rig.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
-import { Lane, type LaneRequestOptions } from "./lane.js";
+import { Lane, type LaneRequestOptions } from "./request-channel.js";
 
 const limits = (more: Partial<LaneRequestOptions> = {}): LaneRequestOptions => ({
   timeoutMs: 5_000,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isNestedDeeper } from "./is-nested-deeper.js";
+import { isNestedDeeper } from "./json.js";
 
 const nested = (levels: number): unknown => (levels === 0 ? "text" : { inner: [nested(levels - 1)] });
 

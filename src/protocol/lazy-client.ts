@@ -4,14 +4,15 @@
  * Lists and calls go over the lane. The client answers what servers ask, keeps subscriptions of the modern era and serves
  * whoever wants to use it directly; loading it costs more than everything else in a connection, and most never need it.
  */
+
+import type * as Sdk from "@modelcontextprotocol/client";
 import type { Client, ClientOptions, DiscoverResult } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../config/server-config.js";
 import { createSchemaValidator, type SchemaValidator } from "../schema/create-validator.js";
 import { createSdkValidator } from "../schema/sdk-validator.js";
 import type { ClientIdentity } from "./era.js";
 import { type Handshake, legacyVersions } from "./handshake.js";
-import type { Lane } from "./lane.js";
-import { loadSdk } from "./sdk.js";
+import type { Lane } from "./request-channel.js";
 
 export interface LateClientParts {
   readonly lane: Lane;
@@ -96,4 +97,16 @@ async function createClient({
     supportedProtocolVersions: [...legacyVersions(config)],
   };
   return new Client(identity.clientInfo, options);
+}
+
+let loading: Promise<typeof Sdk> | undefined;
+
+/** The SDK's module. */
+export function loadSdk(): Promise<typeof Sdk> {
+  loading ??= import("@modelcontextprotocol/client").catch((error: unknown) => {
+    // Out of file descriptors, say: the next connection tries again.
+    loading = undefined;
+    throw error;
+  });
+  return loading;
 }

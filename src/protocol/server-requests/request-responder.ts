@@ -1,8 +1,8 @@
 /** Where the requests of one connection's server are answered: in turn, for the right tool, as long as somebody waits. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
+import { onSharedAbort } from "../../util/shared-abort.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { withDeadline } from "../../util/with-deadline.js";
-import { RequestGate } from "./request-gate.js";
 import type { RequestOrigin } from "./request-origin.js";
 
 /** All that a server may ask of a client. */
@@ -175,4 +175,98 @@ function toWireError(error: unknown): Error & { code: number } {
   const message =
     code === "OVERLOADED" ? "Too many requests at once" : "The client could not answer this request";
   return Object.assign(new Error(message), { code: INTERNAL_ERROR });
+}
+
+/** Requests that may wait while one is being answered. */
+export const MAX_WAITING = 16;
+
+export class RequestGate {
+  readonly #line = new Set<() => void>();
+  #busy = false;
+
+  /** Nobody is inside and nobody waits. */
+  get idle(): boolean {
+    return !this.#busy;
+  }
+
+  /**
+   * Runs `work` when its turn comes. The place is held until the work is really over, even if its signal was aborted:
+   * a callback that does not listen to it must not be started again and again.
+   */
+  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    signal.throwIfAborted();
+    await this.#enter(signal);
+    try {
+      signal.throwIfAborted();
+      return await work();
+    } finally {
+      this.#leave();
+    }
+  }
+
+  async #enter(signal: AbortSignal): Promise<void> {
+    if (!this.#busy) {
+      this.#busy = true;
+      return;
+    }
+    if (this.#line.size >= MAX_WAITING) throw overloaded();
+    await new Promise<void>((resolve, reject) => {
+      const admit = () => {
+        signal.removeEventListener("abort", leave);
+        resolve();
+      };
+      const leave = () => {
+        this.#line.delete(admit);
+        reject(signal.reason);
+      };
+      this.#line.add(admit);
+      signal.addEventListener("abort", leave, { once: true });
+    });
+  }
+
+  #leave(): void {
+    const [next] = this.#line;
+    if (next === undefined) {
+      this.#busy = false;
+    } else {
+      this.#line.delete(next);
+      next();
+    }
+  }
+}
+
+function overloaded(): ToolCallError {
+  return new ToolCallError({
+    code: "OVERLOADED",
+    what: `The server asks for more at once than can be answered: ${MAX_WAITING} requests wait already`,
+    next: "Look at what the server does",
+  });
+}
+
+/** All at once, as the specification wants it; the first that fails ends the others, the signal ends all. */
+export async function answerTogether(
+  desk: RequestDesk,
+  requests: readonly (readonly [name: string, request: ServerRequest])[],
+  { tool, signal }: { tool: string | undefined; signal: AbortSignal },
+): Promise<Record<string, unknown>> {
+  signal.throwIfAborted();
+  // A signal for each: listeners of many requests on one signal would look like a leak, and some would be one.
+  const ends = requests.map(() => new AbortController());
+  const endAll = (reason: unknown) => {
+    for (const end of ends) end.abort(reason);
+  };
+  const stopListening = onSharedAbort(signal, () => endAll(signal.reason));
+  try {
+    const answers = requests.map(async ([name, request], index) => {
+      try {
+        return [name, await desk.answer(request, { tool, signal: ends[index]!.signal })] as const;
+      } catch (error) {
+        endAll(error);
+        throw error;
+      }
+    });
+    return Object.fromEntries(await Promise.all(answers));
+  } finally {
+    stopListening();
+  }
 }

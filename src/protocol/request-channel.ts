@@ -12,13 +12,19 @@ import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Resends } from "../transports/resends.js";
 import type { GiveUpReason, ServerSendOptions, ServerTransport } from "../transports/server-transport.js";
-import { IdTable } from "../util/id-table.js";
-import { ClientSide } from "./client-side.js";
+import {
+  answerCut,
+  connectionClosed,
+  isOddity,
+  type OddSource,
+  REASONS,
+  withAdvice,
+} from "./channel-errors.js";
 import { DeadlineClock } from "./deadline-clock.js";
-import { DroppedAnswers } from "./dropped-answers.js";
-import { answerCut, connectionClosed, isOddity, type OddSource, REASONS, withAdvice } from "./lane-errors.js";
+import { DroppedAnswers } from "./dropped-responses.js";
 import { type OutgoingRequest, toMessage, toText } from "./outgoing-request.js";
-import { PendingRequest, type RequestHost, type RequestLimits } from "./pending-request.js";
+import { IdTable, PendingRequest, type RequestHost, type RequestLimits } from "./pending-request.js";
+import { ClientSide } from "./sdk-transport.js";
 
 /** Long enough that parsers do not take ids for words that come again, and keep each of them for good. */
 const PREFIX = "toolport-";

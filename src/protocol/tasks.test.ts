@@ -1,6 +1,6 @@
 /** Both wires say the same in different words; what is broken is no task. */
 import { expect, test } from "vitest";
-import { isFinal, readCreatedTask, readTask } from "./task-state.js";
+import { isFinal, readCreatedTask, readTask } from "./tasks.js";
 
 const times = { createdAt: "2026-01-01T00:00:00Z", lastUpdatedAt: "2026-01-01T00:00:01Z" };
 const status = { createdAt: times.createdAt, updatedAt: times.lastUpdatedAt };
