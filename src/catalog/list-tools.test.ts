@@ -1,7 +1,7 @@
 /** Reading a tool list: pages, servers that never end, entries that are none. */
 import { describe, expect, test } from "vitest";
 import { ToolCallError } from "../errors/tool-call-error.js";
-import type { LaneRequestOptions } from "../protocol/request-channel.js";
+import type { ChannelRequestOptions } from "../protocol/request-channel.js";
 import type { Session } from "../protocol/session.js";
 import { listTools } from "./list-tools.js";
 
@@ -12,14 +12,14 @@ const tool = (name: unknown, more: Page = {}) => ({ name, inputSchema, ...more }
 
 /** As much of a session as a list needs. */
 function serve(answer: (cursor: unknown, page: number) => Page, more: Partial<Session> = {}) {
-  const asked: { cursor: unknown; options: LaneRequestOptions }[] = [];
+  const asked: { cursor: unknown; options: ChannelRequestOptions }[] = [];
   const session = {
     server: "it",
     era: "legacy",
     transport: "stdio",
     capabilities: { tools: {} },
     unproven: false,
-    async request(_method: string, { cursor }: Page, options: LaneRequestOptions) {
+    async request(_method: string, { cursor }: Page, options: ChannelRequestOptions) {
       asked.push({ cursor, options });
       return answer(cursor, asked.length);
     },

@@ -4,7 +4,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../config/server-config.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { LogLevel } from "../model/log-levels.js";
-import type { OddSource } from "../protocol/channel-errors.js";
+import type { InvalidMessageSource } from "../protocol/channel-errors.js";
 import type { ClientIdentity, Era } from "../protocol/era.js";
 import type { EraMemory } from "../protocol/era-memory.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
@@ -40,7 +40,9 @@ export interface ConnectionParts {
   discover(session: Session, signal: AbortSignal): Promise<void>;
   onState(change: StateChange): void;
   /** A server sends what is no message; the connection goes on. */
-  onOddity?: ((server: string, error: ToolportError, source: OddSource) => void) | undefined;
+  onInvalidMessage?:
+    | ((server: string, error: ToolportError, source: InvalidMessageSource) => void)
+    | undefined;
   /** A server did not answer a ping, and its session is replaced. */
   onSilent?: ((server: string, error: ToolportError) => void) | undefined;
   /** A session is over; `ms` is how long it lasted. */

@@ -63,7 +63,7 @@ async function attempt(
     signal,
     tap: joinTaps(parts.tap(config), config.tap?.()),
     onNotification: (method, params) => parts.onNotification?.(config.name, method, params),
-    onOddity: (error, source) => parts.onOddity?.(config.name, error, source),
+    onInvalidMessage: (error, source) => parts.onInvalidMessage?.(config.name, error, source),
     onDiscarded: options.onDiscarded,
   });
   const stop = () => options.onDiscarded(session.close());

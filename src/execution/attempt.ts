@@ -8,9 +8,8 @@ import type { ServerConnection } from "../connection/server-connection.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import { isFromRounds } from "../protocol/input-rounds.js";
 import { paramHeaders } from "../protocol/param-headers.js";
-import type { Session, SessionRequestOptions } from "../protocol/session.js";
+import { dependsOnInput, type Session, type SessionRequestOptions } from "../protocol/session.js";
 import { readCreatedTask } from "../protocol/tasks.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
 import { ProgressCallbacks, type ProgressParts } from "./progress-callbacks.js";
@@ -116,7 +115,7 @@ class Attempt {
   #settle(raw: Record<string, unknown>): Record<string, unknown> | Promise<Record<string, unknown>> {
     const state = readCreatedTask(raw);
     if (state !== undefined) {
-      const begun = this.#parts.tasks.begin(this.#call, state, isFromRounds(raw));
+      const begun = this.#parts.tasks.begin(this.#call, state, dependsOnInput(raw));
       return begun.then((task) => this.#follow(task));
     }
     this.#work?.abort();
@@ -165,7 +164,7 @@ class Attempt {
     this.#note();
     if (result.malformed !== undefined) this.#parts.onMalformed(this.#connection, call, result.malformed);
     // The mark on the raw answer would be lost in any copy; this one stays.
-    return isFromRounds(raw) ? { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } } : result;
+    return dependsOnInput(raw) ? { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } } : result;
   }
 
   #fail(cause: unknown): never {

@@ -43,9 +43,9 @@ export function createPortPool(port: Port): ConnectionPool {
       }
       parts.onState({ ...change, principal: principal?.name }, port.pool.get(change.server)?.config);
     },
-    onOddity: (server, { code, what, next }, source) => {
+    onInvalidMessage: (server, { code, what, next }, source) => {
       const message = next === undefined ? what : `${what}. ${next}`;
-      if (code !== "BAD_RESPONSE" || source === "answer") return parts.warn(server, message);
+      if (code !== "BAD_RESPONSE" || source === "response") return parts.warn(server, message);
       // A banner is printed at every start of the process; `next` tells its kinds apart, its text may hold the time.
       const key = JSON.stringify([server, next]);
       if (reported.has(key)) return;

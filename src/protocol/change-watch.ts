@@ -1,12 +1,12 @@
-/** Changes of a server's lists in both eras: told unasked on the legacy wire, by a subscription on the modern one. */
+/** Reports changes of a server's lists and resources: by notifications of legacy servers, by a subscription to modern ones. */
 import type { Client, ServerCapabilities } from "@modelcontextprotocol/client";
 import { CatalogError } from "../errors/catalog-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { withDeadline } from "../util/with-deadline.js";
-import type { Lane, LaneRequestOptions } from "./request-channel.js";
-import { type ListenFilter, Listening } from "./server-subscription.js";
-import type { Session } from "./session.js";
+import type { Era } from "./era.js";
+import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
+import { type ListenFilter, ServerSubscription } from "./server-subscription.js";
 
 /** The lists a server can change. */
 export type ListName = "tools" | "resources" | "prompts";
@@ -19,44 +19,43 @@ const NOTIFICATIONS = {
 
 const LISTS = Object.keys(NOTIFICATIONS) as ListName[];
 
-export interface ListWatch {
+export interface ChangeWatch {
   on(listener: (list: ListName) => void): () => void;
   /**
-   * Modern era: opens the subscription and opens it again whenever the server drops it. Never rejects; resolves when the
-   * server has been asked for it, so that lists read after that cannot change unnoticed.
+   * Modern servers: opens the subscription, and reopens it whenever the server drops it. Resolves when the request was sent,
+   * so that no change of a list read afterwards is missed. Never rejects.
    */
   keepListening(subscribable: Subscribable): Promise<void>;
   /**
-   * Modern era: the same subscription covers these resources too. Resolves with whether the server grants it; `onGap` is
-   * called whenever changes may have been missed.
+   * Modern servers: adds a resource to the subscription. Resolves with whether the server grants it. Calls `onGap` whenever
+   * changes may have been missed.
    */
   addResource(uri: string, onGap: () => void): Promise<boolean>;
-  /** Modern era: as before {@link addResource}. */
+  /** Undoes {@link addResource}. */
   removeResource(uri: string): void;
-  /** Modern era: why there is no subscription, if there is none. */
+  /** Modern servers: the last error, while there is no subscription. */
   lastError(): unknown;
   close(): void;
 }
 
-/** A server of the modern era, as far as subscriptions go. */
 export interface Subscribable {
   readonly capabilities: ServerCapabilities;
-  /** The SDK's client, which keeps subscriptions. */
+  /** The SDK's client, which implements subscriptions. */
   readonly client: () => Promise<Client>;
 }
 
-/** Must be made before the handshake, so that no notification is missed. */
-export function createListWatch(lane: Lane): ListWatch {
+/** Must be called before the handshake, so that no notification is missed. */
+export function createChangeWatch(channel: RequestChannel): ChangeWatch {
   let server: Subscribable | undefined;
   const listeners = new Set<(list: ListName) => void>();
   const resources = new Map<string, () => void>();
 
-  const tell = (list: ListName) => {
+  const emit = (list: ListName) => {
     for (const listener of [...listeners]) listener(list);
   };
 
-  lane.hearers.add((method) => {
-    for (const list of LISTS) if (method === NOTIFICATIONS[list]) tell(list);
+  channel.notificationListeners.add((method) => {
+    for (const list of LISTS) if (method === NOTIFICATIONS[list]) emit(list);
   });
 
   const filter = (): ListenFilter => {
@@ -69,13 +68,13 @@ export function createListWatch(lane: Lane): ListWatch {
     };
   };
 
-  const listening = new Listening({
-    // Nothing is wanted before the server is known.
+  const subscription = new ServerSubscription({
+    // Called only for a filter that is not empty, and the filter is empty until the server is set.
     client: () => server!.client(),
     filter,
-    // What was missed while nobody listened is unknown, so everything watched counts as changed.
+    // Changes during the gap are unknown, so everything in the filter counts as changed.
     onGap(wanted) {
-      for (const list of LISTS) if (wanted[`${list}ListChanged`]) tell(list);
+      for (const list of LISTS) if (wanted[`${list}ListChanged`]) emit(list);
       for (const uri of wanted.resourceSubscriptions ?? []) resources.get(uri)?.();
     },
   });
@@ -89,19 +88,19 @@ export function createListWatch(lane: Lane): ListWatch {
     },
     keepListening(subscribable) {
       server = subscribable;
-      return listening.begin();
+      return subscription.begin();
     },
     async addResource(uri, onGap) {
       resources.set(uri, onGap);
-      const { resourceSubscriptions = [] } = await listening.update();
+      const { resourceSubscriptions = [] } = await subscription.update();
       return resourceSubscriptions.includes(uri);
     },
     removeResource(uri) {
-      if (resources.delete(uri)) listening.narrow();
+      if (resources.delete(uri)) subscription.narrow();
     },
-    lastError: () => listening.lastError,
+    lastError: () => subscription.lastError,
     close() {
-      listening.close();
+      subscription.close();
       listeners.clear();
       resources.clear();
     },
@@ -110,29 +109,37 @@ export function createListWatch(lane: Lane): ListWatch {
 
 const UNSUBSCRIBE_MS = 5_000;
 
-export interface WatchResourceParts {
-  readonly session: Pick<Session, "server" | "era" | "capabilities" | "request">;
-  readonly watch: ListWatch;
-  readonly uri: string;
-  /** Changes may have been missed although the session lives: the modern era's stream was cut and opened again. */
-  readonly onGap: () => void;
-  readonly limits: LaneRequestOptions;
+/** The part of `Session` that a subscription to a resource needs. */
+interface ResourceSession {
+  readonly server: string;
+  readonly era: Era;
+  readonly capabilities: ServerCapabilities;
+  request(method: string, params: Record<string, unknown>, options: ChannelRequestOptions): Promise<unknown>;
 }
 
-/** Resolves when the server has agreed; with what ends the subscription again, and never rejects. */
+interface WatchResourceParts {
+  readonly session: ResourceSession;
+  readonly watch: ChangeWatch;
+  readonly uri: string;
+  /** Called when changes may have been missed: the subscription to a modern server was interrupted. */
+  readonly onGap: () => void;
+  readonly limits: ChannelRequestOptions;
+}
+
+/** Subscribes to one resource. Resolves with a function that unsubscribes and never rejects. */
 export async function watchResource(parts: WatchResourceParts): Promise<() => Promise<void>> {
   const { session, uri, limits } = parts;
   if (session.capabilities.resources?.subscribe !== true) throw notOffered(session.server);
-  if (session.era === "modern") return listenTo(parts);
+  if (session.era === "modern") return subscribeModern(parts);
   await session.request("resources/subscribe", { uri }, limits);
   return async () => {
     const options = { timeoutMs: UNSUBSCRIBE_MS, maxTimeoutMs: UNSUBSCRIBE_MS };
-    // A connection that is gone has no subscriptions, and a server that refuses to end one is told nothing new by us.
+    // Ignore failures: a closed connection has no subscriptions.
     await session.request("resources/unsubscribe", { uri }, options).catch(() => {});
   };
 }
 
-async function listenTo({
+async function subscribeModern({
   session,
   watch,
   uri,
@@ -146,7 +153,7 @@ async function listenTo({
     const granted = await withDeadline(granting, {
       signal: limits.signal,
       timeoutMs: Math.min(limits.timeoutMs, limits.maxTimeoutMs),
-      onTimeout: () => notAnswered(server, limits.timeoutMs, watch.lastError()),
+      onTimeout: () => notGranted(server, limits.timeoutMs, watch.lastError()),
     });
     if (!granted) throw notOffered(server);
   } catch (error) {
@@ -160,18 +167,18 @@ function notOffered(server: string): CatalogError {
   return new CatalogError({
     code: "NOT_OFFERED",
     server,
-    what: "The server offers no subscriptions to this resource",
-    next: "Read the resource again now and then",
+    what: "The server does not offer a subscription to this resource",
+    next: "Poll the resource instead",
   });
 }
 
-function notAnswered(server: string, timeoutMs: number, cause: unknown): ToolCallError {
+function notGranted(server: string, timeoutMs: number, cause: unknown): ToolCallError {
   return new ToolCallError({
     code: "TIMEOUT",
     server,
     phase: "subscribe",
     what: `The subscription was not granted within ${timeoutMs} ms`,
-    next: "Raise timeoutMs, or look at the server",
+    next: "Raise timeoutMs, or check the server",
     retryable: true,
     cause,
   });

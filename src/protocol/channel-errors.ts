@@ -1,25 +1,18 @@
-/** Why a request on the lane has no answer. */
+/** Errors of requests that get no response because of their connection. */
 import { ConnectionError } from "../errors/connection-error.js";
 import type { Outcome, ToolportError } from "../errors/toolport-error.js";
-import type { GiveUpReason } from "../transports/server-transport.js";
 
-/** The reason in the cancellation of a request. */
-export const REASONS: Readonly<Record<GiveUpReason, string>> = {
-  abort: "The caller aborted the request",
-  timeout: "The request timed out",
-};
-
-/** Errors that say nothing but that the connection is gone. */
+/** Codes that only say that the connection is lost. */
 const LOSSES: ReadonlySet<string> = new Set(["CLOSED", "STREAM_CUT", "SESSION_LOST"]);
 
-/** What the server sent is no message, or too large to be one. */
-/** Where something odd was found: in what the transport read, or in an answer. */
-export type OddSource = "transport" | "answer";
+/** What was invalid: something the transport read, or a response to no open request. */
+export type InvalidMessageSource = "transport" | "response";
 
-export const isOddity = (error: Error): error is ConnectionError =>
+/** The server sent something that is not a message, or a message that is too large. */
+export const isInvalidMessage = (error: Error): error is ConnectionError =>
   error instanceof ConnectionError && (error.code === "BAD_RESPONSE" || error.code === "MESSAGE_TOO_LARGE");
 
-/** Transports do not know whether there will be another connection; where there will be none, the advice is another. */
+/** Replaces the advice of an error about a lost connection; the transport does not know whether Toolport reconnects. */
 export function withAdvice(
   error: ToolportError | undefined,
   next: string | undefined,
@@ -49,12 +42,12 @@ export function connectionClosed(
   });
 }
 
-export function answerCut(server: string): ConnectionError {
+export function responseCut(server: string): ConnectionError {
   return new ConnectionError({
     code: "STREAM_CUT",
     server,
-    what: "The answer's stream ended before the answer",
-    next: "Call again if it is safe to run twice",
+    what: "The response stream ended before the response arrived",
+    next: "Call again if the call may run twice",
     retryable: true,
   });
 }

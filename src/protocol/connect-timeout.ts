@@ -1,11 +1,10 @@
-/** A server that was not connected in time. */
+/** The error for a connection attempt that timed out. */
 import type { ServerConfig } from "../config/server-config.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 
-/** Programs that download what they run. */
+/** Programs that may download a package before they run it. */
 const RUNNER = /(?:^|[\\/])(?<name>npx|pnpx|bunx|uvx|pipx|npm|pnpm|yarn|bun|uv|deno)(?:\.cmd|\.exe)?$/i;
 
-/** The handshake was not over within `connectTimeoutMs`. Nothing of a call was sent. */
 export function connectTimeout(config: ServerConfig, timeoutMs: number, cause?: unknown): ToolCallError {
   return new ToolCallError({
     code: "TIMEOUT",
@@ -19,7 +18,7 @@ export function connectTimeout(config: ServerConfig, timeoutMs: number, cause?: 
   });
 }
 
-/** Why the server may need longer at its first start, to be put behind advice. */
+/** Why the first start of the server may take longer; appended to the advice of an error. */
 export function slowStart(config: ServerConfig): string {
   if (config.kind === "docker") return ": the image may have to be downloaded first";
   const runner = config.kind === "stdio" ? RUNNER.exec(config.command)?.groups?.["name"] : undefined;

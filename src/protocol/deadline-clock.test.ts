@@ -1,6 +1,6 @@
-/** One clock for many requests; the test moves the time. */
+/** One timer for many requests, with fake time. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type Clocked, DeadlineClock } from "./deadline-clock.js";
+import { DeadlineClock, type TimedRequest } from "./deadline-clock.js";
 
 let clock: DeadlineClock;
 let over: string[];
@@ -16,21 +16,21 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const clocked = (parts: Pick<Clocked, "dueAt" | "expire"> & Partial<Clocked>): Clocked => ({
+const clocked = (parts: Pick<TimedRequest, "dueAt" | "expire"> & Partial<TimedRequest>): TimedRequest => ({
   slot: -1,
   isBackground: false,
   extend: () => false,
   ...parts,
 });
 
-function waiting(name: string, ms: number, isBackground = false): Clocked {
+function waiting(name: string, ms: number, isBackground = false): TimedRequest {
   const end = performance.now() + ms;
   const one = clocked({ isBackground, dueAt: () => end, expire: () => void over.push(name) });
   clock.add(one);
   return one;
 }
 
-/** The event loop is not faked: it polls once. */
+/** The event loop is real: this waits for one poll. */
 const poll = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 async function advance(ms: number): Promise<void> {
@@ -38,14 +38,14 @@ async function advance(ms: number): Promise<void> {
   await poll();
 }
 
-/** The timer that is due in `dueMs` goes off `lateMs` after that. */
+/** Fires the timer that is due in `dueMs` with a delay of `lateMs`. */
 async function blockUntilLate(dueMs: number, lateMs: number): Promise<void> {
   const now = performance.now.bind(performance);
   vi.spyOn(performance, "now").mockImplementation(() => now() + lateMs);
   await advance(dueMs);
 }
 
-test("everyone at their own time, by one timer", async () => {
+test("one timer expires every request at its own deadline", async () => {
   waiting("long", 1_000);
   waiting("short", 100);
   waiting("between", 500);
@@ -56,39 +56,39 @@ test("everyone at their own time, by one timer", async () => {
   expect(over).toEqual(["short", "between"]);
   await advance(500);
   expect(over).toEqual(["short", "between", "long"]);
-  expect(clock.isHolding).toBe(false);
+  expect(clock.keepsAlive).toBe(false);
 });
 
-test("settled requests do not expire, and only waiting requests keep the host alive", async () => {
+test("settled requests do not expire, and only open requests keep the process alive", async () => {
   const first = waiting("first", 100);
-  expect(clock.isHolding).toBe(true);
+  expect(clock.keepsAlive).toBe(true);
   clock.delete(first);
-  expect(clock.isHolding).toBe(false);
+  expect(clock.keepsAlive).toBe(false);
   await advance(50);
   const second = waiting("second", 100);
-  expect(clock.isHolding).toBe(true);
+  expect(clock.keepsAlive).toBe(true);
   await advance(50);
   expect(over).toEqual([]);
-  expect(clock.isHolding).toBe(true);
+  expect(clock.keepsAlive).toBe(true);
   await advance(50);
   expect(over).toEqual(["second"]);
   clock.delete(second);
 });
 
-test("what runs in the background ends in time but never holds the host", async () => {
+test("background requests expire but never keep the process alive", async () => {
   waiting("ping", 100, true);
-  expect(clock.isHolding).toBe(false);
+  expect(clock.keepsAlive).toBe(false);
   const call = waiting("call", 500);
-  expect(clock.isHolding).toBe(true);
+  expect(clock.keepsAlive).toBe(true);
   clock.delete(call);
-  expect(clock.isHolding).toBe(false);
+  expect(clock.keepsAlive).toBe(false);
   await advance(100);
   expect(over).toEqual(["ping"]);
   waiting("ping", 50, true);
-  expect(clock.isHolding).toBe(false);
+  expect(clock.keepsAlive).toBe(false);
 });
 
-test("one who begins anew while another's time is up is kept", async () => {
+test("a request added while another expires is kept", async () => {
   const end = performance.now() + 10;
   clock.add(clocked({ dueAt: () => end, expire: () => void waiting("next", 10) }));
   await advance(10);
@@ -96,7 +96,7 @@ test("one who begins anew while another's time is up is kept", async () => {
   expect(over).toEqual(["next"]);
 });
 
-test("what is answered by the poll that follows the timer does not run out of time", async () => {
+test("a request whose response is read by the poll after the timer does not expire", async () => {
   const answered = waiting("answered", 100);
   waiting("silent", 100);
   vi.advanceTimersByTime(100);
@@ -106,7 +106,7 @@ test("what is answered by the poll that follows the timer does not run out of ti
   expect(over).toEqual(["silent"]);
 });
 
-test("time in which the host was blocked is given again", async () => {
+test("time in which the event loop was blocked extends the deadline", async () => {
   let end = performance.now() + 100;
   const extend = (ms: number) => {
     over.push(`extended by ${ms}`);
@@ -116,14 +116,14 @@ test("time in which the host was blocked is given again", async () => {
   clock.add(clocked({ dueAt: () => end, extend, expire: () => void over.push("one") }));
   await blockUntilLate(100, 300);
   expect(over).toEqual(["extended by 300"]);
-  expect(clock.isHolding).toBe(true);
+  expect(clock.keepsAlive).toBe(true);
   await advance(299);
   expect(over).toHaveLength(1);
   await advance(1);
   expect(over).toEqual(["extended by 300", "one"]);
 });
 
-test("closed, it expires nothing", async () => {
+test("a closed clock expires no request", async () => {
   waiting("never", 10);
   vi.advanceTimersByTime(10);
   clock.close();

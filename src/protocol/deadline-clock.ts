@@ -1,121 +1,118 @@
 /**
- * One timer for all requests of a connection.
+ * One timer for the deadlines of all requests of a connection.
  *
- * Nearly every request is answered long before its time is up, so a timer for each would be set only to be cleared. This one
- * stands at the earliest end that was ever asked for; when it goes off, it looks which requests have really run out of time.
- * It keeps the host process alive while a caller waits, and only then: a connection keeps no host alive, a request does.
+ * Nearly every request gets its response long before its deadline, so a timer per request would only be set and cleared.
+ * The shared timer is set to the earliest deadline; when it fires, the clock checks which requests have expired. The timer
+ * keeps the process alive while a foreground request is open, and only then.
  */
 
 import { SlotList, type Slotted } from "../util/slot-list.js";
 import { afterNextPoll, timerMs } from "../util/timers.js";
 
-/** Something whose time can run out. */
-export interface Clocked extends Slotted {
-  /** No caller waits for it, so it does not keep the host process alive. */
+export interface TimedRequest extends Slotted {
+  /** Background requests do not keep the process alive. */
   readonly isBackground: boolean;
-  /** When its time is up (`performance.now()`). `Infinity`: never. */
+  /** The deadline (`performance.now()`). `Infinity`: none. */
   dueAt(): number;
-  /** Gives it more time, once; false if it had more already. */
+  /** Extends the deadline, at most once; false if it was extended before. */
   extend(ms: number): boolean;
-  /** The time is up; it has been taken out of the clock. */
+  /** Called after the deadline; the clock no longer holds the request. */
   expire(): void;
 }
 
-/** A timer that goes off later than this shows that the host was blocked. */
+/** A timer that fires later than this shows that the event loop was blocked. */
 const LATE_MS = 20;
-/** Most time that is added because the host was blocked. */
-const MOST_EXTRA_MS = 1_000;
+/** Longest extension of a deadline because the event loop was blocked. */
+const MAX_EXTENSION_MS = 1_000;
 
 export class DeadlineClock {
-  readonly #waiting = new SlotList<Clocked>();
-  /** How many of them keep the host alive. */
-  #holders = 0;
+  readonly #requests = new SlotList<TimedRequest>();
+  #foregroundCount = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** When the timer goes off (`performance.now()`). */
+  /** When the timer fires (`performance.now()`). */
   #due = Number.POSITIVE_INFINITY;
-  #isHolding = false;
-  /** How late the timer went off. */
+  #keepsAlive = false;
+  /** How late the timer fired. */
   #lateMs = 0;
-  /** Cancels the look that follows the next poll. */
-  #cancelLook: (() => void) | undefined;
+  #cancelCheck: (() => void) | undefined;
 
-  /** Whether it keeps the host process alive. */
-  get isHolding(): boolean {
-    return this.#isHolding;
+  /** Whether the timer keeps the process alive. */
+  get keepsAlive(): boolean {
+    return this.#keepsAlive;
   }
 
-  /** Even one without any time left runs out by the timer, not at once. */
-  add(one: Clocked): void {
-    this.#waiting.add(one);
-    if (!one.isBackground) this.#holders += 1;
-    const due = one.dueAt();
+  /** A request whose deadline has passed expires by the timer as well, never synchronously. */
+  add(request: TimedRequest): void {
+    this.#requests.add(request);
+    if (!request.isBackground) this.#foregroundCount += 1;
+    const due = request.dueAt();
     if (this.#timer === undefined || due < this.#due) this.#arm(due);
-    else if (!this.#isHolding && this.#holders > 0) this.#hold(true);
+    else if (!this.#keepsAlive && this.#foregroundCount > 0) this.#setKeepAlive(true);
   }
 
-  delete(one: Clocked): void {
-    if (this.#remove(one) && this.#holders === 0 && this.#isHolding) this.#hold(false);
+  delete(request: TimedRequest): void {
+    if (this.#remove(request) && this.#foregroundCount === 0 && this.#keepsAlive) this.#setKeepAlive(false);
   }
 
   close(): void {
     clearTimeout(this.#timer);
-    this.#cancelLook?.();
+    this.#cancelCheck?.();
     this.#timer = undefined;
     this.#due = Number.POSITIVE_INFINITY;
-    this.#waiting.clear();
-    this.#holders = 0;
-    this.#isHolding = false;
+    this.#requests.clear();
+    this.#foregroundCount = 0;
+    this.#keepsAlive = false;
   }
 
-  #remove(one: Clocked): boolean {
-    const wasWaiting = this.#waiting.delete(one);
-    if (wasWaiting && !one.isBackground) this.#holders -= 1;
-    return wasWaiting;
+  #remove(request: TimedRequest): boolean {
+    const wasHeld = this.#requests.delete(request);
+    if (wasHeld && !request.isBackground) this.#foregroundCount -= 1;
+    return wasHeld;
   }
 
   #arm(due: number): void {
     clearTimeout(this.#timer);
     this.#due = due;
-    // Timers hold 31 bits; a longer wait simply looks again.
+    // A deadline beyond the range of timers is checked again when the longest possible timer fires.
     this.#timer = setTimeout(this.#onTimer, timerMs(due - performance.now()));
-    this.#isHolding = true;
-    if (this.#holders === 0) this.#hold(false);
+    this.#keepsAlive = true;
+    if (this.#foregroundCount === 0) this.#setKeepAlive(false);
   }
 
   readonly #onTimer = (): void => {
     this.#lateMs = performance.now() - this.#due;
     this.#timer = undefined;
     this.#due = Number.POSITIVE_INFINITY;
-    this.#cancelLook?.();
-    this.#cancelLook = afterNextPoll(this.#look);
+    this.#cancelCheck?.();
+    this.#cancelCheck = afterNextPoll(this.#checkDeadlines);
   };
 
-  readonly #look = (): void => {
-    this.#cancelLook = undefined;
-    const over: Clocked[] = [];
+  readonly #checkDeadlines = (): void => {
+    this.#cancelCheck = undefined;
+    const expired: TimedRequest[] = [];
     const now = performance.now();
     let next = Number.POSITIVE_INFINITY;
-    for (const one of this.#waiting.toArray()) {
-      if (one.dueAt() <= now && !this.#hasExtraTime(one)) over.push(one);
-      else next = Math.min(next, one.dueAt());
+    for (const request of this.#requests.toArray()) {
+      if (request.dueAt() <= now && !this.#extendAfterBlock(request)) expired.push(request);
+      else next = Math.min(next, request.dueAt());
     }
-    for (const one of over) this.#remove(one);
-    if (this.#waiting.size > 0) this.#arm(next);
-    else this.#isHolding = false;
-    for (const one of over) one.expire();
+    for (const request of expired) this.#remove(request);
+    if (this.#requests.size > 0) this.#arm(next);
+    else this.#keepsAlive = false;
+    for (const request of expired) request.expire();
   };
 
   /**
-   * Time in which the host was blocked is no silence of the server: its answer may need more than one poll to be read, and
-   * the request itself may only just have left. So the server gets that time again, once and within limits.
+   * The server is not to blame for time in which our event loop was blocked: its response may wait unread, and the request
+   * may have just been written. So the request gets that time again, once and within limits.
    */
-  #hasExtraTime(one: Clocked): boolean {
-    return this.#lateMs > LATE_MS && one.extend(Math.min(this.#lateMs, MOST_EXTRA_MS));
+  #extendAfterBlock(request: TimedRequest): boolean {
+    return this.#lateMs > LATE_MS && request.extend(Math.min(this.#lateMs, MAX_EXTENSION_MS));
   }
 
-  /** Elsewhere than on Node a timer is a number, and holds nothing. */
-  #hold(on: boolean): void {
-    this.#isHolding = on;
+  /** Outside Node a timer is a number and keeps no process alive. */
+  #setKeepAlive(on: boolean): void {
+    this.#keepsAlive = on;
     if (typeof this.#timer !== "object") return;
     if (on) this.#timer.ref();
     else this.#timer.unref();

@@ -1,17 +1,17 @@
-/** Answers that no open request waits for: late ones are expected, all others are counted and reported once. */
+/** Responses that match no open request: late ones are ignored, all others are counted, and the first is reported. */
 import type { RequestId } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../errors/connection-error.js";
 
-/** How many requests are remembered whose answer may still come. */
-const MOST_GIVEN_UP = 1_000;
+/** Maximum number of cancelled requests that are remembered. */
+const MAX_LATE_IDS = 1_000;
 
-/** Ids that can be shown as they are. */
+/** Ids that are safe to quote in a message. */
 const PLAIN_ID = /^[\w.:-]{1,64}$/;
 
-export class DroppedAnswers {
+export class DroppedResponses {
   readonly #server: string;
   readonly #report: (error: ConnectionError) => void;
-  readonly #givenUp = new Set<RequestId>();
+  readonly #lateIds = new Set<RequestId>();
   #count = 0;
 
   constructor(server: string, report: (error: ConnectionError) => void) {
@@ -19,23 +19,23 @@ export class DroppedAnswers {
     this.#report = report;
   }
 
-  /** Answers dropped so far, late ones apart. */
+  /** Number of dropped responses so far, not counting late ones. */
   get count(): number {
     return this.#count;
   }
 
-  /** No caller waits for this request any more. Its answer may come all the same, once. */
-  giveUp(id: RequestId): void {
-    if (this.#givenUp.size >= MOST_GIVEN_UP) {
-      const [oldest] = this.#givenUp;
-      this.#givenUp.delete(oldest!);
+  /** The request was cancelled or has failed; its response may still arrive, once. */
+  expectLate(id: RequestId): void {
+    if (this.#lateIds.size >= MAX_LATE_IDS) {
+      const [oldest] = this.#lateIds;
+      this.#lateIds.delete(oldest!);
     }
-    this.#givenUp.add(id);
+    this.#lateIds.add(id);
   }
 
-  /** An answer has arrived that no open request waits for. */
+  /** A response arrived that matches no open request. */
   drop(id: unknown): void {
-    if (this.#givenUp.delete(id as RequestId)) return;
+    if (this.#lateIds.delete(id as RequestId)) return;
     this.#count += 1;
     if (this.#count === 1) this.#report(this.#warning(id));
   }
@@ -45,8 +45,8 @@ export class DroppedAnswers {
     return new ConnectionError({
       code: "BAD_RESPONSE",
       server: this.#server,
-      what: `The server answered a request that is not open (id ${PLAIN_ID.test(text) ? text : "unreadable"}): the id is unknown or was answered before. The answer is dropped`,
-      next: "Report this to the maker of the server; snapshot() counts further ones",
+      what: `The server sent a response to no open request (id ${PLAIN_ID.test(text) ? text : "unreadable"}): the id is unknown, or the request was answered before. The response is dropped`,
+      next: "Report this to the maker of the server; snapshot() counts further responses",
     });
   }
 }

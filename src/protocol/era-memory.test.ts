@@ -1,4 +1,4 @@
-/** Verdicts about eras: kept, aged, and never worth a failure. */
+/** Storing, expiry and sharing of eras, and failures of the store. */
 import { describe, expect, test } from "vitest";
 import { parseServerEntry } from "../config/parse-servers.js";
 import { memoryStore } from "../state/memory-store.js";
@@ -16,11 +16,11 @@ function memory(store: Store = memoryStore()) {
   return { clock, store, eras: new EraMemory(store, undefined, () => clock.now) };
 }
 
-test("what was never seen is not known", async () => {
+test("an unknown server has no remembered era", async () => {
   expect(await memory().eras.recall(X)).toBeUndefined();
 });
 
-test("a legacy verdict holds for seven days, then the server is asked again", async () => {
+test("a legacy era expires after seven days", async () => {
   const { eras, clock } = memory();
   await eras.remember(X, { era: "legacy", via: "sse" });
   clock.now += 7 * DAY - 1;
@@ -31,21 +31,21 @@ test("a legacy verdict holds for seven days, then the server is asked again", as
   expect(await eras.recall(X)).toMatchObject({ era: "legacy", at: clock.now });
 });
 
-test("a verdict from the future is not believed: the clock was set back", async () => {
+test("an era stored in the future is ignored: the clock was set back", async () => {
   const { eras, clock } = memory();
   await eras.remember(X, { era: "legacy" });
   clock.now -= 1;
   expect(await eras.recall(X)).toBeUndefined();
 });
 
-test("a modern verdict does not age", async () => {
+test("a modern era does not expire", async () => {
   const { eras, clock } = memory();
   await eras.remember(X, { era: "modern", discover });
   clock.now += 1_000 * DAY;
   expect(await eras.recall(X)).toEqual({ era: "modern", discover });
 });
 
-test("servers are kept apart, and can be forgotten", async () => {
+test("eras are stored per server and can be deleted", async () => {
   const { eras } = memory();
   await eras.remember(X, { era: "legacy" });
   await eras.remember(Y, { era: "modern", discover });
@@ -61,7 +61,7 @@ describe("two users", () => {
     return { store, ada: new EraMemory(store, "ada"), grace: new EraMemory(store, "grace") };
   };
 
-  test("share a legacy verdict, also under another name for the same address", async () => {
+  test("share a legacy era, also under another name for the same address", async () => {
     const { ada, grace } = users();
     await ada.remember(X, { era: "legacy" });
     expect(await grace.recall(X)).toMatchObject({ era: "legacy" });
@@ -73,7 +73,7 @@ describe("two users", () => {
     ["private", undefined],
     [undefined, undefined],
     ["public", { era: "modern" }],
-  ])("an answer to server/discover with cacheScope %s", async (cacheScope, expected) => {
+  ])("a result of server/discover with cacheScope %s", async (cacheScope, expected) => {
     const { ada, grace } = users();
     const said = { ...discover, instructions: "for ada", ...(cacheScope && { cacheScope }) };
     await ada.remember(X, { era: "modern", discover: said });
@@ -83,7 +83,7 @@ describe("two users", () => {
     else expect(found).toMatchObject(expected);
   });
 
-  test("an answer that version 0.1 kept for one user is given to none", async () => {
+  test("a private result that version 0.1 stored for all users is ignored", async () => {
     const { store, ada } = users();
     await store.put("era/http:https://x.example.com/mcp", { era: "modern", discover });
     expect(await ada.recall(X)).toBeUndefined();
@@ -103,7 +103,7 @@ test.each<unknown>([
   { era: "modern", discover: "yes" },
   { era: "legacy" },
   { era: "legacy", at: "yesterday" },
-])("a record %j of another version or hand is as good as none", async (value) => {
+])("an invalid record %j is ignored", async (value) => {
   const { eras, store } = memory();
   await eras.remember(X, { era: "legacy" });
   const [key] = await store.list("era/");
@@ -130,7 +130,7 @@ describe("a store that fails", () => {
         throw new Error("down");
       },
     ],
-  ])("because it %s costs a question, not the connection", async (_how, fail) => {
+  ])("because it %s does not fail the connection", async (_how, fail) => {
     const { eras } = memory(broken(fail));
     await expect(eras.recall(X)).resolves.toBeUndefined();
     await expect(eras.remember(X, { era: "legacy" })).resolves.toBeUndefined();

@@ -1,36 +1,36 @@
-/** What is known about a server's era from earlier, so that the next start asks nothing. */
+/** Remembers the era of servers, so that the next connection skips the negotiation. */
 import { configIdentity } from "../config/config-identity.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { serverKey } from "../state/server-keys.js";
 import type { Store } from "../state/store.js";
 import { isPublic } from "./era.js";
 
-/** Where HTTP+SSE is spoken although Streamable HTTP is configured: at the same URL, or at `/sse` beside `/mcp`. */
+/** Where a server configured for Streamable HTTP offers HTTP+SSE: at the same URL, or at `/sse` beside `/mcp`. */
 export type SsePath = "sse" | "sibling-sse";
 
-/** A verdict worth keeping. */
+/** The stored result of a negotiation. */
 export type RememberedEra =
   | { readonly era: "modern"; readonly discover: Record<string, unknown> }
   | {
       readonly era: "legacy";
       readonly at: number;
-      /** Absent: it was reached as configured. */
+      /** Undefined: reached as configured. */
       readonly via?: SsePath | undefined;
     };
 
-/** A verdict as it is found. */
+/** The result of a negotiation. */
 export type EraVerdict =
   | { readonly era: "modern"; readonly discover: Record<string, unknown> }
   | { readonly era: "legacy"; readonly via?: SsePath | undefined };
 
-/** An upgraded server still answers `initialize`, so a legacy verdict would hold for ever if it did not age. */
+/** An upgraded server still accepts `initialize`. Without an expiry Toolport would never notice the upgrade. */
 const LEGACY_VERDICT_AGE_MS = 7 * 24 * 60 * 60 * 1_000;
 
 /**
- * Which era a server speaks is the same for all its users, and kept by its `configIdentity`. What it said of itself in
- * `server/discover` is kept with that only if the server calls it public; otherwise it belongs to the user who asked.
+ * The era of a server is shared by all users and stored under its `configIdentity`. The result of `server/discover` is stored
+ * with it only if the server marks it as public; otherwise it is stored for the user who requested it.
  *
- * The store is a convenience here: when it fails, a server is simply asked again.
+ * Failures of the store are ignored: the next connection negotiates again.
  */
 export class EraMemory {
   readonly #store: Store;
@@ -50,10 +50,10 @@ export class EraMemory {
     ]);
     const value = shared?.value as (Partial<RememberedEra> & { discover?: unknown }) | null | undefined;
     if (value?.era === "modern") {
-      // Version 0.1 kept answers here that are not public.
-      const isShared = isAnswer(value.discover) && isPublic(value.discover);
+      // Version 0.1 stored private results here as well.
+      const isShared = isResult(value.discover) && isPublic(value.discover);
       const discover = isShared ? value.discover : own?.value;
-      return isAnswer(discover) ? { era: "modern", discover } : undefined;
+      return isResult(discover) ? { era: "modern", discover } : undefined;
     }
     if (value?.era !== "legacy") return undefined;
     const age = this.#now() - (value.at ?? Number.NaN);
@@ -81,17 +81,17 @@ export class EraMemory {
 
 export const eraKey = (config: ServerConfig): string => `era/${configIdentity(config)}`;
 
-/** What a server said of itself to one user. */
+/** The private result of `server/discover` for one user. */
 const discoverKey = (principal: string | undefined, config: ServerConfig): string =>
   serverKey("discover", principal, config);
 
-const isAnswer = (value: unknown): value is Record<string, unknown> =>
+const isResult = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null;
 
-/** Nothing if it fails, in whatever way a store of somebody else's fails. */
-async function attempt<Result>(ask: () => Promise<Result>): Promise<Result | undefined> {
+/** Undefined if the store fails. */
+async function attempt<Result>(access: () => Promise<Result>): Promise<Result | undefined> {
   try {
-    return await ask();
+    return await access();
   } catch {
     return undefined;
   }

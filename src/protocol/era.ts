@@ -1,4 +1,4 @@
-/** The two generations of the protocol: stateless (2026-07-28) and everything before it. */
+/** The two eras of the protocol: modern (stateless, from 2026-07-28 on) and legacy (everything before). */
 
 export type Era = "legacy" | "modern";
 
@@ -14,21 +14,21 @@ export const LEGACY_VERSIONS = [
   "2024-10-07",
 ] as const;
 
-/** Revisions are dates, so their order is that of the text. */
+/** Revisions are dates, so comparing the strings orders them. */
 export const isModernVersion = (version: string): boolean =>
   version >= MODERN_VERSIONS[MODERN_VERSIONS.length - 1]!;
 
-/** Keys of the envelope that every request of the modern era carries in `_meta`. */
+/** Keys in `_meta` that every request to a modern server carries. */
 const ENVELOPE = {
   protocolVersion: "io.modelcontextprotocol/protocolVersion",
   clientInfo: "io.modelcontextprotocol/clientInfo",
   clientCapabilities: "io.modelcontextprotocol/clientCapabilities",
 } as const;
 
-/** Where a modern server says who it is. */
+/** Key in `_meta` under which a modern server identifies itself. */
 export const SERVER_INFO_META_KEY = "io.modelcontextprotocol/serverInfo";
 
-/** Servers may answer `tools/call` with a task, if this is told with the request. */
+/** A server may respond to `tools/call` with a task if the request names this extension. */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 export interface ClientIdentity {
@@ -37,8 +37,8 @@ export interface ClientIdentity {
 }
 
 /**
- * The `_meta` envelope of one connection; made once, it is the same for every request. Tasks are told here and not in
- * the handshake: the SDK's client, which a program may use beside us, cannot take them.
+ * The `_meta` of every request on one connection. Tasks are advertised here and not in the handshake: the SDK's client, which
+ * shares the connection, does not support them.
  */
 export function createEnvelope(
   version: string,
@@ -55,9 +55,12 @@ export function createEnvelope(
 }
 
 /**
- * Only if the server says so: without the field an answer is private.
+ * Whether a result may be shared with other users. Without the field it is private.
  *
- * @param result an answer of a server that speaks 2026-07-28: earlier revisions do not have the field
+ * @param result a result of a modern server: earlier revisions do not have the field
  */
 export const isPublic = (result: Readonly<Record<string, unknown>>): boolean =>
   result["cacheScope"] === "public";
+
+/** Key in `_meta` of a request that sets the minimum level of log messages; modern servers only. */
+export const LOG_LEVEL_META_KEY = "io.modelcontextprotocol/logLevel";

@@ -1,4 +1,4 @@
-/** How a conversation begins, in either era, and what the server said about itself. */
+/** The handshake in either era, and what the server says about itself. */
 import type { Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
@@ -15,7 +15,7 @@ import {
 } from "./era.js";
 import type { RememberedEra } from "./era-memory.js";
 import { initialize, type NegotiationOptions, negotiate } from "./negotiate.js";
-import type { Lane } from "./request-channel.js";
+import type { RequestChannel } from "./request-channel.js";
 
 export interface Handshake {
   readonly era: Era;
@@ -23,10 +23,10 @@ export interface Handshake {
   readonly serverInfo: Implementation | undefined;
   readonly capabilities: ServerCapabilities;
   readonly instructions: string | undefined;
-  /** What the server answered, as it was: for the SDK's client, and for the memory of eras. */
-  readonly answer: Readonly<Record<string, unknown>>;
-  /** False when the era rests on the server's silence only: such a verdict is not remembered. */
-  readonly sure: boolean;
+  /** The unchanged result of `initialize` or `server/discover`, for the SDK's client and for the era memory. */
+  readonly result: Readonly<Record<string, unknown>>;
+  /** False if the era was only inferred from a missing response: it is not remembered. */
+  readonly isCertain: boolean;
 }
 
 export interface HandshakeOptions {
@@ -38,51 +38,54 @@ export interface HandshakeOptions {
   readonly signal: AbortSignal;
 }
 
-/** Greets the server in the way that is configured, remembered or found out. The lane knows the era afterwards. */
-export async function handshake(lane: Lane, options: HandshakeOptions): Promise<Handshake> {
+/** Connects in the era that is configured, remembered or negotiated. */
+export async function handshake(channel: RequestChannel, options: HandshakeOptions): Promise<Handshake> {
   const { config, timeoutMs, signal } = options;
   const startedAt = performance.now();
-  // A server that accepts and says nothing would keep an event stream or a WebSocket opening for ever.
+  // A server that accepts the connection but never responds would keep an event stream or a WebSocket opening forever.
   const onTimeout = () => connectTimeout(config, timeoutMs);
-  await withDeadline(lane.start(), { signal, timeoutMs, onTimeout });
+  await withDeadline(channel.start(), { signal, timeoutMs, onTimeout });
   const leftMs = Math.max(1, timeoutMs - (performance.now() - startedAt));
-  const done = await greet(lane, { ...options, timeoutMs: leftMs }).catch((error: unknown) => {
+  const done = await runHandshake(channel, { ...options, timeoutMs: leftMs }).catch((error: unknown) => {
     throw isTimeout(error) ? connectTimeout(config, timeoutMs, error) : error;
   });
-  lane.setProtocolVersion(done.protocolVersion);
-  if (done.era === "legacy") await lane.notify("notifications/initialized");
+  channel.setProtocolVersion(done.protocolVersion);
+  if (done.era === "legacy") await channel.notify("notifications/initialized");
   return done;
 }
 
 const isTimeout = (error: unknown): boolean => error instanceof ToolCallError && error.code === "TIMEOUT";
 
-async function greet(lane: Lane, options: HandshakeOptions): Promise<Handshake> {
+async function runHandshake(channel: RequestChannel, options: HandshakeOptions): Promise<Handshake> {
   const { config, remembered } = options;
-  const asking: NegotiationOptions = {
+  const negotiation: NegotiationOptions = {
     server: config.name,
     identity: options.identity,
     legacyVersion: legacyVersions(config)[0],
     timeoutMs: options.timeoutMs,
-    // Over HTTP a server that is there answers.
+    // Over HTTP a running server always responds.
     silenceMs: config.kind === "http" ? Number.POSITIVE_INFINITY : options.silenceMs,
     signal: options.signal,
   };
   if (remembered?.era === "modern") return modern(remembered.discover, config);
   if (remembered?.era === "legacy" || isLegacyOnly(config))
-    return legacy(await initialize(lane, asking), { config, sure: true });
-  const verdict = await negotiate(lane, { ...asking, isLegacyAllowed: !isModernPin(config.protocol) });
+    return legacy(await initialize(channel, negotiation), { config, isCertain: true });
+  const verdict = await negotiate(channel, {
+    ...negotiation,
+    isLegacyAllowed: !isModernPin(config.protocol),
+  });
   if (verdict.era === "modern") return modern(verdict.discover, config);
-  return legacy(verdict.initializeResult, { config, sure: verdict.sure });
+  return legacy(verdict.initializeResult, { config, isCertain: verdict.isCertain });
 }
 
-/** A revision of the modern era is asked for, and nothing else will do. */
+/** The configuration requires a modern revision. */
 export const isModernPin = (protocol: ServerConfig["protocol"]): boolean =>
   typeof protocol === "object" && isModernVersion(protocol.pin);
 
 const isLegacyOnly = ({ kind, protocol }: ServerConfig): boolean =>
   kind === "sse" || protocol === "legacy" || (typeof protocol === "object" && !isModernPin(protocol));
 
-/** What may be agreed on by `initialize`, the first being offered. */
+/** The revisions accepted in `initialize`; the first is offered to the server. */
 export function legacyVersions({ protocol, clientOptions }: ServerConfig): readonly string[] {
   if (typeof protocol === "object" && !isModernPin(protocol)) return [protocol.pin];
   const given = clientOptions?.reveal().supportedProtocolVersions?.filter((one) => !isModernVersion(one));
@@ -96,7 +99,7 @@ function modern(discover: Readonly<Record<string, unknown>>, { name, protocol }:
   if (protocolVersion === undefined)
     throw failed(
       name,
-      `The server does not speak ${known.join(" or ")}`,
+      `The server does not support ${known.join(" or ")}`,
       'Remove `protocol`, or set it to "auto"',
     );
   const meta = asRecord(discover["_meta"]);
@@ -104,25 +107,28 @@ function modern(discover: Readonly<Record<string, unknown>>, { name, protocol }:
     era: "modern",
     protocolVersion,
     ...aboutServer(discover, meta[SERVER_INFO_META_KEY]),
-    answer: discover,
-    sure: true,
+    result: discover,
+    isCertain: true,
   };
 }
 
-function legacy(result: unknown, { config, sure }: { config: ServerConfig; sure: boolean }): Handshake {
-  const answer = asRecord(result);
-  const { protocolVersion } = answer;
+function legacy(
+  initializeResult: unknown,
+  { config, isCertain }: { config: ServerConfig; isCertain: boolean },
+): Handshake {
+  const result = asRecord(initializeResult);
+  const { protocolVersion } = result;
   const known = legacyVersions(config);
   if (typeof protocolVersion !== "string" || !known.includes(protocolVersion)) {
-    const what = `The server answered initialize with the protocol version ${JSON.stringify(protocolVersion)}, which is not supported`;
-    throw failed(config.name, what, `Use a server that speaks one of ${known.join(", ")}`);
+    const what = `The server chose the protocol version ${JSON.stringify(protocolVersion)}, which is not supported`;
+    throw failed(config.name, what, `Use a server that supports one of ${known.join(", ")}`);
   }
-  return { era: "legacy", protocolVersion, ...aboutServer(answer, answer["serverInfo"]), answer, sure };
+  return { era: "legacy", protocolVersion, ...aboutServer(result, result["serverInfo"]), result, isCertain };
 }
 
-/** Servers err here too; what they say wrongly about themselves is not worth a connection. */
-function aboutServer(answer: Readonly<Record<string, unknown>>, info: unknown) {
-  const { instructions, capabilities } = answer;
+/** Ignores malformed fields: they are not worth failing the connection. */
+function aboutServer(result: Readonly<Record<string, unknown>>, info: unknown) {
+  const { instructions, capabilities } = result;
   const { name, version } = asRecord(info);
   return {
     serverInfo:

@@ -1,22 +1,24 @@
 import { describe, expect, test } from "vitest";
 import { ConnectionError } from "../errors/connection-error.js";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
-import { answerRounds, MAX_STATE_BYTES, needsInput, type RoundsFlow } from "./input-rounds.js";
-import { Lane } from "./request-channel.js";
-import type { RequestDesk } from "./server-requests/request-responder.js";
+import { type InputRoundsParts, MAX_STATE_BYTES, needsInput, runInputRounds } from "./input-rounds.js";
+import { RequestChannel } from "./request-channel.js";
+import type { RequestResponder } from "./server-requests/request-responder.js";
 import type { ServerRequestOptions } from "./server-requests/server-request-options.js";
 import { createServerRequests } from "./server-requests/server-requests.js";
 
 const COMPLETE = { resultType: "complete", content: [] };
 
-/** A desk without a client: requests inside results need none. */
-const desk = (options: ServerRequestOptions = {}): RequestDesk =>
+/** A responder without an SDK client: requests inside results do not need one. */
+const responder = (options: ServerRequestOptions = {}): RequestResponder =>
   createServerRequests({ ...options, report() {} }).attach(
-    new Lane(createLinkedTransports()[0], "shop"),
+    new RequestChannel(createLinkedTransports()[0], "shop"),
     "shop",
-  ).desk;
+  ).responder;
 
-function flow(changes: Partial<RoundsFlow> = {}): RoundsFlow & { sent: Record<string, unknown>[] } {
+function flow(
+  changes: Partial<InputRoundsParts> = {},
+): InputRoundsParts & { sent: Record<string, unknown>[] } {
   const sent: Record<string, unknown>[] = [];
   return {
     server: "shop",
@@ -24,8 +26,8 @@ function flow(changes: Partial<RoundsFlow> = {}): RoundsFlow & { sent: Record<st
     params: { name: "buy" },
     options: { timeoutMs: 1_000, maxTimeoutMs: 1_000 },
     startedAt: performance.now(),
-    desk: desk(),
-    gone: new AbortController().signal,
+    responder: responder(),
+    closed: new AbortController().signal,
     send: async (params) => {
       sent.push(params);
       return COMPLETE;
@@ -39,7 +41,7 @@ const wants = (fields: Record<string, unknown>) => ({ resultType: "input_require
 const asks = (method: string, params: Record<string, unknown> = {}) =>
   wants({ inputRequests: { one: { method, params } } });
 
-test("only three methods may take several rounds", () => {
+test("only three methods may require input", () => {
   const result = wants({});
   for (const method of ["tools/call", "prompts/get", "resources/read"])
     expect(needsInput(method, result)).toBe(true);
@@ -48,14 +50,14 @@ test("only three methods may take several rounds", () => {
     expect(needsInput("tools/call", other)).toBe(false);
 });
 
-test("the next round carries the answers besides what was asked in the first place", async () => {
+test("the next round carries the input and the original parameters", async () => {
   const running = flow({
     method: "resources/read",
     params: { uri: "shop://x", _meta: { a: 1 } },
-    desk: desk({ roots: ({ tool }) => [{ uri: `file:///${tool}` }] }),
+    responder: responder({ roots: ({ tool }) => [{ uri: `file:///${tool}` }] }),
   });
   const first = wants({ inputRequests: { where: { method: "roots/list" } }, requestState: "" });
-  expect(await answerRounds(first, running)).toBe(COMPLETE);
+  expect(await runInputRounds(first, running)).toBe(COMPLETE);
   expect(running.sent).toEqual([
     {
       uri: "shop://x",
@@ -66,21 +68,21 @@ test("the next round carries the answers besides what was asked in the first pla
   ]);
 });
 
-describe("what nothing serves", () => {
+describe("input that no callback serves", () => {
   const form = { message: "Who?", requestedSchema: { type: "object", properties: {} } };
   const sampling = { messages: [], maxTokens: 1 };
   const onSampling = () => ({ role: "assistant", model: "m", content: { type: "text", text: "" } }) as const;
 
   test.each([
-    ["a form", asks("elicitation/create", form), {}, "fill in a form", "`onElicitation`"],
+    ["a form", asks("elicitation/create", form), {}, "fills in a form", "`onElicitation`"],
     [
       "a web page",
       asks("elicitation/create", { mode: "url", message: "Pay", url: "https://pay.example" }),
       { onElicitation: () => ({ action: "decline" }) as const },
-      "open a web page",
+      "opens a web page",
       "`onElicitation: { url }`",
     ],
-    ["a completion", asks("sampling/createMessage", sampling), {}, "a completion", "`onSampling`"],
+    ["a completion", asks("sampling/createMessage", sampling), {}, "a model completion", "`onSampling`"],
     [
       "a completion with tools",
       asks("sampling/createMessage", { ...sampling, tools: [] }),
@@ -91,8 +93,8 @@ describe("what nothing serves", () => {
     ["roots", asks("roots/list"), {}, "directories", "`roots`"],
   ] as const)("%s: the error names it, and the option that would serve it", async (...row) => {
     const [, first, options, wanted, option] = row;
-    const running = flow({ desk: desk(options as ServerRequestOptions) });
-    await expect(answerRounds(first, running)).rejects.toMatchObject({
+    const running = flow({ responder: responder(options as ServerRequestOptions) });
+    await expect(runInputRounds(first, running)).rejects.toMatchObject({
       code: "PROTOCOL",
       server: "shop",
       tool: "buy",
@@ -103,37 +105,40 @@ describe("what nothing serves", () => {
   });
 });
 
-describe("what is not MCP", () => {
+describe("invalid input requests", () => {
   test.each([
-    ["nothing wanted", wants({})],
-    ["an empty wish", wants({ inputRequests: {} })],
-    ["a state that is no text", wants({ requestState: { a: 1 } })],
-    ["a state over the limit in bytes", wants({ requestState: "€".repeat(MAX_STATE_BYTES / 2) })],
+    ["no request and no state", wants({})],
+    ["empty requests", wants({ inputRequests: {} })],
+    ["a state that is not a string", wants({ requestState: { a: 1 } })],
+    ["a state over the byte limit", wants({ requestState: "€".repeat(MAX_STATE_BYTES / 2) })],
     ["a list of requests", wants({ inputRequests: [{ method: "roots/list" }] })],
-    ["a request that is none", wants({ inputRequests: { one: "roots/list" } })],
-    ["parameters that are none", wants({ inputRequests: { one: { method: "roots/list", params: "x" } } })],
-    ["a request that servers may not make", asks("tools/call")],
-    ["a request named like an object's internals", asks("constructor")],
-    ["a completion of nothing", asks("sampling/createMessage")],
-  ])("%s ends the call", async (_what, first) => {
+    ["a request that is not an object", wants({ inputRequests: { one: "roots/list" } })],
+    [
+      "parameters that are not an object",
+      wants({ inputRequests: { one: { method: "roots/list", params: "x" } } }),
+    ],
+    ["a request that servers must not send", asks("tools/call")],
+    ["a request named like a member of Object.prototype", asks("constructor")],
+    ["a completion without messages", asks("sampling/createMessage")],
+  ])("%s: the call fails", async (_what, first) => {
     const onSampling = () =>
       ({ role: "assistant", model: "m", content: { type: "text", text: "" } }) as const;
-    const running = flow({ desk: desk({ onSampling }) });
-    await expect(answerRounds(first, running)).rejects.toMatchObject({ code: "PROTOCOL", server: "shop" });
+    const running = flow({ responder: responder({ onSampling }) });
+    await expect(runInputRounds(first, running)).rejects.toMatchObject({ code: "PROTOCOL", server: "shop" });
     expect(running.sent).toEqual([]);
   });
 });
 
-test("a later round that could not be sent does not mean that nothing was", async () => {
+test("a later round that could not be sent has an unknown outcome", async () => {
   const unsent = new ConnectionError({ code: "CLOSED", server: "shop", what: "Gone", outcome: "unsent" });
-  const running = flow({ desk: desk({ roots: [] }), send: () => Promise.reject(unsent) });
-  const error = await answerRounds(asks("roots/list"), running).catch((caught: unknown) => caught);
+  const running = flow({ responder: responder({ roots: [] }), send: () => Promise.reject(unsent) });
+  const error = await runInputRounds(asks("roots/list"), running).catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(ConnectionError);
   expect(error).toMatchObject({ code: "CLOSED", outcome: "unknown", message: unsent.message });
   expect(unsent.outcome).toBe("unsent");
 });
 
-test("every round gets what is left of the time", async () => {
+test("every round gets the remaining time", async () => {
   const limits: number[] = [];
   const answers = [wants({ requestState: "2" }), COMPLETE];
   const running = flow({
@@ -142,18 +147,18 @@ test("every round gets what is left of the time", async () => {
       return answers.shift();
     },
   });
-  await answerRounds(wants({ requestState: "1" }), running);
+  await runInputRounds(wants({ requestState: "1" }), running);
   expect(limits[0]).toBeLessThan(800);
   expect(limits[1]).toBeLessThan(550);
   await expect(
-    answerRounds(wants({ requestState: "1" }), flow({ options: { timeoutMs: 1, maxTimeoutMs: 50 } })),
+    runInputRounds(wants({ requestState: "1" }), flow({ options: { timeoutMs: 1, maxTimeoutMs: 50 } })),
   ).rejects.toMatchObject({ code: "TIMEOUT", phase: "input" });
 });
 
-test("the first request that fails takes the others of its round with it", async () => {
+test("the first failed request aborts the others of its round", async () => {
   let signal: AbortSignal | undefined;
   const running = flow({
-    desk: desk({
+    responder: responder({
       onElicitation: (_request, origin) => {
         signal = origin.signal;
         return new Promise(() => {});
@@ -165,6 +170,6 @@ test("the first request that fails takes the others of its round with it", async
   const first = wants({
     inputRequests: { form: { method: "elicitation/create", params: form }, roots: { method: "roots/list" } },
   });
-  await expect(answerRounds(first, running)).rejects.toMatchObject({ code: "REFUSED" });
+  await expect(runInputRounds(first, running)).rejects.toMatchObject({ code: "REFUSED" });
   expect(signal?.aborted).toBe(true);
 });

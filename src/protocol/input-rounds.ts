@@ -1,5 +1,6 @@
 /**
- * Requests that need several rounds: the server answers `input_required`, gets what it asked for, and is asked again.
+ * Requests that need several rounds: the server responds with `input_required`, the client collects the input and repeats the
+ * request with it.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
@@ -7,100 +8,88 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import { afterUnknown } from "../errors/toolport-error.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import { pause } from "../util/sleep.js";
-import type { LaneRequestOptions } from "./request-channel.js";
-import { answerTogether, type RequestDesk, type ServerRequest } from "./server-requests/request-responder.js";
+import { timerMs } from "../util/timers.js";
+import type { ChannelRequestOptions } from "./request-channel.js";
+import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
 
-/** A server that has not made up its mind by then never will. */
+/** Maximum number of rounds per request. */
 export const MAX_ROUNDS = 10;
-/** Between rounds in which the server asks for nothing but time. */
+/** Pause before the next round if the server requested no input, only another attempt. */
 const STATE_ONLY_PAUSE_MS = 250;
 export const MAX_STATE_BYTES = 1024 * 1024;
 
 const METHODS = new Set(["tools/call", "prompts/get", "resources/read"]);
-/** Timers hold 31 bits. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
-const fromRounds = new WeakSet<object>();
-
-/** True for a result that took several rounds. What a user said went into it, so it must never be cached. */
-export const isFromRounds = (result: object): boolean => fromRounds.has(result);
-
-/** Marks a result as one that must not be cached. */
-export function markFromRounds<Result extends object>(result: Result): Result {
-  fromRounds.add(result);
-  return result;
-}
-
-/** True if the server wants something before it answers. */
+/** True if the server requests input before it completes the request. */
 export const needsInput = (method: string, result: unknown): boolean =>
   METHODS.has(method) && (result as { resultType?: unknown } | null)?.resultType === "input_required";
 
-/** One request that takes several rounds. */
-export interface RoundsFlow {
+export interface InputRoundsParts {
   readonly server: string;
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
-  /** As the caller gave them: the limits hold for all rounds together. */
-  readonly options: LaneRequestOptions;
+  /** Options of the caller. The limits apply to all rounds together. */
+  readonly options: ChannelRequestOptions;
   /** When the first round began (`performance.now()`). */
   readonly startedAt: number;
-  readonly desk: RequestDesk;
-  /** Aborted, with the error to throw, when the connection is gone. */
-  readonly gone: AbortSignal;
+  readonly responder: RequestResponder;
+  /** Aborts, with the error to throw, when the connection closes. */
+  readonly closed: AbortSignal;
   /** Sends the request of one round. */
-  readonly send: (params: Record<string, unknown>, options: LaneRequestOptions) => Promise<unknown>;
+  readonly send: (params: Record<string, unknown>, options: ChannelRequestOptions) => Promise<unknown>;
 }
 
-/** Goes on from the first `input_required` to the result that no longer is one. */
-export async function answerRounds(first: unknown, flow: RoundsFlow): Promise<unknown> {
-  const over = new AbortController();
-  const release = endWith(over, flow);
+/** Repeats the request until its result no longer requires input. */
+export async function runInputRounds(first: unknown, parts: InputRoundsParts): Promise<unknown> {
+  const controller = new AbortController();
+  const release = abortWith(controller, parts);
   let result = first;
   try {
-    for (let round = 1; needsInput(flow.method, result); round += 1) {
-      if (round > MAX_ROUNDS) throw fault(flow, `still wanted input after ${MAX_ROUNDS} rounds`, result);
-      const { requests, requestState } = readInput(result, flow);
-      const inputResponses = requests.length === 0 ? undefined : await answerAll(requests, flow, over.signal);
-      if (inputResponses === undefined) await pause(STATE_ONLY_PAUSE_MS, over.signal);
-      over.signal.throwIfAborted();
-      if (timeLeft(flow) <= 0) throw timedOut(flow);
-      result = await flow.send(
+    for (let round = 1; needsInput(parts.method, result); round += 1) {
+      if (round > MAX_ROUNDS) throw fault(parts, `still requested input after ${MAX_ROUNDS} rounds`, result);
+      const { requests, requestState } = readInput(result, parts);
+      const inputResponses =
+        requests.length === 0 ? undefined : await collectAll(requests, parts, controller.signal);
+      if (inputResponses === undefined) await pause(STATE_ONLY_PAUSE_MS, controller.signal);
+      controller.signal.throwIfAborted();
+      if (timeLeft(parts) <= 0) throw timedOut(parts);
+      result = await parts.send(
         {
-          ...flow.params,
+          ...parts.params,
           ...(inputResponses !== undefined && { inputResponses }),
-          // Opaque, and given back as it came; where there is none, none is sent.
+          // Opaque to the client, which must return it unchanged.
           ...(requestState !== undefined && { requestState }),
         },
-        { ...flow.options, maxTimeoutMs: timeLeft(flow) },
+        { ...parts.options, maxTimeoutMs: timeLeft(parts) },
       );
     }
     return result;
   } catch (error) {
-    throw flow.options.signal?.aborted ? flow.options.signal.reason : afterUnknown(error);
+    throw parts.options.signal?.aborted ? parts.options.signal.reason : afterUnknown(error);
   } finally {
     release();
   }
 }
 
-const timeLeft = ({ startedAt, options }: RoundsFlow): number =>
+const timeLeft = ({ startedAt, options }: InputRoundsParts): number =>
   startedAt + options.maxTimeoutMs - performance.now();
 
-/** Ends the flow with the caller's signal, the connection or the time; returns what lets go of all three. */
-function endWith(over: AbortController, flow: RoundsFlow): () => void {
-  const { gone, options } = flow;
-  const signals = options.signal === undefined ? [gone] : [options.signal, gone];
+/** Aborts on the caller's signal, a closed connection or the timeout; returns a function that stops watching them. */
+function abortWith(controller: AbortController, parts: InputRoundsParts): () => void {
+  const { closed, options } = parts;
+  const signals = options.signal === undefined ? [closed] : [options.signal, closed];
   const listeners = signals.map((signal) => {
-    const listener = () => over.abort(signal.reason);
+    const listener = () => controller.abort(signal.reason);
     if (signal.aborted) listener();
     return onSharedAbort(signal, listener);
   });
   let timer: ReturnType<typeof setTimeout>;
-  const look = () => {
-    const left = timeLeft(flow);
-    if (left > 0) timer = setTimeout(look, Math.min(left, MAX_TIMER_MS));
-    else over.abort(timedOut(flow));
+  const check = () => {
+    const left = timeLeft(parts);
+    if (left > 0) timer = setTimeout(check, timerMs(left));
+    else controller.abort(timedOut(parts));
   };
-  look();
+  check();
   return () => {
     clearTimeout(timer);
     for (const stop of listeners) stop();
@@ -112,20 +101,20 @@ interface Input {
   readonly requestState: string | undefined;
 }
 
-function readInput(result: unknown, flow: RoundsFlow): Input {
+function readInput(result: unknown, parts: InputRoundsParts): Input {
   const { inputRequests = {}, requestState } = result as { inputRequests?: unknown; requestState?: unknown };
   if (requestState !== undefined && typeof requestState !== "string")
-    throw fault(flow, "gave a requestState that is not a text", result);
+    throw fault(parts, "sent a requestState that is not a string", result);
   if (requestState !== undefined && byteLength(requestState) > MAX_STATE_BYTES)
-    throw fault(flow, `gave a requestState of more than ${MAX_STATE_BYTES} bytes`);
+    throw fault(parts, `sent a requestState of more than ${MAX_STATE_BYTES} bytes`);
   if (typeof inputRequests !== "object" || inputRequests === null || Array.isArray(inputRequests))
-    throw fault(flow, "gave inputRequests that are not an object", result);
+    throw fault(parts, "sent inputRequests that are not an object", result);
   const requests = Object.entries(inputRequests as Record<string, unknown>).map(([name, request]) => {
     if (isRequest(request)) return [name, request] as const;
-    throw fault(flow, "gave inputRequests that are not requests", result);
+    throw fault(parts, "sent inputRequests that are not requests", result);
   });
   if (requests.length === 0 && requestState === undefined)
-    throw fault(flow, "wanted input without saying which", result);
+    throw fault(parts, "requested input without naming any", result);
   return { requests, requestState };
 }
 
@@ -137,20 +126,20 @@ function isRequest(value: unknown): value is ServerRequest {
   );
 }
 
-/** A text is never shorter in bytes than in characters, nor longer than three times that. */
+/** Skips the encoding of short text: UTF-8 needs at most three bytes per UTF-16 unit. */
 const byteLength = (text: string): number =>
   text.length * 3 <= MAX_STATE_BYTES ? text.length : new TextEncoder().encode(text).length;
 
-function answerAll(
+function collectAll(
   requests: Input["requests"],
-  { desk, method, params }: RoundsFlow,
+  { responder, method, params }: InputRoundsParts,
   signal: AbortSignal,
 ): Promise<Record<string, unknown>> {
   const tool = method === "tools/call" ? String(params["name"]) : undefined;
-  return answerTogether(desk, requests, { tool, signal });
+  return responder.respondAll(requests, { tool, signal });
 }
 
-function fault({ server, method }: RoundsFlow, what: string, result?: unknown): ToolCallError {
+function fault({ server, method }: InputRoundsParts, what: string, result?: unknown): ToolCallError {
   return new ToolCallError({
     code: "PROTOCOL",
     server,
@@ -160,12 +149,12 @@ function fault({ server, method }: RoundsFlow, what: string, result?: unknown): 
   });
 }
 
-function timedOut({ server, method, options }: RoundsFlow): ToolCallError {
+function timedOut({ server, method, options }: InputRoundsParts): ToolCallError {
   return new ToolCallError({
     code: "TIMEOUT",
     server,
     what: `${method} was still waiting for input after ${options.maxTimeoutMs} ms`,
-    next: "Raise maxTimeoutMs if answers take longer",
+    next: "Raise maxTimeoutMs if users need longer to answer",
     retryable: false,
     phase: "input",
   });

@@ -1,8 +1,9 @@
 /**
- * The SDK's client of one connection, made when somebody needs it.
+ * Creates the SDK's client of one connection on demand.
  *
- * Lists and calls go over the lane. The client answers what servers ask, keeps subscriptions of the modern era and serves
- * whoever wants to use it directly; loading it costs more than everything else in a connection, and most never need it.
+ * Toolport sends lists and calls itself. The client responds to requests of servers, implements subscriptions to modern
+ * servers and is available to users. Loading it costs more than everything else in a connection, and most connections never
+ * need it.
  */
 
 import type * as Sdk from "@modelcontextprotocol/client";
@@ -12,29 +13,29 @@ import { createSchemaValidator, type SchemaValidator } from "../schema/create-va
 import { createSdkValidator } from "../schema/sdk-validator.js";
 import type { ClientIdentity } from "./era.js";
 import { type Handshake, legacyVersions } from "./handshake.js";
-import type { Lane } from "./request-channel.js";
+import type { RequestChannel } from "./request-channel.js";
 
-export interface LateClientParts {
-  readonly lane: Lane;
+export interface LazyClientParts {
+  readonly channel: RequestChannel;
   readonly config: ServerConfig;
   readonly identity: ClientIdentity;
   readonly handshake: Handshake;
-  /** @default one of its own */
+  /** @default a new validator */
   readonly validator: SchemaValidator | undefined;
-  /** Registers what the client is to answer. */
+  /** Registers request handlers with the new client. */
   readonly prepare: (client: Client) => void;
 }
 
-export interface LateClient {
-  /** The client, connected; the same for everyone who asks. */
+export interface LazyClient {
+  /** The connected client, shared by all callers. */
   get(): Promise<Client>;
-  /** Closes it, if it was ever made. */
+  /** Closes the client if it was created. */
   close(): Promise<void>;
 }
 
-/** From here on the lane can call for the client by itself. */
-export function createLateClient(parts: LateClientParts): LateClient {
-  const { lane } = parts;
+/** The channel also creates the client when the server sends a request that only the client can answer. */
+export function createLazyClient(parts: LazyClientParts): LazyClient {
+  const { channel } = parts;
   let joining: Promise<Client> | undefined;
   let joined: Client | undefined;
   function get(): Promise<Client> {
@@ -44,37 +45,37 @@ export function createLateClient(parts: LateClientParts): LateClient {
         return client;
       },
       (error: unknown) => {
-        // Out of file descriptors, say: whoever needs it next tries again.
+        // Try again at the next use: the failure may be temporary, such as too many open files.
         joining = undefined;
         throw error;
       },
     );
     return joining;
   }
-  // If it cannot be had, the server waits for its answer; every call of ours goes on without it.
-  lane.clientSide.onneeded = () => void get().catch(() => {});
+  // Ignore failures: only the requests of the server need the client.
+  channel.sdkTransport.onneeded = () => void get().catch(() => {});
   return {
     get,
     async close() {
-      lane.clientSide.onneeded = undefined;
-      // One that is still on its way in is not waited for: a server's handshake may be good enough for us and not for it,
-      // and then it waits for a minute. It ends with the lane.
+      channel.sdkTransport.onneeded = undefined;
+      // Do not wait for a client that is still connecting: if it rejects the server's handshake result, that takes a minute.
+      // Closing the channel ends it.
       await joined?.close();
     },
   };
 }
 
-async function join({ lane, handshake, prepare, ...options }: LateClientParts): Promise<Client> {
+async function join({ channel, handshake, prepare, ...options }: LazyClientParts): Promise<Client> {
   const client = await createClient(options);
   prepare(client);
-  // What the SDK reports here it also throws, or it concerns a single message; neither may end up on the console.
+  // The SDK also throws these errors, or they concern a single message. Without a handler it would log them.
   client.onerror = () => {};
-  const { era, answer } = handshake;
+  const { era, result } = handshake;
   const prior =
     era === "modern"
-      ? { kind: era, discover: answer as unknown as DiscoverResult }
+      ? { kind: era, discover: result as unknown as DiscoverResult }
       : ({ kind: era } as const);
-  await lane.clientSide.join(answer, () => client.connect(lane.clientSide, { prior }));
+  await channel.sdkTransport.join(result, () => client.connect(channel.sdkTransport, { prior }));
   return client;
 }
 
@@ -82,12 +83,12 @@ async function createClient({
   config,
   identity,
   validator,
-}: Pick<LateClientParts, "config" | "identity" | "validator">): Promise<Client> {
-  // Its handlers of changed lists would take the place of ours, and the port would never hear of a change.
+}: Pick<LazyClientParts, "config" | "identity" | "validator">): Promise<Client> {
+  // Its `listChanged` handlers would replace those of Toolport, which would then miss changes.
   const { listChanged: _, ...given } = config.clientOptions?.reveal() ?? {};
   const [{ Client }, jsonSchemaValidator] = await Promise.all([
     loadSdk(),
-    // The SDK's own validator compiles code and can be frozen by a hostile pattern.
+    // The SDK's default validator compiles code, and a hostile pattern can block it.
     given.jsonSchemaValidator ?? createSdkValidator(validator ?? createSchemaValidator()),
   ]);
   const options: ClientOptions = {
@@ -101,10 +102,10 @@ async function createClient({
 
 let loading: Promise<typeof Sdk> | undefined;
 
-/** The SDK's module. */
-export function loadSdk(): Promise<typeof Sdk> {
+/** Loads the SDK with the first client: its import takes longer than that of all of Toolport. */
+function loadSdk(): Promise<typeof Sdk> {
   loading ??= import("@modelcontextprotocol/client").catch((error: unknown) => {
-    // Out of file descriptors, say: the next connection tries again.
+    // Try again at the next connection: the failure may be temporary, such as too many open files.
     loading = undefined;
     throw error;
   });

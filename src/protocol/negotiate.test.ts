@@ -1,9 +1,9 @@
-/** Which era a server speaks, found out over one connection, however it answers. */
+/** Negotiation of the era over one connection, for servers that respond, reject or stay silent. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
 import { type NegotiationOptions, negotiate } from "./negotiate.js";
-import { Lane } from "./request-channel.js";
+import { RequestChannel } from "./request-channel.js";
 
 interface Request {
   id: string;
@@ -11,7 +11,7 @@ interface Request {
   params: Record<string, unknown>;
 }
 type Answer = { result: unknown } | { error: { code: number; message: string; data?: unknown } };
-/** What a server says to a request; nothing: it is silent. */
+/** The response of a server to a request; undefined: no response. */
 type Serve = (request: Request, count: number) => Answer | undefined | Promise<Answer | undefined>;
 
 const modern = { result: { supportedVersions: ["2026-07-28"], capabilities: {} } };
@@ -30,21 +30,21 @@ async function ask(serve: Record<string, Serve>, options: Partial<NegotiationOpt
     if (answer) await server.send({ jsonrpc: "2.0", id: request.id, ...answer } as JSONRPCMessage);
   };
   await server.start();
-  const lane = new Lane(client, "it");
-  await lane.start();
+  const channel = new RequestChannel(client, "it");
+  await channel.start();
   try {
-    const verdict = await negotiate(lane, {
+    const verdict = await negotiate(channel, {
       server: "it",
       identity,
       timeoutMs: 400,
       silenceMs: 30,
       ...options,
     }).catch((error: unknown) => ({ error }));
-    // Whatever lost the race is given up, so nothing is left to wait for.
-    await lane.drain();
+    // The losing request is aborted, so that no request stays open.
+    await channel.drain();
     return { verdict, methods };
   } finally {
-    await lane.close();
+    await channel.close();
   }
 }
 
@@ -53,16 +53,16 @@ const later =
   () =>
     new Promise((resolve) => setTimeout(resolve, ms, answer));
 
-describe("a server that answers", () => {
-  test("server/discover is modern", async () => {
+describe("a server that responds", () => {
+  test("to server/discover is modern", async () => {
     const { verdict, methods } = await ask({ "server/discover": () => modern });
     expect(verdict).toEqual({ era: "modern", discover: modern.result });
     expect(methods).toEqual(["server/discover"]);
   });
 
-  test("server/discover with an error is legacy, surely", async () => {
+  test("to server/discover with an error is certainly legacy", async () => {
     const { verdict, methods } = await ask({ "server/discover": () => refused, initialize: () => legacy });
-    expect(verdict).toEqual({ era: "legacy", initializeResult: legacy.result, sure: true });
+    expect(verdict).toEqual({ era: "legacy", initializeResult: legacy.result, isCertain: true });
     expect(methods).toEqual(["server/discover", "initialize"]);
   });
 
@@ -70,11 +70,11 @@ describe("a server that answers", () => {
     "server/discover with %j is asked to initialize",
     async (result) => {
       const { verdict } = await ask({ "server/discover": () => ({ result }), initialize: () => legacy });
-      expect(verdict).toMatchObject({ era: "legacy", sure: true });
+      expect(verdict).toMatchObject({ era: "legacy", isCertain: true });
     },
   );
 
-  test("that it supports a revision we know is asked again, once", async () => {
+  test("that it supports a known revision gets one more server/discover", async () => {
     const unsupported = { error: { code: -32022, message: "?", data: { supported: ["2026-07-28"] } } };
     const { verdict, methods } = await ask({
       "server/discover": (_request, count) => (count === 1 ? unsupported : modern),
@@ -86,7 +86,7 @@ describe("a server that answers", () => {
     expect(stubborn.verdict).toMatchObject({ era: "legacy" });
   });
 
-  test("initialize is offered the revision asked for", async () => {
+  test("to initialize is offered the configured revision", async () => {
     let offered: unknown;
     await ask(
       {
@@ -103,48 +103,48 @@ describe("a server that answers", () => {
 });
 
 describe("a server that is silent", () => {
-  test("at the probe but initializes is legacy, not surely", async () => {
+  test("on server/discover but accepts initialize is legacy, but not certainly", async () => {
     const { verdict, methods } = await ask({ initialize: () => legacy });
-    expect(verdict).toEqual({ era: "legacy", initializeResult: legacy.result, sure: false });
-    // A handshake may not be cancelled: nothing else was said.
+    expect(verdict).toEqual({ era: "legacy", initializeResult: legacy.result, isCertain: false });
+    // A handshake must not be cancelled: no other message was sent.
     expect(methods).toEqual(["server/discover", "initialize"]);
   });
 
-  test("for a while and then is modern is not taken for legacy", async () => {
+  test("for a while and then responds to server/discover is modern", async () => {
     const { verdict } = await ask({ "server/discover": later(60, modern), initialize: () => refused });
     expect(verdict).toMatchObject({ era: "modern" });
   });
 
-  test("for a while and then refuses the probe is legacy, surely", async () => {
+  test("for a while and then rejects server/discover is certainly legacy", async () => {
     const { verdict } = await ask({ "server/discover": later(50, refused), initialize: later(80, legacy) });
-    expect(verdict).toMatchObject({ era: "legacy", sure: true });
+    expect(verdict).toMatchObject({ era: "legacy", isCertain: true });
   });
 
-  test("for ever fails in time, and says so", async () => {
+  test("forever fails with a timeout", async () => {
     const { verdict } = await ask({}, { timeoutMs: 120 });
     expect(verdict).toMatchObject({ error: { code: "TIMEOUT", server: "it" } });
   });
 
-  test("at the probe and refuses initialize fails with that refusal", async () => {
+  test("on server/discover and rejects initialize fails with the error of initialize", async () => {
     const { verdict } = await ask({ initialize: () => refused }, { timeoutMs: 120 });
     expect(verdict).toMatchObject({ error: { code: "PROTOCOL", rpcCode: -32601 } });
   });
 });
 
-test("a caller's abort ends it with the caller's reason", async () => {
+test("an abort rejects with its reason", async () => {
   const abort = new AbortController();
   const asked = ask({}, { signal: abort.signal, timeoutMs: 60_000 });
   setTimeout(() => abort.abort("enough"), 10);
   expect(await asked).toMatchObject({ verdict: { error: "enough" } });
 });
 
-test("a connection that ends is not waited for", async () => {
+test("a closed connection rejects at once", async () => {
   const [client, server] = createLinkedTransports();
   server.onmessage = () => void server.close();
   await server.start();
-  const lane = new Lane(client, "it");
-  await lane.start();
-  await expect(negotiate(lane, { server: "it", identity, timeoutMs: 60_000 })).rejects.toMatchObject({
+  const channel = new RequestChannel(client, "it");
+  await channel.start();
+  await expect(negotiate(channel, { server: "it", identity, timeoutMs: 60_000 })).rejects.toMatchObject({
     code: "CLOSED",
   });
 });

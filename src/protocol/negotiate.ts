@@ -1,9 +1,10 @@
 /**
- * Which era does this server speak? Asked in place, over the one connection we have.
+ * Negotiates the era of a server over the open connection.
  *
- * `server/discover` goes out first. A process that stays silent is sent `initialize` as well, and the first good answer
- * counts: a slow modern server is not taken for a legacy one, and a legacy one that ignores what it does not know
- * costs two seconds, not sixty. Over HTTP silence is an outage, and a refusal by status is as good as one by message.
+ * The client sends `server/discover` first. If a process does not respond within two seconds, the client sends `initialize` as
+ * well, and the first successful response decides: a slow modern server is not taken for a legacy one, and a legacy server that
+ * ignores unknown methods costs two seconds, not a whole timeout. Over HTTP a missing response means an outage, and an error
+ * status counts like an error response.
  */
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
@@ -15,27 +16,27 @@ import {
   LEGACY_VERSIONS,
   MODERN_VERSIONS,
 } from "./era.js";
-import type { Lane } from "./request-channel.js";
+import type { RequestChannel } from "./request-channel.js";
 
 const SILENCE_MS = 2_000;
 const UNSUPPORTED_VERSION = -32022;
 
 export type Verdict =
   | { readonly era: "modern"; readonly discover: Record<string, unknown> }
-  /** `sure` is false when the verdict rests on silence only: such a verdict is not remembered. */
-  | { readonly era: "legacy"; readonly initializeResult: unknown; readonly sure: boolean };
+  /** `isCertain` is false if the era was only inferred from a missing response: it is not remembered. */
+  | { readonly era: "legacy"; readonly initializeResult: unknown; readonly isCertain: boolean };
 
 export interface NegotiationOptions {
   server: string;
   identity: ClientIdentity;
   /** Revision offered in `initialize`. @default the newest legacy one */
   legacyVersion?: string | undefined;
-  /** For all requests together. */
+  /** Total timeout of all requests. */
   readonly timeoutMs: number;
-  /** How long it may be silent before it is also sent `initialize`. `Infinity`: for ever. @default 2000 */
+  /** How long to wait for a response before `initialize` is sent as well. `Infinity`: never send it. @default 2000 */
   silenceMs?: number | undefined;
   signal?: AbortSignal | undefined;
-  /** Whether `initialize` may be tried at all. @default true */
+  /** Whether `initialize` may be sent at all. @default true */
   isLegacyAllowed?: boolean | undefined;
 }
 
@@ -48,33 +49,37 @@ const supports = (list: unknown): boolean =>
 
 const isRevision = (version: unknown): version is string => typeof version === "string";
 
-/** It speaks a modern revision, and none that we do: `initialize` would be no answer to that. */
-function speaksAnother(supported: unknown): boolean {
+/** The server supports only modern revisions that are unknown here: `initialize` would fail as well. */
+function supportsOtherModern(supported: unknown): boolean {
   return (
     Array.isArray(supported) && supported.some((version) => isRevision(version) && isModernVersion(version))
   );
 }
 
-/** Over HTTP, servers before 2026-07-28 refuse what they do not know by status. 401, 403 and 5xx say nothing about an era. */
-function isRefusalByStatus(error: unknown): error is ConnectionError {
+/** Over HTTP, legacy servers reject unknown methods with a status. 401, 403 and 5xx say nothing about the era. */
+function isUnsupportedByStatus(error: unknown): error is ConnectionError {
   if (!(error instanceof ConnectionError)) return false;
   const { code, status = 0 } = error;
   if (code === "UNREACHABLE") return isInBrowser();
   return code === "HTTP_STATUS" && status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status);
 }
 
-/** There, headers of the modern era may be refused by the browser itself, and nobody is told why. */
+/** A browser may block the headers of modern requests (CORS) without naming the reason. */
 function isInBrowser(): boolean {
   const { window, document } = globalThis as { window?: unknown; document?: unknown };
   return window !== undefined && document !== undefined;
 }
 
-/** Sends `server/discover`; once more if the server names a revision both sides know (-32022). */
-async function discover(lane: Lane, options: NegotiationOptions, again = true): Promise<Discovery> {
+/** Sends `server/discover`; once more if the error names a revision that both sides support (-32022). */
+async function discover(
+  channel: RequestChannel,
+  options: NegotiationOptions,
+  mayRepeat = true,
+): Promise<Discovery> {
   const { server, identity, timeoutMs, signal } = options;
   try {
     const params = { _meta: createEnvelope(MODERN_VERSIONS[0], identity) };
-    const result = await lane.request("server/discover", params, {
+    const result = await channel.request("server/discover", params, {
       timeoutMs,
       maxTimeoutMs: timeoutMs,
       signal,
@@ -85,32 +90,31 @@ async function discover(lane: Lane, options: NegotiationOptions, again = true): 
       ? { modern: modern! }
       : { modern: undefined, error: undefined };
   } catch (error) {
-    if (isRefusalByStatus(error)) return { modern: undefined, error };
+    if (isUnsupportedByStatus(error)) return { modern: undefined, error };
     if (!(error instanceof ToolCallError) || error.code !== "PROTOCOL") throw error;
     const supported = (error.data as { supported?: unknown } | undefined)?.supported;
     if (error.rpcCode === UNSUPPORTED_VERSION && supports(supported)) {
-      // One that refuses what it says it supports may still know `initialize`.
-      return again ? discover(lane, options, false) : { modern: undefined, error };
+      // A server that rejects a revision it claims to support may still accept `initialize`.
+      return mayRepeat ? discover(channel, options, false) : { modern: undefined, error };
     }
-    if (error.rpcCode === UNSUPPORTED_VERSION && speaksAnother(supported))
+    if (error.rpcCode === UNSUPPORTED_VERSION && supportsOtherModern(supported))
       throw noCommonVersion(server, supported, error);
     return { modern: undefined, error };
   }
 }
 
-/** Sends `initialize`. */
-export function initialize(lane: Lane, options: NegotiationOptions): Promise<unknown> {
+export function initialize(channel: RequestChannel, options: NegotiationOptions): Promise<unknown> {
   const { identity, legacyVersion = LEGACY_VERSIONS[0], timeoutMs, signal } = options;
   const params = {
     protocolVersion: legacyVersion,
     capabilities: identity.capabilities,
     clientInfo: identity.clientInfo,
   };
-  return lane.request("initialize", params, { timeoutMs, maxTimeoutMs: timeoutMs, signal, quiet: true });
+  return channel.request("initialize", params, { timeoutMs, maxTimeoutMs: timeoutMs, signal, quiet: true });
 }
 
-/** Finds out the era of a server. The lane must be started. */
-export async function negotiate(lane: Lane, options: NegotiationOptions): Promise<Verdict> {
+/** The channel must be started. */
+export async function negotiate(channel: RequestChannel, options: NegotiationOptions): Promise<Verdict> {
   const { server, isLegacyAllowed = true } = options;
   const silenceMs = isLegacyAllowed ? (options.silenceMs ?? SILENCE_MS) : Number.POSITIVE_INFINITY;
   const loser = new AbortController();
@@ -119,12 +123,12 @@ export async function negotiate(lane: Lane, options: NegotiationOptions): Promis
   const racing: NegotiationOptions = {
     ...options,
     signal,
-    // All requests share one limit: what is sent later has less time.
+    // All requests share one timeout: later ones have less time left.
     get timeoutMs() {
       return Math.max(1, endsAt - performance.now());
     },
   };
-  const discovering = discover(lane, racing);
+  const discovering = discover(channel, racing);
   let isRace = false;
   let silent: ReturnType<typeof setTimeout> | undefined;
   const silence = new Promise<"silent">((resolve) => {
@@ -135,41 +139,41 @@ export async function negotiate(lane: Lane, options: NegotiationOptions): Promis
     if (first !== "silent") {
       if (first.modern !== undefined) return { era: "modern", discover: first.modern };
       if (!isLegacyAllowed) throw notModern(server, first.error);
-      return { era: "legacy", initializeResult: await initialize(lane, racing), sure: true };
+      return { era: "legacy", initializeResult: await initialize(channel, racing), isCertain: true };
     }
     isRace = true;
-    return await firstGoodAnswer(discovering, initialize(lane, racing), server);
+    return await firstSuccess(discovering, initialize(channel, racing), server);
   } finally {
     clearTimeout(silent);
     discovering.catch(() => {});
-    // Only a race leaves a loser under way; an abort makes an error with its stack, and most servers answer at once.
+    // Only a race leaves an open request. Skip the abort otherwise: creating its error with a stack is expensive.
     if (isRace) loser.abort();
   }
 }
 
-async function firstGoodAnswer(
+async function firstSuccess(
   discovering: Promise<Discovery>,
   initializing: Promise<unknown>,
   server: string,
 ): Promise<Verdict> {
   const modern = discovering.then((found): Verdict => {
-    if (found.modern === undefined) throw found.error ?? noAnswer(server);
+    if (found.modern === undefined) throw found.error ?? noResponse(server);
     return { era: "modern", discover: found.modern };
   });
-  // A refusal of the probe that comes late is as sure a sign as one that came at once.
-  let refused = false;
+  // A late error response to `server/discover` proves the era like an immediate one.
+  let isRejected = false;
   modern.catch((error: unknown) => {
-    refused = error instanceof ToolCallError && error.code === "PROTOCOL";
+    isRejected = error instanceof ToolCallError && error.code === "PROTOCOL";
   });
   const legacy = initializing.then(
-    (result): Verdict => ({ era: "legacy", initializeResult: result, sure: refused }),
+    (result): Verdict => ({ era: "legacy", initializeResult: result, isCertain: isRejected }),
   );
   try {
     return await Promise.any([modern, legacy]);
   } catch {
-    // Both failed; what `initialize` said is what the user can act on.
+    // Both failed: throw the error of `initialize`, which is the more helpful one.
     await legacy;
-    throw noAnswer(server);
+    throw noResponse(server);
   }
 }
 
@@ -177,7 +181,7 @@ function notModern(server: string, cause: ToolportError | undefined): Connection
   return new ConnectionError({
     code: "HANDSHAKE_FAILED",
     server,
-    what: `The server does not speak ${MODERN_VERSIONS.join(" or ")}`,
+    what: `The server does not support ${MODERN_VERSIONS.join(" or ")}`,
     next: 'Remove `protocol`, or set it to "auto"',
     cause,
   });
@@ -187,17 +191,17 @@ function noCommonVersion(server: string, supported: unknown, cause: unknown): Co
   return new ConnectionError({
     code: "HANDSHAKE_FAILED",
     server,
-    what: `The server speaks ${JSON.stringify(supported)}, and none of these revisions is known here`,
+    what: `The server supports ${JSON.stringify(supported)}, and Toolport supports none of these revisions`,
     next: "Update Toolport, or the server",
     cause,
   });
 }
 
-function noAnswer(server: string): ConnectionError {
+function noResponse(server: string): ConnectionError {
   return new ConnectionError({
     code: "HANDSHAKE_FAILED",
     server,
-    what: "The server answered neither server/discover nor initialize",
+    what: "The server responded neither to server/discover nor to initialize",
     next: "Check that the command starts an MCP server",
     retryable: true,
     outcome: "unsent",

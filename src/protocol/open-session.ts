@@ -1,4 +1,4 @@
-/** From a server's configuration to a live session: transports in turn, eras in turn, one error in the end. */
+/** Opens a session from a server's configuration: tries transports and eras in turn and throws one error that names all attempts. */
 
 import type { JSONRPCMessage, ServerCapabilities } from "@modelcontextprotocol/client";
 import { secretsOf, shareSecrets } from "../config/known-secrets.js";
@@ -13,13 +13,13 @@ import { createTransport } from "../transports/create-transport.js";
 import type { ServerTransport, TransportContext } from "../transports/server-transport.js";
 import { pause } from "../util/sleep.js";
 import { withDeadline } from "../util/with-deadline.js";
-import { createListWatch } from "./change-watch.js";
-import type { OddSource } from "./channel-errors.js";
-import { type ClientIdentity, createEnvelope, type Era } from "./era.js";
+import { createChangeWatch } from "./change-watch.js";
+import type { InvalidMessageSource } from "./channel-errors.js";
+import { type ClientIdentity, createEnvelope, type Era, LOG_LEVEL_META_KEY } from "./era.js";
 import type { EraVerdict, RememberedEra, SsePath } from "./era-memory.js";
 import { type Handshake, handshake, isModernPin } from "./handshake.js";
-import { createLateClient } from "./lazy-client.js";
-import { Lane } from "./request-channel.js";
+import { createLazyClient } from "./lazy-client.js";
+import { RequestChannel } from "./request-channel.js";
 import { createServerRequests, type ServerRequests } from "./server-requests/server-requests.js";
 import { createUrlElicitations } from "./server-requests/url-elicitations.js";
 import { createSession, type Session } from "./session.js";
@@ -27,47 +27,45 @@ import { createSession, type Session } from "./session.js";
 export interface OpenOptions {
   config: ServerConfig;
   context: TransportContext;
-  /** Its capabilities must be those of `serverRequests`. */
+  /** Its capabilities must match `serverRequests`. */
   identity: ClientIdentity;
-  /** Answers what servers ask of the client. @default nothing is answered */
+  /** Handles requests of the server. @default none are handled */
   serverRequests?: ServerRequests | undefined;
-  /** Given to the SDK's client. @default one of its own */
+  /** Passed to the SDK's client. @default a new validator */
   validator?: SchemaValidator | undefined;
-  /** Which log messages to ask the server for. @default none: the server chooses, or sends none */
+  /** Minimum level of the server's log messages. @default the server chooses (legacy) or sends none (modern) */
   logLevel?: ((era: Era) => LogLevel | undefined) | undefined;
-  /** What is known about the server's era. */
+  /** The era of an earlier connection. */
   remembered?: RememberedEra | undefined;
   timeoutMs: number;
   silenceMs?: number | undefined;
   signal: AbortSignal;
-  /** Sees every message. Calls cost more with it, so it is for those who really look. */
+  /** Observes every message. Calls are slower with it. */
   tap?: ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
-  /** Told what the server tells by itself, progress apart. */
+  /** Receives every notification except progress. */
   onNotification?: ((method: string, params: Readonly<Record<string, unknown>>) => void) | undefined;
-  /** Told of what the server sends that is no message; once for each kind of it. */
-  onOddity?: ((error: ConnectionError, source: OddSource) => void) | undefined;
-  /** Takes over the closing of transports that failed, so that nobody waits for them but nothing is forgotten. */
+  /** Receives invalid messages, once per kind. */
+  onInvalidMessage?: ((error: ConnectionError, source: InvalidMessageSource) => void) | undefined;
+  /** Receives the promise of closing a failed transport. `openSession` does not wait for it. */
   onDiscarded: (closing: Promise<void>) => void;
 }
 
 export interface OpenedSession {
   session: Session;
-  /** The era, if it may be remembered. */
+  /** The era, if it should be remembered. */
   verdict: EraVerdict | undefined;
-  /** Where the session was opened, if it is a fallback from Streamable HTTP to HTTP+SSE. */
+  /** Set if the session fell back from Streamable HTTP to HTTP+SSE. */
   via: SsePath | undefined;
 }
 
-/** One way to reach a server. */
 interface Attempt {
   config: ServerConfig;
   remembered: RememberedEra | undefined;
   via?: SsePath;
-  /** Whether this attempt makes sense after the error of the one before. */
+  /** Whether to make this attempt after the error of the previous one. */
   after?: (error: ToolportError) => boolean;
 }
 
-/** Opens a session, trying what the configuration allows. Rejects with one error that names all attempts. */
 export async function openSession(given: OpenOptions): Promise<OpenedSession> {
   const options = { ...given, identity: identityFor(given) };
   const errors: ToolportError[] = [];
@@ -86,7 +84,7 @@ export async function openSession(given: OpenOptions): Promise<OpenedSession> {
   throw summary(options.config, errors);
 }
 
-/** What is told to this server alone: its entry may promise more than the port does. */
+/** Adds the capabilities of the server's own `clientOptions`. */
 function identityFor({ config, identity }: OpenOptions): ClientIdentity {
   const more = config.clientOptions?.reveal().capabilities;
   if (more === undefined) return identity;
@@ -109,13 +107,13 @@ function* attempts({ config, remembered }: OpenOptions): Generator<Attempt> {
     yield { config, remembered: legacy };
   } else {
     yield { config, remembered };
-    // Some servers end at a request they do not know. They get a second life that starts with `initialize`.
+    // Some servers exit on an unknown request: start them again with `initialize`.
     if (remembered === undefined && pinned === "auto")
       yield { config, remembered: legacy, after: endedOnProbe };
   }
 }
 
-/** HTTP+SSE at the same URL; then, for a URL that ends in `/mcp`, at `/sse` beside it, where such servers have their stream. */
+/** HTTP+SSE at the same URL; then, for a URL that ends in `/mcp`, at `/sse` beside it, the usual path of such servers. */
 function* sseFallbacks(config: HttpConfig): Generator<{ config: SseConfig; via: SsePath }> {
   const { sseFallback: _, kind: __, ...rest } = config;
   yield { config: shareSecrets(config, { ...rest, kind: "sse" }), via: "sse" };
@@ -126,7 +124,7 @@ function* sseFallbacks(config: HttpConfig): Generator<{ config: SseConfig; via: 
   yield { config: shareSecrets(config, { ...rest, kind: "sse", url: url.href }), via: "sibling-sse" };
 }
 
-/** Statuses that are about credentials or load, and say nothing about the transport. */
+/** Statuses about credentials or load, not about the transport. */
 const NOT_ABOUT_TRANSPORT = new Set([401, 402, 403, 407, 408, 421, 425, 429]);
 
 /** Any other 4xx means "not this transport", unless the body shows that an MCP server sent it. */
@@ -144,11 +142,11 @@ function isOtherTransport(error: ToolportError): boolean {
   }
 }
 
-/** The same, or a web page for example where an event stream was asked for. */
+/** The same, or a response that is not an event stream, such as a web page. */
 const isNoEventStream = (error: ToolportError): boolean =>
   isOtherTransport(error) || error.code === "BAD_RESPONSE";
 
-/** It started, and then ended (or went deaf) before its first answer. */
+/** The process started, then exited or closed its output before its first response. */
 function endedOnProbe(error: ToolportError): boolean {
   if (!(error instanceof ConnectionError)) return false;
   if (error.code === "CONNECT_TIMEOUT") return false;
@@ -157,12 +155,12 @@ function endedOnProbe(error: ToolportError): boolean {
 
 function summary(config: ServerConfig, errors: readonly ToolportError[]): ToolportError {
   const last = errors.at(-1)!;
-  // Credentials are all that is missing: the caller has to see that.
+  // The caller must see an error about missing credentials unchanged.
   if (errors.length === 1 || config.kind !== "http" || last instanceof AuthError) return last;
   return new ConnectionError({
     code: "UNREACHABLE",
     server: config.name,
-    what: `The server speaks neither Streamable HTTP nor HTTP+SSE at this URL: ${errors.map((error) => error.what).join("; ")}`,
+    what: `The server supports neither Streamable HTTP nor HTTP+SSE at this URL: ${errors.map((error) => error.what).join("; ")}`,
     next: `Check the path of the URL${errors.length > 2 ? "; /sse beside it was tried as well" : ""}`,
     retryable: errors.some((error) => error.retryable),
     outcome: "unsent",
@@ -177,25 +175,25 @@ type Opened = Omit<OpenedSession, "via">;
 async function open(options: OpenOptions): Promise<Opened> {
   const { config, context, signal, tap, onNotification, onDiscarded } = options;
   let transport: ServerTransport | undefined;
-  let lane: Lane | undefined;
+  let channel: RequestChannel | undefined;
   const discard = () => {
     if (transport !== undefined) onDiscarded(transport.close().catch(() => {}));
   };
   signal.addEventListener("abort", discard, { once: true });
   try {
     transport = await createTransport(config, context);
-    lane = new Lane(transport, config.name);
-    lane.tap = tap;
-    if (onNotification !== undefined) lane.hearers.add(onNotification);
-    lane.onoddity = options.onOddity;
-    lane.secrets = secretsOf(config);
-    const opened = await connect(lane, transport, options);
+    channel = new RequestChannel(transport, config.name);
+    channel.tap = tap;
+    if (onNotification !== undefined) channel.notificationListeners.add(onNotification);
+    channel.oninvalidmessage = options.onInvalidMessage;
+    channel.secrets = secretsOf(config);
+    const opened = await connect(channel, transport, options);
     signal.throwIfAborted();
     return opened;
   } catch (error) {
-    // A process that ends is noticed by a broken pipe first, and only then by its exit code and last words.
-    if (lane !== undefined && isClosed(error))
-      await Promise.race([lane.closed, pause(CLOSING_MS, signal)]).catch(() => {});
+    // A broken pipe is seen before the exit of its process: wait for the exit code and the last lines of stderr.
+    if (channel !== undefined && isClosed(error))
+      await Promise.race([channel.closed, pause(CLOSING_MS, signal)]).catch(() => {});
     discard();
     throw explain(error, transport, config.name);
   } finally {
@@ -207,7 +205,7 @@ const CLOSING_MS = 1_000;
 
 const isClosed = (error: unknown): boolean => error instanceof ConnectionError && error.code === "CLOSED";
 
-/** What the transport knows about its own end says more than "closed". */
+/** Prefers the transport's own close error, which is more specific than "closed". */
 function explain(error: unknown, transport: ServerTransport | undefined, server: string): ToolportError {
   const converted = toToolportError(error, { server, phase: "connect" });
   const known = transport?.closeError;
@@ -216,78 +214,84 @@ function explain(error: unknown, transport: ServerTransport | undefined, server:
     : converted;
 }
 
-async function connect(lane: Lane, transport: ServerTransport, options: OpenOptions): Promise<Opened> {
+async function connect(
+  channel: RequestChannel,
+  transport: ServerTransport,
+  options: OpenOptions,
+): Promise<Opened> {
   const { config, identity, remembered, validator, serverRequests = noServerRequests } = options;
-  // Before the handshake: a server may speak as soon as it is done.
-  const requests = serverRequests.attach(lane, config.name);
-  const watch = createListWatch(lane);
-  const urlElicitations = createUrlElicitations(lane, requests.desk);
-  // Given up meanwhile: nothing may be started that nobody waits for.
+  // Attach before the handshake: the server may send messages as soon as it is complete.
+  const requests = serverRequests.attach(channel, config.name);
+  const watch = createChangeWatch(channel);
+  const urlElicitations = createUrlElicitations(channel, requests.responder);
+  // Do not start a process for a connection that was aborted in the meantime.
   options.signal.throwIfAborted();
-  const greeted = await handshake(lane, options);
-  const { era, protocolVersion, capabilities } = greeted;
-  const client = createLateClient({
-    lane,
+  const done = await handshake(channel, options);
+  const { era, protocolVersion, capabilities } = done;
+  const client = createLazyClient({
+    channel,
     config,
     identity,
-    handshake: greeted,
+    handshake: done,
     validator,
-    prepare: (made) => requests.serve(made),
+    prepare: (created) => requests.serve(created),
   });
   const logLevel = options.logLevel?.(era);
   if (era === "modern") {
-    lane.envelope = createEnvelope(protocolVersion, identity);
-    if (logLevel !== undefined) lane.metaDefaults = { [LOG_LEVEL_META_KEY]: logLevel };
-    await forAWhile(watch.keepListening({ capabilities, client: client.get }), options.signal);
+    channel.envelope = createEnvelope(protocolVersion, identity);
+    if (logLevel !== undefined) channel.metaDefaults = { [LOG_LEVEL_META_KEY]: logLevel };
+    await waitBriefly(watch.keepListening({ capabilities, client: client.get }), options.signal);
   } else {
-    lane.lastSignAt = requests.desk.lastOwedAt;
-    // Whoever may be asked is there before anything can be: a server may wait no longer than a moment for its answer. Without
-    // a client the server gets none, and everything else goes on.
-    if (Object.keys(serverRequests.capabilities).length > 0) await forAWhile(client.get(), options.signal);
-    if (logLevel !== undefined) setLogLevel(lane, capabilities, logLevel);
+    if (requests.isServing) channel.lastActivityAt = requests.responder.serverLastWaitedAt;
+    // Load the client before the server can send a request: some servers wait only briefly for the response. If it fails,
+    // only the requests of the server stay unanswered.
+    if (Object.keys(serverRequests.capabilities).length > 0) await waitBriefly(client.get(), options.signal);
+    if (logLevel !== undefined) setLogLevel(channel, capabilities, logLevel);
     requests.opened();
   }
-  if (!config.reconnect.enabled) lane.nextAfterLoss = reconnectYourself(config);
+  if (!config.reconnect.enabled) channel.adviceAfterLoss = reconnectYourself(config);
   const session = createSession({
     transport: config.kind,
     server: config.name,
-    handshake: greeted,
+    handshake: done,
     client,
-    lane,
+    channel,
     watch,
-    desk: requests.desk,
+    responder: requests.responder,
+    tracksCalls: requests.isServing,
     urlElicitations,
     unproven: remembered?.era === "modern",
     endSession: () => transport.endSession?.() ?? Promise.resolve(),
   });
-  return { session, verdict: greeted.sure ? verdictOf(greeted) : undefined };
+  return { session, verdict: done.isCertain ? verdictOf(done) : undefined };
 }
 
 const reconnectYourself = ({ kind }: ServerConfig): string =>
-  `It stays away because ${kind === "stdio" || kind === "docker" ? "restart" : "reconnect"}.enabled is false: connect it again yourself`;
+  `Toolport does not reconnect because ${kind === "stdio" || kind === "docker" ? "restart" : "reconnect"}.enabled is false. Call connectServer to connect again`;
 
-/** A handshake that is good enough for us may not be for the SDK's client, and it does not always say so. */
+/** The SDK's client may reject a handshake result that Toolport accepts, and then hang. */
 const CLIENT_MS = 2_000;
 
-async function forAWhile(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  const onTimeout = () => new Error("The SDK's client is not there yet");
+async function waitBriefly(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  const onTimeout = () => new Error("The SDK's client is not connected yet");
   await withDeadline(work, { timeoutMs: CLIENT_MS, signal, onTimeout }).catch(() => {});
 }
 
-const verdictOf = ({ era, answer }: Handshake): EraVerdict =>
-  era === "modern" ? { era, discover: answer } : { era };
+const verdictOf = ({ era, result }: Handshake): EraVerdict =>
+  era === "modern" ? { era, discover: result } : { era };
 
-/** Nothing is advertised, so nothing should be asked; who asks all the same gets an error that says what is missing. */
+/** Advertises nothing. A server that requests something anyway gets an error that names the missing option. */
 const noServerRequests = createServerRequests({ report() {} });
 
 const SET_LEVEL_MS = 10_000;
 
-/** Key of the envelope under which modern servers are told. */
-export const LOG_LEVEL_META_KEY = "io.modelcontextprotocol/logLevel";
-
-/** Tells a legacy server which messages are wanted. If it cannot be told, the messages stay away, and nothing else. */
-export function setLogLevel(lane: Lane, capabilities: ServerCapabilities | undefined, level: LogLevel): void {
+/** Sets the log level of a legacy server. Ignores failures: only log messages would be missing. */
+function setLogLevel(
+  channel: RequestChannel,
+  capabilities: ServerCapabilities | undefined,
+  level: LogLevel,
+): void {
   if (capabilities?.logging === undefined) return;
   const limits = { timeoutMs: SET_LEVEL_MS, maxTimeoutMs: SET_LEVEL_MS };
-  lane.request("logging/setLevel", { level }, limits).catch(() => {});
+  channel.request("logging/setLevel", { level }, limits).catch(() => {});
 }

@@ -13,21 +13,21 @@ const envelope = { version: "2026-07-28", client: { name: "toolport" } };
 
 test.each<[string, Partial<OutgoingRequest>]>([
   ["a plain call", {}],
-  ["one without progress", { wantsProgress: false }],
-  ["one in an envelope", { envelope }],
-  ["one in an empty envelope", { envelope: {} }],
-  ["one in an envelope without progress", { envelope, wantsProgress: false }],
-  ["one with defaults", { envelope, metaDefaults: { level: "debug", version: "none" } }],
-  ["one with _meta of its own", { envelope, params: { _meta: { trace: 1, version: 2 }, name: "a" } }],
-  ["one with nothing but _meta", { params: { _meta: { trace: 1 } }, wantsProgress: false }],
-  ["one without parameters", { params: {}, wantsProgress: false }],
-  ["one with a parameter that is not there", { params: { cursor: undefined, name: "a" } }],
-])("as text %s says what it says as a message", (_, more) => {
+  ["a call without progress", { wantsProgress: false }],
+  ["a call with an envelope", { envelope }],
+  ["a call with an empty envelope", { envelope: {} }],
+  ["a call with an envelope and without progress", { envelope, wantsProgress: false }],
+  ["a call with defaults for _meta", { envelope, metaDefaults: { level: "debug", version: "none" } }],
+  ["a call with its own _meta", { envelope, params: { _meta: { trace: 1, version: 2 }, name: "a" } }],
+  ["a request with nothing but _meta", { params: { _meta: { trace: 1 } }, wantsProgress: false }],
+  ["a request without parameters", { params: {}, wantsProgress: false }],
+  ["a request with an undefined parameter", { params: { cursor: undefined, name: "a" } }],
+])("toText() and toMessage() agree on %s", (_, more) => {
   const request = { ...plain, ...more };
   expect(JSON.parse(toText(request))).toEqual(JSON.parse(JSON.stringify(toMessage(request))));
 });
 
-test("the envelope is the same for the next request, and the token is not", () => {
+test("the cached envelope gets a new token for every request", () => {
   const texts = ["toolport-1", "toolport-2"].map((id) => JSON.parse(toText({ ...plain, envelope, id })));
   expect(texts.map(({ id, params }) => [id, params._meta])).toEqual([
     ["toolport-1", { ...envelope, progressToken: "toolport-1" }],
@@ -35,6 +35,6 @@ test("the envelope is the same for the next request, and the token is not", () =
   ]);
 });
 
-test("arguments that are no JSON are refused", () => {
+test("arguments that cannot be serialized throw", () => {
   expect(() => toText({ ...plain, params: { arguments: { count: 1n } } })).toThrow(TypeError);
 });

@@ -1,5 +1,6 @@
-/** A request on its way out: as a message, or as the text of one. */
+/** Builds the JSON-RPC messages for own requests, as objects or directly as text. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import type { GiveUpReason } from "../transports/server-transport.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -8,23 +9,23 @@ export interface OutgoingRequest {
   readonly method: string;
   readonly params: Fields;
   readonly wantsProgress: boolean;
-  /** `_meta` of every request of the connection. */
+  /** `_meta` that every request of the connection carries. */
   readonly envelope: Fields | undefined;
-  /** The same, for requests that do not say otherwise. */
+  /** Defaults for `_meta`; the request's own fields take precedence. */
   readonly metaDefaults: Fields | undefined;
 }
 
 export function toMessage(request: OutgoingRequest): JSONRPCMessage {
   const { id, method, params } = request;
   const meta = metaOf(request);
-  // `id` stands early in the text, so that the HTTP layer finds it without parsing large arguments.
+  // `id` comes early in the text, so that the HTTP transport finds it without parsing large arguments.
   const message = { jsonrpc: "2.0", id, method, params: meta ? { ...params, _meta: meta } : params };
   return message as JSONRPCMessage;
 }
 
 /**
- * What `JSON.stringify` would make of the message. For all of it that takes four times as long as for the arguments, which
- * are nearly all that differs from call to call. Methods and the names of parameters are ours: they need no escapes.
+ * The message as `JSON.stringify` would write it. Only the values of `params` are stringified: for the whole message it takes
+ * four times as long. Method and parameter names are constants of Toolport and need no escaping.
  */
 export function toText(request: OutgoingRequest): string {
   const { id, method, params } = request;
@@ -39,6 +40,19 @@ export function toText(request: OutgoingRequest): string {
   return `{"jsonrpc":"2.0","id":"${id}","method":"${method}","params":{${fields}}}`;
 }
 
+const CANCEL_REASONS: Readonly<Record<GiveUpReason, string>> = {
+  abort: "The caller aborted the request",
+  timeout: "The request timed out",
+};
+
+export function toCancellation(id: string, why: GiveUpReason, envelope: Fields | undefined): JSONRPCMessage {
+  return {
+    jsonrpc: "2.0",
+    method: "notifications/cancelled",
+    params: { requestId: id, reason: CANCEL_REASONS[why], ...(envelope && { _meta: envelope }) },
+  } as JSONRPCMessage;
+}
+
 function metaOf({ id, params, wantsProgress, envelope, metaDefaults }: OutgoingRequest): Fields | undefined {
   const own = params["_meta"] as Fields | undefined;
   if (!wantsProgress && envelope === undefined && own === undefined) return undefined;
@@ -48,20 +62,20 @@ function metaOf({ id, params, wantsProgress, envelope, metaDefaults }: OutgoingR
 function metaTextOf(request: OutgoingRequest): string | undefined {
   const { id, params, wantsProgress, envelope, metaDefaults } = request;
   if (wantsProgress && params["_meta"] === undefined && metaDefaults === undefined)
-    return `${envelope === undefined ? "{" : openText(envelope)}"progressToken":"${id}"}`;
+    return `${envelope === undefined ? "{" : prefixText(envelope)}"progressToken":"${id}"}`;
   const meta = metaOf(request);
   return meta && JSON.stringify(meta);
 }
 
-const openTexts = new WeakMap<Fields, string>();
+const prefixTexts = new WeakMap<Fields, string>();
 
-/** An object that never changes, as text that goes on: without its last brace. */
-function openText(fields: Fields): string {
-  let text = openTexts.get(fields);
+/** The JSON text of an immutable object without its closing brace, so that fields can be appended. Cached. */
+function prefixText(fields: Fields): string {
+  let text = prefixTexts.get(fields);
   if (text === undefined) {
     const whole = JSON.stringify(fields);
     text = whole === "{}" ? "{" : `${whole.slice(0, -1)},`;
-    openTexts.set(fields, text);
+    prefixTexts.set(fields, text);
   }
   return text;
 }

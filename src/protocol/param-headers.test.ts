@@ -1,4 +1,4 @@
-/** Arguments as headers: what a schema may declare, and how values travel. */
+/** Arguments as headers: valid declarations, and the encoding of values. */
 import { describe, expect, test } from "vitest";
 import { paramHeaders, readParamHeaders } from "./param-headers.js";
 
@@ -10,7 +10,7 @@ const object = (properties: Record<string, unknown>, more: Record<string, unknow
 });
 
 describe("declarations", () => {
-  test("nothing declared, nothing found", () => {
+  test("a schema without declarations has none", () => {
     expect(readParamHeaders(object({ city: { type: "string" } }))).toEqual([]);
     expect(readParamHeaders({})).toEqual([]);
   });
@@ -38,7 +38,7 @@ describe("declarations", () => {
     ["letters outside ASCII", object({ a: text("Größe") })],
     ["a number for a name", object({ a: text(5) })],
     ["null for a name", object({ a: text(null) })],
-    ["a number, which has no exact text", object({ a: { type: "number", "x-mcp-header": "A" } })],
+    ["type number, whose text is not exact", object({ a: { type: "number", "x-mcp-header": "A" } })],
     ["an object", object({ a: { type: "object", "x-mcp-header": "A" } })],
     ["an array", object({ a: { type: "array", "x-mcp-header": "A" } })],
     ["several types", object({ a: { type: ["string", "null"], "x-mcp-header": "A" } })],
@@ -58,11 +58,11 @@ describe("declarations", () => {
     expect(readParamHeaders(schema)).toEqual(expect.stringContaining("x-mcp-header"));
   });
 
-  test.each(["enum", "const", "default", "examples"])("the word inside %s is data", (keyword) => {
+  test.each(["enum", "const", "default", "examples"])("the keyword inside %s is data", (keyword) => {
     expect(readParamHeaders(object({ a: { type: "object", [keyword]: { "x-mcp-header": 5 } } }))).toEqual([]);
   });
 
-  test("a schema too deep to be true ends the search", () => {
+  test("a very deep schema ends the search", () => {
     let schema: Record<string, unknown> = { type: "string" };
     for (let depth = 0; depth < 2_000; depth += 1) schema = object({ next: schema });
     expect(readParamHeaders(schema)).toEqual([]);
@@ -106,12 +106,12 @@ describe("values", () => {
     (value) => expect(paramHeaders(declared, { a: value })).toEqual({}),
   );
 
-  test("are found along their path, whatever stands in the way", () => {
+  test("are read along their path, whatever the path contains", () => {
     expect(paramHeaders(declared, { deep: { b: "x" } })).toEqual({ "Mcp-Param-B": "x" });
     for (const deep of [null, 5, "text", [], {}]) expect(paramHeaders(declared, { deep })).toEqual({});
   });
 
-  test("an argument of megabytes is no trouble", () => {
+  test("an argument of several megabytes is encoded", () => {
     const value = "ø".repeat(1_000_000);
     expect(paramHeaders(declared, { a: value })).toEqual({ "Mcp-Param-A": base64(value) });
   });

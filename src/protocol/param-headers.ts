@@ -1,36 +1,36 @@
 /**
- * Tool arguments that the modern HTTP wire repeats as `Mcp-Param-*` headers.
+ * Tool arguments that are sent to modern servers over HTTP as `Mcp-Param-*` headers too.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
  */
 import { encodeHeaderText } from "../util/header-text.js";
 
-/** One argument that becomes a header. */
+/** An argument that is sent as a header. */
 export interface ParamHeader {
   readonly path: readonly string[];
-  /** Header name, prefix included. */
+  /** Header name, including the prefix. */
   readonly header: string;
 }
 
-/** The keyword that declares one. */
+/** The schema keyword that declares a header. */
 export const PARAM_HEADER_KEY = "x-mcp-header";
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const TYPES = new Set(["string", "integer", "boolean"]);
-/** Deeper schemas are the schema checks' business; this walk only has to end. */
+/** Limits the recursion; the schema checks reject deeper schemas. */
 const MAX_DEPTH = 256;
 
 type Schema = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is Schema => typeof value === "object" && value !== null;
 
-/** The declared headers of a schema, or what is wrong with them (the tool is then to be withheld). */
+/** The declared headers of a schema, or a description of the fault (the tool must then be withheld). */
 export function readParamHeaders(inputSchema: Schema): readonly ParamHeader[] | string {
   const found: ParamHeader[] = [];
   const names = new Set<string>();
 
   function declare(schema: Schema, path: readonly string[], reachable: boolean): string | undefined {
     const name = schema[PARAM_HEADER_KEY];
-    if (!reachable || path.length === 0) return `${PARAM_HEADER_KEY} stands where it is not allowed`;
+    if (!reachable || path.length === 0) return `${PARAM_HEADER_KEY} is used where it is not allowed`;
     if (typeof name !== "string" || !TOKEN.test(name))
       return `${PARAM_HEADER_KEY} at ${path.join(".")} is not a header name`;
     if (!TYPES.has(schema["type"] as string))
@@ -41,7 +41,7 @@ export function readParamHeaders(inputSchema: Schema): readonly ParamHeader[] | 
     return undefined;
   }
 
-  /** Only a chain of `properties` may lead to a declaration; everywhere else it makes the tool invalid. */
+  /** A declaration is valid only if nothing but `properties` leads to it; elsewhere it makes the tool invalid. */
   function visit(schema: unknown, path: readonly string[], reachable: boolean): string | undefined {
     if (!isObject(schema) || path.length > MAX_DEPTH) return undefined;
     if (Array.isArray(schema)) return first(schema, (branch) => visit(branch, [...path, "[]"], false));
@@ -51,7 +51,7 @@ export function readParamHeaders(inputSchema: Schema): readonly ParamHeader[] | 
       if (keyword === "properties" && isObject(value)) {
         return first(Object.entries(value), ([name, child]) => visit(child, [...path, name], reachable));
       }
-      // Data, not schemas: what a user may send can look like anything.
+      // These keywords contain data, not schemas.
       if (keyword === "enum" || keyword === "const" || keyword === "default" || keyword === "examples")
         return undefined;
       return isObject(value) ? visit(value, [...path, `<${keyword}>`], false) : undefined;
@@ -69,7 +69,7 @@ function first<Item>(items: readonly Item[], check: (item: Item) => string | und
   return undefined;
 }
 
-/** The headers of one call. Absent and null arguments have none. */
+/** The headers of one call. Missing and null arguments have none. */
 export function paramHeaders(
   declared: readonly ParamHeader[],
   args: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** The clock of one request, with the clock in our hands. */
+/** Timeouts, progress and abort of one request with fake time, and the table of open requests. */
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ToolCallError } from "../errors/tool-call-error.js";
@@ -11,13 +11,13 @@ beforeEach(() => {
   clock = new DeadlineClock();
 });
 afterEach(() => {
-  expect(clock.isHolding).toBe(false);
+  expect(clock.keepsAlive).toBe(false);
   clock.close();
   expect(vi.getTimerCount()).toBe(0);
   vi.useRealTimers();
 });
 
-/** A request whose end can be looked at any time. */
+/** A request whose outcome can be read at any time. */
 function start(limits: Partial<RequestLimits>) {
   const cancels: string[] = [];
   const seen = { received: 0, silences: 0 };
@@ -25,10 +25,10 @@ function start(limits: Partial<RequestLimits>) {
     id: "one",
     method: "tools/call",
     limits: { timeoutMs: 1_000, maxTimeoutMs: 10_000, ...limits },
-    host: {
+    context: {
       server: "it",
       clock,
-      lastSignAt: () => 0,
+      lastActivityAt: () => 0,
       redactError: (error) => error,
       redact: (text) => text,
       received: () => seen.received,
@@ -53,8 +53,8 @@ function start(limits: Partial<RequestLimits>) {
   return { request, cancels, seen, end, settled };
 }
 
-describe("the limit of silence", () => {
-  test("ends the request, tells the server, and says how long it was", async () => {
+describe("the idle timeout", () => {
+  test("rejects the request, cancels it at the server and names the timeout", async () => {
     const { cancels, end, settled } = start({});
     vi.advanceTimersByTime(999);
     expect(cancels).toEqual([]);
@@ -66,7 +66,7 @@ describe("the limit of silence", () => {
     expect((end.error as ToolCallError).next).toContain("timeoutMs");
   });
 
-  test("begins anew with every sign of progress, up to the hard cap", async () => {
+  test("restarts with every progress notification, up to the total timeout", async () => {
     const { request, end, settled } = start({});
     for (let second = 0; second < 11; second += 1) {
       vi.advanceTimersByTime(900);
@@ -80,7 +80,7 @@ describe("the limit of silence", () => {
     expect((end.error as ToolCallError).next).toContain("maxTimeoutMs");
   });
 
-  test("reports silence only if nothing at all arrived, and never for a quiet request", async () => {
+  test("reports silence only if no message arrived, and never for a quiet request", async () => {
     const silent = start({});
     const answered = start({});
     const quiet = start({ quiet: true });
@@ -90,7 +90,7 @@ describe("the limit of silence", () => {
     expect([silent, answered, quiet].map(({ seen }) => seen.silences)).toEqual([1, 0, 0]);
   });
 
-  test("is extended by the time in which the host was blocked, once", () => {
+  test("is extended once by the time in which the event loop was blocked", () => {
     const { request } = start({});
     vi.advanceTimersByTime(900);
     expect(request.extend(300)).toBe(true);
@@ -99,7 +99,7 @@ describe("the limit of silence", () => {
     request.resolve({});
   });
 
-  test("of no time at all ends it in the next turn, not in the constructor", async () => {
+  test("of 0 ms rejects in a later task, not in the constructor", async () => {
     const { cancels, end, settled } = start({ timeoutMs: 0 });
     expect(cancels).toEqual([]);
     vi.advanceTimersByTime(1);
@@ -107,20 +107,20 @@ describe("the limit of silence", () => {
     expect(end.error).toMatchObject({ code: "TIMEOUT" });
   });
 
-  test("Infinity sets no limit, but keeps the host alive until the answer", async () => {
+  test("of Infinity never fires, but keeps the process alive until the response", async () => {
     const { request, end, settled } = start({
       timeoutMs: Number.POSITIVE_INFINITY,
       maxTimeoutMs: Number.POSITIVE_INFINITY,
     });
-    expect(clock.isHolding).toBe(true);
+    expect(clock.keepsAlive).toBe(true);
     vi.advanceTimersByTime(100 * 86_400_000);
-    expect(clock.isHolding).toBe(true);
+    expect(clock.keepsAlive).toBe(true);
     request.resolve("at last");
     await settled;
     expect(end.value).toBe("at last");
   });
 
-  test("of more than a timer can hold is waited for in pieces", async () => {
+  test("beyond the range of timers is checked in steps", async () => {
     const day = 86_400_000;
     const { end, settled } = start({ timeoutMs: 30 * day, maxTimeoutMs: 100 * day });
     vi.advanceTimersByTime(29 * day);
@@ -132,7 +132,7 @@ describe("the limit of silence", () => {
   });
 });
 
-test("an answer stops the clock", async () => {
+test("a response removes the request from the clock", async () => {
   const { request, cancels, end, settled } = start({});
   request.resolve({ ok: true });
   await settled;
@@ -145,15 +145,15 @@ test.each([
   [-32602, false],
   [-32601, false],
   [-32000, false],
-])("a refusal with %d may be different next time: %s", async (code, retryable) => {
+])("error code %d: retryable is %s", async (code, retryable) => {
   const { request, end, settled } = start({});
-  request.refuse({ code, message: "no" });
+  request.rejectWithRpcError({ code, message: "no" });
   await settled;
   expect(end.error).toMatchObject({ code: "PROTOCOL", rpcCode: code, retryable });
 });
 
 describe("the caller's signal", () => {
-  test("ends the request with its own reason and is told once", async () => {
+  test("rejects the request with its own reason and cancels once", async () => {
     const abort = new AbortController();
     const { cancels, end, settled } = start({ signal: abort.signal });
     const reason = { mine: true };
@@ -164,7 +164,7 @@ describe("the caller's signal", () => {
     expect(getEventListeners(abort.signal, "abort")).toEqual([]);
   });
 
-  test.each(["resolve", "reject"] as const)("is left alone after %s", async (how) => {
+  test.each(["resolve", "reject"] as const)("has no listener left after %s", async (how) => {
     const abort = new AbortController();
     const { request, cancels, settled } = start({ signal: abort.signal });
     expect(getEventListeners(abort.signal, "abort")).toHaveLength(1);
@@ -175,7 +175,7 @@ describe("the caller's signal", () => {
     expect(cancels).toEqual([]);
   });
 
-  test("is left alone after a timeout", async () => {
+  test("has no listener left after a timeout", async () => {
     const abort = new AbortController();
     const { settled } = start({ signal: abort.signal });
     vi.advanceTimersByTime(1_000);
@@ -184,7 +184,7 @@ describe("the caller's signal", () => {
   });
 });
 
-test("progress without a number is a sign of life and nothing more", async () => {
+test("progress without a number restarts the timeout but is not reported", async () => {
   const seen: unknown[] = [];
   const { request, end, settled } = start({ onProgress: (progress) => seen.push(progress) });
   vi.advanceTimersByTime(900);
@@ -198,7 +198,7 @@ test("progress without a number is a sign of life and nothing more", async () =>
   await settled;
 });
 
-test("a stream of its own is opened once and closed by hand", async () => {
+test("openStream() returns one signal, and closeStream() aborts it", async () => {
   const { request, settled } = start({});
   request.closeStream();
   const signal = request.openStream();
@@ -209,7 +209,7 @@ test("a stream of its own is opened once and closed by hand", async () => {
   await settled;
 });
 
-test("a flood of progress is thinned out; all of it is a sign of life", async () => {
+test("a flood of progress is throttled, and all of it restarts the timeout", async () => {
   const seen: number[] = [];
   const { request, settled } = start({ onProgress: ({ progress }) => seen.push(progress) });
   for (let report = 1; report <= 5_000; report += 1) request.progress({ progress: report });
@@ -233,7 +233,7 @@ const open = (table: IdTable<Request>): string => {
   return id;
 };
 
-test("ids are given out in order, and each finds whoever has it", () => {
+test("IdTable: ids ascend, and each finds its member", () => {
   const table = new IdTable<Request>("own-");
   expect([open(table), open(table)]).toEqual(["own-1", "own-2"]);
   expect(table.size).toBe(2);
@@ -243,17 +243,17 @@ test("ids are given out in order, and each finds whoever has it", () => {
   expect(table.toArray()).toEqual([{ id: "own-1" }]);
 });
 
-test("an id that was never given out finds nobody", () => {
+test("IdTable: an unknown id finds no member", () => {
   const table = new IdTable<Request>("own-");
   open(table);
-  // 65 and 1 share a place; the others are no numbers, or not the text that was given out.
+  // 65 and 1 share a slot; the others are not numbers, or not the exact text of an id.
   for (const id of ["own-65", "own-01", "own-", "own-x", "own-1.0", "other", "", "own-1e0", "own--63"])
     expect(table.get(id), id).toBeUndefined();
   expect(table.take("own-65")).toBeUndefined();
   expect(table.size).toBe(1);
 });
 
-test("whoever stays keeps the place while thousands come and go", () => {
+test("IdTable: a long-running member keeps its slot under high churn", () => {
   const table = new IdTable<Request>("own-");
   const stays = open(table);
   const seen = new Set<string>();
@@ -266,7 +266,7 @@ test("whoever stays keeps the place while thousands come and go", () => {
   expect(table.take(stays)?.id).toBe(stays);
 });
 
-test("it grows with a rush, and nobody is lost on the way up or down", () => {
+test("IdTable: no member is lost while the table grows and shrinks", () => {
   const table = new IdTable<Request>("own-");
   const ids = Array.from({ length: 10_000 }, () => open(table));
   expect(new Set(ids).size).toBe(10_000);

@@ -1,45 +1,44 @@
-/** One request that waits for its answer: its clock, its progress, its abort. */
+/** An open request (timeouts, progress, abort) and the table that finds open requests by id. */
 import type { ProgressReport } from "../config/server-entry.js";
 import { traitsOfRpcError } from "../errors/from-rpc-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { GiveUpReason } from "../transports/server-transport.js";
 import { redactText } from "../util/redact-text.js";
 import { onSharedAbort } from "../util/shared-abort.js";
-import type { Clocked, DeadlineClock } from "./deadline-clock.js";
+import type { DeadlineClock, TimedRequest } from "./deadline-clock.js";
 
-/** What a server reports while it works. */
+/** Progress that a server reports while it works on a request. */
 export type Progress = ProgressReport;
 
-/** How long a request may take and who may end it. */
+/** Timeouts and cancellation of a request. */
 export interface RequestLimits {
-  /** Longest silence: an answer or progress must come within it. `Infinity`: no limit. */
+  /** Idle timeout: progress restarts it. `Infinity`: no limit. */
   timeoutMs: number;
-  /** Longest time in all, whatever progress is reported. `Infinity`: no limit. */
+  /** Total timeout, regardless of progress. `Infinity`: no limit. */
   maxTimeoutMs: number;
   signal?: AbortSignal | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
-  /** Give up without a word to the server: a handshake may not be cancelled. @default false */
+  /** Do not send a cancellation: the specification forbids it for handshakes. @default false */
   quiet?: boolean | undefined;
-  /** No caller waits for it: it does not keep the host process alive. @default false */
+  /** Background work: does not keep the process alive. @default false */
   background?: boolean | undefined;
 }
 
-/** What all requests of one connection share. */
-export interface RequestHost {
+/** Shared by all requests of one connection. */
+export interface RequestContext {
   readonly server: string;
-  /** Tells when the time is up. */
   readonly clock: DeadlineClock;
-  /** A sign of life that a request does not see itself: the server waits for us (`performance.now()`). */
-  lastSignAt(): number;
-  /** Takes secrets out of what the server says. */
+  /** Last activity of the server that the request does not see itself (`performance.now()`). */
+  lastActivityAt(): number;
+  /** Removes secrets from text of the server. */
   redact(text: string): string;
-  /** Takes secrets out of an error of ours. Anything else comes back as it is. */
+  /** Removes secrets from a `ToolportError`. Returns any other value unchanged. */
   redactError<Value>(error: Value): Value;
-  /** Messages that arrived on the connection so far. */
+  /** Number of messages received on the connection so far. */
   received(): number;
-  /** Called when the caller gives up. Returns true if it is known that the request was never sent. */
+  /** Cancels the request at the server. Returns true if the request was certainly never sent. */
   cancel(id: string, why: GiveUpReason): boolean;
-  /** A request timed out, and nothing at all arrived while it waited. */
+  /** Called when the request timed out and no message arrived while it waited. */
   silent(): void;
 }
 
@@ -47,34 +46,34 @@ interface Init {
   id: string;
   method: string;
   limits: RequestLimits;
-  host: RequestHost;
+  context: RequestContext;
 }
 
-/** As many reports of progress as come are passed on; of more than that only a hundred a second, whatever is sent. */
-const FREE_REPORTS = 1_000;
+/** Progress is passed on without a limit up to this count, then at most once per `REPORT_EVERY_MS`. */
+const UNLIMITED_REPORTS = 1_000;
 const REPORT_EVERY_MS = 10;
 
-/** Nothing in it is certain: it comes from the server. */
+/** Reads an untrusted JSON-RPC error object. */
 function readRpcError(error: unknown): { code: number | undefined; message: string; data: unknown } {
   const { code, message, data } = (typeof error === "object" ? error : {}) as Record<string, unknown>;
   return {
     code: typeof code === "number" ? code : undefined,
-    message: typeof message === "string" ? message : "it does not say why",
+    message: typeof message === "string" ? message : "no reason given",
     data,
   };
 }
 
-export class PendingRequest implements Clocked {
+export class PendingRequest implements TimedRequest {
   readonly promise: Promise<unknown>;
   readonly id: string;
   slot = -1;
   readonly #method: string;
   readonly #limits: RequestLimits;
-  readonly #host: RequestHost;
+  readonly #context: RequestContext;
   readonly #startedAt = performance.now();
   readonly #receivedBefore: number;
-  #lastSign = this.#startedAt;
-  /** Added to its limits because the host was blocked. */
+  #lastProgressAt = this.#startedAt;
+  /** Added to the timeouts because the event loop was blocked. */
   #extraMs = 0;
   #reports = 0;
   #reportedAt = 0;
@@ -83,23 +82,23 @@ export class PendingRequest implements Clocked {
   #reject!: (error: unknown) => void;
   #stopListening: (() => void) | undefined;
 
-  constructor({ id, method, limits, host }: Init) {
+  constructor({ id, method, limits, context }: Init) {
     this.id = id;
     this.#method = method;
     this.#limits = limits;
-    this.#host = host;
+    this.#context = context;
     this.promise = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#receivedBefore = host.received();
-    host.clock.add(this);
+    this.#receivedBefore = context.received();
+    context.clock.add(this);
     if (limits.signal !== undefined) this.#listen(limits.signal);
   }
 
   #listen(signal: AbortSignal): void {
     this.#stopListening = onSharedAbort(signal, () => {
-      this.#host.cancel(this.id, "abort");
+      this.#context.cancel(this.id, "abort");
       this.reject(signal.reason);
     });
   }
@@ -112,7 +111,7 @@ export class PendingRequest implements Clocked {
     return this.#limits.background === true;
   }
 
-  /** A signal for this request's own stream, for transports that have one per request. */
+  /** The abort signal of this request's own stream, for transports with a stream per request. */
   openStream(): AbortSignal {
     this.#stream ??= new AbortController();
     return this.#stream.signal;
@@ -129,17 +128,16 @@ export class PendingRequest implements Clocked {
 
   reject(error: unknown): void {
     this.#finish();
-    this.#reject(this.#host.redactError(error));
+    this.#reject(this.#context.redactError(error));
   }
 
-  /** The server answered with a JSON-RPC error, or with what it takes for one. */
-  refuse(error: unknown): void {
+  rejectWithRpcError(error: unknown): void {
     const { code, message, data } = readRpcError(error);
     this.reject(
       new ToolCallError({
         code: "PROTOCOL",
-        server: this.#host.server,
-        what: `The server answered ${this.#method} with error ${code ?? "of no code"}: ${this.#quote(message)}`,
+        server: this.#context.server,
+        what: `The server answered ${this.#method} with error ${code ?? "(no code)"}: ${this.#quote(message)}`,
         ...traitsOfRpcError(code),
         rpcCode: code,
         data,
@@ -147,18 +145,18 @@ export class PendingRequest implements Clocked {
     );
   }
 
-  /** It is a foreign text: of any length, and perhaps with what the server was given to keep. */
+  /** The text comes from the server: it may be long and may contain secrets. */
   #quote(message: string): string {
-    return redactText(this.#host.redact(message)).replace(/[.\s]+$/, "");
+    return redactText(this.#context.redact(message)).replace(/[.\s]+$/, "");
   }
 
   progress(params: Record<string, unknown>): void {
     const now = performance.now();
-    this.#lastSign = now;
+    this.#lastProgressAt = now;
     const { progress, total, message } = params as { progress?: unknown; total?: unknown; message?: unknown };
     if (typeof progress !== "number") return;
     this.#reports += 1;
-    if (this.#reports > FREE_REPORTS && now - this.#reportedAt < REPORT_EVERY_MS) return;
+    if (this.#reports > UNLIMITED_REPORTS && now - this.#reportedAt < REPORT_EVERY_MS) return;
     this.#reportedAt = now;
     this.#limits.onProgress?.({
       progress,
@@ -167,11 +165,10 @@ export class PendingRequest implements Clocked {
     });
   }
 
-  /** Progress only moves the mark that the clock looks at. */
   dueAt(): number {
     const { timeoutMs, maxTimeoutMs } = this.#limits;
-    const lastSign = Math.max(this.#lastSign, this.#host.lastSignAt());
-    return Math.min(lastSign + timeoutMs, this.#startedAt + maxTimeoutMs) + this.#extraMs;
+    const lastActivity = Math.max(this.#lastProgressAt, this.#context.lastActivityAt());
+    return Math.min(lastActivity + timeoutMs, this.#startedAt + maxTimeoutMs) + this.#extraMs;
   }
 
   extend(ms: number): boolean {
@@ -185,11 +182,11 @@ export class PendingRequest implements Clocked {
     const limits = this.#limits;
     const total = performance.now() - this.#startedAt >= limits.maxTimeoutMs;
     const limitMs = Math.round(total ? limits.maxTimeoutMs : limits.timeoutMs);
-    if (this.#host.cancel(this.id, "timeout")) return this.reject(this.#neverSent(limitMs));
+    if (this.#context.cancel(this.id, "timeout")) return this.reject(this.#neverSent(limitMs));
     this.reject(
       new ToolCallError({
         code: "TIMEOUT",
-        server: this.#host.server,
+        server: this.#context.server,
         what: `${method} was not answered within ${limitMs} ms`,
         next: total
           ? "Raise maxTimeoutMs if the work takes longer"
@@ -198,14 +195,14 @@ export class PendingRequest implements Clocked {
         phase: method,
       }),
     );
-    if (!this.quiet && this.#receivedBefore === this.#host.received()) this.#host.silent();
+    if (!this.quiet && this.#receivedBefore === this.#context.received()) this.#context.silent();
   }
 
-  /** It waited for a socket or a connection all the time. */
+  /** The request waited for a socket until the timeout. */
   #neverSent(limitMs: number): ToolCallError {
     return new ToolCallError({
       code: "TIMEOUT",
-      server: this.#host.server,
+      server: this.#context.server,
       what: `${this.#method} could not be sent within ${limitMs} ms`,
       next: "Make fewer calls at once, raise maxSockets if all sockets to the server are in use, or raise timeoutMs",
       retryable: true,
@@ -215,33 +212,33 @@ export class PendingRequest implements Clocked {
   }
 
   #finish(): void {
-    this.#host.clock.delete(this);
+    this.#context.clock.delete(this);
     this.#stopListening?.();
   }
 }
 
-/** Something that knows its id. */
 export interface Identified {
   readonly id: string;
 }
 
-/** Always a power of two, so that whoever has a place of its own still has one when there are twice as many. */
-const FEWEST_PLACES = 64;
-const MOST_PLACES_KEPT = 4_096;
+/** A power of two: members with distinct slots keep distinct slots when the table doubles. */
+const MIN_SLOTS = 64;
+/** An empty table with more slots than this shrinks. */
+const MAX_SLOTS_KEPT = 4_096;
 
 /**
- * Members in one array, at the place that the number in their id says.
+ * Open requests in an array, indexed by the number in their id.
  *
- * It stands in for a `Map`, which lays itself out anew for every few dozen members that come and go. Each layout keeps the
- * next one alive, so once one has grown old, all that was ever in the map stays until the whole heap is collected.
+ * Replaces a `Map`, which leaks under high churn: it reallocates its backing store every few dozen changes, each old store
+ * keeps the next one alive, and entries survive until a full garbage collection.
  */
 export class IdTable<Member extends Identified> {
   readonly #prefix: string;
-  #members: (Member | undefined)[] = emptyPlaces(FEWEST_PLACES);
+  #members: (Member | undefined)[] = emptySlots(MIN_SLOTS);
   #lastNumber = 0;
   #size = 0;
 
-  /** @param prefix what all ids begin with */
+  /** @param prefix start of all ids */
   constructor(prefix: string) {
     this.#prefix = prefix;
   }
@@ -250,10 +247,10 @@ export class IdTable<Member extends Identified> {
     return this.#size;
   }
 
-  /** An id that nobody had before, for whoever is put in next, before the next one is asked for. */
+  /** A new id. The next `put()` must store the member with this id. */
   nextId(): string {
     if (this.#size * 2 >= this.#members.length) this.#grow();
-    // Whoever stays for long keeps the place: numbers that would lead there are left out.
+    // Skip numbers whose slot is taken by a long-running member.
     do this.#lastNumber += 1;
     while (this.#members[this.#lastNumber & (this.#members.length - 1)] !== undefined);
     return this.#prefix + this.#lastNumber;
@@ -265,20 +262,18 @@ export class IdTable<Member extends Identified> {
   }
 
   get(id: string): Member | undefined {
-    const member = this.#members[this.#placeOf(id)];
+    const member = this.#members[this.#slotOf(id)];
     return member?.id === id ? member : undefined;
   }
 
-  /** Takes it out; undefined if it was not in it. */
+  /** Removes and returns the member; undefined if there is none with this id. */
   take(id: string): Member | undefined {
-    const place = this.#placeOf(id);
-    const member = this.#members[place];
+    const slot = this.#slotOf(id);
+    const member = this.#members[slot];
     if (member?.id !== id) return undefined;
-    this.#members[place] = undefined;
+    this.#members[slot] = undefined;
     this.#size -= 1;
-    // What a rush needed is not kept for ever.
-    if (this.#size === 0 && this.#members.length > MOST_PLACES_KEPT)
-      this.#members = emptyPlaces(FEWEST_PLACES);
+    if (this.#size === 0 && this.#members.length > MAX_SLOTS_KEPT) this.#members = emptySlots(MIN_SLOTS);
     return member;
   }
 
@@ -286,16 +281,16 @@ export class IdTable<Member extends Identified> {
     return this.#members.filter((member) => member !== undefined);
   }
 
-  /** Ids that are not ours lead anywhere; there, nobody has them. */
-  #placeOf(id: string): number {
+  /** An unknown id leads to an arbitrary slot; callers compare the id of the member found there. */
+  #slotOf(id: string): number {
     return Number(id.slice(this.#prefix.length)) & (this.#members.length - 1);
   }
 
   #grow(): void {
     const members = this.toArray();
-    this.#members = emptyPlaces(this.#members.length * 2);
-    for (const member of members) this.#members[this.#placeOf(member.id)] = member;
+    this.#members = emptySlots(this.#members.length * 2);
+    for (const member of members) this.#members[this.#slotOf(member.id)] = member;
   }
 }
 
-const emptyPlaces = (count: number): undefined[] => new Array(count).fill(undefined);
+const emptySlots = (count: number): undefined[] => new Array(count).fill(undefined);

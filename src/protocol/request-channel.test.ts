@@ -1,28 +1,33 @@
-/** The lane over linked transports in memory: whose answer is whose, and what happens to those that never come. */
+/** The channel over linked in-memory transports: matching of responses, cancellation, and lost responses. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { beforeEach, describe, expect, test } from "vitest";
-import { delivered, type LaneMessage, type LaneRig, openLaneRig } from "../../test/support/channel-rig.js";
+import {
+  type ChannelMessage,
+  type ChannelRig,
+  delivered,
+  openChannelRig,
+} from "../../test/support/channel-rig.js";
 import { failure } from "../../test/support/failure.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
-import { Lane, type LaneRequestOptions } from "./request-channel.js";
+import { type ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 
-const limits = (more: Partial<LaneRequestOptions> = {}): LaneRequestOptions => ({
+const limits = (more: Partial<ChannelRequestOptions> = {}): ChannelRequestOptions => ({
   timeoutMs: 5_000,
   maxTimeoutMs: 5_000,
   ...more,
 });
 
-let { inner, server, lane, arrived, passed, reply } = {} as LaneRig;
+let { inner, server, channel, arrived, passed, reply } = {} as ChannelRig;
 beforeEach(async () => {
-  ({ inner, server, lane, arrived, passed, reply } = await openLaneRig());
+  ({ inner, server, channel, arrived, passed, reply } = await openChannelRig());
 });
 
 const tooLarge = () => new ConnectionError({ code: "MESSAGE_TOO_LARGE", what: "It was over the cap" });
 
-describe("requests of ours", () => {
-  test("carry ids of their own, and their answers never reach the client", async () => {
-    const asked = lane.request("tools/list", { cursor: "a" }, limits());
+describe("own requests", () => {
+  test("carry their own ids, and their responses never reach the SDK client", async () => {
+    const asked = channel.request("tools/list", { cursor: "a" }, limits());
     await delivered();
     expect(arrived).toEqual([
       { jsonrpc: "2.0", id: "toolport-1", method: "tools/list", params: { cursor: "a" } },
@@ -32,11 +37,11 @@ describe("requests of ours", () => {
     expect(passed).toEqual([]);
   });
 
-  test("tell progress after the answer too, where the work goes on", async () => {
+  test("report progress after the response until progressUntil aborts", async () => {
     const seen: unknown[] = [];
     const worked = new AbortController();
     const onProgress = ({ progress }: { progress: number }) => void seen.push(progress);
-    const asked = lane.request("tools/call", {}, limits({ onProgress, progressUntil: worked.signal }));
+    const asked = channel.request("tools/call", {}, limits({ onProgress, progressUntil: worked.signal }));
     await delivered();
     await reply({ id: "toolport-1", result: { task: {} } });
     await asked;
@@ -49,18 +54,22 @@ describe("requests of ours", () => {
     expect(passed).toEqual([]);
   });
 
-  test("that are refused reject with the code of the refusal", async () => {
-    const asked = failure(lane.request("tools/call", {}, limits()));
+  test("reject with the code of an error response", async () => {
+    const asked = failure(channel.request("tools/call", {}, limits()));
     await delivered();
     await reply({ id: "toolport-1", error: { code: -32602, message: "Unknown tool", data: { hint: 1 } } });
     expect(await asked).toMatchObject({ code: "PROTOCOL", server: "it", rpcCode: -32602, data: { hint: 1 } });
   });
 
-  test("carry the envelope, the caller's own _meta and a token where progress is wanted", async () => {
-    lane.envelope = { era: "modern", mine: "envelope" };
+  test("carry the envelope, the caller's own _meta, and a token if progress is requested", async () => {
+    channel.envelope = { era: "modern", mine: "envelope" };
     const seen: unknown[] = [];
     const onProgress = (progress: unknown) => void seen.push(progress);
-    const asked = lane.request("tools/call", { _meta: { mine: "caller", trace: 1 } }, limits({ onProgress }));
+    const asked = channel.request(
+      "tools/call",
+      { _meta: { mine: "caller", trace: 1 } },
+      limits({ onProgress }),
+    );
     await delivered();
     expect(arrived[0]?.params).toEqual({
       _meta: { era: "modern", mine: "envelope", trace: 1, progressToken: "toolport-1" },
@@ -75,29 +84,29 @@ describe("requests of ours", () => {
     expect(passed).toEqual([]);
   });
 
-  test("that are aborted before they are made are not sent", async () => {
+  test("are not sent if their signal is already aborted", async () => {
     const reason = new Error("mine");
-    expect(await failure(lane.request("ping", {}, limits({ signal: AbortSignal.abort(reason) })))).toBe(
+    expect(await failure(channel.request("ping", {}, limits({ signal: AbortSignal.abort(reason) })))).toBe(
       reason,
     );
     await delivered();
     expect(arrived).toEqual([]);
   });
 
-  test("with no time left are cancelled, and their late answer is nobody's", async () => {
-    const error = await failure(lane.request("ping", {}, limits({ timeoutMs: 0 })));
+  test("with a timeout of 0 are cancelled, and their late response is ignored", async () => {
+    const error = await failure(channel.request("ping", {}, limits({ timeoutMs: 0 })));
     expect(error).toMatchObject({ code: "TIMEOUT" });
     await delivered();
     expect(arrived.map(({ method }) => method)).toEqual(["ping", "notifications/cancelled"]);
     await reply({ id: "toolport-1", result: {} });
-    // Nothing is left in the books, so the lane can be retired.
-    await lane.drain();
+    // No request is left open, so the channel can be drained.
+    await channel.drain();
     expect(passed).toEqual([]);
   });
 
-  test("that cannot be sent reject with the transport's error", async () => {
+  test("that cannot be sent reject with the error of the transport", async () => {
     inner.send = () => Promise.reject(new ConnectionError({ code: "UNREACHABLE", what: "No way" }));
-    expect(await failure(lane.request("ping", {}, limits()))).toMatchObject({
+    expect(await failure(channel.request("ping", {}, limits()))).toMatchObject({
       code: "UNREACHABLE",
       server: "it",
     });
@@ -105,10 +114,10 @@ describe("requests of ours", () => {
 });
 
 describe("a cancelled request", () => {
-  test("is told to the server; its late answer and progress are dropped", async () => {
+  test("sends a notification; its late response and progress are dropped", async () => {
     const abort = new AbortController();
     const onProgress = () => passed.push({ method: "progress of a cancelled request" });
-    const asked = failure(lane.request("tools/call", {}, limits({ signal: abort.signal, onProgress })));
+    const asked = failure(channel.request("tools/call", {}, limits({ signal: abort.signal, onProgress })));
     await delivered();
     abort.abort("enough");
     expect(await asked).toBe("enough");
@@ -123,23 +132,23 @@ describe("a cancelled request", () => {
     expect(passed).toEqual([]);
   });
 
-  test("of the modern era over pipes carries the envelope", async () => {
-    lane.envelope = { version: "modern" };
+  test("sends the envelope to a modern server over pipes", async () => {
+    channel.envelope = { version: "modern" };
     const abort = new AbortController();
-    const asked = failure(lane.request("tools/call", {}, limits({ signal: abort.signal })));
+    const asked = failure(channel.request("tools/call", {}, limits({ signal: abort.signal })));
     abort.abort();
     await asked;
     await delivered();
     expect(arrived.at(-1)?.params).toMatchObject({ requestId: "toolport-1", _meta: { version: "modern" } });
   });
 
-  test("that is quiet says nothing: a handshake may not be cancelled", async () => {
-    await failure(lane.request("initialize", {}, limits({ timeoutMs: 5, quiet: true })));
+  test("that is quiet sends nothing: a handshake must not be cancelled", async () => {
+    await failure(channel.request("initialize", {}, limits({ timeoutMs: 5, quiet: true })));
     await delivered();
     expect(arrived.map(({ method }) => method)).toEqual(["initialize"]);
   });
 
-  test("with a stream of its own in the modern era is told by closing that stream", async () => {
+  test("with its own stream to a modern server closes that stream instead", async () => {
     const [client, other] = createLinkedTransports();
     const signals: (AbortSignal | undefined)[] = [];
     const send = client.send.bind(client);
@@ -150,7 +159,7 @@ describe("a cancelled request", () => {
         return send(message);
       },
     });
-    const modern = new Lane(streaming, "it");
+    const modern = new RequestChannel(streaming, "it");
     modern.envelope = {};
     await other.start();
     await modern.start();
@@ -163,10 +172,10 @@ describe("a cancelled request", () => {
   });
 });
 
-describe("an answer that was thrown away", () => {
-  test("fails the request it belongs to and no other", async () => {
-    const lost = failure(lane.request("tools/call", {}, limits()));
-    const fine = lane.request("tools/call", {}, limits());
+describe("a discarded response", () => {
+  test("fails only the request it belongs to", async () => {
+    const lost = failure(channel.request("tools/call", {}, limits()));
+    const fine = channel.request("tools/call", {}, limits());
     await delivered();
     inner.ondiscard?.({ id: "toolport-1", error: tooLarge() });
     expect(await lost).toMatchObject({ code: "MESSAGE_TOO_LARGE", server: "it" });
@@ -174,8 +183,8 @@ describe("an answer that was thrown away", () => {
     expect(await fine).toEqual({ ok: true });
   });
 
-  test("of a request of the client's becomes an answer it understands", async () => {
-    await lane.clientSide.send({ jsonrpc: "2.0", id: 3, method: "resources/read" });
+  test("to a request of the SDK client becomes an error response", async () => {
+    await channel.sdkTransport.send({ jsonrpc: "2.0", id: 3, method: "resources/read" });
     inner.ondiscard?.({ id: 3, error: tooLarge() });
     expect(passed).toMatchObject([
       { id: 3, error: { code: -32000, data: { toolport: "MESSAGE_TOO_LARGE" } } },
@@ -184,21 +193,21 @@ describe("an answer that was thrown away", () => {
     expect(passed).toHaveLength(1);
   });
 
-  test("and cannot be told apart fails all that wait, ours and the client's", async () => {
-    const ours = [1, 2].map(() => failure(lane.request("tools/call", {}, limits())));
-    await lane.clientSide.send({ jsonrpc: "2.0", id: 3, method: "resources/read" });
+  test("without a known id fails all open requests of both sides", async () => {
+    const ours = [1, 2].map(() => failure(channel.request("tools/call", {}, limits())));
+    await channel.sdkTransport.send({ jsonrpc: "2.0", id: 3, method: "resources/read" });
     inner.ondiscard?.({ error: tooLarge() });
     for (const error of await Promise.all(ours)) expect(error).toMatchObject({ code: "MESSAGE_TOO_LARGE" });
     expect(passed).toMatchObject([{ id: 3, error: { data: { toolport: "MESSAGE_TOO_LARGE" } } }]);
   });
 
-  test("because its stream was cut fails that request", async () => {
-    const asked = failure(lane.request("tools/call", {}, limits()));
+  test("because of a cut stream fails that request", async () => {
+    const asked = failure(channel.request("tools/call", {}, limits()));
     inner.onstreamcut?.("toolport-1", new ConnectionError({ code: "STREAM_CUT", what: "It was cut" }));
     expect(await asked).toMatchObject({ code: "STREAM_CUT", server: "it" });
   });
 
-  test("of nobody's is nobody's business", () => {
+  test("to an unknown request is ignored", () => {
     inner.ondiscard?.({ id: "toolport-99", error: tooLarge() });
     inner.ondiscard?.({ id: 99, error: tooLarge() });
     inner.ondiscard?.({ error: tooLarge() });
@@ -206,14 +215,14 @@ describe("an answer that was thrown away", () => {
   });
 });
 
-describe("the end", () => {
-  test("drain() takes no new requests and waits for those under way", async () => {
-    const asked = lane.request("tools/call", {}, limits());
+describe("closing", () => {
+  test("drain() rejects new requests and waits for the open ones", async () => {
+    const asked = channel.request("tools/call", {}, limits());
     let drained = false;
-    const draining = lane.drain().then(() => {
+    const draining = channel.drain().then(() => {
       drained = true;
     });
-    expect(await failure(lane.request("ping", {}, limits()))).toMatchObject({
+    expect(await failure(channel.request("ping", {}, limits()))).toMatchObject({
       code: "CLOSED",
       outcome: "unsent",
     });
@@ -225,51 +234,52 @@ describe("the end", () => {
     expect(arrived).toHaveLength(1);
   });
 
-  test("drain() of an idle lane is over at once", () => expect(lane.drain()).resolves.toBeUndefined());
+  test("drain() of an idle channel resolves at once", () => expect(channel.drain()).resolves.toBeUndefined());
 
-  test("by the server fails what waits with an unknown outcome, and says why", async () => {
-    const asked = failure(lane.request("tools/call", {}, limits()));
+  test("by the server fails the open requests with an unknown outcome and the reason", async () => {
+    const asked = failure(channel.request("tools/call", {}, limits()));
     await delivered();
     let closed = 0;
-    lane.clientSide.onclose = () => {
+    channel.sdkTransport.onclose = () => {
       closed += 1;
     };
     await server.close();
     expect(await asked).toMatchObject({ code: "CLOSED", outcome: "unknown" });
-    expect(await lane.closed).toMatchObject({ code: "CLOSED" });
+    expect(await channel.closed).toMatchObject({ code: "CLOSED" });
     expect(closed).toBe(1);
-    expect(await failure(lane.request("ping", {}, limits()))).toMatchObject({ outcome: "unsent" });
+    expect(await failure(channel.request("ping", {}, limits()))).toMatchObject({ outcome: "unsent" });
   });
 
   test("by the caller has no reason", async () => {
-    await lane.close();
-    expect(await lane.closed).toBeUndefined();
+    await channel.close();
+    expect(await channel.closed).toBeUndefined();
   });
 
-  test("by a lost session carries that reason", async () => {
-    const asked = failure(lane.request("tools/call", {}, limits()));
+  test("by a lost session has that reason", async () => {
+    const asked = failure(channel.request("tools/call", {}, limits()));
     inner.onsessionlost?.(new ConnectionError({ code: "SESSION_LOST", what: "Who are you" }));
     expect(await asked).toMatchObject({ code: "SESSION_LOST" });
-    expect(await lane.closed).toMatchObject({ code: "SESSION_LOST" });
+    expect(await channel.closed).toMatchObject({ code: "SESSION_LOST" });
   });
 });
 
-test("a tap sees every message, both ways", async () => {
+test("a tap observes every message in both directions", async () => {
   const seen: string[] = [];
-  lane.tap = (direction, message) => seen.push(`${direction} ${(message as LaneMessage).method ?? "answer"}`);
-  const asked = lane.request("ping", {}, limits());
+  channel.tap = (direction, message) =>
+    seen.push(`${direction} ${(message as ChannelMessage).method ?? "answer"}`);
+  const asked = channel.request("ping", {}, limits());
   await delivered();
   await reply({ id: "toolport-1", result: {} });
   await asked;
-  await lane.clientSide.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  await channel.sdkTransport.send({ jsonrpc: "2.0", method: "notifications/initialized" });
   expect(seen).toEqual(["sent ping", "received answer", "sent notifications/initialized"]);
 });
 
-test("starting twice starts the transport once", async () => {
-  await expect(lane.start()).resolves.toBeUndefined();
+test("start() starts the transport only once", async () => {
+  await expect(channel.start()).resolves.toBeUndefined();
 });
 
-describe("over a wire of text", () => {
+describe("with a transport that sends text", () => {
   const deferred = () => {
     let reject!: (error: Error) => void;
     const promise = new Promise<void>((_, no) => {
@@ -285,13 +295,13 @@ describe("over a wire of text", () => {
       written.push(text);
       return batch.promise;
     };
-    return { lane: new Lane(transport, "it"), transport, written, batch };
+    return { channel: new RequestChannel(transport, "it"), transport, written, batch };
   };
 
-  test("requests are written out, and a batch that fails takes all of its requests along and no other", async () => {
-    const { lane, written, batch, transport } = rig();
+  test("a batch that fails rejects all of its requests and no other", async () => {
+    const { channel, written, batch, transport } = rig();
     const [first, second] = [1, 2].map((n) =>
-      failure(lane.request("tools/call", { name: "a", n }, limits())),
+      failure(channel.request("tools/call", { name: "a", n }, limits())),
     );
     expect(written.map((text) => JSON.parse(text))).toMatchObject([
       { params: { n: 1 } },
@@ -301,27 +311,27 @@ describe("over a wire of text", () => {
     for (const failed of [first, second])
       expect(await failed).toMatchObject({ code: "CLOSED", server: "it" });
     transport.sendText = async () => {};
-    const third = lane.request("tools/call", {}, limits());
+    const third = channel.request("tools/call", {}, limits());
     transport.onmessage?.({ jsonrpc: "2.0", id: "toolport-3", result: { ok: true } });
     expect(await third).toEqual({ ok: true });
   });
 
-  test("arguments that are no JSON fail their own request only", async () => {
-    const { lane, transport, written } = rig();
-    const good = lane.request("tools/call", { name: "a" }, limits());
-    const bad = failure(lane.request("tools/call", { arguments: { count: 1n } }, limits()));
+  test("arguments that cannot be serialized fail only their own request", async () => {
+    const { channel, transport, written } = rig();
+    const good = channel.request("tools/call", { name: "a" }, limits());
+    const bad = failure(channel.request("tools/call", { arguments: { count: 1n } }, limits()));
     expect(await bad).toMatchObject({ server: "it" });
     expect(written).toHaveLength(1);
     transport.onmessage?.({ jsonrpc: "2.0", id: "toolport-1", result: {} });
     expect(await good).toEqual({});
   });
 
-  test("a tap gets to see the message itself", async () => {
-    const { lane, written, transport } = rig();
+  test("a tap receives messages as objects", async () => {
+    const { channel, written, transport } = rig();
     const seen: unknown[] = [];
-    lane.tap = (direction, message) => void seen.push([direction, message]);
+    channel.tap = (direction, message) => void seen.push([direction, message]);
     transport.send = async () => {};
-    const asked = lane.request("tools/list", {}, limits());
+    const asked = channel.request("tools/list", {}, limits());
     transport.onmessage?.({ jsonrpc: "2.0", id: "toolport-1", result: {} });
     await asked;
     expect(seen).toMatchObject([

@@ -1,9 +1,9 @@
 /**
- * Our own request lane beside the SDK's client, over one transport.
+ * Sends Toolport's own requests over one transport and matches the responses to them.
  *
- * Requests of ours carry ids that begin with `toolport-`; their answers and progress are taken here. What is left goes to the
- * client's side, which the SDK's `Client` sees as its transport; it keeps its own numeric ids. That spares every call the
- * client's schema passes, lets one malformed tool cost only itself, and lets a lost answer fail at once.
+ * Own requests carry ids that begin with `toolport-`; the channel handles their responses and progress. It passes every
+ * other message to an `SdkTransport`, the transport of the SDK's `Client`, which uses numeric ids. Own requests skip the
+ * client's schema validation, so one malformed tool does not fail a whole list, and a lost response fails its request at once.
  */
 import type { JSONRPCMessage, MessageExtraInfo, RequestId } from "@modelcontextprotocol/client";
 import type { KnownSecrets } from "../config/known-secrets.js";
@@ -13,112 +13,116 @@ import type { ToolportError } from "../errors/toolport-error.js";
 import type { Resends } from "../transports/resends.js";
 import type { GiveUpReason, ServerSendOptions, ServerTransport } from "../transports/server-transport.js";
 import {
-  answerCut,
   connectionClosed,
-  isOddity,
-  type OddSource,
-  REASONS,
+  type InvalidMessageSource,
+  isInvalidMessage,
+  responseCut,
   withAdvice,
 } from "./channel-errors.js";
 import { DeadlineClock } from "./deadline-clock.js";
-import { DroppedAnswers } from "./dropped-responses.js";
-import { type OutgoingRequest, toMessage, toText } from "./outgoing-request.js";
-import { IdTable, PendingRequest, type RequestHost, type RequestLimits } from "./pending-request.js";
-import { ClientSide } from "./sdk-transport.js";
+import { DroppedResponses } from "./dropped-responses.js";
+import { type OutgoingRequest, toCancellation, toMessage, toText } from "./outgoing-request.js";
+import { IdTable, PendingRequest, type RequestContext, type RequestLimits } from "./pending-request.js";
+import { SdkTransport } from "./sdk-transport.js";
 
-/** Long enough that parsers do not take ids for words that come again, and keep each of them for good. */
+/** Makes ids longer than the strings that V8's JSON parser interns: interned ids would pile up on the heap. */
 const PREFIX = "toolport-";
 
-/** What one request of the lane may be given. */
-export interface LaneRequestOptions extends RequestLimits {
-  /** Extra HTTP headers, where the transport has such. */
+/** Options of one request. */
+export interface ChannelRequestOptions extends RequestLimits {
+  /** Extra HTTP headers; other transports ignore them. */
   headers?: Readonly<Record<string, string>> | undefined;
-  /** How often the request may be sent again. @default no limit: it may run twice */
+  /** Limits how often the transport may resend the request. @default no limit: the request may run twice */
   resends?: Resends | undefined;
-  /** Progress goes on after the answer, until this is aborted: the answer was a task. */
+  /** Keeps reporting progress after the response until this signal aborts: the response may be a task. */
   progressUntil?: AbortSignal | undefined;
 }
 
 type Response = {
   id: RequestId;
   result?: unknown;
-  /** By right an object with a code and a message. */
+  /** An object with a code and a message, if the server follows JSON-RPC. */
   error?: unknown;
 };
 
-const isOurs = (id: unknown): id is string => typeof id === "string" && id.startsWith(PREFIX);
+const isOwnId = (id: unknown): id is string => typeof id === "string" && id.startsWith(PREFIX);
 
-export class Lane {
-  /** What the SDK's client sees. */
-  readonly clientSide: ClientSide;
-  /** Sees every message that passes, for wire logs. */
+export class RequestChannel {
+  /** Resolves when the transport is closed; with the reason unless Toolport closed it. */
+  readonly closed: Promise<ToolportError | undefined>;
+  /** The transport to connect the SDK's client to. */
+  readonly sdkTransport: SdkTransport;
+  /** Observes every message in both directions, for wire logs. */
   tap: ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
-  /** Set once the era is known: `_meta` for every request, and how a cancellation is told. */
+  /** `_meta` of every request. Set for modern servers once the era is known; also decides how requests are cancelled. */
   envelope: Readonly<Record<string, unknown>> | undefined;
-  /** `_meta` for every request that does not say otherwise itself. */
+  /** Defaults for `_meta`; the request's own fields take precedence. */
   metaDefaults: Readonly<Record<string, unknown>> | undefined;
-  /** When the server last showed life outside the requests themselves; their idle clocks count from there. */
-  lastSignAt: (() => number) | undefined;
-  /** Hear what the server tells by itself, progress of requests apart; before the SDK's client does. */
-  readonly hearers = new Set<(method: string, params: Readonly<Record<string, unknown>>) => void>();
-  /** Takes what the server was entrusted with out of what becomes an error. */
+  /** Last activity of the server that requests do not see themselves. Their idle timeouts restart from there. */
+  lastActivityAt: (() => number) | undefined;
+  /** Receive every notification except progress of own requests, before the SDK's client does. */
+  readonly notificationListeners = new Set<
+    (method: string, params: Readonly<Record<string, unknown>>) => void
+  >();
+  /** Redacts the configured secrets of this server from errors. */
   secrets: KnownSecrets | undefined;
-  /** What to do when this connection is lost, where no other takes its place. @default call again */
-  nextAfterLoss: string | undefined;
-  /** The server sent what is no message, or one that is too large and answers nothing. The connection goes on. */
-  onoddity?: ((error: ConnectionError, source: OddSource) => void) | undefined;
-  /** A request timed out, and nothing at all arrived while it waited. */
+  /** Advice for errors about a lost connection that will not be replaced. @default call again */
+  adviceAfterLoss: string | undefined;
+  /** The server sent an invalid message, a too large one, or a response to no open request. The connection stays open. */
+  oninvalidmessage?: ((error: ConnectionError, source: InvalidMessageSource) => void) | undefined;
+  /** A request timed out and no message arrived while it waited. */
   onsilence?: (() => void) | undefined;
 
   readonly #inner: ServerTransport;
   readonly #server: string;
   readonly #pending = new IdTable<PendingRequest>(PREFIX);
-  /** Requests that are answered while the work for them goes on. */
-  readonly #worked = new Map<string, PendingRequest>();
+  /** Requests whose progress is reported beyond their response. */
+  readonly #withProgress = new Map<string, PendingRequest>();
   readonly #hasPerRequestStream: boolean;
   readonly #clock = new DeadlineClock();
-  readonly #dropped: DroppedAnswers;
-  readonly #host: RequestHost;
-  /** What is handed over in one go, and fails together if it does. */
-  #handover: { readonly sent: Promise<void>; readonly ids: string[] } | undefined;
+  readonly #droppedResponses: DroppedResponses;
+  readonly #context: RequestContext;
+  /** Requests that the transport writes in one batch; they fail together. */
+  #batch: { readonly sent: Promise<void>; readonly ids: string[] } | undefined;
   #received = 0;
   #started: Promise<void> | undefined;
-  #closed = false;
-  /** Set when no new request may be made; called when the last one under way is settled. */
+  #isClosed = false;
+  /** Set by `drain()`: new requests are rejected. Called when the last open request settles. */
   #onDrained: (() => void) | undefined;
   #closeError: ToolportError | undefined;
-  readonly #whenClosed: Promise<ToolportError | undefined>;
   #settleClosed!: (error: ToolportError | undefined) => void;
 
   constructor(inner: ServerTransport, server: string) {
     this.#inner = inner;
     this.#server = server;
     this.#hasPerRequestStream = inner.hasPerRequestStream === true;
-    this.#host = {
+    this.#context = {
       server,
       clock: this.#clock,
-      lastSignAt: () => this.lastSignAt?.() ?? 0,
+      lastActivityAt: () => this.lastActivityAt?.() ?? 0,
       redact: (text) => this.secrets?.foreign(text) ?? text,
       redactError: (error) => this.secrets?.redactError(error) ?? error,
       received: () => this.#received,
       cancel: (id, why) => this.#cancel(id, why),
       silent: () => this.onsilence?.(),
     };
-    this.#dropped = new DroppedAnswers(server, (error) => this.onoddity?.(error, "answer"));
-    this.clientSide = new ClientSide(inner, {
+    this.#droppedResponses = new DroppedResponses(server, (error) =>
+      this.oninvalidmessage?.(error, "response"),
+    );
+    this.sdkTransport = new SdkTransport(inner, {
       start: () => this.start(),
       send: (message, options) => this.#send(message, options),
-      giveUp: (id) => this.#dropped.giveUp(id),
-      drop: (id) => this.#dropped.drop(id),
+      expectLate: (id) => this.#droppedResponses.expectLate(id),
+      drop: (id) => this.#droppedResponses.drop(id),
     });
-    this.#whenClosed = new Promise((resolve) => {
+    this.closed = new Promise((resolve) => {
       this.#settleClosed = resolve;
     });
     inner.onmessage = (message, extra) => this.#receive(message, extra);
     inner.onerror = (error) => {
-      this.#host.redactError(error);
-      if (isOddity(error)) this.onoddity?.(error, "transport");
-      this.clientSide.onerror?.(error);
+      this.#context.redactError(error);
+      if (isInvalidMessage(error)) this.oninvalidmessage?.(error, "transport");
+      this.sdkTransport.onerror?.(error);
     };
     inner.onclose = () => this.#onInnerClose();
     inner.ondiscard = ({ id, error }) => {
@@ -128,7 +132,7 @@ export class Lane {
     };
     inner.onstreamcut = (id, error) => this.#fail(id, error);
     inner.onsessionlost = (error) => {
-      // Nothing on this connection can succeed any more: end it with the reason, and a new one takes its place.
+      // No request can succeed without the session. Close, so that the owner of the connection opens a new one.
       this.#closeError = error;
       inner.close().catch(() => {});
     };
@@ -138,31 +142,26 @@ export class Lane {
     return this.#inner.sessionId;
   }
 
-  /** Messages that arrived so far, those that were thrown away included. */
+  /** Number of messages received so far, including discarded ones. */
   get received(): number {
     return this.#received;
   }
 
-  /** Requests that wait for their answer: ours, and those of the SDK's client. */
+  /** Number of open requests: own ones and those of the SDK's client. */
   get inFlight(): number {
-    return this.#pending.size + this.clientSide.calls;
+    return this.#pending.size + this.sdkTransport.calls;
   }
 
-  /** Answers of the server that belonged to no open request, late ones apart. */
+  /** Number of responses that matched no open request, not counting late ones. */
   get droppedAnswers(): number {
-    return this.#dropped.count;
-  }
-
-  /** Resolves when the transport is gone; with the reason if nobody asked for it. */
-  get closed(): Promise<ToolportError | undefined> {
-    return this.#whenClosed;
+    return this.#droppedResponses.count;
   }
 
   setProtocolVersion(version: string): void {
     this.#inner.setProtocolVersion?.(version);
   }
 
-  /** Opens the transport, once. */
+  /** Opens the transport. Further calls return the same promise. */
   start(): Promise<void> {
     this.#started ??= this.#inner.start();
     return this.#started;
@@ -172,7 +171,7 @@ export class Lane {
     await this.#inner.close();
   }
 
-  /** Takes no new requests; resolves when those under way are settled. */
+  /** Rejects new requests from now on; resolves when all open ones are settled. */
   drain(): Promise<void> {
     return new Promise((resolve) => {
       this.#onDrained = resolve;
@@ -180,68 +179,67 @@ export class Lane {
     });
   }
 
-  /** Tells the server something. */
   notify(method: string): Promise<void> {
     return this.#send({ jsonrpc: "2.0", method, ...(this.envelope && { params: { _meta: this.envelope } }) });
   }
 
-  /** Sends a request of ours. Rejects with a `ToolportError`, or with the signal's own reason on abort. */
-  request(method: string, params: Record<string, unknown>, options: LaneRequestOptions): Promise<unknown> {
+  /** Sends an own request. Rejects with a `ToolportError`, or with the signal's reason on abort. */
+  request(method: string, params: Record<string, unknown>, options: ChannelRequestOptions): Promise<unknown> {
     if (options.signal?.aborted) return Promise.reject(options.signal.reason);
-    if (this.#closed || this.#onDrained) return Promise.reject(this.#gone("unsent"));
+    if (this.#isClosed || this.#onDrained) return Promise.reject(this.#closedError("unsent"));
     const id = this.#pending.nextId();
-    const pending = new PendingRequest({ id, method, limits: options, host: this.#host });
+    const pending = new PendingRequest({ id, method, limits: options, context: this.#context });
     this.#pending.put(pending);
     if (options.progressUntil !== undefined) this.#keepProgress(id, pending, options.progressUntil);
     const wantsProgress = options.onProgress !== undefined;
     const { envelope, metaDefaults } = this;
     const request = { id, method, params, wantsProgress, envelope, metaDefaults };
     if (this.#hasPerRequestStream || pending.isBackground) this.#sendAlone(request, pending, options);
-    else this.#sendWithOthers(request, options.resends);
+    else this.#sendBatched(request, options.resends);
     return pending.promise;
   }
 
   #keepProgress(id: string, pending: PendingRequest, until: AbortSignal): void {
-    this.#worked.set(id, pending);
-    until.addEventListener("abort", () => this.#worked.delete(id), { once: true });
+    this.#withProgress.set(id, pending);
+    until.addEventListener("abort", () => this.#withProgress.delete(id), { once: true });
   }
 
-  #sendAlone(request: OutgoingRequest, pending: PendingRequest, options: LaneRequestOptions): void {
+  #sendAlone(request: OutgoingRequest, pending: PendingRequest, options: ChannelRequestOptions): void {
     const sent = this.#send(toMessage(request), this.#streamOptions(pending, options));
     sent.catch((error: ToolportError) => this.#fail(pending.id, error));
   }
 
-  #sendWithOthers(request: OutgoingRequest, resends: Resends | undefined): void {
-    const sent = this.#sendPlain(request, resends);
-    // Whatever is written together comes back as one promise: it is enough to look at it once.
-    if (this.#handover?.sent === sent) this.#handover.ids.push(request.id);
-    else this.#watch(sent, request.id);
+  #sendBatched(request: OutgoingRequest, resends: Resends | undefined): void {
+    const sent = this.#sendAsText(request, resends);
+    // The transport returns the same promise for all requests it writes together.
+    if (this.#batch?.sent === sent) this.#batch.ids.push(request.id);
+    else this.#trackBatch(sent, request.id);
   }
 
-  #sendPlain(request: OutgoingRequest, resends: Resends | undefined): Promise<void> {
+  #sendAsText(request: OutgoingRequest, resends: Resends | undefined): Promise<void> {
     if (this.#inner.sendText === undefined || this.tap !== undefined)
       return this.#send(toMessage(request), resends && { resends });
     try {
       return this.#inner.sendText(toText(request), request.id);
     } catch (error) {
-      // Arguments that are no JSON.
+      // The arguments cannot be serialized as JSON.
       return Promise.reject(error);
     }
   }
 
-  #watch(sent: Promise<void>, id: string): void {
-    const handover = { sent, ids: [id] };
-    this.#handover = handover;
+  #trackBatch(sent: Promise<void>, id: string): void {
+    const batch = { sent, ids: [id] };
+    this.#batch = batch;
     const done = (error?: ToolportError): void => {
-      if (this.#handover === handover) this.#handover = undefined;
-      if (error !== undefined) for (const each of handover.ids) this.#fail(each, error);
+      if (this.#batch === batch) this.#batch = undefined;
+      if (error !== undefined) for (const each of batch.ids) this.#fail(each, error);
     };
     sent.then(() => done(), done);
   }
 
   #streamOptions(
     pending: PendingRequest,
-    { headers, resends }: LaneRequestOptions,
+    { headers, resends }: ChannelRequestOptions,
   ): ServerSendOptions | undefined {
     const background = pending.isBackground;
     if (this.#inner.abandon !== undefined)
@@ -251,7 +249,7 @@ export class Lane {
       requestSignal: pending.openStream(),
       headers,
       resends,
-      onRequestStreamEnd: () => this.#fail(pending.id, answerCut(this.#server)),
+      onRequestStreamEnd: () => this.#fail(pending.id, responseCut(this.#server)),
     };
   }
 
@@ -265,87 +263,80 @@ export class Lane {
     this.tap?.("received", message);
     if (!("method" in message)) {
       const { id } = message as Response;
-      if (isOurs(id)) return this.#answer(id, message as Response);
+      if (isOwnId(id)) return this.#settle(id, message as Response);
     } else if (message.method === "notifications/progress") {
       const token = (message.params as { progressToken?: unknown } | undefined)?.progressToken;
-      if (isOurs(token)) {
-        const request = this.#pending.get(token) ?? this.#worked.get(token);
+      if (isOwnId(token)) {
+        const request = this.#pending.get(token) ?? this.#withProgress.get(token);
         return request?.progress(message.params as Record<string, unknown>);
       }
     } else if (!("id" in message)) {
-      for (const hear of this.hearers) hear(message.method, message.params ?? {});
+      for (const listener of this.notificationListeners) listener(message.method, message.params ?? {});
     }
-    this.clientSide.receive(message, extra);
+    this.sdkTransport.receive(message, extra);
   }
 
-  /** Takes a request out of the books. */
   #take(id: string): PendingRequest | undefined {
     const pending = this.#pending.take(id);
     if (this.#onDrained && this.#pending.size === 0) this.#onDrained();
     return pending;
   }
 
-  #answer(id: string, response: Response): void {
+  #settle(id: string, response: Response): void {
     const pending = this.#take(id);
-    if (pending === undefined) return this.#dropped.drop(id);
-    // Servers with the manners of JSON-RPC 1.0 send `"error": null` beside a result.
+    if (pending === undefined) return this.#droppedResponses.drop(id);
+    // Some servers send `"error": null` beside a result, as JSON-RPC 1.0 did.
     if (response.error === undefined || response.error === null) pending.resolve(response.result);
-    else pending.refuse(response.error);
+    else pending.rejectWithRpcError(response.error);
   }
 
-  /** The answer to this one request will not come. */
+  /** Rejects one request of either side: its response will not arrive. */
   #fail(id: RequestId, cause: ToolportError): void {
-    const error = this.#host.redactError(toToolportError(cause, { server: this.#server }));
-    const pending = isOurs(id) ? this.#take(id) : undefined;
-    if (pending === undefined) return this.clientSide.fail(id, error);
-    this.#dropped.giveUp(id);
+    const error = this.#context.redactError(toToolportError(cause, { server: this.#server }));
+    const pending = isOwnId(id) ? this.#take(id) : undefined;
+    if (pending === undefined) return this.sdkTransport.fail(id, error);
+    this.#droppedResponses.expectLate(id);
     pending.reject(error);
   }
 
   #failAll(error: ToolportError): void {
     const ours = this.#pending.toArray().map(({ id }) => id);
-    for (const id of [...ours, ...this.clientSide.inFlight]) this.#fail(id, error);
+    for (const id of [...ours, ...this.sdkTransport.inFlight]) this.#fail(id, error);
   }
 
-  /** The caller no longer waits: tell the server in the way its era understands. Returns true if the request was never sent. */
+  /** Cancels a request that its caller gave up. Returns true if the request was never sent. */
   #cancel(id: string, why: GiveUpReason): boolean {
     const pending = this.#take(id);
-    this.#dropped.giveUp(id);
-    // In both eras the request itself is freed, or a timed-out call would hold its place in the pool for good.
+    this.#droppedResponses.expectLate(id);
+    // Frees the socket of the request in both eras; otherwise a timed-out call would occupy it for good.
     const isUnsent = this.#inner.abandon?.(id, why) === true;
-    // The modern era cancels over HTTP by closing the answer's stream; everywhere else a notification says so.
+    // Modern servers over HTTP treat the closed response stream as cancellation; all others need a notification.
     const byStream = this.#hasPerRequestStream && this.envelope !== undefined;
-    // The server knows nothing of a request that was never sent.
-    if (!isUnsent && !byStream && !this.#closed && pending?.quiet !== true) {
-      const message = {
-        jsonrpc: "2.0",
-        method: "notifications/cancelled",
-        params: { requestId: id, reason: REASONS[why], ...(this.envelope && { _meta: this.envelope }) },
-      } as JSONRPCMessage;
-      // The connection may be the very thing that is broken; then there is nobody to tell.
-      this.#send(message).catch(() => {});
+    if (!isUnsent && !byStream && !this.#isClosed && pending?.quiet !== true) {
+      // Ignore failures: the connection itself may be broken.
+      this.#send(toCancellation(id, why, this.envelope)).catch(() => {});
     }
     if (this.#inner.abandon === undefined) pending?.closeStream();
     return isUnsent;
   }
 
   #onInnerClose(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#closeError = withAdvice(this.#closeError ?? this.#inner.closeError, this.nextAfterLoss);
-    this.#host.redactError(this.#closeError);
-    const error = this.#gone("unknown");
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#closeError = withAdvice(this.#closeError ?? this.#inner.closeError, this.adviceAfterLoss);
+    this.#context.redactError(this.#closeError);
+    const error = this.#closedError("unknown");
     for (const { id } of this.#pending.toArray()) this.#take(id)?.reject(error);
-    this.#worked.clear();
+    this.#withProgress.clear();
     this.#clock.close();
-    this.clientSide.closed(this.#gone("unsent"));
+    this.sdkTransport.closed(this.#closedError("unsent"));
     this.#settleClosed(this.#closeError);
   }
 
-  #gone(outcome: "unsent" | "unknown"): ToolportError {
-    // What was in flight may have run, whatever the reason says about the request that met it first.
+  #closedError(outcome: "unsent" | "unknown"): ToolportError {
+    // Requests in flight may have run, even if the request that hit the error first was never sent.
     if (this.#closeError !== undefined && outcome === "unknown")
       return this.#closeError.withOutcome("unknown");
-    return connectionClosed(this.#server, { outcome, next: this.nextAfterLoss, cause: this.#closeError });
+    return connectionClosed(this.#server, { outcome, next: this.adviceAfterLoss, cause: this.#closeError });
   }
 }

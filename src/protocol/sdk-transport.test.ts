@@ -1,18 +1,23 @@
-/** What the SDK's client sees of the lane, whether it is there from the beginning or comes late. */
+/** The transport of the SDK's client, connected early or late, and the limit on incoming requests. */
 
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { beforeEach, describe, expect, test } from "vitest";
-import { delivered, type LaneMessage, type LaneRig, openLaneRig } from "../../test/support/channel-rig.js";
-import { AskedLimit } from "./sdk-transport.js";
+import {
+  type ChannelMessage,
+  type ChannelRig,
+  delivered,
+  openChannelRig,
+} from "../../test/support/channel-rig.js";
+import { IncomingRequestLimit } from "./sdk-transport.js";
 
-let { lane, arrived, passed, reply } = {} as LaneRig;
+let { channel, arrived, passed, reply } = {} as ChannelRig;
 beforeEach(async () => {
-  ({ lane, arrived, passed, reply } = await openLaneRig());
+  ({ channel, arrived, passed, reply } = await openChannelRig());
 });
 
-describe("the client's own messages", () => {
-  test("pass both ways, ids and all", async () => {
-    await lane.clientSide.send({ jsonrpc: "2.0", id: 7, method: "prompts/list" });
+describe("messages of the client", () => {
+  test("pass in both directions with unchanged ids", async () => {
+    await channel.sdkTransport.send({ jsonrpc: "2.0", id: 7, method: "prompts/list" });
     await delivered();
     expect(arrived).toMatchObject([{ id: 7, method: "prompts/list" }]);
     await reply({ id: 7, result: { prompts: [] } });
@@ -30,31 +35,31 @@ describe("the client's own messages", () => {
     ]);
   });
 
-  test("joins a conversation that has begun: its handshake is answered from the one that was made", async () => {
-    await lane.clientSide.join({ protocolVersion: "2025-11-25" }, async () => {
-      await lane.clientSide.send({ jsonrpc: "2.0", id: 0, method: "initialize", params: {} });
+  test("connects late: its handshake is answered with the earlier result", async () => {
+    await channel.sdkTransport.join({ protocolVersion: "2025-11-25" }, async () => {
+      await channel.sdkTransport.send({ jsonrpc: "2.0", id: 0, method: "initialize", params: {} });
       await delivered();
-      await lane.clientSide.send({ jsonrpc: "2.0", method: "notifications/initialized" });
-      // What comes meanwhile waits until the client is there.
+      await channel.sdkTransport.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+      // A message that arrives meanwhile is buffered for the client.
       await reply({ id: 5, method: "roots/list" });
       await delivered();
       expect(passed).toEqual([{ jsonrpc: "2.0", id: 0, result: { protocolVersion: "2025-11-25" } }]);
     });
     expect(passed.at(-1)).toMatchObject({ id: 5, method: "roots/list" });
     expect(arrived).toEqual([]);
-    await lane.clientSide.send({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} });
+    await channel.sdkTransport.send({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} });
     await delivered();
     expect(arrived).toMatchObject([{ id: 1, method: "initialize" }]);
   });
 
-  test("is called for by what only it can answer, and gets it when it comes", async () => {
-    lane.clientSide.onmessage = undefined;
+  test("is requested by a message that only it can answer, and receives that message", async () => {
+    channel.sdkTransport.onmessage = undefined;
     let calls = 0;
-    lane.clientSide.onneeded = () => {
+    channel.sdkTransport.onneeded = () => {
       calls += 1;
     };
     const heard: string[] = [];
-    lane.hearers.add((method) => heard.push(method));
+    channel.notificationListeners.add((method) => heard.push(method));
     await reply({ method: "notifications/tools/list_changed" });
     await reply({ id: 1, method: "ping" });
     await delivered();
@@ -66,8 +71,8 @@ describe("the client's own messages", () => {
     await reply({ method: "notifications/cancelled", params: { requestId: 3 } });
     await delivered();
     expect(calls).toBe(2);
-    await lane.clientSide.join({}, async () => {
-      lane.clientSide.onmessage = (message) => passed.push(message as LaneMessage);
+    await channel.sdkTransport.join({}, async () => {
+      channel.sdkTransport.onmessage = (message) => passed.push(message as ChannelMessage);
     });
     expect(passed).toMatchObject([{ id: 2, method: "sampling/createMessage" }]);
   });
@@ -76,14 +81,14 @@ describe("the client's own messages", () => {
 function open() {
   const sent: JSONRPCMessage[] = [];
   const taken: (() => void)[] = [];
-  const limit = new AskedLimit((message) => {
+  const limit = new IncomingRequestLimit((message) => {
     sent.push(message);
     return new Promise((resolve) => taken.push(resolve));
   });
   return { limit, sent, taken };
 }
 
-test("64 requests at once are admitted, more are turned away, and an answer makes room", () => {
+test("IncomingRequestLimit admits 64 open requests, rejects more, and admits again after a response", () => {
   const { limit, sent } = open();
   const admitted = Array.from({ length: 70 }, (_, id) => limit.admit(id));
   expect(admitted.filter(Boolean)).toHaveLength(64);
@@ -94,12 +99,12 @@ test("64 requests at once are admitted, more are turned away, and an answer make
     error: { code: -32603, message: "Too many requests at once" },
   });
   limit.done(3);
-  limit.done("nobody");
+  limit.done("unknown");
   expect(limit.admit("next")).toBe(true);
   expect(limit.admit("one more")).toBe(false);
 });
 
-test("a server that never reads its answers gets no more than 10,000 of them", async () => {
+test("a server that never reads gets at most 10,000 replies", async () => {
   const { limit, sent, taken } = open();
   for (let id = 0; id < 12_000; id += 1) limit.pong(id);
   expect(sent).toHaveLength(10_000);
@@ -109,8 +114,8 @@ test("a server that never reads its answers gets no more than 10,000 of them", a
   expect(sent).toHaveLength(10_001);
 });
 
-test("a connection that breaks while it is answered is no failure of ours", async () => {
-  const limit = new AskedLimit(() => Promise.reject(new Error("gone")));
+test("a reply over a broken connection does not throw", async () => {
+  const limit = new IncomingRequestLimit(() => Promise.reject(new Error("gone")));
   limit.pong(1);
   await new Promise((resolve) => setImmediate(resolve));
 });

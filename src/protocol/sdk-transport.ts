@@ -1,8 +1,8 @@
 /**
- * The lane as the SDK's client sees it: a transport that is open already.
+ * The transport that the SDK's `Client` is connected to: it shares an open connection with Toolport's own requests.
  *
- * The client may come late, when our own requests have long been answered: its handshake is then answered from the one
- * that was made, and what came for it meanwhile is kept.
+ * The client may connect long after the handshake. This transport then answers the client's handshake with the earlier result
+ * and delivers the messages that arrived for the client in the meantime.
  */
 import type {
   JSONRPCMessage,
@@ -14,67 +14,65 @@ import type {
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { ServerTransport } from "../transports/server-transport.js";
 
-/** Messages kept for a client that is being loaded. */
-const MAX_WAITING = 10_000;
+/** Maximum number of messages buffered while the client is being loaded. */
+const MAX_BUFFERED = 10_000;
 
-/** What the lane does for its client. */
-export interface LaneDoor {
+export interface SdkTransportHost {
   start(): Promise<void>;
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void>;
-  /** The client no longer waits for the answer to this request. */
-  giveUp(id: RequestId): void;
-  /** An answer has arrived that no request of the client's waits for. */
+  /** The client gave up this request; its response may still arrive. */
+  expectLate(id: RequestId): void;
+  /** A response arrived that matches no open request of the client. */
   drop(id: unknown): void;
 }
 
-/** The request that stays open for as long as the connection does. */
+/** A request that stays open as long as the connection. */
 const LISTEN_METHOD = "subscriptions/listen";
 
 const isHandshake = ({ method }: { method: string }): boolean =>
   method === "initialize" || method === "notifications/initialized";
 
-export class ClientSide implements Transport {
+export class SdkTransport implements Transport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: ((message: JSONRPCMessage, extra?: MessageExtraInfo) => void) | undefined;
   readonly hasPerRequestStream?: boolean;
-  /** The server asked something that only the SDK's client can answer, and there is none yet. */
+  /** The server sent a request that only the SDK's client can answer, and no client is connected yet. */
   onneeded?: (() => void) | undefined;
 
   readonly #inner: ServerTransport;
-  readonly #lane: LaneDoor;
-  /** Requests of the client in flight, so that a lost answer can be told to it as well. */
-  readonly #asking = new Set<RequestId>();
-  /** Those among them that stay open for as long as the connection does. */
-  readonly #listening = new Set<RequestId>();
-  /** What the server asks of the client. */
-  readonly #asked: AskedLimit;
-  /** What came for the client before it was there. */
-  #waiting: JSONRPCMessage[] = [];
-  /** The client joins a conversation that has begun. */
+  readonly #host: SdkTransportHost;
+  /** Open requests of the client, so that it learns of lost responses too. */
+  readonly #open = new Set<RequestId>();
+  /** Those of them that stay open as long as the connection. */
+  readonly #subscriptions = new Set<RequestId>();
+  readonly #incoming: IncomingRequestLimit;
+  /** Messages that arrived for the client before it was connected. */
+  #buffered: JSONRPCMessage[] = [];
+  /** Set while the client connects to the open connection. */
   #joining: { readonly initializeResult: unknown } | undefined;
-  #gone: ToolportError | undefined;
+  #closedError: ToolportError | undefined;
 
-  constructor(inner: ServerTransport, lane: LaneDoor) {
+  constructor(inner: ServerTransport, host: SdkTransportHost) {
     this.#inner = inner;
-    this.#lane = lane;
-    this.#asked = new AskedLimit((message) => lane.send(message));
+    this.#host = host;
+    this.#incoming = new IncomingRequestLimit((message) => host.send(message));
     if (inner.hasPerRequestStream) this.hasPerRequestStream = true;
   }
 
   get sessionId(): string | undefined {
-    // A session that is there already would be taken for one that is resumed, and the handshake left out.
+    // With a session id the client would assume a resumed session and skip its handshake.
     return this.#joining === undefined ? this.#inner.sessionId : undefined;
   }
 
-  /** Ids of the client's requests that are not answered yet. */
+  /** Ids of the client's open requests. */
   get inFlight(): readonly RequestId[] {
-    return [...this.#asking];
+    return [...this.#open];
   }
 
-  /** How many requests of the client wait for an answer, those that only listen apart. */
+  /** Number of the client's open requests, without subscriptions. */
   get calls(): number {
-    return this.#asking.size - this.#listening.size;
+    return this.#open.size - this.#subscriptions.size;
   }
 
   setProtocolVersion = (version: string): void => {
@@ -86,7 +84,7 @@ export class ClientSide implements Transport {
   };
 
   start(): Promise<void> {
-    return this.#lane.start();
+    return this.#host.start();
   }
 
   async close(): Promise<void> {
@@ -94,57 +92,57 @@ export class ClientSide implements Transport {
   }
 
   /**
-   * Lets the client in: `connect` makes it connect to this transport. The handshake is done and is not done again, and
-   * what came for the client meanwhile is given to it in the end.
+   * Connects the client with `connect`, which must connect it to this transport. No second handshake is sent. Afterwards the
+   * client receives the buffered messages.
    */
   async join(initializeResult: unknown, connect: () => Promise<void>): Promise<void> {
-    if (this.#gone !== undefined) throw this.#gone;
+    if (this.#closedError !== undefined) throw this.#closedError;
     this.#joining = { initializeResult };
     try {
       await connect();
     } finally {
       this.#joining = undefined;
     }
-    for (const message of this.#waiting.splice(0)) this.onmessage?.(message);
+    for (const message of this.#buffered.splice(0)) this.onmessage?.(message);
   }
 
-  /** What the client sends. */
+  /** Sends a message of the client. */
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     if (!("method" in message)) {
-      if (message.id !== undefined) this.#asked.done(message.id);
-      return this.#lane.send(message, options);
+      if (message.id !== undefined) this.#incoming.done(message.id);
+      return this.#host.send(message, options);
     }
     if (this.#joining !== undefined && isHandshake(message)) {
       const result = this.#joining.initializeResult;
       if ("id" in message) {
-        const answer = { jsonrpc: "2.0", id: message.id, result } as JSONRPCMessage;
-        queueMicrotask(() => this.onmessage?.(answer));
+        const response = { jsonrpc: "2.0", id: message.id, result } as JSONRPCMessage;
+        queueMicrotask(() => this.onmessage?.(response));
       }
       return Promise.resolve();
     }
     if ("id" in message) {
-      this.#asking.add(message.id);
-      if (message.method === LISTEN_METHOD) this.#listening.add(message.id);
+      this.#open.add(message.id);
+      if (message.method === LISTEN_METHOD) this.#subscriptions.add(message.id);
     } else if (message.method === "notifications/cancelled") this.#giveUp(message.params?.["requestId"]);
-    return this.#lane.send(message, options);
+    return this.#host.send(message, options);
   }
 
-  /** What the lane has no use for. */
+  /** Receives every message that does not belong to an own request of Toolport. */
   receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
     if (!("method" in message)) {
-      if (!this.#settle(message.id as RequestId)) this.#lane.drop(message.id);
+      if (!this.#settle(message.id as RequestId)) this.#host.drop(message.id);
     } else if (!("id" in message)) {
       if (message.method === "notifications/cancelled") this.#forget(message.params?.["requestId"]);
-    } else if (message.method === "ping") return this.#asked.pong(message.id);
-    else if (!this.#asked.admit(message.id)) return;
-    this.#pass(message, extra);
+    } else if (message.method === "ping") return this.#incoming.pong(message.id);
+    else if (!this.#incoming.admit(message.id)) return;
+    this.#deliver(message, extra);
   }
 
-  /** The answer to this request of the client's will not come. */
+  /** Fails a request of the client: its response will not arrive. */
   fail(id: RequestId, error: ToolportError): void {
     if (!this.#settle(id)) return;
-    this.#lane.giveUp(id);
-    // The client only understands answers: give it one.
+    this.#host.expectLate(id);
+    // The client can only be notified by a response.
     this.onmessage?.({
       jsonrpc: "2.0",
       id,
@@ -152,94 +150,94 @@ export class ClientSide implements Transport {
     } as JSONRPCMessage);
   }
 
-  /** The transport is gone; `error` is for who comes after that. */
+  /** The connection is closed. `error` is for later attempts to use this transport. */
   closed(error: ToolportError): void {
-    this.#gone = error;
-    this.#asking.clear();
-    this.#listening.clear();
-    this.#waiting = [];
+    this.#closedError = error;
+    this.#open.clear();
+    this.#subscriptions.clear();
+    this.#buffered = [];
     this.onclose?.();
   }
 
   #giveUp(id: unknown): void {
-    if (this.#settle(id as RequestId)) this.#lane.giveUp(id as RequestId);
+    if (this.#settle(id as RequestId)) this.#host.expectLate(id as RequestId);
   }
 
-  /** False if the client does not wait for it. */
+  /** Removes an open request; false if there is none with this id. */
   #settle(id: RequestId): boolean {
-    this.#listening.delete(id);
-    return this.#asking.delete(id);
+    this.#subscriptions.delete(id);
+    return this.#open.delete(id);
   }
 
-  /** The server no longer wants to know: a client that is not there yet is not to be asked any more. */
+  /** The server cancelled its request: a client that connects later must not receive it. */
   #forget(id: unknown): void {
-    this.#asked.done(id as RequestId);
-    this.#waiting = this.#waiting.filter((message) => !("id" in message) || message.id !== id);
+    this.#incoming.done(id as RequestId);
+    this.#buffered = this.#buffered.filter((message) => !("id" in message) || message.id !== id);
   }
 
-  /** To the client, or for it to find when it comes. */
-  #pass(message: JSONRPCMessage, extra: MessageExtraInfo | undefined): void {
+  /** Delivers a message to the client, or buffers it until the client is connected. */
+  #deliver(message: JSONRPCMessage, extra: MessageExtraInfo | undefined): void {
     if (this.#joining === undefined && this.onmessage !== undefined) {
-      // The client looks at what it is told a moment later, and at answers at once: progress that came right before its
-      // answer would be too late.
+      // The client processes notifications one microtask later than responses. Without the delay, progress that arrived
+      // right before its response would be lost.
       if ("method" in message) this.onmessage(message, extra);
       else queueMicrotask(() => this.onmessage?.(message, extra));
       return;
     }
     const isRequest = "method" in message && "id" in message;
-    // What the server merely tells was heard, and a client that is not there has asked nothing.
+    // Without a client, notifications have been handled by the channel, and no response can be for the client.
     if (!isRequest && this.#joining === undefined) return;
-    // The oldest goes when somebody floods us before the client is there.
-    if (this.#waiting.length >= MAX_WAITING) this.#waiting.shift();
-    this.#waiting.push(message);
+    // Drop the oldest message if the server floods the connection before the client is there.
+    if (this.#buffered.length >= MAX_BUFFERED) this.#buffered.shift();
+    this.#buffered.push(message);
     if (this.#joining === undefined) this.onneeded?.();
   }
 }
 
-/** Requests that the SDK's client has and has not answered yet; more than any server has use for. */
-const MAX_ASKED = 64;
-/** Answers of our own that a server has not taken yet. One that asks and never reads gets no more of them. */
-const MAX_UNTAKEN = 10_000;
+/** Maximum number of open requests of the server. */
+const MAX_OPEN = 64;
+/** Maximum number of unsent replies. A server that sends requests but never reads gets no more. */
+const MAX_UNSENT_REPLIES = 10_000;
 
 const TOO_MANY = { code: -32603, message: "Too many requests at once" };
 
-/** The books of one connection. */
-export class AskedLimit {
+/** Limits the requests of a server, so that a flood costs no more than reading it. */
+export class IncomingRequestLimit {
   readonly #send: (message: JSONRPCMessage) => Promise<void>;
-  readonly #asked = new Set<RequestId>();
-  #untaken = 0;
+  readonly #open = new Set<RequestId>();
+  #unsentReplies = 0;
 
   constructor(send: (message: JSONRPCMessage) => Promise<void>) {
     this.#send = send;
   }
 
-  /** True if the request may be looked at; it then counts until it is done. One too many is answered with an error. */
+  /** True if the request may be processed; it counts until `done()`. Otherwise the server gets an error response. */
   admit(id: RequestId): boolean {
-    if (this.#asked.size >= MAX_ASKED) {
+    if (this.#open.size >= MAX_OPEN) {
       this.#reply({ jsonrpc: "2.0", id, error: TOO_MANY });
       return false;
     }
-    this.#asked.add(id);
+    this.#open.add(id);
     return true;
   }
 
-  /** It is answered, or the server no longer wants to know. */
+  /** The request is answered or cancelled. */
   done(id: RequestId): void {
-    this.#asked.delete(id);
+    this.#open.delete(id);
   }
 
-  /** Answers a ping, which is not worth a client. */
+  /** Answers a ping here, so that the SDK's client need not be loaded for it. */
   pong(id: RequestId): void {
     this.#reply({ jsonrpc: "2.0", id, result: {} });
   }
 
   #reply(message: JSONRPCMessage): void {
-    if (this.#untaken >= MAX_UNTAKEN) return;
-    this.#untaken += 1;
+    if (this.#unsentReplies >= MAX_UNSENT_REPLIES) return;
+    this.#unsentReplies += 1;
     const sent = () => {
-      this.#untaken -= 1;
+      this.#unsentReplies -= 1;
     };
-    // A broken connection is noticed elsewhere.
+    // Ignore failures: the channel handles a broken connection.
     this.#send(message).then(sent, sent);
   }
 }

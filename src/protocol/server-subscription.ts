@@ -1,80 +1,79 @@
-/** One subscription of the modern era, kept open and in line with what is wanted; the SDK opens it once and forgets it. */
+/** A subscription to a modern server that is reopened after a loss and after a change of its filter. The SDK only opens one. */
 import type { Client, McpSubscription, SubscriptionFilter } from "@modelcontextprotocol/client";
 import { fullJitterMs } from "../util/backoff.js";
 import { pause } from "../util/sleep.js";
 
-/** What may be subscribed to: changes of lists, and single resources. */
+/** Changes of lists, and single resources. */
 export type ListenFilter = SubscriptionFilter;
 
 const METHOD_NOT_FOUND = -32601;
 const ACKNOWLEDGE_MS = 15_000;
-/** A subscription that held this long was a good one: the next attempt does not wait for what failed before it. */
-const GOOD_AFTER_MS = 30_000;
+/** A subscription that stayed open this long resets the backoff. */
+const STABLE_AFTER_MS = 30_000;
 
-export interface ListeningParts {
-  /** The SDK's client; asked for whenever a subscription is opened. */
+export interface ServerSubscriptionParts {
+  /** The SDK's client; called whenever a subscription is opened. */
   client: () => Promise<Client>;
-  /** What is wanted at this moment. */
+  /** The filter that is currently needed. */
   filter: () => ListenFilter;
-  /** The subscription was gone and is open again: what happened meanwhile is unknown. */
+  /** Called when the subscription is open again after a loss: changes may have been missed. */
   onGap: (filter: ListenFilter) => void;
 }
 
-/** Somebody who waits for a filter to hold. */
+/** A caller that waits until the server accepts a filter. */
 interface Waiting {
   resolve: (honored: ListenFilter) => void;
   reject: (error: unknown) => void;
 }
 
-export class Listening {
-  readonly #parts: ListeningParts;
+export class ServerSubscription {
+  readonly #parts: ServerSubscriptionParts;
   readonly #ended = new AbortController();
   #waiting: Waiting[] = [];
   #running = false;
-  /** Wakes the loop when something else is wanted. */
+  /** Wakes the loop when the filter changes. */
   #wake: (() => void) | undefined;
   #changed = false;
   #lastError: unknown;
-  /** Somebody waits until the server has been asked for the subscription. */
-  #onAsked: (() => void) | undefined;
+  /** Called when the request for the subscription was sent. */
+  #onRequested: (() => void) | undefined;
 
-  constructor(parts: ListeningParts) {
+  constructor(parts: ServerSubscriptionParts) {
     this.#parts = parts;
   }
 
-  /** Why the last attempt failed, while there is no subscription. */
+  /** The error of the last attempt, while there is no subscription. */
   get lastError(): unknown {
     return this.#lastError;
   }
 
-  /** Opens the subscription if anything is wanted. Never throws. */
+  /** Opens the subscription unless the filter is empty. Never throws. */
   start(): void {
     if (this.#running || this.#ended.signal.aborted || isEmpty(this.#parts.filter())) return;
     this.#running = true;
     this.#run()
-      .catch((error: unknown) => this.#refuse(error))
+      .catch((error: unknown) => this.#rejectWaiting(error))
       .finally(() => {
         this.#running = false;
-        this.#onAsked?.();
-        // Asked for in the moment in which the loop came to its end.
+        this.#onRequested?.();
+        // A caller may have registered while the loop ended.
         if (this.#waiting.length > 0) this.start();
       });
   }
 
   /**
-   * As {@link start}; resolves when the server has been asked for it, or cannot be. What is read from then on is not out of
-   * date without our being told.
+   * Like {@link start}, but resolves when the request was sent or has failed. Changes of lists read after that are not missed.
    */
   async begin(): Promise<void> {
-    const asked = new Promise<void>((resolve) => {
-      this.#onAsked = resolve;
+    const requested = new Promise<void>((resolve) => {
+      this.#onRequested = resolve;
     });
     this.start();
-    if (this.#running) await asked;
-    this.#onAsked = undefined;
+    if (this.#running) await requested;
+    this.#onRequested = undefined;
   }
 
-  /** Something else is wanted: resolves with what the server grants of it. */
+  /** Applies a larger filter. Resolves with the part that the server accepts. */
   update(): Promise<ListenFilter> {
     const granted = new Promise<ListenFilter>((resolve, reject) => this.#waiting.push({ resolve, reject }));
     this.#changed = true;
@@ -83,7 +82,7 @@ export class Listening {
     return granted;
   }
 
-  /** Something is not wanted any more. */
+  /** Applies a smaller filter. */
   narrow(): void {
     this.#changed = true;
     this.#wake?.();
@@ -91,13 +90,13 @@ export class Listening {
 
   close(): void {
     this.#ended.abort();
-    this.#refuse(new Error("The connection is closed"));
+    this.#rejectWaiting(new Error("The connection is closed"));
   }
 
   async #run(): Promise<void> {
     const { client, filter, onGap } = this.#parts;
     let current: McpSubscription | undefined;
-    /** Whether nobody listened for a while. */
+    /** Whether changes may have been missed. */
     let gap = false;
     for (let attempt = 1; !this.#ended.signal.aborted; attempt += 1) {
       this.#changed = false;
@@ -108,26 +107,26 @@ export class Listening {
           signal: this.#ended.signal,
           timeout: ACKNOWLEDGE_MS,
         });
-        // The SDK's client takes a few steps before it sends anything.
-        setTimeout(() => this.#onAsked?.());
+        // The SDK's client sends the request a few microtasks later.
+        setTimeout(() => this.#onRequested?.());
         const next = await opening;
-        // The new one is open before the old one ends, so that nothing falls between the two.
+        // The old subscription is closed after the new one is open, so that no change is missed.
         if (current !== undefined && (await isOver(current))) gap = true;
         await current?.close();
         current = next;
       } catch (error) {
         this.#lastError = error;
-        this.#onAsked?.();
-        // What the server itself refuses it will refuse again; whoever asked for it has to take it back.
-        if (typeof (error as { code?: unknown }).code === "number") this.#refuse(error);
+        this.#onRequested?.();
+        // An error response is final: the server would reject the same filter again.
+        if (typeof (error as { code?: unknown }).code === "number") this.#rejectWaiting(error);
         if ((error as { code?: unknown } | undefined)?.code === METHOD_NOT_FOUND) return;
         await this.#pause(attempt);
         continue;
       }
       const openedAt = performance.now();
       this.#lastError = undefined;
-      if (!this.#changed) this.#grant(current.honoredFilter);
-      // Not before somebody listens again: a change after a reading and before that would be missed for good.
+      if (!this.#changed) this.#resolveWaiting(current.honoredFilter);
+      // Report the gap only now: a change between an earlier reading and this point would be missed for good.
       if (gap) onGap(wanted);
       gap = false;
       const end = await this.#end(current);
@@ -138,12 +137,12 @@ export class Listening {
       if (end === "local") return;
       gap = true;
       current = undefined;
-      if (performance.now() - openedAt > GOOD_AFTER_MS) attempt = 0;
+      if (performance.now() - openedAt > STABLE_AFTER_MS) attempt = 0;
       await this.#pause(attempt);
     }
   }
 
-  /** Until the subscription is over, or something else is wanted. */
+  /** Waits until the subscription ends or the filter changes. */
   async #end(subscription: McpSubscription): Promise<"changed" | "local" | "graceful" | "remote"> {
     if (this.#changed) return "changed";
     const changed = new Promise<"changed">((resolve) => {
@@ -154,7 +153,7 @@ export class Listening {
     return end;
   }
 
-  /** Waits before the next attempt, with full jitter: a restart drops the subscriptions of all clients. A changed filter ends the wait. */
+  /** Backs off with full jitter: a restarting server drops the subscriptions of all clients. A changed filter ends the wait. */
   async #pause(attempt: number): Promise<void> {
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve;
@@ -163,16 +162,16 @@ export class Listening {
     this.#wake = undefined;
   }
 
-  #grant(honored: ListenFilter): void {
+  #resolveWaiting(honored: ListenFilter): void {
     for (const { resolve } of this.#waiting.splice(0)) resolve(honored);
   }
 
-  #refuse(error: unknown): void {
+  #rejectWaiting(error: unknown): void {
     for (const { reject } of this.#waiting.splice(0)) reject(error);
   }
 }
 
-/** Whether the server has ended it already. */
+/** Whether the server has already ended the subscription. */
 const isOver = (subscription: McpSubscription): Promise<boolean> =>
   Promise.race([subscription.closed.then(() => true), Promise.resolve().then(() => false)]);
 

@@ -1,25 +1,25 @@
-/** The waist of the house: a live conversation with one server, as the rooms above see it. */
+/** One live MCP session with one server: the interface that the layers above use. */
 import type { Client, Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import { type ListName, type ListWatch, watchResource } from "./change-watch.js";
+import { type ChangeWatch, type ListName, watchResource } from "./change-watch.js";
 import type { Era } from "./era.js";
 import type { Handshake } from "./handshake.js";
-import { answerRounds, markFromRounds, needsInput, type RoundsFlow } from "./input-rounds.js";
-import type { LateClient } from "./lazy-client.js";
-import type { Lane, LaneRequestOptions } from "./request-channel.js";
-import { answerTogether, type RequestDesk, type ServerRequest } from "./server-requests/request-responder.js";
+import { type InputRoundsParts, needsInput, runInputRounds } from "./input-rounds.js";
+import type { LazyClient } from "./lazy-client.js";
+import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
+import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
 import type { UrlElicitations } from "./server-requests/url-elicitations.js";
 
-/** What one request may be given. */
-export interface SessionRequestOptions extends LaneRequestOptions {
-  /** The tool that the request is about, where its parameters do not say so: whoever is asked meanwhile is told. */
+/** Options of one request. */
+export interface SessionRequestOptions extends ChannelRequestOptions {
+  /** The tool that the request belongs to, if its parameters do not name one. Callbacks of server requests receive it. */
   tool?: string | undefined;
 }
 
-/** One live connection to one server. It never comes back: after a loss there is a new one. */
+/** One live connection to one server. It does not reconnect: after a loss a new session replaces it. */
 export interface Session {
   readonly server: string;
   readonly transport: TransportKind;
@@ -28,50 +28,49 @@ export interface Session {
   readonly serverInfo: Implementation | undefined;
   readonly capabilities: ServerCapabilities;
   readonly instructions: string | undefined;
-  /** The era came from memory and nothing has been answered on this connection yet. */
+  /** The era was remembered from an earlier connection, and no response on this one has confirmed it yet. */
   readonly unproven: boolean;
-  /** The server gave the connection an id, and may forget it. */
+  /** The server assigned a session id, which it may invalidate. */
   readonly hasSessionId: boolean;
-  /** Answers of the server that belonged to no open request, late ones apart. */
+  /** Number of responses that matched no open request, not counting late ones. */
   readonly droppedAnswers: number;
-  /** Messages that arrived so far: it shows signs of life. */
+  /** Number of messages received so far. */
   readonly received: number;
-  /** Requests whose answer is still waited for. */
+  /** Number of open requests. */
   readonly inFlight: number;
-  /** What a modern server answered to `server/discover`. */
+  /** The result of `server/discover`; modern servers only. */
   readonly discover: Readonly<Record<string, unknown>> | undefined;
-  /** The SDK's client, for what Toolport does not wrap; loaded when it is first asked for. */
+  /** The SDK's client, for everything that Toolport does not wrap. Loaded on first use. */
   client(): Promise<Client>;
-  /** Resolves when the connection is gone; with the reason if nobody asked for it. */
+  /** Resolves when the connection is closed; with the reason unless Toolport closed it. */
   readonly closed: Promise<ToolportError | undefined>;
   /**
-   * Sends one request and gives back its result. What a modern server wants to know before it answers is answered on
-   * the way, within the same limits; such a result is told by `isFromRounds` and must not be cached.
+   * Sends one request and returns its result. If a modern server requests input first, the input is collected within the same
+   * limits. {@link dependsOnInput} is true for such a result; it must not be cached.
    */
   request(
     method: string,
     params: Record<string, unknown>,
     options: SessionRequestOptions,
   ): Promise<Record<string, unknown>>;
-  /** Answers what a task of the server's waits for. It does not end with the connection: the task does not either. */
-  answer(
+  /** Collects the input that a task of the server waits for. Not aborted with the connection: the task outlives it. */
+  answerInputRequests(
     requests: Readonly<Record<string, ServerRequest>>,
     context: { tool: string; signal: AbortSignal },
   ): Promise<Record<string, unknown>>;
-  /** Asks for a sign of life: `ping`, or `server/discover` in the modern era, which has no ping. */
-  ping(options: LaneRequestOptions): Promise<void>;
-  /** Calls back whenever a request timed out and nothing at all arrived while it waited. One listener. */
+  /** Checks that the server responds: `ping`, or `server/discover` for modern servers, which have no ping. */
+  ping(options: ChannelRequestOptions): Promise<void>;
+  /** Sets the listener for requests that timed out while no message arrived at all. */
   onSilence(listener: () => void): void;
-  /** Tells when a list of the server's changed. */
   onListChanged(listener: (list: ListName) => void): () => void;
   /**
-   * Subscribes to a resource; its changes come as `notifications/resources/updated`. `onGap` is called when some may have
-   * been missed. Resolves with what ends the subscription and never rejects.
+   * Subscribes to a resource; changes arrive as `notifications/resources/updated`. Calls `onGap` when changes may have been
+   * missed. Resolves with a function that unsubscribes and never rejects.
    */
-  watchResource(uri: string, onGap: () => void, limits: LaneRequestOptions): Promise<() => Promise<void>>;
-  /** Takes no new requests, lets those under way come to their end, then closes. */
+  watchResource(uri: string, onGap: () => void, limits: ChannelRequestOptions): Promise<() => Promise<void>>;
+  /** Rejects new requests, waits for the open ones, then closes. */
   retire(): Promise<void>;
-  /** Ends the conversation: tells the server, closes the transport, leaves nothing behind. */
+  /** Ends the session at the server and closes the transport. */
   close(): Promise<void>;
 }
 
@@ -79,53 +78,58 @@ interface SessionParts {
   server: string;
   transport: TransportKind;
   handshake: Handshake;
-  client: LateClient;
-  lane: Lane;
-  watch: ListWatch;
-  /** Answers what the server asks meanwhile. */
-  desk: RequestDesk;
-  /** Asks the user for what a legacy server wants before it answers. */
+  client: LazyClient;
+  channel: RequestChannel;
+  watch: ChangeWatch;
+  /** Responds to requests of the server. */
+  responder: RequestResponder;
+  /** Whether the server may send requests during a call, so that calls must be tracked. */
+  tracksCalls: boolean;
+  /** Handles legacy servers that demand a web page before they respond. */
   urlElicitations: UrlElicitations;
   unproven: boolean;
   endSession: () => Promise<void>;
 }
 
-/** Wraps the lane of a connection whose handshake is done. */
+/** Creates the session of a connection after its handshake. */
 export function createSession({
   server,
   transport,
   handshake,
   client,
-  lane,
+  channel,
   watch,
-  desk,
+  responder,
+  tracksCalls,
   urlElicitations,
   unproven,
   endSession,
 }: SessionParts): Session {
-  const { era, protocolVersion, serverInfo, capabilities, instructions, answer } = handshake;
+  const { era, protocolVersion, serverInfo, capabilities, instructions, result } = handshake;
   let proven = !unproven;
   let closing: Promise<void> | undefined;
-  /** Requests between two rounds: the lane does not know of them. */
+  /** Requests that collect input: between two rounds the channel has no open request for them. */
   const rounds = new Set<Promise<unknown>>();
-  const gone = new AbortController();
-  lane.closed.then((error) => gone.abort(error ?? lost(server)));
+  const closed = new AbortController();
+  channel.closed.then((error) => closed.abort(error ?? closedDuringInput(server)));
 
   function request(
     method: string,
     params: Record<string, unknown>,
     options: SessionRequestOptions,
   ): Promise<Record<string, unknown>> {
-    if (era === "modern") return ask(method, params, options);
-    return DURING_CALLS.has(method) ? call(method, params, options) : askLegacy(method, params, options);
+    if (era === "modern") return requestModern(method, params, options);
+    return CALL_METHODS.has(method)
+      ? callLegacy(method, params, options)
+      : requestLegacy(method, params, options);
   }
 
-  function askLegacy(
+  function requestLegacy(
     method: string,
     params: Record<string, unknown>,
     options: SessionRequestOptions,
   ): Promise<Record<string, unknown>> {
-    const send = () => lane.request(method, params, options);
+    const send = () => channel.request(method, params, options);
     return send()
       .catch((error: unknown) => urlElicitations.after(error, send, { options }))
       .then((result) => {
@@ -134,59 +138,61 @@ export function createSession({
       });
   }
 
-  function ask(
+  function requestModern(
     method: string,
     params: Record<string, unknown>,
     options: SessionRequestOptions,
   ): Promise<Record<string, unknown>> {
     const startedAt = performance.now();
-    return lane.request(method, params, options).then((result) => {
+    return channel.request(method, params, options).then((result) => {
       proven = true;
-      return needsInput(method, result)
-        ? goOn(result, { method, params, options, startedAt })
+      return hasResultType(result) && needsInput(method, result)
+        ? collectInput(result, { method, params, options, startedAt })
         : completeResult(server, method, result);
     });
   }
 
-  async function goOn(
+  async function collectInput(
     first: unknown,
-    asked: Pick<RoundsFlow, "method" | "params" | "options" | "startedAt">,
+    request: Pick<InputRoundsParts, "method" | "params" | "options" | "startedAt">,
   ): Promise<Record<string, unknown>> {
-    const { method } = asked;
-    const answering = answerRounds(first, {
-      ...asked,
+    const { method } = request;
+    const running = runInputRounds(first, {
+      ...request,
       server,
-      desk,
-      gone: gone.signal,
-      send: (next, limits) => lane.request(method, next, limits),
+      responder,
+      closed: closed.signal,
+      send: (next, limits) => channel.request(method, next, limits),
     });
-    rounds.add(answering);
+    rounds.add(running);
     try {
-      return markFromRounds(completeResult(server, method, await answering));
+      return markDependsOnInput(completeResult(server, method, await running));
     } finally {
-      rounds.delete(answering);
+      rounds.delete(running);
     }
   }
 
-  /** What a legacy server asks during a call does not say which call it is for, so calls are noted down. */
-  function call(
+  /** Tracks the call: requests of a legacy server do not name the call they belong to. */
+  function callLegacy(
     method: string,
     params: Record<string, unknown>,
     options: SessionRequestOptions,
   ): Promise<Record<string, unknown>> {
     const tool = options.tool ?? String(params["name"]);
-    const underWay = desk.beginCall(tool, params["taskId"] as string | undefined);
+    const tracked = tracksCalls
+      ? responder.beginCall(tool, params["taskId"] as string | undefined)
+      : undefined;
     const finish = (result: unknown) => {
       proven = true;
-      desk.endCall(underWay);
+      if (tracked !== undefined) responder.endCall(tracked);
       return completeResult(server, method, result);
     };
-    return lane.request(method, params, options).then(finish, async (error: unknown) => {
-      const send = () => lane.request(method, params, options);
+    return channel.request(method, params, options).then(finish, async (error: unknown) => {
+      const send = () => channel.request(method, params, options);
       try {
         return finish(await urlElicitations.after(error, send, { tool, options }));
       } catch (failure) {
-        desk.endCall(underWay, failure);
+        if (tracked !== undefined) responder.endCall(tracked, failure);
         throw failure;
       }
     });
@@ -200,45 +206,39 @@ export function createSession({
     serverInfo,
     capabilities,
     instructions,
-    discover: era === "modern" ? answer : undefined,
+    discover: era === "modern" ? result : undefined,
     get unproven() {
       return !proven;
     },
     get hasSessionId() {
-      return lane.sessionId !== undefined;
+      return channel.sessionId !== undefined;
     },
     get droppedAnswers() {
-      return lane.droppedAnswers;
+      return channel.droppedAnswers;
     },
     get received() {
-      return lane.received;
+      return channel.received;
     },
     get inFlight() {
-      return lane.inFlight + rounds.size;
+      return channel.inFlight + rounds.size;
     },
     client: client.get,
-    closed: lane.closed,
+    closed: channel.closed,
     request,
-    answer: (requests, { tool, signal }) => answerTogether(desk, Object.entries(requests), { tool, signal }),
+    answerInputRequests: (requests, context) => responder.respondAll(Object.entries(requests), context),
     async ping(options) {
       await request(era === "modern" ? "server/discover" : "ping", {}, options);
     },
     onSilence(listener) {
-      lane.onsilence = listener;
+      channel.onsilence = listener;
     },
     onListChanged: (listener) => watch.on(listener),
     watchResource: (uri, onGap, limits) =>
-      watchResource({
-        session: { server, era, capabilities, request },
-        watch,
-        uri,
-        onGap,
-        limits,
-      }),
+      watchResource({ session: { server, era, capabilities, request }, watch, uri, onGap, limits }),
     async retire() {
       watch.close();
       await Promise.allSettled(rounds);
-      await lane.drain();
+      await channel.drain();
       await close();
     },
     close,
@@ -249,17 +249,17 @@ export function createSession({
       watch.close();
       await endSession();
       await client.close();
-      // There may be no client that would have closed it.
-      await lane.close();
+      // The SDK's client closes the transport too, but may never have been created.
+      await channel.close();
     })();
     return closing;
   }
 }
 
-/** Methods during which a legacy server may ask for something without saying what it belongs to. */
-const DURING_CALLS = new Set(["tools/call", "tasks/result"]);
+/** Methods during which a legacy server may send requests on behalf of a tool call. */
+const CALL_METHODS = new Set(["tools/call", "tasks/result"]);
 
-function lost(server: string): ConnectionError {
+function closedDuringInput(server: string): ConnectionError {
   return new ConnectionError({
     code: "CLOSED",
     server,
@@ -269,25 +269,32 @@ function lost(server: string): ConnectionError {
   });
 }
 
-/**
- * Results of the modern era say what they are. Absent means complete: earlier servers do not send it, and a later one
- * that forgets it has still answered.
- */
+const inputResults = new WeakSet<object>();
+
+/** True for a result that depends on input of the user. It must never be cached. */
+export const dependsOnInput = (result: object): boolean => inputResults.has(result);
+
+/** Makes {@link dependsOnInput} true for the result. */
+export function markDependsOnInput<Result extends object>(result: Result): Result {
+  inputResults.add(result);
+  return result;
+}
+
+const hasResultType = (result: unknown): boolean =>
+  (result as { resultType?: unknown } | null | undefined)?.resultType !== undefined;
+
+/** Checks the type of a result and removes `resultType`. Without the field a result is complete: only modern servers send it. */
 function completeResult(server: string, method: string, result: unknown): Record<string, unknown> {
   if (typeof result !== "object" || result === null || Array.isArray(result))
-    throw unusable({ server, what: `The answer to ${method} is not an object`, result });
-  const answer = result as Record<string, unknown>;
-  if (answer["resultType"] === undefined) return answer;
-  const { resultType, ...rest } = answer;
+    throw unusable({ server, what: `The result of ${method} is not an object`, result });
+  const fields = result as Record<string, unknown>;
+  if (fields["resultType"] === undefined) return fields;
+  const { resultType, ...rest } = fields;
   if (resultType === "complete") return rest;
-  // The kind is what tells a task from a result, so it stays.
-  if (resultType === "task" && method === "tools/call") return answer;
-  const kind = JSON.stringify(resultType);
-  throw unusable({
-    server,
-    what: `The answer to ${method} is of a kind that is not supported (${kind})`,
-    result,
-  });
+  // The caller needs the field to tell a task from a result.
+  if (resultType === "task" && method === "tools/call") return fields;
+  const type = JSON.stringify(resultType);
+  throw unusable({ server, what: `The result of ${method} has the unsupported type ${type}`, result });
 }
 
 const unusable = (init: { server: string; what: string; result: unknown }): ToolCallError =>

@@ -1,5 +1,5 @@
 /**
- * Skills of one server, by the SDK's own reader, which checks every file against what the server's list says of it.
+ * Skills of one server. The SDK's reader verifies every file against the server's list.
  *
  * @see https://modelcontextprotocol.io/seps/2640-skills-extension
  */
@@ -32,26 +32,26 @@ function loadSkills(): Promise<typeof SkillsModule> {
   return loading;
 }
 
-/** What the server lists; entries that break the rules stand apart, in `invalid`. A server without skills has none. */
+/** The skills that the server lists; `invalid` contains the entries that violate the specification. Empty without skills. */
 export async function listSkills(session: Session, limits: SkillLimits): Promise<SkillListing> {
-  // The SDK would say the same, and write it to the console.
+  // The SDK returns the same, but also writes a warning to the console.
   if (!hasSkills(session)) return { skills: [], invalid: [] };
-  return ask(session, limits, (client, options) => client.list({}, options));
+  return useSkills(session, limits, (client, options) => client.list({}, options));
 }
 
-/** One skill by the address of its `SKILL.md`, listed or not. */
+/** One skill by the URI of its `SKILL.md`, listed or not. */
 export function getSkill(session: Session, uri: string, limits: SkillLimits): Promise<SkillEntry> {
-  return ask(session, limits, async (client, options) => (await client.get(uri, options)).skill);
+  return useSkills(session, limits, async (client, options) => (await client.get(uri, options)).skill);
 }
 
-/** Reads one file of a skill, `SKILL.md` if no other is named, and checks it before it gives it back. */
+/** Reads and verifies one file of a skill; without a URI, its `SKILL.md`. */
 export function readSkillFile(
   session: Session,
   { skill, uri }: { skill: SkillEntry; uri: string | undefined },
   limits: SkillLimits,
 ): Promise<SkillFile> {
-  // Never from the client's own cache: it also keeps what a user had a say in.
-  return ask(session, limits, (client, options) =>
+  // Bypass the client's cache: it also stores results that depend on user input.
+  return useSkills(session, limits, (client, options) =>
     client.read(skill, uri, { ...options, cacheMode: "bypass" }),
   );
 }
@@ -59,7 +59,7 @@ export function readSkillFile(
 const hasSkills = ({ capabilities }: Session): boolean =>
   capabilities.extensions?.[SKILLS_EXTENSION] !== undefined;
 
-async function ask<Result>(
+async function useSkills<Result>(
   session: Session,
   { timeoutMs, signal }: SkillLimits,
   run: (
@@ -95,8 +95,8 @@ function notOffered(server: string): CatalogError {
   return new CatalogError({
     code: "NOT_OFFERED",
     server,
-    what: "The server has no skills",
-    next: "Ask a server that offers them",
+    what: "The server does not offer skills",
+    next: "Use a server that offers skills",
   });
 }
 
@@ -105,20 +105,20 @@ function notFound(server: string, what: string, cause: unknown): CatalogError {
     code: "RESOURCE_NOT_FOUND",
     server,
     what,
-    next: "Look at the files that skills(server).list() names",
+    next: "Use a file that skills(server).list() names",
     cause,
   });
 }
 
-/** What the server says is not what its list says: nothing of it may be used. */
+/** The content differs from the server's list: it must not be used. */
 function unverified(server: string, error: SkillsModule.SkillVerificationError): Error {
   const { reason, uri, differences } = error;
-  if (reason === "unlisted") return notFound(server, `${uri} is no file of this skill`, error);
+  if (reason === "unlisted") return notFound(server, `${uri} is not a file of this skill`, error);
   return new ToolCallError({
     code: "PROTOCOL",
     server,
-    what: `${uri} is not what the server's list says of it (${reason})`,
-    next: "Do not use this skill before you know why; list the skills again if the server has changed it",
+    what: `${uri} does not match the server's list (${reason})`,
+    next: "Do not use this skill until you know why; list the skills again if the server has changed it",
     data: { reason, uri, differences },
     cause: error,
   });
@@ -128,8 +128,8 @@ function invalidEntry(server: string, cause: TypeError): ToolCallError {
   return new ToolCallError({
     code: "INVALID_ARGUMENTS",
     server,
-    what: "This is not a skill as skills(server).list() gives them",
-    next: "Give one of those, its name, or the address of its SKILL.md",
+    what: "The argument is not a skill from skills(server).list()",
+    next: "Pass a skill from the list, its name, or the URI of its SKILL.md",
     outcome: "unsent",
     cause,
   });

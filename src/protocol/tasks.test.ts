@@ -1,11 +1,11 @@
-/** Both wires say the same in different words; what is broken is no task. */
+/** Reading of tasks from both wires. */
 import { expect, test } from "vitest";
 import { isFinal, readCreatedTask, readTask } from "./tasks.js";
 
 const times = { createdAt: "2026-01-01T00:00:00Z", lastUpdatedAt: "2026-01-01T00:00:01Z" };
 const status = { createdAt: times.createdAt, updatedAt: times.lastUpdatedAt };
 
-test("the wires differ in names only", () => {
+test("both wires yield the same task", () => {
   const legacy = { taskId: "1", status: "working", ...times, ttl: 5, pollInterval: 7 };
   const modern = { taskId: "1", status: "working", ...times, ttlMs: 5, pollIntervalMs: 7 };
   const read = { taskId: "1", status: { status: "working", ...status, ttlMs: 5, pollIntervalMs: 7 } };
@@ -17,14 +17,14 @@ test("the wires differ in names only", () => {
   expect(readTask({ ...modern, ttlMs: null })?.status.ttlMs).toBeNull();
 });
 
-test("a result is no task, even if it speaks of one", () => {
+test("a result is not a task, even if it has a field `task`", () => {
   const task = { taskId: "1", status: "working" };
   expect(readCreatedTask({ content: [], task })).toBeUndefined();
   expect(readCreatedTask({ content: [] })).toBeUndefined();
   expect(readCreatedTask({ ...task })).toBeUndefined();
 });
 
-test("what is broken is left out, or is no task at all", () => {
+test("malformed fields are ignored; without id or status it is not a task", () => {
   for (const raw of [null, [], "x", {}, { taskId: "", status: "working" }, { taskId: "1", status: "lost" }])
     expect(readTask(raw)).toBeUndefined();
   const odd = readTask({

@@ -1,5 +1,5 @@
 /**
- * What a client asks about tasks: the experimental ones of 2025-11-25, and the extension of 2026-07-28.
+ * Tasks on the wire: the experimental ones of 2025-11-25 and the extension of 2026-07-28.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  * @see https://github.com/modelcontextprotocol/ext-tasks
@@ -11,14 +11,13 @@ import type { Session, SessionRequestOptions } from "./session.js";
 
 /**
  * - `never`: the tool cannot run as a task.
- * - `optional`: it can; on the legacy wire if the client wants it, on the modern one if the server does.
- * - `required`: it cannot run otherwise.
+ * - `optional`: it can; the client decides on the legacy wire, the server on the modern one.
+ * - `required`: it runs only as a task.
  */
 export type TaskSupport = "never" | "optional" | "required";
 
 type Capable = Pick<Session, "era" | "capabilities">;
 
-/** Whether a tool of this server can run as a task. */
 export function taskSupport(
   { era, capabilities }: Capable,
   execution: Readonly<Record<string, unknown>> | undefined,
@@ -30,11 +29,11 @@ export function taskSupport(
   return support === "required" || support === "optional" ? support : "never";
 }
 
-/** A legacy server says by itself whether tasks can be cancelled; the extension always can. */
+/** Legacy servers advertise whether tasks can be cancelled; with the extension they always can. */
 export const canCancel = ({ era, capabilities }: Capable): boolean =>
   era === "modern" || capabilities.tasks?.cancel !== undefined;
 
-/** How a task stands. */
+/** Requests the state of a task. */
 export async function getTask(
   session: Session,
   taskId: string,
@@ -46,20 +45,20 @@ export async function getTask(
   throw new ToolCallError({
     code: "PROTOCOL",
     server: session.server,
-    what: "The answer to tasks/get is not this task",
+    what: "The result of tasks/get is not the requested task",
     next: "Report this to the maker of the server",
     result,
   });
 }
 
-/** Legacy wire: what the call would have answered. The server answers when the task is over, and may ask until then. */
+/** Legacy wire: the result of the call. The server responds when the task is done, and may send requests until then. */
 export const getTaskResult = (
   session: Session,
   taskId: string,
   options: SessionRequestOptions,
 ): Promise<Record<string, unknown>> => session.request("tasks/result", { taskId }, options);
 
-/** Modern wire: answers what the task waits for. */
+/** Modern wire: sends the input that the task waits for. */
 export async function updateTask(
   session: Session,
   update: { taskId: string; inputResponses: Record<string, unknown> },
@@ -68,7 +67,6 @@ export async function updateTask(
   await session.request("tasks/update", { ...update }, options);
 }
 
-/** Says that nobody wants the result any more. */
 export async function cancelTask(
   session: Session,
   taskId: string,
@@ -79,33 +77,33 @@ export async function cancelTask(
 
 const STATUSES = ["working", "input_required", "completed", "failed", "cancelled"] as const;
 
-/** Where a task stands. The last three are final. */
+/** The status of a task. The last three are final. */
 export type TaskStatusName = (typeof STATUSES)[number];
 
-/** What a server says about a task. */
+/** The state of a task, as its server reports it. */
 export interface TaskStatus {
   readonly status: TaskStatusName;
-  /** In the server's own words; may be shown to a user. */
+  /** Text from the server; may be shown to a user. */
   readonly message?: string;
-  /** When it was made, in ISO 8601. */
+  /** When the task was created, in ISO 8601. */
   readonly createdAt?: string;
-  /** When it last changed, in ISO 8601. */
+  /** When the task last changed, in ISO 8601. */
   readonly updatedAt?: string;
-  /** How long after `createdAt` the server keeps it; `null`: without end. */
+  /** How long after `createdAt` the server keeps the task; `null`: without limit. */
   readonly ttlMs?: number | null;
-  /** How often the server wants to be asked. */
+  /** How often the server wants to be polled. */
   readonly pollIntervalMs?: number;
 }
 
-/** The same with what the modern wire puts beside it. */
+/** The status with the additional fields of the modern wire. */
 export interface TaskState {
   readonly taskId: string;
   readonly status: TaskStatus;
-  /** What the server wants to know before it goes on. */
+  /** Input that the server needs to continue. */
   readonly inputRequests?: Readonly<Record<string, ServerRequest>> | undefined;
-  /** What the call would have answered. */
+  /** The result of the call. */
   readonly result?: Readonly<Record<string, unknown>> | undefined;
-  /** The JSON-RPC error the call would have ended in. */
+  /** The JSON-RPC error of the call. */
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown } | undefined;
 }
 
@@ -117,21 +115,20 @@ const isObject = (value: unknown): value is Fields =>
 const isStatus = (value: unknown): value is TaskStatusName =>
   (STATUSES as readonly unknown[]).includes(value);
 
-const isSpan = (value: unknown): value is number => typeof value === "number" && value >= 0;
+const isDuration = (value: unknown): value is number => typeof value === "number" && value >= 0;
 
-/** No status can follow this one. */
 export const isFinal = (status: TaskStatusName): boolean =>
   status !== "working" && status !== "input_required";
 
-/** The answer to `tasks/get`; undefined if it is no task. */
+/** Reads a task tolerantly; undefined if the value is not a task. */
 export function readTask(raw: unknown): TaskState | undefined {
   if (!isObject(raw)) return undefined;
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt, inputRequests, result, error } = raw;
   if (typeof taskId !== "string" || taskId === "" || !isStatus(status)) return undefined;
-  // The two wires differ in the names of the spans only.
+  // The two wires differ only in the names of these fields.
   const ttlMs = raw["ttlMs"] ?? raw["ttl"];
   const pollIntervalMs = raw["pollIntervalMs"] ?? raw["pollInterval"];
-  const isKeptForever = raw["ttlMs"] === null || raw["ttl"] === null;
+  const isUnlimited = raw["ttlMs"] === null || raw["ttl"] === null;
   return {
     taskId,
     status: {
@@ -139,8 +136,8 @@ export function readTask(raw: unknown): TaskState | undefined {
       ...(typeof statusMessage === "string" && { message: statusMessage }),
       ...(typeof createdAt === "string" && { createdAt }),
       ...(typeof lastUpdatedAt === "string" && { updatedAt: lastUpdatedAt }),
-      ...(isSpan(ttlMs) ? { ttlMs } : isKeptForever && { ttlMs: null }),
-      ...(isSpan(pollIntervalMs) && { pollIntervalMs }),
+      ...(isDuration(ttlMs) ? { ttlMs } : isUnlimited && { ttlMs: null }),
+      ...(isDuration(pollIntervalMs) && { pollIntervalMs }),
     },
     inputRequests: isObject(inputRequests) ? readRequests(inputRequests) : undefined,
     result: isObject(result) ? result : undefined,
@@ -148,7 +145,7 @@ export function readTask(raw: unknown): TaskState | undefined {
   };
 }
 
-/** The task that a server answered `tools/call` with; undefined if it answered with a result. */
+/** The task in the response to `tools/call`; undefined if it is a result. */
 export function readCreatedTask(raw: Fields): TaskState | undefined {
   if (raw["resultType"] === "task") return readTask(raw);
   return raw["content"] === undefined ? readTask(raw["task"]) : undefined;

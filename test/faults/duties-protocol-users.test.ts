@@ -102,7 +102,7 @@ for (const url of [
   faultCase("S28", `nobody is asked to open ${url}`, async (room) => {
     expect(await askByResult(room, url)).toEqual({ asked: 0, told: { it: { action: "decline" } } });
     expect(
-      room.logged.some((line) => line.startsWith("warn") && line.includes("declined without asking")),
+      room.logged.some((line) => line.startsWith("warn") && line.includes("declined it without asking")),
     ).toBe(true);
   });
 }

@@ -1,4 +1,4 @@
-/** Our own request lane and the SDK's client say the same about every kind of answer: only the way differs. */
+/** Our own request channel and the SDK's client say the same about every kind of answer: only the way differs. */
 import { createToolport, type Progress, type Toolport } from "toolport";
 import { createTestServer, type TestServer, type TestServerDefinition } from "toolport/testing";
 import { describe, expect, test } from "vitest";
@@ -143,8 +143,8 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
       ["failing", {}, { content: [{ type: "text", text: "It broke" }], isError: true }],
       ["refusing", {}, { rpcCode: -32_055, data: { until: "tomorrow" } }],
     ])("%s", async (tool, args, expected) => {
-      await both(tool, async ([lane, client]) => {
-        const ours = await lane!(args);
+      await both(tool, async ([channel, client]) => {
+        const ours = await channel!(args);
         expect(ours).toMatchObject(expected);
         expect(ours).toEqual(await client!(args));
       });
@@ -192,9 +192,9 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
     });
 
     test("large", async () => {
-      await both("large", async ([lane, client]) => {
+      await both("large", async ([channel, client]) => {
         const args = { bytes: 4 * MIB };
-        const [ours, theirs] = [await lane!(args), await client!(args)];
+        const [ours, theirs] = [await channel!(args), await client!(args)];
         const text = (answer: Told) => (answer.content as { text: string }[])[0]!.text;
         expect(text(ours).length).toBe(2 * MIB);
         // Not by toEqual: a difference of megabytes would take minutes to print.
@@ -203,9 +203,9 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
     });
 
     test("too large", async () => {
-      await both("large", async ([lane, client]) => {
+      await both("large", async ([channel, client]) => {
         const args = { bytes: 12 * MIB };
-        const [ours, theirs] = await Promise.all([lane!(args), client!(args)]);
+        const [ours, theirs] = await Promise.all([channel!(args), client!(args)]);
         expect(ours.content).toBeUndefined();
         // The client only understands answers, so it gets one that says what happened.
         expect(theirs).toEqual({ rpcCode: -32_000, data: { toolport: "MESSAGE_TOO_LARGE" } });

@@ -1,7 +1,7 @@
 /** The SDK's client over our Streamable HTTP transport, against the SDK's server, in both eras. */
 import { Client } from "@modelcontextprotocol/client";
 import { afterEach, describe, expect, it } from "vitest";
-import { Lane } from "../../src/protocol/request-channel.js";
+import { RequestChannel } from "../../src/protocol/request-channel.js";
 import { createHttpTransport } from "../../src/transports/http/http-transport.js";
 import { createFetchClient } from "../../src/transports/http/network/fetch-client.js";
 import { startMcpServer } from "../fixtures/servers/http-mcp.js";
@@ -17,7 +17,7 @@ async function connect(url: string, mode: "legacy" | "auto") {
     maxMessageBytes: 1_000_000,
   });
   const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode } });
-  await client.connect(new Lane(transport, "test").clientSide);
+  await client.connect(new RequestChannel(transport, "test").sdkTransport);
   return { client, transport };
 }
 

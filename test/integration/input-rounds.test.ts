@@ -2,8 +2,9 @@
 import { inputRequired } from "@modelcontextprotocol/server";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
-import { isFromRounds, MAX_ROUNDS, MAX_STATE_BYTES } from "../../src/protocol/input-rounds.js";
+import { MAX_ROUNDS, MAX_STATE_BYTES } from "../../src/protocol/input-rounds.js";
 import type { RequestOrigin } from "../../src/protocol/server-requests/request-origin.js";
+import { dependsOnInput } from "../../src/protocol/session.js";
 import { type OpenTestSession, openTestSession } from "../support/open-test-session.js";
 import { waitFor } from "../support/wait-for.js";
 
@@ -107,7 +108,7 @@ describe.each(["memory", "http"] as const)("over %s", (transport) => {
     expect(second?.id).not.toBe(first?.id);
     expect(second?.params).toMatchObject({ name: "name", arguments: { x: 1 } });
     expect(second?.params).not.toHaveProperty("requestState");
-    expect(isFromRounds(result)).toBe(true);
+    expect(dependsOnInput(result)).toBe(true);
   });
 
   test("the state comes back as it was", async () => {

@@ -1,10 +1,10 @@
-/** A lane over linked transports in memory, with what passed at either end. */
+/** A channel over linked transports in memory, with what passed at either end. */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { Lane } from "../../src/protocol/request-channel.js";
+import { RequestChannel } from "../../src/protocol/request-channel.js";
 import { createLinkedTransports } from "../../src/transports/memory/linked-transports.js";
 import type { ServerTransport } from "../../src/transports/server-transport.js";
 
-export interface LaneMessage {
+export interface ChannelMessage {
   id?: string | number;
   method?: string;
   params?: Record<string, unknown>;
@@ -12,30 +12,30 @@ export interface LaneMessage {
   error?: { code: number; message: string; data?: unknown };
 }
 
-export interface LaneRig {
+export interface ChannelRig {
   readonly inner: ServerTransport;
   readonly server: Transport;
-  readonly lane: Lane;
+  readonly channel: RequestChannel;
   /** What the server received. */
-  readonly arrived: LaneMessage[];
+  readonly arrived: ChannelMessage[];
   /** What reached the SDK's client. */
-  readonly passed: LaneMessage[];
+  readonly passed: ChannelMessage[];
   /** Sent by the server. */
-  reply(message: LaneMessage): Promise<void>;
+  reply(message: ChannelMessage): Promise<void>;
 }
 
 /** Started at both ends; somebody listens at the client's. */
-export async function openLaneRig(): Promise<LaneRig> {
+export async function openChannelRig(): Promise<ChannelRig> {
   const [inner, server] = createLinkedTransports();
-  const lane = new Lane(inner, "it");
-  const arrived: LaneMessage[] = [];
-  const passed: LaneMessage[] = [];
-  server.onmessage = (message) => arrived.push(message as LaneMessage);
-  lane.clientSide.onmessage = (message) => passed.push(message as LaneMessage);
+  const channel = new RequestChannel(inner, "it");
+  const arrived: ChannelMessage[] = [];
+  const passed: ChannelMessage[] = [];
+  server.onmessage = (message) => arrived.push(message as ChannelMessage);
+  channel.sdkTransport.onmessage = (message) => passed.push(message as ChannelMessage);
   await server.start();
-  await lane.start();
-  const reply = (message: LaneMessage) => server.send({ jsonrpc: "2.0", ...message } as JSONRPCMessage);
-  return { inner, server, lane, arrived, passed, reply };
+  await channel.start();
+  const reply = (message: ChannelMessage) => server.send({ jsonrpc: "2.0", ...message } as JSONRPCMessage);
+  return { inner, server, channel, arrived, passed, reply };
 }
 
 /** Everything sent before has been delivered, both ways. */

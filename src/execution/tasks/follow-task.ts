@@ -131,7 +131,7 @@ class Follower {
     if (this.#rounds > MAX_INPUT_ROUNDS)
       throw taskFault(this.#where, `The task still wanted input after ${MAX_INPUT_ROUNDS} rounds`);
     const session = connection.session ?? (await connection.acquire({ signal, timeoutMs }));
-    const inputResponses = await session.answer(Object.fromEntries(fresh), { tool, signal });
+    const inputResponses = await session.answerInputRequests(Object.fromEntries(fresh), { tool, signal });
     // Every key counts once for the server too, so this may be sent twice.
     await this.#onSession(
       (current) => updateTask(current, { taskId, inputResponses }, this.#limits(timeoutMs)),

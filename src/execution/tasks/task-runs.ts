@@ -2,7 +2,7 @@
 import { runOnSession } from "../../connection/run-on-session.js";
 import type { ServerConnection } from "../../connection/server-connection.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
-import { markFromRounds } from "../../protocol/input-rounds.js";
+import { markDependsOnInput } from "../../protocol/session.js";
 import { canCancel, cancelTask, type TaskState } from "../../protocol/tasks.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
 import { timerMs } from "../../util/timers.js";
@@ -96,7 +96,7 @@ export class TaskRuns {
         state,
       );
       this.#forget(call, record);
-      return usedInput || started.usedInput ? markFromRounds(raw) : raw;
+      return usedInput || started.usedInput ? markDependsOnInput(raw) : raw;
     } catch (error) {
       const reason = over.signal.aborted ? over.signal.reason : error;
       if (isTaskOver(reason)) this.#forget(call, record);

@@ -1,6 +1,6 @@
 /** Reads one resource of one server, from what was kept if the server has said that it still holds. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
-import { isFromRounds } from "../../protocol/input-rounds.js";
+import { dependsOnInput } from "../../protocol/session.js";
 import type { AccessOptions } from "../access-options.js";
 import type { Port } from "../port.js";
 import {
@@ -60,7 +60,7 @@ export async function readResource(
       const result = await port.ask(connection, { method: "resources/read", params: { uri }, uri }, wait);
       const contents = Array.isArray(result["contents"]) ? result["contents"].filter(isContents) : [];
       // What took answers of the user's is an answer to those answers, and to nothing else.
-      if (kept !== false && !isFromRounds(result)) {
+      if (kept !== false && !dependsOnInput(result)) {
         const ttlMs = Math.min(promised(result), typeof kept === "object" ? kept.ttlMs : promised(result));
         port.resourceCache.keep({ server, uri, ttlMs }, contents, begun);
       }

@@ -14,9 +14,9 @@ const fails = (field: unknown, value: unknown, message: string) =>
   expect(check(field, value), JSON.stringify(value)).toEqual({ issues: [{ path: "field", message }] });
 
 describe("fields", () => {
-  test("texts: type, length in characters, format", () => {
+  test("strings: type, length in code points, format", () => {
     fits({ type: "string", minLength: 1, maxLength: 2 }, "👩🏽");
-    fails({ type: "string" }, 1, "must be a text");
+    fails({ type: "string" }, 1, "must be a string");
     fails({ type: "string", minLength: 3 }, "ab", "is shorter than 3");
     fails({ type: "string", maxLength: 1 }, "ab", "is longer than 1");
     fits({ type: "string", format: "email" }, "ada@example.com");
@@ -28,7 +28,7 @@ describe("fields", () => {
     for (const bad of ["2027-02-29", "2027-2-1", "today"])
       fails({ type: "string", format: "date" }, bad, "is not a date");
     fits({ type: "string", format: "date-time" }, "2027-01-31T10:00:00.5+02:00");
-    fails({ type: "string", format: "date-time" }, "2027-01-31 10:00", "is not a date with its time");
+    fails({ type: "string", format: "date-time" }, "2027-01-31 10:00", "is not a date with a time");
     fits({ type: "string", format: "unheard-of" }, "x");
   });
 
@@ -44,7 +44,7 @@ describe("fields", () => {
     fails({ type: "boolean" }, "true", "must be true or false");
   });
 
-  test("choices of one and of several, plain and titled", () => {
+  test("single and multiple choice, plain and titled", () => {
     fits({ type: "string", enum: ["a", "b"] }, "a");
     fails({ type: "string", enum: ["a", "b"] }, "c", "is not one of the choices");
     fits({ type: "string", oneOf: [{ const: "a", title: "A" }] }, "a");
@@ -54,13 +54,13 @@ describe("fields", () => {
     fails(many, [], "has fewer than 1 choices");
     fails(many, ["a", "b", "a"], "has more than 2 choices");
     fails(many, ["c"], "is not among the choices");
-    fails(many, "a", "must be a list of texts");
+    fails(many, "a", "must be a list of strings");
     fits({ type: "array", items: { anyOf: [{ const: "a", title: "A" }] } }, ["a"]);
   });
 });
 
 describe("forms", () => {
-  test("every problem is named at once", () => {
+  test("all problems are reported together", () => {
     const form = schema({ name: { type: "string" }, age: { type: "integer" } }, ["name"]);
     expect(completeForm(form, { age: "old", secret: "x" })).toEqual({
       issues: [
@@ -71,7 +71,7 @@ describe("forms", () => {
     });
   });
 
-  test("defaults stand in for what is missing, never for what is there", () => {
+  test("defaults replace missing values only", () => {
     const form = schema({
       name: { type: "string", default: "John Doe" },
       age: { type: "integer", default: 30 },
@@ -95,12 +95,12 @@ describe("forms", () => {
     });
   });
 
-  test("a default that breaks its own rules is left out", () => {
+  test("a default that violates its own rules is ignored", () => {
     const form = schema({ age: { type: "integer", default: "thirty" } });
     expect(completeForm(form, {})).toEqual({ content: {} });
   });
 
-  test("names of object internals are ordinary names", () => {
+  test("names of Object.prototype are ordinary field names", () => {
     const form = schema(JSON.parse('{"__proto__":{"type":"string"},"constructor":{"type":"string"}}'), [
       "constructor",
     ]);

@@ -1,16 +1,16 @@
-/** An accepted form held against the schema that was asked for, with the schema's defaults filled in. */
+/** Validates the content of an accepted form and fills in the defaults of its schema. */
 import type { FormSchema } from "./elicitation-request.js";
 
-/** What a field of a form can hold. */
+/** A value of a form field. */
 export type FormValue = string | number | boolean | string[];
 
-/** Something wrong with one field. */
+/** A problem with one field. */
 export interface FormIssue {
   readonly path: string;
   readonly message: string;
 }
 
-/** The schema of one field, as loose as the wire is. */
+/** The schema of one field. Nothing is guaranteed: it comes from the server. */
 interface Field {
   type?: unknown;
   enum?: unknown;
@@ -27,7 +27,7 @@ interface Field {
 }
 
 /**
- * Fills in defaults for fields that are missing, then checks every field.
+ * Fills in defaults for missing fields, then validates every field.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
  */
@@ -51,20 +51,20 @@ export function completeForm(
     else issues.push({ path, message: fault });
   }
   const asked = new Set(fields.map(([name]) => name));
-  // What was not asked for stays here.
+  // Values that the server did not request must not be sent.
   for (const path of Object.keys(given))
     if (!asked.has(path) && given[path] !== undefined) issues.push({ path, message: "was not asked for" });
   return issues.length > 0 ? { issues } : { content: Object.fromEntries(content) };
 }
 
-/** A default that breaks its own field's rules is the server's mistake, not the user's: it is left out. */
+/** Ignores a default that violates the rules of its own field: the user is not responsible for it. */
 const usableDefault = (field: Field): unknown =>
   field.default !== undefined && fieldFault(field, field.default) === undefined ? field.default : undefined;
 
 function fieldFault(field: Field, value: unknown): string | undefined {
   switch (field.type) {
     case "string":
-      return typeof value === "string" ? textFault(field, value) : "must be a text";
+      return typeof value === "string" ? textFault(field, value) : "must be a string";
     case "boolean":
       return typeof value === "boolean" ? undefined : "must be true or false";
     case "number":
@@ -81,7 +81,7 @@ const isNumber = (value: unknown): value is number => typeof value === "number" 
 function textFault(field: Field, value: string): string | undefined {
   const options = optionsOf(field.enum, field.oneOf);
   if (options !== undefined) return options.includes(value) ? undefined : "is not one of the choices";
-  // Lengths count characters, not halves of them.
+  // JSON Schema counts code points, not UTF-16 units.
   const length = [...value].length;
   if (isNumber(field.minLength) && length < field.minLength) return `is shorter than ${field.minLength}`;
   if (isNumber(field.maxLength) && length > field.maxLength) return `is longer than ${field.maxLength}`;
@@ -97,7 +97,7 @@ function rangeFault({ minimum, maximum }: Field, value: number): string | undefi
 
 function choicesFault({ items, minItems, maxItems }: Field, value: unknown): string | undefined {
   if (!Array.isArray(value) || !value.every((item) => typeof item === "string"))
-    return "must be a list of texts";
+    return "must be a list of strings";
   if (isNumber(minItems) && value.length < minItems) return `has fewer than ${minItems} choices`;
   if (isNumber(maxItems) && value.length > maxItems) return `has more than ${maxItems} choices`;
   const options = optionsOf(items?.enum, items?.anyOf);
@@ -105,7 +105,7 @@ function choicesFault({ items, minItems, maxItems }: Field, value: unknown): str
   return value.every((item) => options.includes(item)) ? undefined : "is not among the choices";
 }
 
-/** Choices stand as plain values, or each with its title. */
+/** Choices are listed as plain values, or as objects with a title. */
 function optionsOf(values: unknown, titled: unknown): readonly unknown[] | undefined {
   if (Array.isArray(values)) return values;
   if (!Array.isArray(titled)) return undefined;
@@ -116,15 +116,15 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,12})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 const EMAIL = /^[^\s@]{1,254}@[^\s@]{1,254}$/;
 
-/** The four formats the specification knows; any other says nothing. */
+/** The four formats of the specification; any other format is ignored. */
 const FORMATS = new Map<string, { name: string; fits: (value: string) => boolean }>([
   ["email", { name: "an e-mail address", fits: (value) => EMAIL.test(value) }],
   ["uri", { name: "a URI", fits: (value) => URL.canParse(value) }],
   ["date", { name: "a date", fits: (value) => DATE.test(value) && isDay(value) }],
-  ["date-time", { name: "a date with its time", fits: (value) => DATE_TIME.test(value) && isDay(value) }],
+  ["date-time", { name: "a date with a time", fits: (value) => DATE_TIME.test(value) && isDay(value) }],
 ]);
 
-/** `Date` takes the 31st of February for a day in March; the text must come back as it was. */
+/** `Date` reads 31 February as a day in March, so the date is formatted again and compared. */
 function isDay(value: string): boolean {
   const day = value.slice(0, 10);
   const time = Date.parse(`${day}T00:00:00Z`);

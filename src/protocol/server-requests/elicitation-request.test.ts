@@ -7,7 +7,7 @@ const read = (params: Record<string, unknown>) => readElicitation({ message: "Pl
 const readUrl = (url: unknown) => read({ mode: "url", url, elicitationId: "e1" });
 
 describe("web pages", () => {
-  test("the whole address is shown, its host apart", () => {
+  test("the whole URL and its host are returned", () => {
     expect(readUrl("https://pay.example.com:8443/a?b=c#d")).toEqual({
       mode: "url",
       message: "Please",
@@ -18,7 +18,7 @@ describe("web pages", () => {
     });
   });
 
-  test("letters that imitate others are written out and pointed at", () => {
+  test("non-ASCII letters in the host are escaped and flagged", () => {
     expect(readUrl("https://раypal.com/login")).toMatchObject({
       url: "https://xn--ypal-43d9g.com/login",
       host: "xn--ypal-43d9g.com",
@@ -33,13 +33,13 @@ describe("web pages", () => {
     ["ms-msdt:/id", "ms-msdt:"],
     ["https://bank.example@evil.example/", "user name"],
     ["not a url", "not a URL"],
-  ])("%s is not shown to anybody", (url, why) => {
-    expect(readUrl(url)).toEqual({ mode: "refused-url", why: expect.stringContaining(why) });
+  ])("%s is blocked", (url, why) => {
+    expect(readUrl(url)).toEqual({ mode: "blocked-url", why: expect.stringContaining(why) });
   });
 });
 
 describe("forms", () => {
-  test("the mode may be left out", () => {
+  test("the mode is optional", () => {
     const requestedSchema = { type: "object", properties: { name: { type: "string" } } };
     expect(read({ requestedSchema })).toEqual({ mode: "form", message: "Please", requestedSchema });
   });
@@ -54,7 +54,7 @@ describe("forms", () => {
     { message: 42, requestedSchema: { type: "object", properties: {} } },
     { mode: "telepathy" },
     { mode: "url" },
-  ])("%j is refused as against the protocol", (params) => {
+  ])("%j is rejected as a protocol error", (params) => {
     const attempt = () => read(params);
     expect(attempt).toThrow(ToolCallError);
     expect(attempt).toThrow(/^\[shop\/buy\] .*\(PROTOCOL\)$/);

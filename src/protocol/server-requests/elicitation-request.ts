@@ -1,44 +1,44 @@
-/** What a server wants from the user, read from the wire and made fit to be shown. */
+/** Reads and validates the parameters of `elicitation/create`. */
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/client";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { redactText } from "../../util/redact-text.js";
 import type { RequestOrigin } from "./request-origin.js";
 
-/** The fields of a form: an object schema whose properties are texts, numbers, booleans and choices, never nested. */
+/** The fields of a form: a flat object schema whose properties are strings, numbers, booleans and choices. */
 export type FormSchema = ElicitRequestFormParams["requestedSchema"];
 
 /** The server asks the user to fill in a form. */
 export interface FormElicitation {
   readonly mode: "form";
-  /** Why, in the server's words. */
+  /** The reason that the server gives. */
   readonly message: string;
   readonly requestedSchema: FormSchema;
 }
 
 /**
- * The server asks the user to open a web page. Toolport never opens or fetches it: show the whole address, let the user
- * decide, and open it where neither this program nor the model can look.
+ * The server asks the user to open a web page. Toolport never opens or fetches it. Show the whole URL, let the user decide,
+ * and open it where neither this program nor the model can read the page.
  */
 export interface UrlElicitation {
   readonly mode: "url";
-  /** Why, in the server's words. */
+  /** The reason that the server gives. */
   readonly message: string;
-  /** The whole address, `http:` or `https:`, with non-ASCII letters written out so that nothing can hide in it. */
+  /** The whole URL, `http:` or `https:`. Non-ASCII characters are escaped, so that none can be hidden in it. */
   readonly url: string;
-  /** Host and port of the address in ASCII: what deserves to stand out. */
+  /** Host and port of the URL in ASCII. Display it prominently. */
   readonly host: string;
-  /** The host holds letters outside ASCII (`xn--…`) and may imitate another: warn. */
+  /** The host contains non-ASCII letters (`xn--…`) and may imitate another host: warn the user. */
   readonly isPunycode: boolean;
-  /** The server's own name for this request, where its revision of the protocol has one. */
+  /** The id that the server gave this request, if its protocol revision has one. */
   readonly elicitationId?: string | undefined;
 }
 
-/** Either kind of request to the user. */
+/** A form or a web page. */
 export type ElicitationRequest = FormElicitation | UrlElicitation;
 
-/** An address that no user is asked to open. */
-export interface RefusedUrl {
-  readonly mode: "refused-url";
+/** A URL that Toolport does not show to the user. */
+export interface BlockedUrl {
+  readonly mode: "blocked-url";
   readonly why: string;
 }
 
@@ -47,31 +47,31 @@ const FIELD_TYPES = new Set(["string", "number", "integer", "boolean", "array"])
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Reads the parameters of `elicitation/create`. Throws a `PROTOCOL` error if they are not what MCP allows. */
+/** Throws a `PROTOCOL` error if MCP does not allow the parameters. */
 export function readElicitation(
   params: Readonly<Record<string, unknown>>,
   { server, tool }: RequestOrigin,
-): ElicitationRequest | RefusedUrl {
+): ElicitationRequest | BlockedUrl {
   const { mode = "form", message, requestedSchema, url, elicitationId } = params;
-  const refuse = (what: string): never => {
+  const fail = (what: string): never => {
     throw new ToolCallError({
       code: "PROTOCOL",
       server,
       tool,
-      what: `The server asked for the user's input in a way MCP does not allow: ${what}`,
+      what: `The server requested user input in a way that MCP does not allow: ${what}`,
       next: "Report this to the maker of the server",
     });
   };
-  if (typeof message !== "string") return refuse("it gives no message");
+  if (typeof message !== "string") return fail("the message is missing");
   if (mode === "form") {
     const fault = schemaFault(requestedSchema);
-    if (fault !== undefined) return refuse(fault);
+    if (fault !== undefined) return fail(fault);
     return { mode, message, requestedSchema: requestedSchema as FormSchema };
   }
-  if (mode !== "url") return refuse(`its mode is ${redactText(JSON.stringify(mode) ?? "unknown")}`);
-  if (typeof url !== "string") return refuse("it gives no URL");
-  const parsed = readAddress(url);
-  if (typeof parsed === "string") return { mode: "refused-url", why: parsed };
+  if (mode !== "url") return fail(`the mode is ${redactText(JSON.stringify(mode) ?? "unknown")}`);
+  if (typeof url !== "string") return fail("the URL is missing");
+  const parsed = readUrl(url);
+  if (typeof parsed === "string") return { mode: "blocked-url", why: parsed };
   return {
     mode,
     message,
@@ -84,24 +84,24 @@ export function readElicitation(
 
 function schemaFault(schema: unknown): string | undefined {
   if (!isRecord(schema) || schema["type"] !== "object" || !isRecord(schema["properties"]))
-    return "its schema is not that of an object";
+    return "the schema does not describe an object";
   const { properties, required } = schema;
   if (
     required !== undefined &&
     !(Array.isArray(required) && required.every((key) => typeof key === "string"))
   )
-    return "its schema's `required` is not a list of names";
+    return "`required` in the schema is not a list of names";
   for (const [name, field] of Object.entries(properties)) {
     if (!isRecord(field) || !FIELD_TYPES.has(field["type"] as string))
-      return `its field ${redactText(JSON.stringify(name))} is not a text, a number, a boolean or a choice`;
+      return `the field ${redactText(JSON.stringify(name))} is not a string, a number, a boolean or a choice`;
     if (field["type"] === "array" && !isRecord(field["items"]))
-      return `its field ${redactText(JSON.stringify(name))} does not say what can be chosen`;
+      return `the field ${redactText(JSON.stringify(name))} does not list its choices`;
   }
   return undefined;
 }
 
-/** The address, or why it is not shown to anybody. */
-function readAddress(text: string): URL | string {
+/** The URL, or the reason why the user must not see it. */
+function readUrl(text: string): URL | string {
   let url: URL;
   try {
     url = new URL(text);
@@ -110,7 +110,8 @@ function readAddress(text: string): URL | string {
   }
   if (url.protocol !== "https:" && url.protocol !== "http:")
     return `its scheme is ${redactText(url.protocol)}`;
-  // Nobody logs in like this any more; `https://bank.example@evil.example` only lives from being misread.
-  if (url.username !== "" || url.password !== "") return "it hides its host behind a user name";
+  // `https://bank.example@evil.example` leads to evil.example: user names in URLs mainly serve phishing.
+  if (url.username !== "" || url.password !== "")
+    return "it contains a user name, which can hide the real host";
   return url;
 }

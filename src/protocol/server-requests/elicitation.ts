@@ -1,4 +1,4 @@
-/** Servers that ask the user: the option, and how a request is answered through it. */
+/** Elicitation: the option `onElicitation`, and handling `elicitation/create` with it. */
 import type { ClientCapabilities } from "@modelcontextprotocol/client";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { completeForm, type FormValue } from "./complete-form.js";
@@ -9,9 +9,9 @@ import {
   type UrlElicitation,
 } from "./elicitation-request.js";
 import type { RequestOrigin } from "./request-origin.js";
-import { notServed, runCallback, unusableAnswer } from "./run-callback.js";
+import { notServed, runCallback, unusableCallbackResult } from "./run-callback.js";
 
-/** What the user decided. The content of an accepted form is checked, and completed with the form's defaults. */
+/** The decision of the user. The content of an accepted form is validated, and missing fields get the defaults of the form. */
 export type ElicitationAnswer =
   | { readonly action: "accept"; readonly content?: Readonly<Record<string, FormValue>> | undefined }
   | { readonly action: "decline" | "cancel" };
@@ -23,8 +23,8 @@ export type ElicitationHandler<Request extends ElicitationRequest = FormElicitat
 ) => ElicitationAnswer | Promise<ElicitationAnswer>;
 
 /**
- * Serves servers that ask the user. A function serves forms; an object serves the modes it names, and servers are told
- * of no other. Always show which server asks, and let the user decline.
+ * Asks the user on behalf of servers. A function handles forms; an object handles the modes it names, and only these are
+ * advertised to servers. Always show which server asks, and let the user decline.
  *
  * @example
  * ```ts
@@ -50,7 +50,7 @@ export type ElicitationOption =
 const modesOf = (option: ElicitationOption | undefined) =>
   typeof option === "function" ? { form: option } : { ...option };
 
-/** What to tell servers; undefined: nothing. */
+/** The capability to advertise; undefined: none. */
 export function elicitationCapability(
   option: ElicitationOption | undefined,
 ): ClientCapabilities["elicitation"] {
@@ -59,19 +59,19 @@ export function elicitationCapability(
   return { ...(form && { form: { applyDefaults: true } }), ...(url && { url: {} }) };
 }
 
-/** Answers `elicitation/create`. */
-export async function answerElicitation(
+/** Handles `elicitation/create`. */
+export async function handleElicitation(
   params: Readonly<Record<string, unknown>>,
   origin: RequestOrigin,
   { option, report }: { option: ElicitationOption | undefined; report: (error: unknown) => void },
 ): Promise<Record<string, unknown>> {
   const modes = modesOf(option);
   const mode = params["mode"] === "url" ? "url" : "form";
-  if (modes[mode] === undefined) throw notServed(origin, WANTED[mode]);
+  if (modes[mode] === undefined) throw notServed(origin, REQUESTED[mode]);
   const request = readElicitation(params, origin);
   switch (request.mode) {
     case "form":
-      return answerForm(request, origin, modes.form!);
+      return handleForm(request, origin, modes.form!);
     case "url":
       return { action: (await ask(request, origin, modes.url!)).action };
     default:
@@ -80,12 +80,12 @@ export async function answerElicitation(
   }
 }
 
-const WANTED = {
-  form: { wanted: "the user to fill in a form (elicitation/create)", option: "onElicitation" },
-  url: { wanted: "the user to open a web page (elicitation/create)", option: "onElicitation: { url }" },
+const REQUESTED = {
+  form: { requested: "that the user fills in a form (elicitation/create)", option: "onElicitation" },
+  url: { requested: "that the user opens a web page (elicitation/create)", option: "onElicitation: { url }" },
 } as const;
 
-async function answerForm(
+async function handleForm(
   request: FormElicitation,
   origin: RequestOrigin,
   handler: ElicitationHandler<FormElicitation>,
@@ -94,11 +94,11 @@ async function answerForm(
   if (answer.action !== "accept") return { action: answer.action };
   const given: unknown = answer.content ?? {};
   if (typeof given !== "object" || given === null || Array.isArray(given))
-    throw unusableAnswer(OPTION, origin, { what: "its content is not an object" });
+    throw unusableCallbackResult(OPTION, origin, { what: "its content is not an object" });
   const form = completeForm(request.requestedSchema, given as Record<string, unknown>);
   if ("content" in form) return { action: "accept", content: form.content };
-  throw unusableAnswer(OPTION, origin, {
-    // Names and rules only: what the user typed stays out of messages.
+  throw unusableCallbackResult(OPTION, origin, {
+    // Field names and rules only: error messages must not contain what the user typed.
     what: form.issues.map(({ path, message }) => `${path} ${message}`).join(", "),
     issues: form.issues,
   });
@@ -113,7 +113,7 @@ async function ask<Request extends ElicitationRequest>(
 ): Promise<ElicitationAnswer> {
   const answer = await runCallback(OPTION, origin, () => handler(request, origin));
   if (["accept", "decline", "cancel"].includes(answer?.action)) return answer;
-  throw unusableAnswer(OPTION, origin, { what: "its action is not accept, decline or cancel" });
+  throw unusableCallbackResult(OPTION, origin, { what: "its action is not accept, decline or cancel" });
 }
 
 function declined(why: string, { server, tool }: RequestOrigin): ToolCallError {
@@ -121,7 +121,7 @@ function declined(why: string, { server, tool }: RequestOrigin): ToolCallError {
     code: "REFUSED",
     server,
     tool,
-    what: `The server asked the user to open an address that was declined without asking: ${why}`,
+    what: `The server asked the user to open a URL. Toolport declined it without asking the user: ${why}`,
     next: "Report this to the maker of the server",
   });
 }

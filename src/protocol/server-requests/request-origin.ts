@@ -1,16 +1,16 @@
-/** Who asks when a server asks the client for something. */
+/** Where a server request comes from. */
 
-/** Where a request comes from, and how long its answer is wanted. */
+/** Where a request comes from, and until when its response is needed. */
 export interface RequestOrigin {
-  /** Name of the server, as configured. Show it to whoever decides. */
+  /** Name of the server, as configured. Show it to the user who decides. */
   readonly server: string;
   /**
-   * Name, on that server, of the tool whose call led to the request. Certain in the modern era; before it the wire does
-   * not say, so it is there only while a single tool call is under way on the connection.
+   * The tool (its name on that server) whose call led to the request. Always known for servers that speak 2026-07-28. Earlier
+   * revisions do not transmit it, so it is set only while a single tool call is in flight on the connection.
    */
   readonly tool?: string | undefined;
-  /** Whose connection it is; undefined outside `as(principal)`. */
+  /** The user that the connection belongs to; undefined outside `as(principal)`. */
   readonly principal?: string | undefined;
-  /** Aborted when nobody waits for the answer any more: take the dialog away. */
+  /** Aborts when the response is no longer needed: close the dialog. */
   readonly signal: AbortSignal;
 }

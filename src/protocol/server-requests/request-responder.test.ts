@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { RequestOrigin } from "./request-origin.js";
-import { MAX_WAITING, RequestDesk, RequestGate } from "./request-responder.js";
+import { MAX_WAITING, RequestResponder, SerialQueue } from "./request-responder.js";
 
-function openDesk() {
+function openResponder() {
   const origins: RequestOrigin[] = [];
   const reports: unknown[] = [];
   const finish: (() => void)[] = [];
@@ -10,59 +10,59 @@ function openDesk() {
     origins.push(origin);
     return new Promise<Record<string, unknown>>((resolve) => finish.push(() => resolve({})));
   };
-  const desk = new RequestDesk({
+  const responder = new RequestResponder({
     server: "shop",
-    answers: { "elicitation/create": wait, "sampling/createMessage": wait, "roots/list": wait },
+    handlers: { "elicitation/create": wait, "sampling/createMessage": wait, "roots/list": wait },
     report: (error) => reports.push(error),
   });
-  return { desk, origins, reports, finish };
+  return { responder, origins, reports, finish };
 }
 
 const roots = { method: "roots/list" };
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("a call that fails ends what was asked on its behalf, even if the server does not say so", async () => {
-  const { desk, origins, reports } = openDesk();
-  const call = desk.beginCall("buy");
-  const asking = desk.answerMessage(roots, new AbortController().signal);
-  const refused = expect(asking).rejects.toMatchObject({ code: -32603 });
+test("a failed call aborts its open server requests, even if the server does not cancel them", async () => {
+  const { responder, origins, reports } = openResponder();
+  const call = responder.beginCall("buy");
+  const asking = responder.respondToMessage(roots, new AbortController().signal);
+  const rejected = expect(asking).rejects.toMatchObject({ code: -32603 });
   await turn();
   expect(origins).toMatchObject([{ server: "shop", tool: "buy" }]);
-  desk.endCall(call, new Error("aborted"));
-  await refused;
+  responder.endCall(call, new Error("aborted"));
+  await rejected;
   expect(origins[0]?.signal.aborted).toBe(true);
   expect(reports).toEqual([]);
 });
 
-test("a call that ends well leaves the user alone", async () => {
-  const { desk, origins, finish } = openDesk();
-  const call = desk.beginCall("buy");
-  const asking = desk.answerMessage(roots, new AbortController().signal);
+test("a successful call does not abort its open server requests", async () => {
+  const { responder, origins, finish } = openResponder();
+  const call = responder.beginCall("buy");
+  const asking = responder.respondToMessage(roots, new AbortController().signal);
   await turn();
-  desk.endCall(call);
+  responder.endCall(call);
   expect(origins[0]?.signal.aborted).toBe(false);
   finish[0]?.();
   expect(await asking).toEqual({});
 });
 
-test("a server that takes its request back ends the callback", async () => {
-  const { desk, origins } = openDesk();
+test("a cancelled server request aborts its callback", async () => {
+  const { responder, origins } = openResponder();
   const server = new AbortController();
-  const asking = desk.answerMessage(roots, server.signal);
-  const refused = expect(asking).rejects.toMatchObject({ code: -32603 });
+  const asking = responder.respondToMessage(roots, server.signal);
+  const rejected = expect(asking).rejects.toMatchObject({ code: -32603 });
   await turn();
   server.abort(new Error("cancelled"));
-  await refused;
+  await rejected;
   expect(origins[0]?.signal.aborted).toBe(true);
-  await expect(desk.answerMessage(roots, server.signal)).rejects.toMatchObject({ code: -32603 });
+  await expect(responder.respondToMessage(roots, server.signal)).rejects.toMatchObject({ code: -32603 });
   expect(origins).toHaveLength(1);
 });
 
-test("kinds do not wait for each other", async () => {
-  const { desk, origins, finish } = openDesk();
+test("requests of different methods run concurrently", async () => {
+  const { responder, origins, finish } = openResponder();
   const kinds = ["roots/list", "elicitation/create", "sampling/createMessage"];
   const all = [...kinds, ...kinds].map((method) => {
-    return desk.answerMessage({ method }, new AbortController().signal);
+    return responder.respondToMessage({ method }, new AbortController().signal);
   });
   await turn();
   expect(origins).toHaveLength(3);
@@ -73,19 +73,19 @@ test("kinds do not wait for each other", async () => {
   expect(await Promise.all(all)).toHaveLength(6);
 });
 
-test("the time the server waited for us is known", async () => {
-  const { desk, finish } = openDesk();
-  expect(desk.lastOwedAt()).toBe(0);
-  const asking = desk.answerMessage(roots, new AbortController().signal);
+test("serverLastWaitedAt() returns when the server last waited for a response", async () => {
+  const { responder, finish } = openResponder();
+  expect(responder.serverLastWaitedAt()).toBe(0);
+  const asking = responder.respondToMessage(roots, new AbortController().signal);
   await turn();
-  const before = desk.lastOwedAt();
+  const before = responder.serverLastWaitedAt();
   expect(performance.now() - before).toBeLessThan(500);
   finish[0]?.();
   await asking;
-  expect(desk.lastOwedAt()).toBeGreaterThanOrEqual(before);
-  const after = desk.lastOwedAt();
+  expect(responder.serverLastWaitedAt()).toBeGreaterThanOrEqual(before);
+  const after = responder.serverLastWaitedAt();
   await turn();
-  expect(desk.lastOwedAt()).toBe(after);
+  expect(responder.serverLastWaitedAt()).toBe(after);
 });
 
 const never = () => new AbortController().signal;
@@ -98,8 +98,8 @@ function deferred() {
   return { promise, resolve };
 }
 
-test("one at a time, in the order of arrival, and the rest turned away", async () => {
-  const gate = new RequestGate();
+test("SerialQueue runs one at a time in order of arrival and rejects on overflow", async () => {
+  const queue = new SerialQueue();
   const first = deferred();
   let running = 0;
   let most = 0;
@@ -110,7 +110,7 @@ test("one at a time, in the order of arrival, and the rest turned away", async (
     order.push(index);
     running -= 1;
   };
-  const runs = Array.from({ length: 1_000 }, (_, index) => gate.run(work(index), never()));
+  const runs = Array.from({ length: 1_000 }, (_, index) => queue.run(work(index), never()));
   const outcomes = Promise.allSettled(runs);
   first.resolve();
   const settled = await outcomes;
@@ -118,25 +118,25 @@ test("one at a time, in the order of arrival, and the rest turned away", async (
   expect(settled.at(-1)).toMatchObject({ reason: { code: "OVERLOADED" } });
   expect(order).toEqual(Array.from({ length: MAX_WAITING + 1 }, (_, index) => index));
   expect(most).toBe(1);
-  expect(gate.idle).toBe(true);
+  expect(queue.isIdle).toBe(true);
 });
 
-test("who gives up while waiting makes room for another", async () => {
-  const gate = new RequestGate();
+test("SerialQueue skips work that is aborted while it waits", async () => {
+  const queue = new SerialQueue();
   const first = deferred();
-  const holding = gate.run(() => first.promise, never());
+  const holding = queue.run(() => first.promise, never());
   const impatient = new AbortController();
-  const waiting = gate.run(async () => "never run", impatient.signal);
+  const waiting = queue.run(async () => "never run", impatient.signal);
   impatient.abort(new Error("enough"));
   await expect(waiting).rejects.toThrow("enough");
-  const next = gate.run(async () => "served", never());
+  const next = queue.run(async () => "served", never());
   first.resolve();
   await holding;
   expect(await next).toBe("served");
 });
 
-test("work that fails leaves the gate open", async () => {
-  const gate = new RequestGate();
-  await expect(gate.run(() => Promise.reject(new Error("no")), never())).rejects.toThrow("no");
-  expect(await gate.run(async () => 1, never())).toBe(1);
+test("SerialQueue continues after work that fails", async () => {
+  const queue = new SerialQueue();
+  await expect(queue.run(() => Promise.reject(new Error("no")), never())).rejects.toThrow("no");
+  expect(await queue.run(async () => 1, never())).toBe(1);
 });

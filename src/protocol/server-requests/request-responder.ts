@@ -1,37 +1,36 @@
-/** Where the requests of one connection's server are answered: in turn, for the right tool, as long as somebody waits. */
+/** Responds to the requests of one server: one at a time per method, with the tool call they belong to. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { withDeadline } from "../../util/with-deadline.js";
 import type { RequestOrigin } from "./request-origin.js";
 
-/** All that a server may ask of a client. */
+/** The requests that MCP allows a server to send. */
 export type RequestMethod = "elicitation/create" | "sampling/createMessage" | "roots/list";
 
-/** How each kind of request is answered. */
-export type Answers = Readonly<
+export type RequestHandlers = Readonly<
   Record<
     RequestMethod,
     (params: Readonly<Record<string, unknown>>, origin: RequestOrigin) => Promise<Record<string, unknown>>
   >
 >;
 
-/** A request as it stands on the wire or inside a result. */
+/** A request of a server, received as a message or inside a result. */
 export interface ServerRequest {
   readonly method: string;
   readonly params?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A tool call under way. */
-export interface CallUnderWay extends Slotted {
+/** A tool call in flight. */
+export interface TrackedCall extends Slotted {
   readonly tool: string;
   /** The task that the call has become. */
   readonly taskId?: string | undefined;
-  /** Requests put down to the call and not answered yet; made only when there is one. */
+  /** Open server requests that belong to the call; created with the first one. */
   requests?: Set<AbortController> | undefined;
 }
 
-/** Legacy wire: where a message says which task it belongs to; its answer has to say the same. */
+/** Legacy wire: names the task that a message belongs to. The response must repeat it. */
 export const RELATED_TASK_META_KEY = "io.modelcontextprotocol/related-task";
 
 /** The task that a request belongs to. */
@@ -41,52 +40,52 @@ export function relatedTask({ params }: ServerRequest): { taskId: string } | und
   return typeof related?.taskId === "string" ? { taskId: related.taskId } : undefined;
 }
 
-interface DeskParts {
+interface ResponderParts {
   server: string;
   principal?: string | undefined;
-  answers: Answers;
+  handlers: RequestHandlers;
   report: (error: unknown) => void;
 }
 
-const isServerRequest = (answers: Answers, method: string): method is RequestMethod =>
-  Object.hasOwn(answers, method);
+const isRequestMethod = (handlers: RequestHandlers, method: string): method is RequestMethod =>
+  Object.hasOwn(handlers, method);
 
-export class RequestDesk {
-  readonly #parts: DeskParts;
-  readonly #gates = new Map<RequestMethod, RequestGate>();
-  readonly #calls = new SlotList<CallUnderWay>();
-  #owed = 0;
-  #lastOwedAt = 0;
+export class RequestResponder {
+  readonly #parts: ResponderParts;
+  readonly #queues = new Map<RequestMethod, SerialQueue>();
+  readonly #calls = new SlotList<TrackedCall>();
+  #open = 0;
+  #lastWaitedAt = 0;
   #overloadReported = false;
 
-  constructor(parts: DeskParts) {
+  constructor(parts: ResponderParts) {
     this.#parts = parts;
   }
 
-  /** Notes a call of the legacy era, whose requests do not say what they belong to. */
-  beginCall(tool: string, taskId?: string): CallUnderWay {
-    const call: CallUnderWay = { tool, taskId, requests: undefined, slot: -1 };
+  /** Tracks a call to a legacy server, whose requests do not name the call they belong to. */
+  beginCall(tool: string, taskId?: string): TrackedCall {
+    const call: TrackedCall = { tool, taskId, requests: undefined, slot: -1 };
     this.#calls.add(call);
     return call;
   }
 
-  /** Without a reason the call came to its end; with one nobody waits for what was asked on its behalf. */
-  endCall(call: CallUnderWay, reason?: unknown): void {
+  /** Ends tracking. With a reason the call failed: its open server requests are aborted. */
+  endCall(call: TrackedCall, reason?: unknown): void {
     this.#calls.delete(call);
     if (reason === undefined) return;
     for (const request of call.requests ?? []) request.abort(reason);
   }
 
-  /** When the server last waited for us (`performance.now()`): its silence until then was ours. */
-  lastOwedAt = (): number => (this.#owed > 0 ? performance.now() : this.#lastOwedAt);
+  /** When the server last waited for a response of this client (`performance.now()`). It may be silent until then. */
+  serverLastWaitedAt = (): number => (this.#open > 0 ? performance.now() : this.#lastWaitedAt);
 
-  /** Answers one request. Rejects with a `ToolCallError`, or with the signal's reason as soon as it is aborted. */
-  async answer(
+  /** Handles one request. Rejects with a `ToolCallError`, or with the signal's reason as soon as it aborts. */
+  async respond(
     { method, params = {} }: ServerRequest,
     { tool, signal }: { tool?: string | undefined; signal: AbortSignal },
   ): Promise<Record<string, unknown>> {
-    const { server, answers } = this.#parts;
-    if (!isServerRequest(answers, method)) throw unknownRequest(server, tool);
+    const { server, handlers } = this.#parts;
+    if (!isRequestMethod(handlers, method)) throw unknownRequest(server, tool);
     const { principal } = this.#parts;
     const origin: RequestOrigin = {
       server,
@@ -94,58 +93,85 @@ export class RequestDesk {
       ...(principal !== undefined && { principal }),
       signal,
     };
-    const gate = this.#gate(method);
-    if (gate.idle) this.#overloadReported = false;
-    const answering = gate.run(() => answers[method](params, origin), signal);
-    return withDeadline(answering, { signal, onTimeout: () => signal.reason });
+    const queue = this.#queue(method);
+    if (queue.isIdle) this.#overloadReported = false;
+    const handling = queue.run(() => handlers[method](params, origin), signal);
+    return withDeadline(handling, { signal, onTimeout: () => signal.reason });
+  }
+
+  /** Handles the requests of one result concurrently. The first failure aborts the others. */
+  async respondAll(
+    requests: readonly (readonly [name: string, request: ServerRequest])[],
+    { tool, signal }: { tool: string | undefined; signal: AbortSignal },
+  ): Promise<Record<string, unknown>> {
+    signal.throwIfAborted();
+    // One controller per request: Node warns about a leak when many listeners share one signal.
+    const controllers = requests.map(() => new AbortController());
+    const abortAll = (reason: unknown) => {
+      for (const controller of controllers) controller.abort(reason);
+    };
+    const stopListening = onSharedAbort(signal, () => abortAll(signal.reason));
+    try {
+      const responses = requests.map(async ([name, request], index) => {
+        try {
+          return [name, await this.respond(request, { tool, signal: controllers[index]!.signal })] as const;
+        } catch (error) {
+          abortAll(error);
+          throw error;
+        }
+      });
+      return Object.fromEntries(await Promise.all(responses));
+    } finally {
+      stopListening();
+    }
   }
 
   /**
-   * Answers a request that came as a message of its own. Nobody but the server hears of a failure, so it is reported;
-   * the server learns no more than that there was one.
+   * Handles a request that arrived as a message. No caller of Toolport sees a failure, so it is reported. The server gets
+   * an error without details.
    */
-  async answerMessage(request: ServerRequest, signal: AbortSignal): Promise<Record<string, unknown>> {
+  async respondToMessage(request: ServerRequest, signal: AbortSignal): Promise<Record<string, unknown>> {
     const call = this.#callOf(request);
-    const end = new AbortController();
-    const onAbort = () => end.abort(signal.reason);
+    const controller = new AbortController();
+    const onAbort = () => controller.abort(signal.reason);
     if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     if (call !== undefined) {
       call.requests ??= new Set();
-      call.requests.add(end);
+      call.requests.add(controller);
     }
-    this.#owed += 1;
+    this.#open += 1;
     try {
-      return await this.answer(request, { tool: call?.tool, signal: end.signal });
+      return await this.respond(request, { tool: call?.tool, signal: controller.signal });
     } catch (error) {
-      if (!end.signal.aborted) this.#reportOnce(error);
+      if (!controller.signal.aborted) this.#reportOnce(error);
       throw toWireError(error);
     } finally {
       signal.removeEventListener("abort", onAbort);
-      call?.requests?.delete(end);
-      this.#owed -= 1;
-      this.#lastOwedAt = performance.now();
+      call?.requests?.delete(controller);
+      this.#open -= 1;
+      this.#lastWaitedAt = performance.now();
     }
   }
 
-  /** The one call under way must be the reason; where there are more, only a task says what it is for. */
-  #callOf(request: ServerRequest): CallUnderWay | undefined {
+  /** The call of the request's task; else the only call in flight. With several calls the wire does not say which. */
+  #callOf(request: ServerRequest): TrackedCall | undefined {
     const calls = this.#calls.toArray();
     const related = relatedTask(request);
     if (related !== undefined) return calls.find(({ taskId }) => taskId === related.taskId);
     return calls.length === 1 ? calls[0] : undefined;
   }
 
-  #gate(method: RequestMethod): RequestGate {
-    let gate = this.#gates.get(method);
-    if (gate === undefined) {
-      gate = new RequestGate();
-      this.#gates.set(method, gate);
+  #queue(method: RequestMethod): SerialQueue {
+    let queue = this.#queues.get(method);
+    if (queue === undefined) {
+      queue = new SerialQueue();
+      this.#queues.set(method, queue);
     }
-    return gate;
+    return queue;
   }
 
-  /** A flood is one piece of news, not thousands. */
+  /** Reports an overload once, not for each of thousands of requests. */
   #reportOnce(error: unknown): void {
     const { report, server } = this.#parts;
     if (!(error instanceof ToolCallError) || error.code !== "OVERLOADED") return report(error);
@@ -154,44 +180,22 @@ export class RequestDesk {
   }
 }
 
-function unknownRequest(server: string, tool: string | undefined): ToolCallError {
-  return new ToolCallError({
-    code: "PROTOCOL",
-    server,
-    tool,
-    what: "The server asked for something that MCP does not let it ask for",
-    next: "Report this to the maker of the server",
-  });
-}
-
-const INVALID_PARAMS = -32602;
-const INTERNAL_ERROR = -32603;
-
-/** The SDK sends an error's own code if it is a number. */
-function toWireError(error: unknown): Error & { code: number } {
-  const code = error instanceof ToolCallError ? error.code : undefined;
-  if (code === "PROTOCOL")
-    return Object.assign(new Error("The client cannot serve this request"), { code: INVALID_PARAMS });
-  const message =
-    code === "OVERLOADED" ? "Too many requests at once" : "The client could not answer this request";
-  return Object.assign(new Error(message), { code: INTERNAL_ERROR });
-}
-
-/** Requests that may wait while one is being answered. */
+/** Maximum number of requests that wait while one runs. */
 export const MAX_WAITING = 16;
 
-export class RequestGate {
-  readonly #line = new Set<() => void>();
+/** Bounded serial queue; rejects on overflow. */
+export class SerialQueue {
+  readonly #waiting = new Set<() => void>();
   #busy = false;
 
-  /** Nobody is inside and nobody waits. */
-  get idle(): boolean {
+  /** Nothing runs or waits. */
+  get isIdle(): boolean {
     return !this.#busy;
   }
 
   /**
-   * Runs `work` when its turn comes. The place is held until the work is really over, even if its signal was aborted:
-   * a callback that does not listen to it must not be started again and again.
+   * Runs `work` after everything queued before it. An abort does not free the queue before `work` has settled: a callback
+   * that ignores its signal must not run several times at once.
    */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();
@@ -209,27 +213,27 @@ export class RequestGate {
       this.#busy = true;
       return;
     }
-    if (this.#line.size >= MAX_WAITING) throw overloaded();
+    if (this.#waiting.size >= MAX_WAITING) throw overloaded();
     await new Promise<void>((resolve, reject) => {
       const admit = () => {
-        signal.removeEventListener("abort", leave);
+        signal.removeEventListener("abort", onAbort);
         resolve();
       };
-      const leave = () => {
-        this.#line.delete(admit);
+      const onAbort = () => {
+        this.#waiting.delete(admit);
         reject(signal.reason);
       };
-      this.#line.add(admit);
-      signal.addEventListener("abort", leave, { once: true });
+      this.#waiting.add(admit);
+      signal.addEventListener("abort", onAbort, { once: true });
     });
   }
 
   #leave(): void {
-    const [next] = this.#line;
+    const [next] = this.#waiting;
     if (next === undefined) {
       this.#busy = false;
     } else {
-      this.#line.delete(next);
+      this.#waiting.delete(next);
       next();
     }
   }
@@ -238,35 +242,30 @@ export class RequestGate {
 function overloaded(): ToolCallError {
   return new ToolCallError({
     code: "OVERLOADED",
-    what: `The server asks for more at once than can be answered: ${MAX_WAITING} requests wait already`,
-    next: "Look at what the server does",
+    what: `The server sent too many requests at once: ${MAX_WAITING} are already waiting`,
+    next: "Check why the server sends so many requests",
   });
 }
 
-/** All at once, as the specification wants it; the first that fails ends the others, the signal ends all. */
-export async function answerTogether(
-  desk: RequestDesk,
-  requests: readonly (readonly [name: string, request: ServerRequest])[],
-  { tool, signal }: { tool: string | undefined; signal: AbortSignal },
-): Promise<Record<string, unknown>> {
-  signal.throwIfAborted();
-  // A signal for each: listeners of many requests on one signal would look like a leak, and some would be one.
-  const ends = requests.map(() => new AbortController());
-  const endAll = (reason: unknown) => {
-    for (const end of ends) end.abort(reason);
-  };
-  const stopListening = onSharedAbort(signal, () => endAll(signal.reason));
-  try {
-    const answers = requests.map(async ([name, request], index) => {
-      try {
-        return [name, await desk.answer(request, { tool, signal: ends[index]!.signal })] as const;
-      } catch (error) {
-        endAll(error);
-        throw error;
-      }
-    });
-    return Object.fromEntries(await Promise.all(answers));
-  } finally {
-    stopListening();
-  }
+function unknownRequest(server: string, tool: string | undefined): ToolCallError {
+  return new ToolCallError({
+    code: "PROTOCOL",
+    server,
+    tool,
+    what: "The server sent a request that MCP does not allow servers to send",
+    next: "Report this to the maker of the server",
+  });
+}
+
+const INVALID_PARAMS = -32602;
+const INTERNAL_ERROR = -32603;
+
+/** The SDK sends the `code` of an error to the server if it is a number. */
+function toWireError(error: unknown): Error & { code: number } {
+  const code = error instanceof ToolCallError ? error.code : undefined;
+  if (code === "PROTOCOL")
+    return Object.assign(new Error("The client cannot serve this request"), { code: INVALID_PARAMS });
+  const message =
+    code === "OVERLOADED" ? "Too many requests at once" : "The client could not answer this request";
+  return Object.assign(new Error(message), { code: INTERNAL_ERROR });
 }

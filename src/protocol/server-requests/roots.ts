@@ -1,20 +1,20 @@
-/** Directories the client shows to servers: the option, and how `roots/list` is answered through it. */
+/** Roots: the option `roots`, and handling `roots/list` with it. */
 import type { ClientCapabilities } from "@modelcontextprotocol/client";
 import { ConfigError } from "../../errors/config-error.js";
 import type { RequestOrigin } from "./request-origin.js";
-import { notServed, runCallback, unusableAnswer } from "./run-callback.js";
+import { notServed, runCallback, unusableCallbackResult } from "./run-callback.js";
 
 /** A directory or file that servers may work on. */
 export interface Root {
   /** A `file://` URL. */
   readonly uri: string;
-  /** What to call it. */
+  /** Display name. */
   readonly name?: string | undefined;
 }
 
 /**
- * What servers may work on: a list for all of them, or a function that decides for each. After a change call
- * `rootsChanged()`.
+ * Directories and files that servers may work on: a list for all servers, or a function that decides for each. Call
+ * `rootsChanged()` after a change.
  *
  * @example
  * ```ts
@@ -26,11 +26,11 @@ export type RootsOption =
   | readonly Root[]
   | ((origin: RequestOrigin) => readonly Root[] | Promise<readonly Root[]>);
 
-/** What to tell servers; undefined: nothing. */
+/** The capability to advertise; undefined: none. */
 export const rootsCapability = (option: RootsOption | undefined): ClientCapabilities["roots"] =>
   option === undefined ? undefined : { listChanged: true };
 
-/** A list that is known beforehand is checked beforehand. */
+/** Validates a fixed list when the port is created. */
 export function assertRoots(option: RootsOption | undefined): void {
   if (option === undefined || typeof option === "function") return;
   const issues = option.flatMap((root, index) =>
@@ -39,17 +39,17 @@ export function assertRoots(option: RootsOption | undefined): void {
   if (issues.length > 0) throw new ConfigError({ code: "INVALID_CONFIG", issues });
 }
 
-/** Answers `roots/list`. */
-export async function answerRoots(
+/** Handles `roots/list`. */
+export async function handleRoots(
   origin: RequestOrigin,
   option: RootsOption | undefined,
 ): Promise<Record<string, unknown>> {
   if (option === undefined)
-    throw notServed(origin, { wanted: "the directories it may work on (roots/list)", option: "roots" });
+    throw notServed(origin, { requested: "the directories it may work on (roots/list)", option: "roots" });
   const roots =
     typeof option === "function" ? await runCallback("roots", origin, () => option(origin)) : option;
   if (!Array.isArray(roots) || !roots.every(isRoot))
-    throw unusableAnswer("roots", origin, { what: "it is not a list of file:// URLs" });
+    throw unusableCallbackResult("roots", origin, { what: "it is not a list of file:// URLs" });
   return { roots: roots.map(({ uri, name }) => ({ uri, ...(name !== undefined && { name }) })) };
 }
 

@@ -1,10 +1,10 @@
-/** Runs a callback of the caller's for a server, and says whose fault it was when it fails. */
+/** Runs a user's callback for a server request and turns its failures into errors that name the callback. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import { redactText } from "../../util/redact-text.js";
 import type { RequestOrigin } from "./request-origin.js";
 
-/** What the callback throws becomes the cause of a `REFUSED`; after an abort the abort's reason counts. */
+/** Wraps what the callback throws in a `REFUSED` error; after an abort, throws the reason of the abort. */
 export async function runCallback<T>(
   option: string,
   origin: RequestOrigin,
@@ -15,20 +15,20 @@ export async function runCallback<T>(
   } catch (error) {
     if (origin.signal.aborted) throw origin.signal.reason;
     if (ToolportError.isInstance(error)) throw error;
-    const said = error instanceof Error ? redactText(error.message) : "";
+    const reason = error instanceof Error ? redactText(error.message) : "";
     throw new ToolCallError({
       code: "REFUSED",
       server: origin.server,
       tool: origin.tool,
-      what: `${option} failed while the server waited for its answer${said === "" ? "" : `: ${said}`}`,
-      next: `Mend ${option}`,
+      what: `${option} failed while the server waited for the response${reason === "" ? "" : `: ${reason}`}`,
+      next: `Fix ${option}`,
       cause: error,
     });
   }
 }
 
-/** The answer of a callback is not one that can be sent. */
-export function unusableAnswer(
+/** The callback returned a value that cannot be sent. */
+export function unusableCallbackResult(
   option: string,
   { server, tool }: RequestOrigin,
   details: { what: string; issues?: readonly { path: string; message: string }[] },
@@ -37,22 +37,22 @@ export function unusableAnswer(
     code: "INVALID_ARGUMENTS",
     server,
     tool,
-    what: `The answer of ${option} cannot be sent: ${details.what}`,
-    next: `Mend what ${option} returns`,
+    what: `The result of ${option} cannot be sent: ${details.what}`,
+    next: `Fix what ${option} returns`,
     issues: details.issues,
   });
 }
 
-/** The server wants something that nothing here can give. */
+/** The server requested something that no option serves. */
 export function notServed(
   { server, tool }: RequestOrigin,
-  { wanted, option }: { wanted: string; option: string },
+  { requested, option }: { requested: string; option: string },
 ): ToolCallError {
   return new ToolCallError({
     code: "PROTOCOL",
     server,
     tool,
-    what: `The server wanted ${wanted}, which nothing here can serve`,
-    next: `Give createToolport the option \`${option}\``,
+    what: `The server requested ${requested}, but no callback for it is configured`,
+    next: `Set the option \`${option}\` of createToolport`,
   });
 }

@@ -1,4 +1,4 @@
-/** Servers that ask for a completion of the client's model: the option, and how a request is answered through it. */
+/** Sampling: the option `onSampling`, and handling `sampling/createMessage` with it. */
 import type {
   ClientCapabilities,
   CreateMessageRequestParams,
@@ -7,23 +7,23 @@ import type {
 } from "@modelcontextprotocol/client";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { RequestOrigin } from "./request-origin.js";
-import { notServed, runCallback, unusableAnswer } from "./run-callback.js";
+import { notServed, runCallback, unusableCallbackResult } from "./run-callback.js";
 
-/** What a server wants a model to complete. */
+/** The completion that a server requests. */
 export type SamplingRequest = CreateMessageRequestParams;
 
-/** What the model said. */
+/** The completion of the model. */
 export type SamplingAnswer = CreateMessageResult | CreateMessageResultWithTools;
 
-/** Asks a model on behalf of a server. It must keep to `maxTokens`, and should let somebody approve the prompt. */
+/** Asks a model on behalf of a server. It must respect `maxTokens`, and should let a user approve the prompt. */
 export type SamplingHandler = (
   request: SamplingRequest,
   origin: RequestOrigin,
 ) => SamplingAnswer | Promise<SamplingAnswer>;
 
 /**
- * Serves servers that ask for a completion. A function serves plain messages; `{ handle, tools: true }` says that the
- * model may be given tools as well.
+ * Completes messages on behalf of servers. A function handles plain messages; `{ handle, tools: true }` also allows servers
+ * to offer tools to the model.
  *
  * @example
  * ```ts
@@ -37,11 +37,11 @@ export type SamplingOption =
   | SamplingHandler
   | {
       readonly handle: SamplingHandler;
-      /** The model can be given tools. @default false */
+      /** Servers may offer tools to the model. @default false */
       readonly tools?: boolean | undefined;
     };
 
-/** What to tell servers; undefined: nothing. */
+/** The capability to advertise; undefined: none. */
 export function samplingCapability(option: SamplingOption | undefined): ClientCapabilities["sampling"] {
   if (option === undefined) return undefined;
   return typeof option !== "function" && option.tools ? { tools: {} } : {};
@@ -49,18 +49,18 @@ export function samplingCapability(option: SamplingOption | undefined): ClientCa
 
 const OPTION = "onSampling";
 
-/** Answers `sampling/createMessage`. */
-export async function answerSampling(
+/** Handles `sampling/createMessage`. */
+export async function handleSampling(
   params: Readonly<Record<string, unknown>>,
   origin: RequestOrigin,
   option: SamplingOption | undefined,
 ): Promise<Record<string, unknown>> {
   if (option === undefined)
-    throw notServed(origin, { wanted: "a completion of a model (sampling/createMessage)", option: OPTION });
+    throw notServed(origin, { requested: "a model completion (sampling/createMessage)", option: OPTION });
   const { handle, tools } = typeof option === "function" ? { handle: option, tools: false } : option;
   if (!tools && (params["tools"] !== undefined || params["toolChoice"] !== undefined))
     throw notServed(origin, {
-      wanted: "a completion of a model with tools (sampling/createMessage)",
+      requested: "a model completion with tools (sampling/createMessage)",
       option: "onSampling: { handle, tools: true }",
     });
   if (!Array.isArray(params["messages"]) || typeof params["maxTokens"] !== "number") {
@@ -68,14 +68,14 @@ export async function answerSampling(
       code: "PROTOCOL",
       server: origin.server,
       tool: origin.tool,
-      what: "The server asked for a completion without messages or without maxTokens",
+      what: "The server requested a completion without messages or without maxTokens",
       next: "Report this to the maker of the server",
     });
   }
-  const answer = await runCallback(OPTION, origin, () => handle(params as SamplingRequest, origin));
-  if (typeof answer?.model !== "string" || typeof answer.role !== "string" || !isContent(answer.content))
-    throw unusableAnswer(OPTION, origin, { what: "it has no role, no model or no content" });
-  return answer;
+  const result = await runCallback(OPTION, origin, () => handle(params as SamplingRequest, origin));
+  if (typeof result?.model !== "string" || typeof result.role !== "string" || !isContent(result.content))
+    throw unusableCallbackResult(OPTION, origin, { what: "it lacks a role, a model or content" });
+  return result;
 }
 
 const isContent = (content: unknown): boolean => typeof content === "object" && content !== null;

@@ -1,21 +1,21 @@
-/** Log messages of servers: to the caller's function, or to the port's logger. */
+/** Log messages of servers: the option `onLog`, and its default that writes to the logger. */
 import type { LoggingLevel } from "@modelcontextprotocol/client";
 import type { Logger } from "../../telemetry/logger.js";
 import { redactText } from "../../util/redact-text.js";
 
-/** One log message of a server. Its data come from outside: show them with care. */
+/** One log message of a server. Its data is untrusted: escape it before display. */
 export interface ServerLogEntry {
   /** Name of the server, as configured. */
   readonly server: string;
   readonly level: LoggingLevel;
-  /** The part of the server that speaks. */
+  /** The component of the server that logs. */
   readonly logger?: string | undefined;
   readonly data: unknown;
 }
 
 /**
- * Gets every log message of every server. If it returns promises, the messages come one at a time, and when 1,000 wait, the
- * oldest are dropped with a warning.
+ * Receives every log message of every server. If it returns promises, messages are delivered one at a time; when more than
+ * 1,000 wait, the oldest are dropped with a warning.
  *
  * @example
  * ```ts
@@ -31,11 +31,11 @@ const METHODS: Readonly<Record<string, keyof Logger>> = {
   warning: "warn",
 };
 
-/** Writes log messages of servers to a logger of ours: one line each, without secrets and control characters. */
+/** Writes log messages of servers to the logger: one line each, without secrets and control characters. */
 export function logToLogger(logger: Logger): ServerLogListener {
   return ({ server, level, logger: part, data }) => {
     const text = typeof data === "string" ? data : (JSON.stringify(data) ?? "");
-    const who = part === undefined ? server : `${server}/${redactText(part)}`;
-    logger[METHODS[level] ?? "error"](`[${who}] ${redactText(text)}`);
+    const source = part === undefined ? server : `${server}/${redactText(part)}`;
+    logger[METHODS[level] ?? "error"](`[${source}] ${redactText(text)}`);
   };
 }

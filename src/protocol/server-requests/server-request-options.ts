@@ -1,4 +1,4 @@
-/** The options of the port that serve servers; what is left out is not advertised to them. */
+/** The options that serve requests of servers. A missing option is not advertised to servers. */
 import type { LogLevel } from "../../model/log-levels.js";
 import type { ElicitationOption } from "./elicitation.js";
 import type { RootsOption } from "./roots.js";
@@ -7,7 +7,7 @@ import type { ServerLogListener } from "./server-log.js";
 
 export interface ServerRequestOptions {
   /**
-   * Asks the user on behalf of a server. A function serves forms; `{ form, url }` serves the modes it names.
+   * Asks the user on behalf of a server. A function handles forms; `{ form, url }` handles the modes it names.
    * @default not advertised
    * @example
    * ```ts
@@ -19,7 +19,7 @@ export interface ServerRequestOptions {
    */
   onElicitation?: ElicitationOption;
   /**
-   * Asks a model on behalf of a server; `{ handle, tools: true }` if the model may be given tools.
+   * Asks a model on behalf of a server; `{ handle, tools: true }` if servers may offer tools to the model.
    * @default not advertised
    */
   onSampling?: SamplingOption;
@@ -33,18 +33,18 @@ export interface ServerRequestOptions {
    */
   roots?: RootsOption;
   /**
-   * Gets the log messages of servers.
+   * Receives the log messages of servers.
    * @default `logger`
    */
   onLog?: ServerLogListener;
   /**
-   * How serious a log message must be for servers to send it; an entry's own `logLevel` comes first. Servers up to
-   * 2025-11-25 choose by themselves if nothing is said; later ones then send nothing.
-   * @default "info" for servers from 2026-07-28 on where there is an `onLog` or a `logger`, else none
+   * Minimum level of the log messages that servers send; `logLevel` of a server entry takes precedence. Without a level,
+   * servers up to 2025-11-25 choose one themselves, and later ones send nothing.
+   * @default "info" for servers from 2026-07-28 on if `onLog` or `logger` is set, else none
    */
   logLevel?: LogLevel;
   /**
-   * Extensions of the protocol that this program serves itself, told to servers as they stand here.
+   * Protocol extensions that this program implements itself. They are advertised to servers unchanged.
    * @default none
    * @example
    * ```ts

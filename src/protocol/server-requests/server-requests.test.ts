@@ -8,7 +8,7 @@ import { createServerRequests } from "./server-requests.js";
 const capabilities = (options: ServerRequestOptions) =>
   createServerRequests({ ...options, report() {} }).capabilities;
 
-describe("what servers are told", () => {
+describe("client capabilities", () => {
   const decline = () => ({ action: "decline" }) as const;
   const sample = () => ({ role: "assistant", model: "m", content: { type: "text", text: "" } }) as const;
 
@@ -26,18 +26,18 @@ describe("what servers are told", () => {
     [{ onSampling: { handle: sample, tools: true } }, { sampling: { tools: {} } }],
     [{ roots: [] }, { roots: { listChanged: true } }],
     [{ onLog() {} }, {}],
-  ])("%o gives %j", (options, expected) => {
+  ])("of %o are %j", (options, expected) => {
     expect(capabilities(options)).toEqual(expected);
   });
 
-  test("roots that are no file URLs are refused at the door", () => {
+  test("roots that are not file URLs are rejected at creation", () => {
     const roots = [{ uri: "file:///home/ada" }, { uri: "https://example.com" }, { uri: "/home" }];
     expect(() => capabilities({ roots })).toThrow(ConfigError);
     expect(() => capabilities({ roots })).toThrow(/roots\[1\]\.uri.*\n.*roots\[2\]\.uri/);
   });
 });
 
-test("log messages reach a logger at the right level, without secrets and control characters", () => {
+test("log messages reach the logger at the right level, without secrets and control characters", () => {
   const lines: string[] = [];
   const write = (level: string) => (message: string) => lines.push(`${level} ${message}`);
   const logger: Logger = {

@@ -1,45 +1,46 @@
-/** What servers may ask of the client, served by the options of the port; nothing is advertised that nothing serves. */
+/** Serves the requests and log messages of servers with the callbacks that the user configured. Only what is configured is advertised. */
 import type { Client, ClientCapabilities } from "@modelcontextprotocol/client";
 import { isLogLevel } from "../../model/log-levels.js";
 import { callSafely } from "../../util/call-safely.js";
-import type { Lane } from "../request-channel.js";
-import { answerElicitation, elicitationCapability } from "./elicitation.js";
+import type { RequestChannel } from "../request-channel.js";
+import { elicitationCapability, handleElicitation } from "./elicitation.js";
 import {
-  type Answers,
   RELATED_TASK_META_KEY,
-  RequestDesk,
+  type RequestHandlers,
   type RequestMethod,
+  RequestResponder,
   relatedTask,
 } from "./request-responder.js";
-import { answerRoots, assertRoots, rootsCapability } from "./roots.js";
-import { answerSampling, samplingCapability } from "./sampling.js";
+import { assertRoots, handleRoots, rootsCapability } from "./roots.js";
+import { handleSampling, samplingCapability } from "./sampling.js";
 import type { ServerLogListener } from "./server-log.js";
 import type { ServerRequestOptions } from "./server-request-options.js";
 
-/** What the port gives: its options, and an ear. */
 export interface ServerRequestParts extends ServerRequestOptions {
-  /** Told of failures that reach no caller. */
+  /** Receives failures that no caller can see. */
   report(error: unknown): void;
-  /** Whose connections these are. */
+  /** The user that the connections belong to. */
   principal?: string | undefined;
 }
 
-/** Everything servers may ask for; one for all connections of a port. */
+/** Server requests of all connections of a Toolport instance. */
 export interface ServerRequests {
-  /** What to tell servers about this client. */
+  /** The client capabilities to advertise. */
   readonly capabilities: ClientCapabilities;
-  /** Serves the requests and log messages of one connection. To be called before the handshake. */
-  attach(lane: Lane, server: string): AttachedRequests;
-  /** Tells the servers that want to know that the roots have changed. Modern servers ask whenever they need them. */
+  /** Serves one connection. Must be called before the handshake. */
+  attach(channel: RequestChannel, server: string): AttachedRequests;
+  /** Notifies the connected legacy servers that the roots have changed. Modern servers request them when needed. */
   rootsChanged(): Promise<void>;
 }
 
-/** The requests of one connection. */
+/** Server requests of one connection. */
 export interface AttachedRequests {
-  readonly desk: RequestDesk;
-  /** Registers what is served with the SDK's client, which takes the requests off the wire. */
+  readonly responder: RequestResponder;
+  /** False: no method is advertised, so no request of the server reaches the responder. */
+  readonly isServing: boolean;
+  /** Registers the handlers with the SDK's client, which receives the requests. */
   serve(client: Client): void;
-  /** The handshake is done in the legacy era: from now on, until the connection is gone, its server is told about changes. */
+  /** Call after a legacy handshake: the server is notified of changed roots until its connection closes. */
   opened(): void;
 }
 
@@ -47,37 +48,37 @@ export function createServerRequests(options: ServerRequestParts): ServerRequest
   const { onElicitation, onSampling, roots, onLog, report, principal } = options;
   assertRoots(roots);
   const capabilities = capabilitiesOf(options);
-  const open = new Set<Lane>();
-  const answers: Answers = {
+  const open = new Set<RequestChannel>();
+  const served = METHODS.filter((method) => capabilities[CAPABILITY[method]] !== undefined);
+  const handlers: RequestHandlers = {
     "elicitation/create": (params, origin) =>
-      answerElicitation(params, origin, { option: onElicitation, report }),
-    "sampling/createMessage": (params, origin) => answerSampling(params, origin, onSampling),
-    "roots/list": (_params, origin) => answerRoots(origin, roots),
+      handleElicitation(params, origin, { option: onElicitation, report }),
+    "sampling/createMessage": (params, origin) => handleSampling(params, origin, onSampling),
+    "roots/list": (_params, origin) => handleRoots(origin, roots),
   };
 
   return {
     capabilities,
-    attach(lane, server) {
-      const desk = new RequestDesk({ server, principal, answers, report });
-      if (onLog !== undefined) listen(lane, { server, onLog, report });
+    attach(channel, server) {
+      const responder = new RequestResponder({ server, principal, handlers, report });
+      if (onLog !== undefined) forwardLogs(channel, { server, onLog, report });
       return {
-        desk,
+        responder,
+        isServing: served.length > 0,
         serve(client) {
-          for (const method of METHODS) {
-            if (capabilities[CAPABILITY[method]] !== undefined) serve(client, method, desk);
-          }
+          for (const method of served) serve(client, method, responder);
         },
         opened() {
-          open.add(lane);
-          lane.closed.then(() => open.delete(lane));
+          open.add(channel);
+          channel.closed.then(() => open.delete(channel));
         },
       };
     },
     async rootsChanged() {
       if (capabilities.roots === undefined) return;
-      // A server that is just going away need not know.
-      const tell = (lane: Lane) => lane.notify("notifications/roots/list_changed").catch(report);
-      await Promise.all([...open].map(tell));
+      const notify = (channel: RequestChannel) =>
+        channel.notify("notifications/roots/list_changed").catch(report);
+      await Promise.all([...open].map(notify));
     },
   };
 }
@@ -103,8 +104,8 @@ function capabilitiesOf(options: ServerRequestOptions): ClientCapabilities {
   };
 }
 
-function serve(client: Client, method: RequestMethod, desk: RequestDesk): void {
-  // The SDK types a handler by its method; ours is the same for all three.
+function serve(client: Client, method: RequestMethod, responder: RequestResponder): void {
+  // The SDK types handlers by method; this one handler serves all three.
   const register = client.setRequestHandler.bind(client) as unknown as (
     method: string,
     handler: (
@@ -113,26 +114,26 @@ function serve(client: Client, method: RequestMethod, desk: RequestDesk): void {
     ) => Promise<Record<string, unknown>>,
   ) => void;
   register(method, async ({ params }, { mcpReq }) => {
-    const answer = await desk.answerMessage({ method, params }, mcpReq.signal);
+    const result = await responder.respondToMessage({ method, params }, mcpReq.signal);
     const related = relatedTask({ method, params });
-    if (related === undefined) return answer;
-    return { ...answer, _meta: { ...(answer["_meta"] as object), [RELATED_TASK_META_KEY]: related } };
+    if (related === undefined) return result;
+    return { ...result, _meta: { ...(result["_meta"] as object), [RELATED_TASK_META_KEY]: related } };
   });
 }
 
-function listen(
-  lane: Lane,
+function forwardLogs(
+  channel: RequestChannel,
   { server, onLog, report }: { server: string; onLog: ServerLogListener; report: (error: unknown) => void },
 ): void {
-  lane.hearers.add((method, params) => {
+  channel.notificationListeners.add((method, params) => {
     const { level, logger, data } = params;
     if (method !== "notifications/message" || !isLogLevel(level)) return;
-    const { secrets } = lane;
-    const said =
+    const { secrets } = channel;
+    const redacted =
       secrets === undefined ? { logger, data } : (secrets.redactData({ logger, data }) as typeof params);
     const message = {
-      ...{ server, level, data: said["data"] },
-      ...(typeof said["logger"] === "string" && { logger: said["logger"] }),
+      ...{ server, level, data: redacted["data"] },
+      ...(typeof redacted["logger"] === "string" && { logger: redacted["logger"] }),
     };
     callSafely(() => onLog(message), report);
   });

@@ -1,28 +1,27 @@
 /**
- * Servers of 2025-11-25 may refuse a request until the user has been to a web page: the user is asked, and the request
- * made again. Later revisions ask by `input_required`.
+ * Handles the error of 2025-11-25 by which a server demands that the user opens a web page first: asks the user and repeats
+ * the request. Later revisions use `input_required` instead.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
  */
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { withDeadline } from "../../util/with-deadline.js";
-import type { Lane, LaneRequestOptions } from "../request-channel.js";
-import type { RequestDesk } from "./request-responder.js";
+import type { ChannelRequestOptions, RequestChannel } from "../request-channel.js";
+import type { RequestResponder } from "./request-responder.js";
 
 const URL_ELICITATION_REQUIRED = -32042;
-/** More pages than any user would visit for one request. */
+/** Errors with more pages are not handled: no user would visit them for one request. */
 const MAX_PAGES = 5;
 
-/** What the request is, for whoever decides. */
 export interface ElicitingRequest {
   readonly tool?: string | undefined;
-  readonly options: LaneRequestOptions;
+  readonly options: ChannelRequestOptions;
 }
 
 export interface UrlElicitations {
   /**
-   * The request failed: if only because the user has to open something first, the user is asked, and it is sent again.
-   * Any other error is thrown as it is.
+   * Handles the failure of a request. If the server demands a web page, asks the user and sends the request again; throws
+   * any other error unchanged.
    */
   after(error: unknown, send: () => Promise<unknown>, request: ElicitingRequest): Promise<unknown>;
 }
@@ -33,10 +32,10 @@ interface Page {
 }
 
 /** Must be made before the handshake. */
-export function createUrlElicitations(lane: Lane, desk: RequestDesk): UrlElicitations {
-  /** Told when the user has finished with a page. */
+export function createUrlElicitations(channel: RequestChannel, responder: RequestResponder): UrlElicitations {
+  /** Called when the server reports that the user has finished with a page. */
   const waiting = new Map<string, Set<() => void>>();
-  lane.hearers.add((method, { elicitationId }) => {
+  channel.notificationListeners.add((method, { elicitationId }) => {
     if (method !== "notifications/elicitation/complete") return;
     for (const done of waiting.get(elicitationId as string) ?? []) done();
   });
@@ -51,14 +50,14 @@ export function createUrlElicitations(lane: Lane, desk: RequestDesk): UrlElicita
 
   async function visit(
     pages: readonly Page[],
-    refusal: ToolCallError,
+    required: ToolCallError,
     send: () => Promise<unknown>,
     request: ElicitingRequest,
   ): Promise<unknown> {
     const finished = new Set<string>();
     const release = watch(pages, (id) => finished.add(id));
     try {
-      for (const page of pages) await ask(page, refusal, request);
+      for (const page of pages) await ask(page, required, request);
       try {
         return await send();
       } catch (error) {
@@ -66,9 +65,9 @@ export function createUrlElicitations(lane: Lane, desk: RequestDesk): UrlElicita
         const isSame = missing?.every((page) =>
           pages.some(({ elicitationId }) => elicitationId === page.elicitationId),
         );
-        // Agreed to is not yet done: the server says when it is.
+        // The user agreed but has not finished: wait for the notification of the server.
         if (missing === undefined || !isSame) throw error;
-        await Promise.all(missing.map((page) => whenFinished(page, refusal, request)));
+        await Promise.all(missing.map((page) => whenFinished(page, required, request)));
         return await send();
       }
     } finally {
@@ -76,14 +75,20 @@ export function createUrlElicitations(lane: Lane, desk: RequestDesk): UrlElicita
     }
   }
 
-  async function ask(page: Page, refusal: ToolCallError, { tool, options }: ElicitingRequest): Promise<void> {
+  async function ask(
+    page: Page,
+    required: ToolCallError,
+    { tool, options }: ElicitingRequest,
+  ): Promise<void> {
     const signal = options.signal ?? new AbortController().signal;
     const method = "elicitation/create";
-    const answer = await desk.answer({ method, params: page.params }, { tool, signal }).catch((error) => {
-      if (error instanceof ToolCallError && error.code === "PROTOCOL") throw unserved(refusal);
-      throw error;
-    });
-    if (answer["action"] !== "accept") throw declined(refusal, tool);
+    const answer = await responder
+      .respond({ method, params: page.params }, { tool, signal })
+      .catch((error) => {
+        if (error instanceof ToolCallError && error.code === "PROTOCOL") throw unserved(required);
+        throw error;
+      });
+    if (answer["action"] !== "accept") throw declined(required, tool);
   }
 
   function watch(pages: readonly Page[], onFinished: (id: string) => void): () => void {
@@ -102,7 +107,7 @@ export function createUrlElicitations(lane: Lane, desk: RequestDesk): UrlElicita
     };
   }
 
-  async function whenFinished(page: Page, refusal: ToolCallError, { options }: ElicitingRequest) {
+  async function whenFinished(page: Page, required: ToolCallError, { options }: ElicitingRequest) {
     let release = () => {};
     const finished = new Promise<void>((resolve) => {
       release = listen(page.elicitationId, resolve);
@@ -110,12 +115,12 @@ export function createUrlElicitations(lane: Lane, desk: RequestDesk): UrlElicita
     await withDeadline(finished, {
       signal: options.signal,
       timeoutMs: Math.min(options.timeoutMs, options.maxTimeoutMs),
-      onTimeout: () => refusal,
+      onTimeout: () => required,
     }).finally(release);
   }
 }
 
-/** The pages a server wants opened; undefined for any other error. */
+/** The pages that the server demands; undefined for any other error. */
 function readPages(error: unknown): Page[] | undefined {
   if (!(error instanceof ToolCallError) || error.rpcCode !== URL_ELICITATION_REQUIRED) return undefined;
   const { elicitations } = (error.data ?? {}) as { elicitations?: unknown };
@@ -135,7 +140,7 @@ function unserved({ server, tool, rpcCode, data, what }: ToolCallError): ToolCal
     server,
     tool,
     what,
-    next: "The user has to open a web page first: give createToolport the option `onElicitation: { url }`",
+    next: "The user must open a web page first: set the option `onElicitation: { url }` of createToolport",
     outcome: "unsent",
     rpcCode,
     data,
@@ -147,8 +152,8 @@ function declined({ server, rpcCode, data }: ToolCallError, tool: string | undef
     code: "REFUSED",
     server,
     tool,
-    what: "The server wants a web page opened first, and the user did not agree",
-    next: "Ask again if the user has changed their mind",
+    what: "The server demands that the user opens a web page first, and the user declined",
+    next: "Call again if the user changes their mind",
     outcome: "unsent",
     rpcCode,
     data,
