@@ -1,4 +1,4 @@
-/** Asks one question on a terminal. */
+/** Asks one question at a terminal. */
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 
@@ -11,8 +11,8 @@ interface Terminal {
 }
 
 /**
- * Resolves with the answer, or with undefined if the input ended instead (Ctrl-D). A secret is not shown while it is typed.
- * One question at a time: two open readline interfaces would both read, and both echo, every key.
+ * Resolves with the answer, or with undefined if the input ends (Ctrl-D). A secret is not echoed.
+ * Callers ask one question at a time: two open readline interfaces would both read and echo every key.
  *
  * @throws the signal's reason if it is aborted
  */
@@ -35,7 +35,7 @@ export function askOnTerminal(
     let answer: string | undefined;
     signal.addEventListener("abort", close, { once: true });
     lines.on("SIGINT", onInterrupt);
-    // Every end comes through here, after readline's own listener has let go of the input.
+    // `close` fires in every case, after readline has released the input.
     lines.once("close", () => {
       signal.removeEventListener("abort", close);
       if (isSecret || answer === undefined) output.write("\n");

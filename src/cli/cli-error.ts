@@ -1,12 +1,12 @@
-/** Something wrong with the command line itself: it says what, and which command to try next. */
+/** An error of the command line itself, with the command to try next. */
 
 export interface CliErrorInit {
   readonly code?: string;
   readonly message: string;
-  /** A whole command line. */
+  /** A complete command line. */
   readonly next?: string | undefined;
   readonly exitCode?: number;
-  /** Who it is about. */
+  /** The server and tool that the error concerns. */
   readonly server?: string | undefined;
   readonly tool?: string | undefined;
 }

@@ -1,5 +1,5 @@
-/** What a command is: a row of the table in `commands.ts`, and a module that is loaded when it is run. */
-import type { Shell } from "./shell.js";
+/** A command: its row in the table of `commands.ts`, and the code that is loaded when it runs. */
+import type { CommandContext } from "./command-context.js";
 
 /** One option of a command. */
 export interface OptionSpec {
@@ -7,14 +7,14 @@ export interface OptionSpec {
   readonly short?: string;
   /** May be given several times. */
   readonly multiple?: boolean;
-  /** What stands for its value in the help: `<ms>`. */
+  /** Placeholder of the value in the help: `<ms>`. */
   readonly value?: string;
   readonly summary: string;
-  /** The only values it takes. */
+  /** The only values it accepts. */
   readonly choices?: readonly string[];
 }
 
-/** What a word on the command line stands for; shell completion offers what there is of it. */
+/** What a positional argument names; shell completion offers the known values. */
 export type Completes = "server" | "tool" | "resource" | "prompt" | "file" | "none";
 
 export interface PositionalSpec {
@@ -22,9 +22,9 @@ export interface PositionalSpec {
   readonly summary: string;
   readonly completes: Completes;
   readonly optional?: boolean;
-  /** Takes all words that are left. */
+  /** Takes all remaining words. */
   readonly rest?: boolean;
-  /** The only words it takes. */
+  /** The only words it accepts. */
   readonly choices?: readonly string[];
 }
 
@@ -35,39 +35,39 @@ export interface CommandSpec {
   readonly group: "servers" | "use" | "look" | "program";
   readonly positionals: readonly PositionalSpec[];
   readonly options: Readonly<Record<string, OptionSpec>>;
-  /** Whole command lines, with what they do. */
+  /** Complete command lines, each with an explanation. */
   readonly examples: readonly (readonly [line: string, what: string])[];
-  /** Everything behind `--` belongs to another program. */
+  /** The words after `--` are a command of another program. */
   readonly takesCommand?: boolean;
-  /** For programs only: neither help nor completion names it. */
+  /** Left out of help and completion: for programs only. */
   readonly isHidden?: boolean;
-  /** Loaded only when it is run: `--help` must be quick. */
-  readonly load: () => Promise<CommandModule>;
+  /** Loads the code of the command. Called only to run it, so that `--help` stays fast. */
+  readonly load: () => Promise<RunCommand>;
 }
 
-export interface CommandModule {
-  /** Runs the command. Gives back the exit code. Errors are told by `main.ts`. */
-  run(invocation: Invocation, shell: Shell): Promise<number>;
-}
+/** Runs a command and resolves with the exit code. `run-command-line.ts` prints the error it throws. */
+export type RunCommand = (invocation: Invocation, context: CommandContext) => Promise<number>;
 
-/** A command line after it was read. */
+/** A parsed command line. */
 export interface Invocation {
   readonly command: CommandSpec;
-  /** Positional words, in order. */
+  /** The table that the command was found in. */
+  readonly commands: readonly CommandSpec[];
+  /** Positional arguments, in order. */
   readonly words: readonly string[];
-  /** What stood behind `--`. */
-  readonly behind: readonly string[];
-  /** Options of the command and the global ones. */
+  /** The words after `--`. */
+  readonly passthrough: readonly string[];
+  /** Options of the command and global options. */
   readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 }
 
-/** The text of an option that takes one. */
+/** The value of a string option. */
 export function textOption({ options }: Invocation, name: string): string | undefined {
   const value = options[name];
   return typeof value === "string" ? value : undefined;
 }
 
-/** The texts of an option that may be given several times. */
+/** The values of a string option that may be given several times. */
 export function textsOption({ options }: Invocation, name: string): readonly string[] {
   const value = options[name];
   if (typeof value === "string") return [value];
@@ -75,3 +75,25 @@ export function textsOption({ options }: Invocation, name: string): readonly str
 }
 
 export const flagOption = ({ options }: Invocation, name: string): boolean => options[name] === true;
+
+export const SERVER: PositionalSpec = {
+  name: "server",
+  summary: "Name of the server",
+  completes: "server",
+};
+
+export const OPTIONAL_SERVER: PositionalSpec = {
+  name: "server",
+  summary: "Only this server",
+  completes: "server",
+  optional: true,
+};
+
+export const MODEL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  "model-url": {
+    type: "string",
+    value: "<url>",
+    summary: "An OpenAI-compatible or Anthropic endpoint",
+  },
+  model: { type: "string", value: "<name>", summary: "Name of the model" },
+};

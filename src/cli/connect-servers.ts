@@ -1,58 +1,61 @@
-/** Brings servers up while the user watches, and tells how each fared. */
+/** Connects servers with a progress display, and returns the outcome of each. */
 import type { ConnectionStatus } from "../connection/connection-state.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError, type ConnectionErrorCode } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ServerReport } from "../port/report.js";
 import type { CliError } from "./cli-error.js";
+import type { CommandContext, OpenedPort } from "./command-context.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
+import { errorDocument } from "./format-error.js";
 import { disabledServer } from "./load-servers.js";
 import { plainBlock, plainLine } from "./plain-text.js";
-import type { OpenedPort, Shell } from "./shell.js";
-import { errorDocument } from "./tell-error.js";
 
-/** How a server fared, in one word. */
+/** The outcome of connecting a server. */
 export type ServerStatus = "ok" | "auth" | "offline" | "error" | "disabled";
 
 export interface ServerOutcome {
   readonly name: string;
   readonly status: ServerStatus;
   readonly state: ConnectionStatus;
-  /** Why it cannot be used. */
+  /** Why the server cannot be used. */
   readonly error: Error | undefined;
   readonly authUrl: string | undefined;
   readonly toolCount: number;
   readonly ms: number;
 }
 
-/** Nobody answered; other failures mean that somebody did, but not well. */
+/** Error codes of servers that did not respond. Other codes mean that the server responded with an error. */
 const OFFLINE: readonly ConnectionErrorCode[] = [
   ...(["SPAWN_FAILED", "UNREACHABLE", "CONNECT_TIMEOUT", "RESTART_LIMIT"] as const),
   ...(["CIRCUIT_OPEN", "CLOSED", "SESSION_LOST", "STREAM_CUT"] as const),
 ];
 
-/** Connects all servers of the port, or those named. Never throws for a server that fails or was left out. */
+/** Connects the named servers, or all servers of the port. Never throws for a server that fails or was left out. */
 export async function connectServers(
-  shell: Shell,
+  context: CommandContext,
   { toolport, leftOut, sources }: OpenedPort,
   names?: readonly string[],
 ): Promise<ServerOutcome[]> {
   const inPort = names?.filter((name) => !leftOut.has(name));
-  const progress = shell.progress(names === undefined ? "Connecting" : `Connecting to ${names.join(", ")}`);
+  const progress = context.progress(names === undefined ? "Connecting" : `Connecting to ${names.join(", ")}`);
   const waiting = new Set<string>();
   const stop = toolport.on("state", ({ server, to }) => {
     if (["connecting", "connected", "discovering"].includes(to)) waiting.add(server);
     else waiting.delete(server);
-    if (shell.isVerbose) shell.tell(`${server}: ${to}`, "dim");
+    if (context.isVerbose) context.info(`${server}: ${to}`, "dim");
     if (waiting.size > 0) progress.update(`Connecting to ${[...waiting].join(", ")}`);
   });
   try {
     const report =
       inPort?.length === 0
         ? { servers: {} }
-        : await toolport.connect({ signal: shell.signal, ...(inPort !== undefined && { servers: inPort }) });
+        : await toolport.connect({
+            signal: context.signal,
+            ...(inPort !== undefined && { servers: inPort }),
+          });
     const all = new Set([...Object.keys(toolport.snapshot().servers), ...leftOut.keys()]);
-    // In the order of the files; servers of the saved state come last.
+    // In the order of the files. Servers of the saved state come last.
     const known = [...new Set([...Object.keys(sources), ...all])].filter(
       (name) => all.has(name) && (names?.includes(name) ?? true),
     );
@@ -60,7 +63,7 @@ export async function connectServers(
       const found: ServerReport | undefined = Object.hasOwn(report.servers, name)
         ? report.servers[name]
         : undefined;
-      if (found === undefined) return leftDown(name, leftOut.get(name));
+      if (found === undefined) return unusedOutcome(name, leftOut.get(name));
       const { state, error, authUrl, toolCount, ms } = found;
       return { name, status: statusOf(state, error), state, error, authUrl, toolCount, ms };
     });
@@ -77,35 +80,39 @@ function statusOf(state: ConnectionStatus, error: Error | undefined): ServerStat
   return error instanceof ConnectionError && OFFLINE.includes(error.code) ? "offline" : "error";
 }
 
-/** A server that is switched off, or that the user has not agreed to. */
-function leftDown(name: string, error: CliError = disabledServer(name)): ServerOutcome {
+/** The outcome of a server that is disabled or has no consent. */
+function unusedOutcome(name: string, error: CliError = disabledServer(name)): ServerOutcome {
   return {
     ...{ name, status: error.code === "DISABLED" ? "disabled" : "error", state: "closed" },
     ...{ error, authUrl: undefined, toolCount: 0, ms: 0 },
   };
 }
 
-/** Connects one server that has to be there. */
-export async function requireServer(shell: Shell, opened: OpenedPort, name: string): Promise<ServerOutcome> {
-  const [outcome] = await connectServers(shell, opened, [name]);
+/** Connects one server. Throws if that fails. */
+export async function requireServer(
+  context: CommandContext,
+  opened: OpenedPort,
+  name: string,
+): Promise<ServerOutcome> {
+  const [outcome] = await connectServers(context, opened, [name]);
   if (outcome?.error !== undefined) throw outcome.error;
   return outcome!;
 }
 
 /**
- * Connects all servers, or the one that was named, for a list. What failed is told, and is an error only if there is
- * nothing to list.
+ * Connects the named server, or all servers, for a list. Failures are printed as warnings, and change the exit code only
+ * if every server failed.
  */
 export async function connectForList(
-  shell: Shell,
+  context: CommandContext,
   opened: OpenedPort,
   server: string | undefined,
 ): Promise<ListedErrors> {
-  if (server !== undefined) await requireServer(shell, opened, server);
-  const outcomes = server === undefined ? await connectServers(shell, opened) : [];
+  if (server !== undefined) await requireServer(context, opened, server);
+  const outcomes = server === undefined ? await connectServers(context, opened) : [];
   const failed = outcomes.filter(({ status }) => status !== "ok" && status !== "disabled");
   for (const { name, error } of failed)
-    shell.warn(plainBlock(`${plainLine(name)}: ${errorDocument(error).message}`).split("\n"));
+    context.warn(plainBlock(`${plainLine(name)}: ${errorDocument(error).message}`).split("\n"));
   const isNothing = failed.length > 0 && failed.length === outcomes.length;
   return {
     errors: failed.map(({ name, error }) => ({ server: name, ...errorDocument(error) })),

@@ -1,4 +1,4 @@
-/** Servers of a project's file: nothing of them is expanded, read, started or contacted before the user has agreed. */
+/** Consent to servers of project files. Before the user consents, nothing of an entry is expanded, read, started or contacted. */
 import { describeWritten } from "../node/describe-written.js";
 import { filesOf, writtenForm } from "../node/expand-server.js";
 import type { WrittenServer } from "../node/read-servers.js";
@@ -6,39 +6,39 @@ import { type ConfiguredServer, type Trust, TrustRecords } from "../node/trust-r
 import type { Store } from "../state/store.js";
 import { hideCredentials } from "../util/redact-text.js";
 import { CliError } from "./cli-error.js";
+import type { CommandContext } from "./command-context.js";
 import { EXIT } from "./exit-codes.js";
 import { shellWord } from "./next-command.js";
 import { indented } from "./plain-text.js";
-import type { Shell } from "./shell.js";
 
-/** A server that the user has not agreed to as it is now. */
-interface Asking {
+/** A server whose current entry has no consent. */
+interface PendingConsent {
   readonly server: WrittenServer;
   readonly known: Exclude<Trust, "trusted">;
 }
 
 export interface ConsentParts {
-  readonly shell: Shell;
-  /** Options of this command line that say which files and which state are meant. */
+  readonly context: CommandContext;
+  /** The `--config` and `--state` options of this command line. */
   readonly options: readonly string[];
-  /** The command that runs. */
+  /** Name of the running command. */
   readonly command: string;
 }
 
-/** The answers of one command: a server is asked about once. */
+/** Consent during one command. The user is asked once about each server. */
 export class Consent {
   readonly #parts: ConsentParts;
   readonly #agreed = new Set<WrittenServer>();
-  readonly #refused = new Map<WrittenServer, Asking>();
+  readonly #refused = new Map<WrittenServer, PendingConsent>();
 
   constructor(parts: ConsentParts) {
     this.#parts = parts;
   }
 
-  /** The user wrote the entry, or saw it before it was written. */
+  /** Saves consent without asking: the user wrote the entry or confirmed it before. */
   async give(servers: readonly WrittenServer[]): Promise<void> {
     if (servers.length === 0) return;
-    const trust = new TrustRecords((await this.#parts.shell.openStore()).store);
+    const trust = new TrustRecords((await this.#parts.context.openStore()).store);
     for (const server of servers) {
       await trust.trust(configured(server));
       this.#agreed.add(server);
@@ -46,18 +46,18 @@ export class Consent {
   }
 
   /**
-   * Asks one question about all servers that need one. Returns those that must not be used.
+   * Asks one question about all servers without consent. Returns errors for the servers that must not be used.
    *
-   * @param mayAsk false: only what was agreed to before counts
+   * @param mayAsk false: use saved consent only
    */
-  async ask(servers: readonly WrittenServer[], { mayAsk }: { mayAsk: boolean }): Promise<Refusals> {
-    const { shell } = this.#parts;
+  async ask(servers: readonly WrittenServer[], { mayAsk }: { mayAsk: boolean }): Promise<ConsentErrors> {
+    const { context } = this.#parts;
     const open = servers.filter((server) => !this.#agreed.has(server) && !this.#refused.has(server));
-    const store = open.length === 0 ? undefined : await openStore(shell);
+    const store = open.length === 0 ? undefined : await openStore(context);
     const trust = store && new TrustRecords(store);
-    const asking: Asking[] = [];
+    const asking: PendingConsent[] = [];
     for (const server of open) {
-      // A record that cannot be opened proves no consent.
+      // An unreadable record is no proof of consent.
       const known = (await trust?.check(configured(server)).catch(() => undefined)) ?? "unknown";
       if (known === "trusted") this.#agreed.add(server);
       else asking.push({ server, known });
@@ -69,38 +69,38 @@ export class Consent {
       }
     } else if (mayAsk) for (const one of asking) this.#refused.set(one.server, one);
     const refused = mayAsk ? servers.flatMap((server) => this.#refused.get(server) ?? []) : asking;
-    return this.#refusals(refused);
+    return this.#errorsFor(refused);
   }
 
-  async #confirm(asking: readonly Asking[]): Promise<boolean> {
-    const { shell } = this.#parts;
+  async #confirm(asking: readonly PendingConsent[]): Promise<boolean> {
+    const { context } = this.#parts;
     const names = asking.map(({ server }) => JSON.stringify(server.name)).join(", ");
-    if (shell.agreesToAll) {
-      if (!shell.isQuiet) shell.tell(`Agreed to ${names}`, "dim");
+    if (context.agreesToAll) {
+      if (!context.isQuiet) context.info(`Agreed to ${names}`, "dim");
       return true;
     }
-    if (shell.isInteractive || !shell.isQuiet) this.#show(asking);
-    return shell.isInteractive && shell.confirm(`Allow ${names}?`);
+    if (context.isInteractive || !context.isQuiet) this.#show(asking);
+    return context.isInteractive && context.confirm(`Allow ${names}?`);
   }
 
-  #show(asking: readonly Asking[]): void {
-    const { shell } = this.#parts;
-    shell.tell(
-      `${asking.length === 1 ? "This server comes" : `These ${asking.length} servers come`} with the project. Nothing of what is shown is used before you agree:`,
+  #show(asking: readonly PendingConsent[]): void {
+    const { context } = this.#parts;
+    context.info(
+      `${asking.length === 1 ? "This server comes" : `These ${asking.length} servers come`} with the project. Toolport uses nothing of it before you agree:`,
       "yellow",
     );
     for (const { server, known } of asking) {
-      shell.tell("");
-      shell.tell(`${place(server)}${known === "unknown" ? "" : `: ${WHY[known]}`}`, "bold");
+      context.info("");
+      context.info(`${place(server)}${known === "unknown" ? "" : `: ${WHY[known]}`}`, "bold");
       const text = indented(describeWritten(server));
-      // What is not read on a terminal ends up in a log.
-      shell.tell((shell.isInteractive ? text : hideCredentials(text)).split("\n"));
+      // Without a terminal the output may end up in a log.
+      context.info((context.isInteractive ? text : hideCredentials(text)).split("\n"));
     }
-    shell.tell("");
+    context.info("");
   }
 
-  async #refusals(refused: readonly Asking[]): Promise<Refusals> {
-    const error = async (asking: readonly Asking[]) =>
+  async #errorsFor(refused: readonly PendingConsent[]): Promise<ConsentErrors> {
+    const error = async (asking: readonly PendingConsent[]) =>
       new CliError({
         code: "NOT_TRUSTED",
         exitCode: EXIT.configuration,
@@ -114,12 +114,12 @@ export class Consent {
   }
 
   /**
-   * `list`, because `--yes` means nothing else there. Without state, consent holds for one command only. A name that
-   * looks like an option would change what the line means.
+   * Suggests `list`, because `--yes` has no other effect there. Without a state file, consent is valid for one command only, so
+   * the command itself is suggested. The same applies to a name that looks like an option.
    */
-  async #commandFor(asking: readonly Asking[]): Promise<string> {
-    const { shell, options, command } = this.#parts;
-    const { statePath } = await shell.openStore().catch(() => ({ statePath: undefined }));
+  async #commandFor(asking: readonly PendingConsent[]): Promise<string> {
+    const { context, options, command } = this.#parts;
+    const { statePath } = await context.openStore().catch(() => ({ statePath: undefined }));
     const names = asking.map(({ server }) => server.name);
     const canList = statePath !== undefined && names.every((name) => !name.startsWith("-"));
     const words = canList ? ["list", ...names.map(shellWord)] : [command, "…"];
@@ -127,16 +127,16 @@ export class Consent {
   }
 }
 
-/** Servers that must not be used. */
-export interface Refusals {
+/** Errors for servers that must not be used. */
+export interface ConsentErrors {
   readonly byName: ReadonlyMap<string, CliError>;
-  /** One error for all of them; undefined if there is none. */
+  /** One error for all of them; undefined if there are none. */
   readonly all: CliError | undefined;
 }
 
-/** State that cannot be used remembers nothing, but is no reason to stop: `doctor` reports it. */
-const openStore = async (shell: Shell): Promise<Store | undefined> =>
-  (await shell.openStore().catch(() => undefined))?.store;
+/** Unusable state is treated as no saved consent. `doctor` reports the problem. */
+const openStore = async (context: CommandContext): Promise<Store | undefined> =>
+  (await context.openStore().catch(() => undefined))?.store;
 
 const configured = (server: WrittenServer): ConfiguredServer => ({
   name: server.name,
@@ -151,10 +151,10 @@ const place = ({ name, source: { file, line } }: WrittenServer): string =>
 const WHY: Readonly<Record<Exclude<Trust, "trusted">, string>> = {
   unknown: "you have not agreed to it",
   changed: "it has changed since you agreed to it",
-  filesChanged: "a file of the project that it reads has changed since you agreed to it",
+  filesChanged: "a project file that it reads has changed since you agreed to it",
 };
 
-function messageOf(asking: readonly Asking[]): string {
+function messageOf(asking: readonly PendingConsent[]): string {
   const [first] = asking;
   if (asking.length === 1 && first !== undefined)
     return `The server ${place(first.server)} is not used: ${WHY[first.known]}`;

@@ -1,4 +1,4 @@
-/** A tool in words: what it does and what it takes. */
+/** Describes a tool as text: description, arguments, and an example call. */
 
 import type { JsonSchema } from "../model/listed-tool.js";
 import type { ToolInfo } from "../model/tool-info.js";
@@ -6,16 +6,15 @@ import { isObject } from "../schema/json-schema.js";
 import { formatTable } from "../util/format-table.js";
 import type { Paint } from "./colours.js";
 import { shellWord } from "./next-command.js";
-import { indented, oneLine, plainJson, plainLine, plainText } from "./plain-text.js";
-import { cell } from "./table-cell.js";
+import { cell, indented, oneLine, plainJson, plainLine, plainText } from "./plain-text.js";
 
-/** `forecast(city, days?)`, on one line. */
+/** `forecast(city, days?)` */
 export function signature({ sourceName, inputSchema }: ToolInfo): string {
   const words = argumentsOf(inputSchema).map(({ name, isRequired }) => (isRequired ? name : `${name}?`));
   return plainLine(`${sourceName}(${words.join(", ")})`);
 }
 
-/** Lines that are safe to print, in colours. */
+/** Escaped and coloured lines. */
 export function describeTool(tool: ToolInfo, paint: Paint): string[] {
   const { server, sourceName, name, title, description, inputSchema, outputSchema, annotations } = tool;
   const given = argumentsOf(inputSchema);
@@ -25,9 +24,9 @@ export function describeTool(tool: ToolInfo, paint: Paint): string[] {
     ...(title === undefined ? [] : [cell(title)]),
     ...(description === undefined ? [] : ["", ...indented(plainText(description).trim()).split("\n")]),
     "",
-    ...(given.length === 0 ? ["It takes no arguments."] : argumentTable(given)),
-    ...(outputSchema === undefined ? [] : ["", "Answers with", `  ${plainJson(outputSchema)}`]),
-    ...(hints.length === 0 ? [] : ["", `The server says: ${cell(hints.map(([key]) => key).join(", "))}`]),
+    ...(given.length === 0 ? ["No arguments."] : argumentTable(given)),
+    ...(outputSchema === undefined ? [] : ["", "Returns", `  ${plainJson(outputSchema)}`]),
+    ...(hints.length === 0 ? [] : ["", `Annotations: ${cell(hints.map(([key]) => key).join(", "))}`]),
     "",
     paint("dim", `Public name: ${cell(name)}`),
     paint("dim", `Call it:     toolport call ${plainLine(exampleOf(server, sourceName, given))}`),
@@ -74,7 +73,7 @@ function argumentTable(given: readonly ArgumentInfo[]): string[] {
     isRequired ? "yes" : "",
     oneLine(description, 100),
   ]);
-  const columns = ["ARGUMENT", "TYPE", "NEEDED", "MEANING"].map((title) => ({ title }));
+  const columns = ["ARGUMENT", "TYPE", "REQUIRED", "MEANING"].map((title) => ({ title }));
   return formatTable(columns, rows);
 }
 

@@ -1,4 +1,4 @@
-/** The exit codes of the command line. They are a contract: scripts rely on them. */
+/** Exit codes of the command line. Scripts rely on them: never change their meaning. */
 import { AuthError } from "../errors/auth-error.js";
 import { ConfigError } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
@@ -8,7 +8,7 @@ import { CliError } from "./cli-error.js";
 
 export const EXIT = {
   ok: 0,
-  /** Usage, or anything without a code of its own. */
+  /** Wrong usage, and errors without a code of their own. */
   other: 1,
   configuration: 2,
   authorization: 3,
@@ -19,14 +19,14 @@ export const EXIT = {
 
 const NO_ANSWER: readonly ToolCallErrorCode[] = ["TIMEOUT", "FALLBACK_EXHAUSTED"];
 
-/** What an error means for the exit code. */
+/** Maps an error to an exit code. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CliError) return error.exitCode;
   if (error instanceof ConfigError) return EXIT.configuration;
   if (error instanceof AuthError) return EXIT.authorization;
   if (error instanceof ConnectionError) return EXIT.unreachable;
   if (error instanceof ToolCallError && NO_ANSWER.includes(error.code)) return EXIT.unreachable;
-  // One that stands for several means what the first of them means.
+  // An aggregate error has the exit code of its first error.
   const [first] = ToolportError.isInstance(error) ? error.errors : [];
   return first === undefined ? EXIT.other : exitCodeOf(first);
 }

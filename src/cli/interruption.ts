@@ -1,7 +1,7 @@
-/** Ctrl-C and its kin: the first ends the command in order, a second one at once. */
+/** Handles SIGINT, SIGTERM and SIGHUP: the first ends the command cleanly, the second at once. */
 import { CliError } from "./cli-error.js";
 
-/** Why a command has to end before it is done. Nothing is said about it: whoever did it knows. */
+/** The command was interrupted by a signal. No error message is printed. */
 export class Interruption extends CliError {
   constructor(exitCode: number) {
     super({ code: "INTERRUPTED", message: "Interrupted", exitCode });
@@ -12,7 +12,7 @@ const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 export type SignalName = keyof typeof SIGNALS;
 
-/** Where signals come from: the process, or a test. */
+/** The process, or a test double. */
 export interface SignalSource {
   on(name: SignalName, listener: () => void): unknown;
   off(name: SignalName, listener: () => void): unknown;
@@ -21,12 +21,12 @@ export interface SignalSource {
 export interface SignalWatch {
   /** Its reason is an {@link Interruption}. */
   readonly signal: AbortSignal;
-  /** Ends the command as if the signal had come; a number: with this exit code. */
+  /** Ends the command as the signal would. A number is the exit code. */
   end(by: SignalName | number): void;
   stop(): void;
 }
 
-/** @param onSecond what to do when somebody does not want to wait */
+/** @param onSecond called for every signal after the first */
 export function watchSignals(source: SignalSource, onSecond: (exitCode: number) => void): SignalWatch {
   const controller = new AbortController();
   const end = (by: SignalName | number) => {

@@ -1,4 +1,4 @@
-/** Reads the servers of the files that `--config` names, or of those that are found, and expands those that may be used. */
+/** Reads the servers of the `--config` files, or of the files found, and expands the servers that may be used. */
 import { resolve } from "node:path";
 import { ConfigError } from "../errors/config-error.js";
 import type { ConfigInput } from "../node/config-inputs.js";
@@ -12,27 +12,27 @@ import {
 } from "../node/load-config.js";
 import type { WrittenServer } from "../node/read-servers.js";
 import { CliError } from "./cli-error.js";
+import type { CommandContext, LoadedServers, WrittenServers } from "./command-context.js";
 import { Consent, type ConsentParts } from "./consent.js";
 import { EXIT } from "./exit-codes.js";
 import { shellWord } from "./next-command.js";
-import type { LoadedServers, Shell, WrittenServers } from "./shell.js";
 
 export interface ServerLoader {
-  /** Reads the files once; nothing of their entries is expanded. */
+  /** Reads the files once, without expanding any entry. */
   read(): Promise<WrittenServers>;
-  /** Expands servers, after the user agreed to those of a project's file. */
+  /** Expands servers. Asks for consent to servers of a project file first. */
   load(names?: readonly string[], options?: { mayAsk?: boolean }): Promise<LoadedServers>;
-  /** Remembers that the user wrote these servers, or saw them before they were written. */
+  /** Saves the user's consent to these servers of a file. */
   trust(names: readonly string[], file: string): Promise<void>;
 }
 
-/** @param paths what `--config` names; none: the files of this project and this user */
+/** @param paths the values of `--config`; if empty, the files of this project and user are used */
 export function createServerLoader(paths: readonly string[], parts: ConsentParts): ServerLoader {
-  const { shell } = parts;
+  const { context } = parts;
   const consent = new Consent(parts);
   let reading: Promise<ReadConfig> | undefined;
   const readOnce = () => {
-    reading ??= readFiles(shell, paths);
+    reading ??= readFiles(context, paths);
     return reading;
   };
 
@@ -59,7 +59,7 @@ export function createServerLoader(paths: readonly string[], parts: ConsentParts
         config: await expandConfig(config, { onProblem: "report", isUsed: (server) => used.has(server) }),
         sources: Object.fromEntries(wanted.map(({ name, source }) => [name, source])),
         leftOut,
-        refusal: all,
+        consentError: all,
       };
     },
     async trust(names, file) {
@@ -74,15 +74,15 @@ export function createServerLoader(paths: readonly string[], parts: ConsentParts
   return loader;
 }
 
-/** @throws ConfigError if a file that the user named cannot be read */
-async function readFiles(shell: Shell, paths: readonly string[]): Promise<ReadConfig> {
-  const { cwd, env } = shell;
-  const inputs = (input: ConfigInput) => answer(shell, input);
+/** @throws ConfigError if a file of `--config` cannot be read */
+async function readFiles(context: CommandContext, paths: readonly string[]): Promise<ReadConfig> {
+  const { cwd, env } = context;
+  const inputs = (input: ConfigInput) => askForInput(context, input);
   const home = env["HOME"] || env["USERPROFILE"];
   const options: LoadConfigOptions = { cwd, env, inputs, ...(home && { home }) };
   if (paths.length === 0) {
     const { found } = await readConfig(undefined, { ...options, scope: "all" });
-    // That there is no file at all is no fault of a file.
+    // The only possible issue is that no file was found: callers report that themselves.
     return { found, issues: [] };
   }
   const read: ReadConfig[] = [];
@@ -98,7 +98,7 @@ async function readFiles(shell: Shell, paths: readonly string[]): Promise<ReadCo
   return { found, issues: read.flatMap(({ issues }) => issues) };
 }
 
-/** Nothing is wrong with it, as far as that can be said without expanding it. */
+/** The entry has no issues that show without expanding it. */
 const isSound = (server: WrittenServer): boolean =>
   checkWritten(server).issues.length === 0 && server.issues.length === 0;
 
@@ -111,13 +111,13 @@ export const disabledServer = (name: string): CliError =>
     server: name,
   });
 
-/** A file asks its user for something. Who asks is always said. */
-async function answer(shell: Shell, input: ConfigInput): Promise<string | undefined> {
+/** Asks the user for an input of a configuration file. The question names the file. */
+async function askForInput(context: CommandContext, input: ConfigInput): Promise<string | undefined> {
   const { id, file, description, password, options } = input;
-  if (!shell.isInteractive) return undefined;
+  if (!context.isInteractive) return undefined;
   const choices = options === undefined ? "" : ` (${options.join(", ")})`;
   const preset = input.default === undefined ? "" : ` [${password ? "preset" : input.default}]`;
-  const given = await shell.ask(`${file} asks for ${description ?? id}${choices}${preset}: `, {
+  const given = await context.ask(`${file} asks for ${description ?? id}${choices}${preset}: `, {
     isSecret: password,
   });
   return given === "" ? undefined : given;

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-/** The program `toolport`. */
+/** Entry point of the program `toolport`. */
 import { runCommandLine } from "./run-command-line.js";
 
-// Node's own warnings (SQLite being new, for instance) are not for whoever reads our stderr.
+// Hide Node's experimental warnings, such as the one about SQLite.
 process.removeAllListeners("warning");
 process.on("warning", (warning) => {
   if (warning.name !== "ExperimentalWarning") process.stderr.write(`warning: ${warning.message}\n`);
@@ -19,6 +19,6 @@ runCommandLine({
   onSecondSignal: (exitCode) => process.exit(exitCode),
 }).then((exitCode) => {
   process.exitCode = exitCode;
-  // Interrupted: what the command was waiting for is not waited for.
+  // After an interruption, do not wait for open handles.
   if (exitCode > 128) process.exit();
 });

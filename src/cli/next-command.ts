@@ -1,4 +1,4 @@
-/** Which command to try after an error. Every error has one. */
+/** Chooses the command to try after an error. */
 import { AuthError } from "../errors/auth-error.js";
 import { CatalogError } from "../errors/catalog-error.js";
 import { ConfigError } from "../errors/config-error.js";
@@ -9,7 +9,7 @@ import { CliError } from "./cli-error.js";
 import { Interruption } from "./interruption.js";
 import { plainLine } from "./plain-text.js";
 
-/** A whole command line; undefined only if there is nothing left to try. */
+/** A complete command line; undefined only after an interruption. */
 export function nextCommand(error: unknown): string | undefined {
   if (error instanceof Interruption) return undefined;
   if (error instanceof CliError) return error.next ?? "toolport --help";
@@ -21,7 +21,7 @@ export function nextCommand(error: unknown): string | undefined {
     return error.code === "UNKNOWN_SERVER" ? "toolport list" : commandOf("doctor", server);
   if (error instanceof ToolCallError) {
     if (error.code === "TIMEOUT" || error.code === "FALLBACK_EXHAUSTED") return commandOf("doctor", server);
-    // Without a tool they were those of a prompt.
+    // Without a tool, the invalid arguments belong to a prompt.
     if (error.code === "INVALID_ARGUMENTS" && server !== undefined)
       return tool === undefined
         ? commandOf("prompts", server)
@@ -51,8 +51,8 @@ const commandOf = (command: string, word: string | undefined): string =>
   `toolport ${command}${word === undefined ? "" : ` ${shellWord(word)}`}`;
 
 /**
- * A word as a shell needs it, so that the line can be copied. What cannot be seen, or would break the line, is written as
- * an escape in `$'…'`, which bash, zsh and ksh read.
+ * Quotes a word for a shell, so that users can copy the line. Invisible characters and line breaks become escapes in
+ * `$'…'`, which bash, zsh and ksh support.
  */
 export function shellWord(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;

@@ -1,4 +1,4 @@
-/** Makes a port from the user's files, saved state and consent. */
+/** Creates a port from the user's files, saved state and consent. */
 import { isRecord } from "../config/entry-reader.js";
 import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
 import { hasVariables } from "../node/expand-variables.js";
@@ -9,41 +9,42 @@ import type { Store } from "../state/store.js";
 import { createToolport } from "../toolport.js";
 import { suggest } from "../util/suggest.js";
 import { CliError } from "./cli-error.js";
+import type { CommandContext, OpenedPort, OpenPortOptions, WrittenServers } from "./command-context.js";
 import { EXIT } from "./exit-codes.js";
-import type { OpenedPort, OpenPortOptions, Shell, WrittenServers } from "./shell.js";
 
-/** Where a port keeps the servers that programs added at run time. */
+/** Key prefix of servers that programs added at run time. */
 const SAVED_PREFIX = "servers//";
 const DEFAULT_MAX_TIMEOUT_MS = 300_000;
 
-/** @throws ConfigError or CliError if a server that was asked for is not there, or there is none at all */
-export async function openPort(shell: Shell, wanted: OpenPortOptions = {}): Promise<OpenedPort> {
-  const { store, statePath } = await shell.openStore();
-  const written = await shell.readServers();
+/** @throws ConfigError or CliError if a requested server does not exist, or no server exists */
+export async function openPort(context: CommandContext, wanted: OpenPortOptions = {}): Promise<OpenedPort> {
+  const { store, statePath } = await context.openStore();
+  const written = await context.readServers();
   const configured = [...written.servers.keys()];
   const saved = await savedNames(store);
   const all = [...new Set([...configured, ...saved])];
   if (all.length === 0) {
-    warnOfIssues(shell, written);
+    warnOfIssues(context, written);
     throw nothingConfigured(written);
   }
   const asked = typeof wanted.servers === "function" ? wanted.servers(all) : wanted.servers;
   for (const name of asked ?? []) if (!all.includes(name)) throw unknownServer(name, all, written);
   const names = asked === undefined ? configured : withFallbacks(asked, written);
-  const { config, sources, leftOut, refusal } = await shell.loadServers(names);
+  const { config, sources, leftOut, consentError } = await context.loadServers(names);
   for (const { file, line, path, message } of config.warnings)
-    if (shell.isVerbose) shell.warn(`${file}:${line}: ${path}: ${message}`);
-  warnOfIssues(shell, config);
-  if (refusal !== undefined && !shell.isInteractive && wanted.onRefused !== "leaveOut") throw refusal;
+    if (context.isVerbose) context.warn(`${file}:${line}: ${path}: ${message}`);
+  warnOfIssues(context, config);
+  if (consentError !== undefined && !context.isInteractive && wanted.onMissingConsent !== "leaveOut")
+    throw consentError;
   const { mcpServers } = config;
   const isThere = (name: string) => Object.hasOwn(mcpServers, name) || leftOut.has(name);
-  // Some problems show only when a server is expanded.
+  // Some issues appear only when a server is expanded.
   for (const name of asked ?? [])
     if (!isThere(name) && !saved.includes(name)) throw unknownServer(name, all, config);
   if (saved.length === 0 && !names.some(isThere)) throw nothingConfigured(config);
   const toolport = createToolport({
-    ...timeouts(shell),
-    // Saved servers come in only if they are meant: a port brings up all it knows.
+    ...timeouts(context),
+    // A port connects every server it knows: restore saved servers only if they are requested.
     restore: asked === undefined || asked.some((name) => !configured.includes(name)) ? "lazy" : false,
     ...wanted.options,
     store,
@@ -52,21 +53,26 @@ export async function openPort(shell: Shell, wanted: OpenPortOptions = {}): Prom
     ),
   });
   const stopWarnings = toolport.on("warning", ({ server, message, code }) => {
-    // A banner on stdout harms nothing, and would be reported at every command: `doctor` reports it.
-    if (code === "BAD_RESPONSE" && !shell.isVerbose) return;
-    shell.warn(`${server === undefined ? "" : `${server}: `}${message}`);
+    // Text on stdout is harmless and would be reported with every command. `doctor` reports it instead.
+    if (code === "BAD_RESPONSE" && !context.isVerbose) return;
+    context.warn(`${server === undefined ? "" : `${server}: `}${message}`);
   });
-  shell.onExit(() => {
-    // Warnings after this point come from our own close.
+  context.onExit(() => {
+    // Warnings after this point come from our own `close()`.
     stopWarnings();
     return toolport.close();
   });
-  return { toolport, config, sources, leftOut, refusal, statePath, store };
+  return { toolport, config, sources, leftOut, consentError, statePath, store };
 }
 
-function warnOfIssues(shell: Shell, { issues }: Pick<LoadedConfig, "issues"> | WrittenServers): void {
+function warnOfIssues(
+  context: CommandContext,
+  { issues }: Pick<LoadedConfig, "issues"> | WrittenServers,
+): void {
   for (const { file, line, path, message } of issues)
-    shell.warn(`${file}${line === undefined ? "" : `:${line}`}: ${path === "" ? "" : `${path}: `}${message}`);
+    context.warn(
+      `${file}${line === undefined ? "" : `:${line}`}: ${path === "" ? "" : `${path}: `}${message}`,
+    );
 }
 
 async function savedNames(store: Store): Promise<string[]> {
@@ -76,7 +82,7 @@ async function savedNames(store: Store): Promise<string[]> {
 
 function timeouts({
   timeoutMs,
-}: Shell): Pick<ToolportOptions, "timeoutMs" | "connectTimeoutMs" | "maxTimeoutMs"> {
+}: CommandContext): Pick<ToolportOptions, "timeoutMs" | "connectTimeoutMs" | "maxTimeoutMs"> {
   if (timeoutMs === undefined) return {};
   return {
     timeoutMs,
@@ -85,7 +91,7 @@ function timeouts({
   };
 }
 
-/** Those asked for, and the servers they fall back to. */
+/** The requested servers and their fallbacks. */
 function withFallbacks(asked: readonly string[], { servers }: WrittenServers): string[] {
   const found = new Set<string>();
   const open = [...asked];
@@ -94,7 +100,7 @@ function withFallbacks(asked: readonly string[], { servers }: WrittenServers): s
     found.add(name);
     const { fallback } = servers.get(name)?.translated.entry ?? {};
     const names = textsIn(isRecord(fallback) ? fallback["servers"] : fallback);
-    // A variable may stand for any of them.
+    // The value of a variable is unknown here: include all servers.
     open.push(...(names.some(hasVariables) ? servers.keys() : names));
   }
   return [...found];
@@ -104,13 +110,13 @@ function nothingConfigured({ issues }: { issues: readonly ConfigIssue[] }): Erro
   if (issues.length > 0) return new ConfigError({ code: "INVALID_CONFIG", issues });
   return new CliError({
     code: "NO_SERVERS",
-    message: "There is no file with servers for this project or this user",
+    message: "No configuration file with servers was found for this project or user",
     next: "toolport add <name> <url>",
     exitCode: EXIT.configuration,
   });
 }
 
-/** A server that is not there, or one whose entry is wrong. */
+/** The error for an unknown server, or for one with an invalid entry. */
 export function unknownServer(
   name: string,
   names: readonly string[],

@@ -1,16 +1,19 @@
-/** The registry a command asks: the one that was named, or the official one. */
+/** Creates the client of a registry: `--registry`, else `TOOLPORT_REGISTRY`, else the official one. */
 import { McpRegistryClient } from "../registry/mcp-registry-client.js";
 import { type Invocation, textOption } from "./command.js";
-import type { Shell } from "./shell.js";
+import type { CommandContext } from "./command-context.js";
 
-/** Answers are kept with the rest of the state: a registry promises nobody to be there. */
-export async function openRegistry(invocation: Invocation, shell: Shell): Promise<McpRegistryClient> {
-  const baseUrl = textOption(invocation, "registry") ?? shell.env["TOOLPORT_REGISTRY"];
-  const { store, statePath } = await shell.openStore();
+/** Responses are cached in the state file, because registries guarantee no availability. */
+export async function openRegistry(
+  invocation: Invocation,
+  context: CommandContext,
+): Promise<McpRegistryClient> {
+  const baseUrl = textOption(invocation, "registry") ?? context.env["TOOLPORT_REGISTRY"];
+  const { store, statePath } = await context.openStore();
   return new McpRegistryClient({
     cache: statePath === undefined ? true : store,
     ...(baseUrl && { baseUrl }),
-    ...(shell.timeoutMs !== undefined && { timeoutMs: shell.timeoutMs }),
-    onWarning: ({ message }) => shell.warn(message),
+    ...(context.timeoutMs !== undefined && { timeoutMs: context.timeoutMs }),
+    onWarning: ({ message }) => context.warn(message),
   });
 }

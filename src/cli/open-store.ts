@@ -1,16 +1,16 @@
-/** Opens the state of the command line: a SQLite file, or a JSON file where there is no SQLite. */
+/** Opens the state of the command line: a SQLite file, or a JSON file if SQLite is not available. */
 import { existsSync } from "node:fs";
 import { StateError } from "../errors/state-error.js";
 import { memoryStore } from "../state/memory-store.js";
 import { fileStore } from "../state/stores/file/file-store.js";
 import { loadSqliteDriver } from "../state/stores/sqlite/sqlite-driver.js";
 import { sqliteStore } from "../state/stores/sqlite/sqlite-store.js";
-import type { OpenedStore } from "./shell.js";
+import type { OpenedStore } from "./command-context.js";
 
 /**
- * State that was begun in a JSON file stays there after an update of Node: logins and consent must not vanish with it.
+ * An existing JSON file stays in use after an update of Node, so that logins and consent are not lost.
  *
- * @param path undefined: the user wants it in memory
+ * @param path undefined for state in memory
  */
 export async function openStore(
   path: string | undefined,
@@ -25,13 +25,13 @@ export async function openStore(
     return { store: sqliteStore(path, { onWarning }), statePath: path, compact: () => compact(path) };
   if (missing !== undefined && hasDatabase && !hasFile)
     warn(
-      `${missing.what}, so the state in ${path} cannot be read. A new one is begun in ${file}. ${missing.next}`,
+      `${missing.what}, so Toolport cannot read the state in ${path} and starts with new state in ${file}. ${missing.next}`,
     );
-  // Every write makes the file anew, without holes.
+  // Every write rewrites the whole JSON file: there is nothing to compact.
   return { store: fileStore(file, { onWarning }), statePath: file, compact: async () => {} };
 }
 
-/** Why there is no SQLite; undefined if there is one. */
+/** Why SQLite is not available; undefined if it is. */
 async function driverProblem(): Promise<StateError | undefined> {
   try {
     await loadSqliteDriver();
@@ -42,7 +42,7 @@ async function driverProblem(): Promise<StateError | undefined> {
   }
 }
 
-/** Rewrites a SQLite file without its holes. */
+/** Frees the unused pages of a SQLite file. */
 async function compact(path: string): Promise<void> {
   const database = new (await loadSqliteDriver())(path);
   try {
@@ -50,7 +50,7 @@ async function compact(path: string): Promise<void> {
     database.exec("VACUUM");
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   } catch {
-    // Another process is using it; the next time will do.
+    // Another process is using the file. The next `gc` compacts it.
   } finally {
     database.close();
   }

@@ -54,7 +54,7 @@ test("what stands behind -- is another program's", () => {
   const parsed = parse("add time -- uvx --json server");
   expect(parsed).toMatchObject({
     wants: "run",
-    invocation: { words: ["time"], behind: ["uvx", "--json", "server"], options: {} },
+    invocation: { words: ["time"], passthrough: ["uvx", "--json", "server"], options: {} },
   });
 });
 

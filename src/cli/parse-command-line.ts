@@ -1,11 +1,11 @@
-/** Reads a command line. Options may stand before or after the words; what is misspelt is named, with what was meant. */
+/** Parses a command line. Options and words may come in any order; errors suggest the closest known name. */
 import { parseArgs } from "node:util";
 import { suggest } from "../util/suggest.js";
 import { CliError } from "./cli-error.js";
 import type { CommandSpec, Invocation, OptionSpec } from "./command.js";
 import { GLOBAL_OPTIONS } from "./global-options.js";
 
-/** A command line that asks for help or the version, or for a command. */
+/** What a command line asks for. */
 export type ParsedLine =
   | { readonly wants: "help"; readonly command: CommandSpec | undefined }
   | { readonly wants: "version" }
@@ -14,21 +14,21 @@ export type ParsedLine =
 type Values = Record<string, string | boolean | string[] | undefined>;
 
 /**
- * Reads the words after the program's name.
+ * Parses the arguments after the program's name.
  *
- * @throws CliError with what was meant, where that can be guessed
+ * @throws CliError, with a suggestion where a known name is close
  */
 export function parseCommandLine(args: readonly string[], commands: readonly CommandSpec[]): ParsedLine {
   const mark = args.indexOf("--");
   const own = mark < 0 ? args : args.slice(0, mark);
-  const behind = mark < 0 ? [] : args.slice(mark + 1);
+  const passthrough = mark < 0 ? [] : args.slice(mark + 1);
   const name = findName(own, commands);
   const command = name === undefined ? undefined : findCommand(name, commands);
   const { values, words } = readOptions(own, { ...GLOBAL_OPTIONS, ...command?.options }, command);
   if (values["version"] === true) return { wants: "version" };
   if (name === "help") return { wants: "help", command: wordCommand(words[1], commands) };
   if (values["help"] === true || command === undefined) return { wants: "help", command };
-  const invocation = { command, words: words.slice(1), behind, options: values };
+  const invocation = { command, commands, words: words.slice(1), passthrough, options: values };
   checkWords(invocation);
   return { wants: "run", invocation };
 }
@@ -36,7 +36,7 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
 const wordCommand = (word: string | undefined, commands: readonly CommandSpec[]): CommandSpec | undefined =>
   word === undefined ? undefined : findCommand(word, commands);
 
-/** The first word that is neither an option nor the value of one: options may stand before the command, too. */
+/** Finds the first word that is neither an option nor the value of one. Options may precede the command. */
 function findName(args: readonly string[], commands: readonly CommandSpec[]): string | undefined {
   const known = [GLOBAL_OPTIONS, ...commands.map(({ options }) => options)].flatMap(
     Object.entries<OptionSpec>,
@@ -93,14 +93,13 @@ function readOptions(
     if (token.kind !== "option") continue;
     const spec = specs[token.name];
     if (spec === undefined) throw unknownOption(token.rawName, specs, command);
-    // `--flag=value` of a flag, or a text option at the end of the line or before another option.
     if (spec.type === "boolean" && token.value !== undefined)
       throw usage(`${token.rawName} takes no value`, command);
     if (
       spec.type === "string" &&
       (token.value === undefined || (!token.inlineValue && isOption(token.value)))
     )
-      throw usage(`${token.rawName} needs a value: ${token.rawName} ${spec.value ?? "<text>"}`, command);
+      throw usage(`${token.rawName} requires a value: ${token.rawName} ${spec.value ?? "<text>"}`, command);
     const value = spec.type === "boolean" ? true : token.value!;
     if (spec.choices !== undefined && !spec.choices.includes(String(value)))
       throw usage(`${token.rawName} must be one of ${spec.choices.join(", ")}`, command);
@@ -111,7 +110,7 @@ function readOptions(
   return { values, words };
 }
 
-/** A value that begins with a dash has to be written with `=`; a lone `-` is standard input, a number a number. */
+/** A value that looks like an option needs `=`. A single `-` (stdin) and negative numbers are values. */
 const isOption = (value: string): boolean => /^--?[a-z]/i.test(value);
 
 function unknownOption(
@@ -126,10 +125,10 @@ function unknownOption(
   );
 }
 
-function checkWords({ command, words, behind }: Invocation): void {
+function checkWords({ command, words, passthrough }: Invocation): void {
   const needed = command.positionals.filter(({ optional }) => optional !== true);
   const missing = needed[words.length];
-  if (missing !== undefined && !(command.takesCommand === true && behind.length > 0))
+  if (missing !== undefined && !(command.takesCommand === true && passthrough.length > 0))
     throw usage(`${missing.name} is missing: ${missing.summary}`, command);
   for (const [index, { name, choices }] of command.positionals.entries()) {
     const word = words[index];
@@ -138,9 +137,9 @@ function checkWords({ command, words, behind }: Invocation): void {
   }
   const hasRest = command.positionals.at(-1)?.rest === true;
   if (!hasRest && words.length > command.positionals.length)
-    throw usage(`Too many words: ${words.slice(command.positionals.length).join(" ")}`, command);
-  if (behind.length > 0 && command.takesCommand !== true)
-    throw usage(`Nothing may stand behind -- with ${command.name}`, command);
+    throw usage(`Too many arguments: ${words.slice(command.positionals.length).join(" ")}`, command);
+  if (passthrough.length > 0 && command.takesCommand !== true)
+    throw usage(`${command.name} takes no command after --`, command);
 }
 
 const usage = (message: string, command: CommandSpec | undefined): CliError =>

@@ -1,32 +1,32 @@
-/** Text from servers on its way to a terminal. */
+/** Escapes text from servers before it is printed. */
 import { replaceHidden, visibleLine, visibleText } from "../util/visible-text.js";
 
-/** Makes a text of any number of lines safe to print: what is hidden or steers the terminal is spelled out. */
+/** Escapes invisible and control characters. Line breaks and tabs stay. */
 export const plainText = visibleText;
 
-/** Makes a name, an address or a message safe to print where one line is expected. Line breaks are spelled out. */
+/** Escapes a name, a URL or a message that has to fit on one line. Line breaks are escaped, too. */
 export const plainLine = visibleLine;
 
-/** A text of several lines under a heading. Lines after the first are indented, so that none can pass for one of ours. */
+/** Escapes text of several lines. Lines after the first are indented, so that none looks like a line of Toolport. */
 export const plainBlock = (text: string): string => plainText(text).replace(/\n(?! {2})/g, "\n  ");
 
-/** For lines under a heading. */
+/** Indents every line by two spaces. */
 export const indented = (text: string): string =>
   text
     .split("\n")
     .map((line) => `  ${line}`)
     .join("\n");
 
-/** Running text on one line, no longer than `width`; any white space becomes one blank. */
+/** Puts text on one line of at most `width` characters. Each run of white space becomes one space. */
 export function oneLine(text: string, width = Number.POSITIVE_INFINITY): string {
   const line = plainText(text).replace(/\s+/g, " ").trim();
   return line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`;
 }
 
 /**
- * JSON that is safe to print: what is unsafe stands only inside strings, where it can be spelled out.
+ * JSON with invisible and control characters escaped.
  *
- * @param space as for `JSON.stringify`; none: one line
+ * @param space as for `JSON.stringify`; without it, the JSON is one line
  */
 export function plainJson(value: unknown, space?: number): string {
   return replaceHidden(JSON.stringify(value, undefined, space) ?? "null", escapeUnits).replace(
@@ -39,3 +39,7 @@ const escapeUnits = (character: string): string =>
   Array.from({ length: character.length }, (_, index) => character.charCodeAt(index))
     .map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`)
     .join("");
+
+/** A table cell with escaped text; empty for a missing value. */
+export const cell = (value: unknown): string =>
+  value === undefined || value === null ? "" : plainLine(String(value));

@@ -1,19 +1,19 @@
-/** A table of texts from servers, on stdout. */
+/** Prints a table of texts from servers on stdout. */
 import { formatTable } from "../util/format-table.js";
-import type { Shell } from "./shell.js";
-import { cell } from "./table-cell.js";
+import type { CommandContext } from "./command-context.js";
+import { cell } from "./plain-text.js";
 
-/** Every cell is made plain and put on one line; the first column stands out. */
+/** Escapes every cell to one line and prints the first column in bold. */
 export function printRows(
-  shell: Shell,
+  context: CommandContext,
   titles: readonly string[],
   rows: readonly (readonly unknown[])[],
 ): void {
   const [head, ...lines] = formatTable(
     titles.map((title) => ({ title })),
     rows.map((row) =>
-      row.map((value, index) => (index === 0 ? shell.paint("bold", cell(value)) : cell(value))),
+      row.map((value, index) => (index === 0 ? context.paint("bold", cell(value)) : cell(value))),
     ),
   );
-  shell.printPainted([shell.paint("dim", head!), ...lines]);
+  context.printPainted([context.paint("dim", head!), ...lines]);
 }

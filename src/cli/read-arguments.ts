@@ -1,4 +1,4 @@
-/** Arguments as people type them: `key=value`, whose type the tool's schema tells, and `key:=json`. */
+/** Parses tool arguments: `key=value`, typed by the tool's schema, and `key:=json`. */
 
 import { isObject, type JsonSchema } from "../schema/json-schema.js";
 import { resolveLocalRef } from "../schema/local-ref.js";
@@ -12,8 +12,8 @@ interface Typed {
 }
 
 /**
- * Reads words such as `city=Oslo` and `days:=3`. A text becomes a number, a boolean or one of a list of values only
- * where the schema leaves no choice; everything else stays a text. A key given several times is a list.
+ * Parses words such as `city=Oslo` and `days:=3`. A value becomes a number, a boolean or an enum value only if the schema
+ * allows no string. Otherwise it stays a string. A repeated key becomes an array.
  *
  * @throws CliError `USAGE`
  * @example
@@ -50,7 +50,7 @@ function readWord(word: string): Typed {
   const key = word.slice(0, isJson ? mark - 1 : mark);
   if (mark < 0 || key === "")
     throw new CliError({
-      message: `${JSON.stringify(word)} is no argument; write key=value or key:=json`,
+      message: `${JSON.stringify(word)} is not an argument; write key=value or key:=json`,
       next: "toolport call --help",
     });
   return { key, text: word.slice(mark + 1), isJson };
@@ -66,7 +66,7 @@ function readValue(typed: readonly Typed[], schema: unknown, root: JsonSchema): 
   if (values.length > 1) return values;
   const isText = !typed[0]!.isJson;
   if (isText && isList(schema, root)) {
-    // `tags=["a","b"]` is meant as it is written, `tags=a` as a list of one.
+    // `tags=["a","b"]` is the array itself, `tags=a` an array with one element.
     const parsed = parseJson(typed[0]!.text);
     return Array.isArray(parsed) ? parsed : [first];
   }
@@ -77,12 +77,12 @@ function requireJson(text: string, key: string): unknown {
   const value = parseJson(text);
   if (value !== undefined) return value;
   throw new CliError({
-    message: `${key}:= needs JSON, and ${JSON.stringify(text)} is none; write ${key}=… for a text`,
+    message: `${key}:= requires JSON, and ${JSON.stringify(text)} is not JSON; write ${key}=… for a string`,
     next: "toolport call --help",
   });
 }
 
-/** The text as the only type it can be. */
+/** Converts the text to the type that the schema allows. */
 function toType(text: string, schema: unknown, root: JsonSchema): unknown {
   const known = valuesOf(schema, root);
   if (known !== undefined) {
@@ -108,7 +108,7 @@ const resolved = (schema: unknown, root: JsonSchema): Record<string, unknown> =>
   return isObject(current) ? current : {};
 };
 
-/** All types a schema allows; `integer` counts as `number`. Empty: it does not say. */
+/** All types that a schema allows, with `integer` as `number`. Empty if the schema does not say. */
 function typesOf(schema: unknown, root: JsonSchema, depth = 0): Set<string> {
   const own = resolved(schema, root);
   if (depth > 8) return new Set();
@@ -122,7 +122,7 @@ function typesOf(schema: unknown, root: JsonSchema, depth = 0): Set<string> {
   return new Set(listed.map((name) => (name === "integer" ? "number" : String(name))));
 }
 
-/** The only values there are, if the schema lists them. */
+/** The values of `enum` or `const`. */
 function valuesOf(schema: unknown, root: JsonSchema): readonly unknown[] | undefined {
   const own = resolved(schema, root);
   if (Array.isArray(own["enum"])) return own["enum"];

@@ -1,38 +1,25 @@
-/** The whole program as a function: words, streams and environment in, exit code out. Light until a command is run. */
-import type { Readable, Writable } from "node:stream";
+/** Runs a command line: takes arguments, streams and environment, returns the exit code. Loads the code of a command only to run it. */
+import type { Writable } from "node:stream";
 import { CLIENT_INFO } from "../util/version.js";
 import { choosePaint } from "./colours.js";
 import type { Invocation } from "./command.js";
 import { COMMANDS } from "./commands.js";
+import type { CommandLine } from "./create-command-context.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
-import { Interruption, type SignalSource, watchSignals } from "./interruption.js";
+import { formatError } from "./format-error.js";
+import { Interruption, watchSignals } from "./interruption.js";
 import { parseCommandLine } from "./parse-command-line.js";
 import { commandHelp, programHelp } from "./show-help.js";
-import { tellError } from "./tell-error.js";
 
-/** What the program gets from its process. */
-export interface CommandLine {
-  /** The words after the program's name. */
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly cwd: string;
-  readonly stdin: Readable & { readonly isTTY?: boolean };
-  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
-  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
-  readonly signals: SignalSource;
-  /** Somebody pressed Ctrl-C twice. */
-  readonly onSecondSignal: (exitCode: number) => void;
-}
-
-/** Runs a command line. Never throws; nothing of the command is left when it ends. */
+/** Never throws. Closes everything the command opened before it resolves. */
 export async function runCommandLine(line: CommandLine): Promise<number> {
   const { args, env, stdout, stderr } = line;
   const watch = watchSignals(line.signals, line.onSecondSignal);
-  // Whoever reads our output has read enough: `toolport tools | head -1`.
+  // The reader closed the pipe, as in `toolport tools | head -1`: end the command quietly.
   const onOutputError = () => watch.end(EXIT.ok);
-  const onToldError = () => {};
+  const ignoreError = () => {};
   stdout.on("error", onOutputError);
-  stderr.on("error", onToldError);
+  stderr.on("error", ignoreError);
   try {
     const parsed = parseCommandLine(args, COMMANDS);
     if (parsed.wants === "help")
@@ -41,46 +28,47 @@ export async function runCommandLine(line: CommandLine): Promise<number> {
       stdout.write(
         `${asksForJson(args) ? JSON.stringify({ version: CLIENT_INFO.version }) : CLIENT_INFO.version}\n`,
       );
-    else return await runCommand(parsed.invocation, line, watch);
+    else return await execute(parsed.invocation, line, watch);
     return EXIT.ok;
   } catch (error) {
     const isJson = asksForJson(args);
     const isVerbose = args.includes("--verbose") || args.includes("-v");
     const isPlain = args.includes("--no-color");
     const paint = choosePaint({ isTerminal: stderr.isTTY === true, env, isPlain });
-    if (!(error instanceof Interruption)) stderr.write(`${tellError(error, { isJson, isVerbose, paint })}\n`);
+    if (!(error instanceof Interruption))
+      stderr.write(`${formatError(error, { isJson, isVerbose, paint })}\n`);
     return exitCodeOf(error);
   } finally {
     watch.stop();
-    // What was written is out before the program ends; a closed pipe answers, too.
+    // Wait until all output is written. The callback also runs for a closed pipe.
     await Promise.all([stdout, stderr].map((stream) => flushed(stream)));
     stdout.off("error", onOutputError);
-    stderr.off("error", onToldError);
+    stderr.off("error", ignoreError);
   }
 }
 
-async function runCommand(
+async function execute(
   invocation: Invocation,
   line: CommandLine,
   watch: ReturnType<typeof watchSignals>,
 ): Promise<number> {
   const { signal } = watch;
-  const [{ createShell }, command] = await Promise.all([
-    import("./create-shell.js"),
+  const [{ createCommandContext }, runCommand] = await Promise.all([
+    import("./create-command-context.js"),
     invocation.command.load(),
   ]);
-  const { shell, close } = createShell(invocation, { line, watch });
+  const { context, close } = createCommandContext(invocation, { line, watch });
   const interrupted = new Promise<never>((_, reject) => {
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
-  // A command that does not listen to the signal is left behind: what it uses is closed.
-  const running = command.run(invocation, shell);
+  // A command that ignores the signal is abandoned: everything it uses is closed below.
+  const running = runCommand(invocation, context);
   running.catch(() => {});
   try {
     return await Promise.race([running, interrupted]);
   } catch (error) {
-    // Whatever else failed on the way out, it was the interruption.
+    // After an interruption, other errors are its consequences.
     throw signal.aborted ? signal.reason : error;
   } finally {
     interrupted.catch(() => {});
@@ -88,7 +76,7 @@ async function runCommand(
   }
 }
 
-/** Before the line is understood, and even if it is not. */
+/** Works on unparsed arguments: errors of the parser are printed as JSON, too. */
 function asksForJson(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   const own = end < 0 ? args : args.slice(0, end);

@@ -1,9 +1,9 @@
-/** Saves what a server sent as files. Names are ours: a server's words never reach the file system. */
+/** Saves binary content of servers as files. Toolport chooses the file names; servers have no influence on them. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContentPart } from "../content/content-part.js";
 
-/** The usual ending of what is usual; anything else is `bin`. */
+/** File extensions by media type. Other types get `bin`. */
 const ENDINGS: Readonly<Record<string, string>> = {
   "image/png": "png",
   "image/jpeg": "jpg",
@@ -29,20 +29,20 @@ const ENDINGS: Readonly<Record<string, string>> = {
 };
 
 export interface SavedFile {
-  /** Which part of the answer it was. */
+  /** Index of the content part. */
   readonly index: number;
   readonly path: string;
   readonly mimeType: string | null;
   readonly bytes: number;
 }
 
-/** A part that is made of bytes. */
+/** A content part with binary data. */
 export type BytesPart = Extract<ContentPart, { kind: "image" | "audio" | "blob-resource" }>;
 
 export const isBytes = (part: ContentPart): part is BytesPart =>
   part.kind === "image" || part.kind === "audio" || part.kind === "blob-resource";
 
-/** Saves every part that is made of bytes. A file that is there is never overwritten. */
+/** Saves every binary part. Existing files are never overwritten. */
 export async function saveBytes(
   parts: readonly ContentPart[],
   { folder, stem }: { folder: string; stem: string },
@@ -58,7 +58,7 @@ export async function saveBytes(
   return saved;
 }
 
-/** Letters, digits, dots inside, dashes; never empty, hidden, reserved or endless. */
+/** A file name of letters, digits, dots and dashes that is not empty, hidden, reserved or too long. */
 export function safeName(text: string): string {
   const name = text
     .normalize("NFKD")
@@ -79,7 +79,7 @@ async function writeNew(
   for (let count = 1; ; count += 1) {
     const path = join(folder, `${stem}-${count}.${ending}`);
     try {
-      // A link in its place would be followed elsewhere; `wx` refuses it.
+      // `wx` fails for an existing link instead of following it.
       await writeFile(path, bytes, { flag: "wx" });
       return path;
     } catch (error) {

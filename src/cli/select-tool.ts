@@ -1,4 +1,4 @@
-/** Finds the tool that `server.tool` or a public name stands for, or says what was meant. */
+/** Finds a tool by `server.tool` or by its public name, and suggests the closest name if there is none. */
 
 import { withheldError } from "../catalog/safety/withheld-error.js";
 import type { ServerEntry } from "../config/server-entry.js";
@@ -6,11 +6,11 @@ import type { CatalogError } from "../errors/catalog-error.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { suggest } from "../util/suggest.js";
 import { CliError } from "./cli-error.js";
+import type { CommandContext, OpenedPort, OpenPortOptions } from "./command-context.js";
 import { connectServers, requireServer } from "./connect-servers.js";
 import { shellWord } from "./next-command.js";
-import type { OpenedPort, OpenPortOptions, Shell } from "./shell.js";
 
-/** The servers a selector can mean: the longest name that fits; undefined: it may be anybody's. */
+/** The server that a selector begins with, longest name first; undefined if no name matches. */
 export const serversOf =
   (selector: string) =>
   (names: readonly string[]): readonly string[] | undefined => {
@@ -20,10 +20,10 @@ export const serversOf =
   };
 
 interface SelectOptions {
-  /** The command that is to be tried again after a slip. */
+  /** The command to suggest after a misspelt name. */
   readonly command: string;
   readonly options?: NonNullable<OpenPortOptions["options"]>;
-  /** Changes the entry of the tool's server, where that can be told from the name. @default none */
+  /** Changes the entry of the tool's server, if the selector names it. @default none */
   readonly change?: (entry: ServerEntry) => ServerEntry;
 }
 
@@ -32,14 +32,14 @@ export interface SelectedTool {
   readonly tool: ToolInfo;
 }
 
-/** Opens a port with the server of a tool, and nothing else where that can be told from the name. */
+/** Opens a port and finds the tool. If the selector names a server, only that server is opened. */
 export async function selectTool(
-  shell: Shell,
+  context: CommandContext,
   selector: string,
   { command, options = {}, change = (entry) => entry }: SelectOptions,
 ): Promise<SelectedTool> {
   let server: string | undefined;
-  const opened = await shell.openPort({
+  const opened = await context.openPort({
     options,
     changeEntry: (entry, name) => (name === server ? change(entry) : entry),
     servers: (names) => {
@@ -49,24 +49,24 @@ export async function selectTool(
       return found;
     },
   });
-  return { opened, tool: await requireTool(shell, opened, { server, selector, command }) };
+  return { opened, tool: await requireTool(context, opened, { server, selector, command }) };
 }
 
-/** Brings up the server of a tool (all servers, if it is not known whose it is) and finds the tool. */
+/** Connects the server of a tool (all servers, if the server is unknown) and finds the tool. */
 export async function requireTool(
-  shell: Shell,
+  context: CommandContext,
   opened: OpenedPort,
   { server, selector, command }: { server: string | undefined; selector: string; command: string },
 ): Promise<ToolInfo> {
-  if (server === undefined) await connectServers(shell, opened);
-  else await requireServer(shell, opened, server);
-  const tools = await opened.toolport.tools({ all: true, signal: shell.signal });
+  if (server === undefined) await connectServers(context, opened);
+  else await requireServer(context, opened, server);
+  const tools = await opened.toolport.tools({ all: true, signal: context.signal });
   const tool = findTool(tools, selector);
   if (tool !== undefined) return tool;
   throw (server !== undefined && withheld(opened, server, selector)) || missing(tools, selector, command);
 }
 
-/** By `server.tool`, by its public name, or by its bare name if only one tool has it. */
+/** Matches `server.tool`, the public name, or the tool's own name if it is unique. */
 function findTool(tools: readonly ToolInfo[], selector: string): ToolInfo | undefined {
   const exact = tools.find(
     (tool) => `${tool.server}.${tool.sourceName}` === selector || tool.name === selector,
@@ -76,7 +76,7 @@ function findTool(tools: readonly ToolInfo[], selector: string): ToolInfo | unde
   return bare.length === 1 ? bare[0] : undefined;
 }
 
-/** A typing slip in a server's name must not start every server there is. */
+/** Prevents a misspelt server name from starting every server. */
 export function throwIfMistyped(selector: string, names: readonly string[], command: string): void {
   const mark = selector.indexOf(".");
   if (mark < 0) return;

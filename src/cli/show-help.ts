@@ -1,4 +1,4 @@
-/** Help, made from the same table that runs the commands. */
+/** Help texts, generated from the table of commands. */
 
 import { formatTable } from "../util/format-table.js";
 import type { CommandSpec, OptionSpec } from "./command.js";
@@ -6,9 +6,9 @@ import { GLOBAL_OPTIONS } from "./global-options.js";
 
 const GROUPS: Readonly<Record<CommandSpec["group"], string>> = {
   servers: "Servers",
-  use: "Use them",
-  look: "Look at them",
-  program: "The rest",
+  use: "Use tools, resources and prompts",
+  look: "Inspect",
+  program: "More",
 };
 
 /** `toolport --help`. */
@@ -18,10 +18,10 @@ export function programHelp(commands: readonly CommandSpec[]): string {
     return ["", title, ...indent(pairs(own.map(({ name, summary }) => [name, summary])))];
   });
   return [
-    "Usage: toolport <command> [words] [options]",
+    "Usage: toolport <command> [arguments] [options]",
     ...groups,
     "",
-    "Options of every command",
+    "Global options",
     ...indent(optionLines(GLOBAL_OPTIONS)),
     "",
     "More about a command: toolport <command> --help",
@@ -46,7 +46,7 @@ export function commandHelp(command: CommandSpec): string {
     ...(hasOptions ? ["", "Options", ...indent(optionLines(options))] : []),
     ...(examples.length > 0 ? ["", "Examples", ...indent(pairs(examples))] : []),
     "",
-    "Options of every command: toolport --help",
+    "Global options: toolport --help",
   ].join("\n");
 }
 

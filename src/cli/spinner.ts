@@ -1,4 +1,4 @@
-/** One line at the bottom of the terminal that shows that something goes on. */
+/** A progress line at the bottom of the terminal. */
 import type { Writable } from "node:stream";
 import { oneLine } from "./plain-text.js";
 
@@ -8,9 +8,9 @@ const ERASE_LINE = "\r\u001b[2K";
 
 export interface Spinner {
   start(text: string): { update(text: string): void; done(): void };
-  /** Takes the line away while something else is written; it comes back with the next frame. */
+  /** Erases the line before other output; the next frame draws it again. */
   clear(): void;
-  /** No line before `resume`: somebody is being asked. */
+  /** Hides the line until `resume`, while the user answers a question. */
   pause(): void;
   resume(): void;
 }
@@ -24,7 +24,7 @@ export const noSpinner: Spinner = {
 };
 
 export function createSpinner(stream: Writable & { columns?: number }): Spinner {
-  /** The newest is the one that is shown. */
+  /** The last entry is shown. */
   const running: { text: string }[] = [];
   let timer: NodeJS.Timeout | undefined;
   let frame = 0;

@@ -1,4 +1,4 @@
-/** Where the command line keeps its state. */
+/** Determines the path of the state file. */
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -9,16 +9,16 @@ interface StatePathInput {
   readonly isOff: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** @default this machine's */
+  /** @default the current platform */
   readonly platform?: NodeJS.Platform;
-  /** @default this user's */
+  /** @default the user's home directory */
   readonly home?: string;
 }
 
-/** `TOOLPORT_STATE=off` is `--no-state`. */
+/** `TOOLPORT_STATE=off` is the same as `--no-state`. */
 const OFF = "off";
 
-/** The file: `--state`, else `TOOLPORT_STATE`, else one in the user's state directory; undefined: none. */
+/** `--state`, else `TOOLPORT_STATE`, else a file in the user's state directory. Undefined: state in memory. */
 export function statePath({
   flag,
   isOff,

@@ -1,4 +1,4 @@
-/** Servers as READMEs show them: JSON of any dialect, one entry or a whole file. */
+/** Reads pasted JSON, as found in READMEs: one entry or a whole file, in any dialect. */
 import { isRecord } from "../../config/entry-reader.js";
 import { surroundingsOf } from "../../node/config-locations.js";
 import { detectDialect } from "../../node/detect-dialect.js";
@@ -8,39 +8,39 @@ import { parseJsonConfig } from "../../node/parse-json-config.js";
 import { textsIn } from "../../node/project-files.js";
 import { readServers } from "../../node/read-servers.js";
 import { CliError } from "../cli-error.js";
+import type { CommandContext } from "../command-context.js";
+import { describeEntry } from "../config/describe-entry.js";
 import { surroundingsFor } from "../config/own-files.js";
-import { describeEntry } from "../config/shown-entry.js";
 import { EXIT } from "../exit-codes.js";
-import type { Shell } from "../shell.js";
 import type { Addition } from "./addition.js";
 
-/** What the text is called in messages. */
+/** Name of the text in messages. */
 const PASTED = "(the given JSON)";
 const SERVER_FIELDS = ["command", "url", "image", "httpUrl", "serverUrl", "baseUrl", "base_url", "sseUrl"];
 
 /**
- * Nothing of the text is expanded: its author is not its user.
+ * Expands no variables, because the user may not have written the text.
  *
- * @param name what a single entry is to be called; not needed if the text names its servers
+ * @param name name of a single entry; not required if the text names its servers
  */
 export async function readPasted(
   text: string,
   name: string | undefined,
-  shell: Pick<Shell, "cwd" | "env">,
+  context: Pick<CommandContext, "cwd" | "env">,
 ): Promise<Addition[]> {
   const { root } = parseJsonConfig(PASTED, text);
   const isEntry = isRecord(root) && SERVER_FIELDS.some((field) => Object.hasOwn(root, field));
   if (isEntry && name === undefined) {
     throw new CliError({
-      message: "name is missing: what the server is to be called",
+      message: "name is missing: a name for the server",
       next: `toolport add <name> '${text}'`,
     });
   }
   const whole = isEntry ? JSON.stringify({ mcpServers: { [name!]: root } }) : text;
   const document = parseJsonConfig(PASTED, whole);
-  const surroundings = surroundingsOf(surroundingsFor(shell));
+  const surroundings = surroundingsOf(surroundingsFor(context));
   const { servers } = readServers(document, detectDialect(document), {
-    place: { kind: undefined, scope: "user", baseDir: shell.cwd, projectDir: shell.cwd },
+    place: { kind: undefined, scope: "user", baseDir: context.cwd, projectDir: context.cwd },
     surroundings,
     inputs: undefined,
     extraKeys: undefined,

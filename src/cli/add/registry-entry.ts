@@ -1,40 +1,40 @@
-/** A server that a registry knows: what it needs is asked for, and where it comes from is said. */
+/** Builds the entry of a server from a registry, and asks the user for required inputs. */
 import type { InputValue, RegistryInput } from "../../registry/input-desk.js";
 import type { SourcePreference } from "../../registry/server-sources.js";
 import { type ServerConfigResult, toServerConfig } from "../../registry/to-server-config.js";
 import { CliError } from "../cli-error.js";
 import { type Invocation, textOption, textsOption } from "../command.js";
-import { describeEntry } from "../config/shown-entry.js";
+import type { CommandContext } from "../command-context.js";
+import { describeEntry } from "../config/describe-entry.js";
 import { EXIT } from "../exit-codes.js";
 import { shellWord } from "../next-command.js";
 import { openRegistry } from "../open-registry.js";
 import { indented, plainLine } from "../plain-text.js";
-import type { Shell } from "../shell.js";
 import type { Addition } from "./addition.js";
-import { readPairs } from "./read-pairs.js";
+import { readPairs } from "./addition.js";
 
-/** One answer may lead to another question, but not for ever. */
+/** An answer may make further inputs necessary. Limit the rounds. */
 const MAX_ROUNDS = 4;
 
-/** @param wanted `namespace/name`, or with `@version` behind it */
+/** @param wanted `namespace/name`, or with `@version` appended */
 export async function readFromRegistry(
   wanted: string,
   invocation: Invocation,
-  shell: Shell,
+  context: CommandContext,
 ): Promise<Addition> {
   const at = wanted.lastIndexOf("@");
   const [id, version] = at > 0 ? [wanted.slice(0, at), wanted.slice(at + 1)] : [wanted, undefined];
-  const registry = await openRegistry(invocation, shell);
-  const found = await registry.getServer(id, version, { signal: shell.signal });
+  const registry = await openRegistry(invocation, context);
+  const found = await registry.getServer(id, version, { signal: context.signal });
   const inputs: Record<string, InputValue> = {
     ...readPairs(textsOption(invocation, "input"), { mark: "=", option: "--input", example: "API_KEY=…" }),
   };
   const prefer = textOption(invocation, "prefer") as SourcePreference | undefined;
   const build = () => toServerConfig(found, { inputs, ...(prefer && { prefer }) });
   let result = build();
-  for (let round = 0; round < MAX_ROUNDS && result.missing.length > 0 && shell.isInteractive; round++) {
+  for (let round = 0; round < MAX_ROUNDS && result.missing.length > 0 && context.isInteractive; round++) {
     for (const input of result.missing) {
-      const answer = await shell.ask(`${questionFor(input)}: `, { isSecret: input.isSecret });
+      const answer = await context.ask(`${questionFor(input)}: `, { isSecret: input.isSecret });
       if (answer !== undefined && answer !== "") inputs[input.name] = answer;
     }
     result = build();
@@ -42,7 +42,7 @@ export async function readFromRegistry(
   if (result.entry === undefined) throw unusable(wanted, result);
   if (result.start !== undefined) {
     const lines = indented(describeEntry(result.start).text).split("\n");
-    shell.tell(["Start this first; Toolport does not:", ...lines], "yellow");
+    context.info(["Start this server yourself first; Toolport does not start it:", ...lines], "yellow");
   }
   return {
     name: invocation.words[0] ?? result.name,
@@ -71,7 +71,7 @@ function unusable(wanted: string, { missing, reason }: ServerConfigResult): CliE
     exitCode: EXIT.configuration,
     message:
       missing.length > 0
-        ? `${wanted} needs to be told:${needs.join("")}`
+        ? `${wanted} requires these inputs:${needs.join("")}`
         : `${wanted} cannot be added: ${plainLine(reason ?? "")}`,
     next:
       missing.length > 0

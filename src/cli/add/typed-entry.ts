@@ -1,37 +1,37 @@
-/** A server as it was typed: a URL, or a command behind `--`. */
+/** Builds an entry from the command line: a URL, or a command after `--`. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { resolveCommand } from "../../config/resolve-path.js";
 import { suggestServerName } from "../../registry/suggest-server-name.js";
 import { CliError } from "../cli-error.js";
 import { flagOption, type Invocation, textOption, textsOption } from "../command.js";
+import type { CommandContext } from "../command-context.js";
 import { shellWord } from "../next-command.js";
-import type { Shell } from "../shell.js";
 import type { Addition } from "./addition.js";
-import { readPairs } from "./read-pairs.js";
+import { readPairs } from "./addition.js";
 
-export function readTyped(invocation: Invocation, shell: Pick<Shell, "cwd">): Addition {
-  const { words, behind } = invocation;
+export function readTyped(invocation: Invocation, context: Pick<CommandContext, "cwd">): Addition {
+  const { words, passthrough } = invocation;
   const [name, address] = words;
-  if (name === undefined) throw usage("name is missing: what the server is to be called");
-  if (behind.length > 0 && address !== undefined)
+  if (name === undefined) throw usage("name is missing: a name for the server");
+  if (passthrough.length > 0 && address !== undefined)
     throw usage(`A server has a URL or a command, not both: ${address}`);
-  const entry = behind.length > 0 ? typedCommand(invocation, shell) : typedUrl(invocation);
+  const entry = passthrough.length > 0 ? typedCommand(invocation, context) : typedUrl(invocation);
   return { name, entry, shown: entry, needsConsent: false, warnings: [] };
 }
 
 function typedUrl(invocation: Invocation): Record<string, unknown> {
   const [name = "", address] = invocation.words;
   if (address === undefined) {
-    if (!isAddress(name)) throw usage(`What ${name} is, is missing: a URL, or -- and a command`);
+    if (!isAddress(name)) throw usage(`${name} needs a URL, or -- and a command`);
     throw new CliError({
-      message: "name is missing: what the server is to be called",
+      message: "name is missing: a name for the server",
       next: `toolport add ${suggestServerName(new URL(name).hostname.split(".").at(-2) ?? "server")} ${shellWord(name)}`,
     });
   }
   if (!isAddress(address)) {
     throw new CliError({
-      message: `${JSON.stringify(address)} is no URL. A command stands behind --`,
+      message: `${JSON.stringify(address)} is not a URL. Write a command after --`,
       next: `toolport add ${shellWord(name)} -- ${invocation.words.slice(1).map(shellWord).join(" ")}`,
     });
   }
@@ -44,8 +44,8 @@ function typedUrl(invocation: Invocation): Record<string, unknown> {
   return { url: address, ...(transport && { transport }), ...(headers && { headers }) };
 }
 
-function typedCommand(invocation: Invocation, { cwd }: Pick<Shell, "cwd">): Record<string, unknown> {
-  const [command = "", ...args] = invocation.behind;
+function typedCommand(invocation: Invocation, { cwd }: Pick<CommandContext, "cwd">): Record<string, unknown> {
+  const [command = "", ...args] = invocation.passthrough;
   const env = readPairs(textsOption(invocation, "env"), {
     mark: "=",
     option: "--env",
@@ -53,7 +53,7 @@ function typedCommand(invocation: Invocation, { cwd }: Pick<Shell, "cwd">): Reco
   });
   const given = textOption(invocation, "cwd");
   const isProject = flagOption(invocation, "project");
-  // The file stands somewhere else, and the command may be run from anywhere.
+  // The configuration file is in another directory, so relative paths need a working directory.
   const namesFiles = args.some((arg) => /^[^-/].*[./\\]/.test(arg) && existsSync(resolve(cwd, arg)));
   const folder = given !== undefined ? resolve(cwd, given) : namesFiles ? (isProject ? "." : cwd) : undefined;
   return {
@@ -64,7 +64,7 @@ function typedCommand(invocation: Invocation, { cwd }: Pick<Shell, "cwd">): Reco
   };
 }
 
-/** A variable may stand for the whole address. */
+/** A variable may contain the whole URL. */
 const isAddress = (text: string): boolean => /^(?:https?|wss?):\/\//i.test(text) || /^\$\{[^}]+\}/.test(text);
 
 const usage = (message: string): CliError => new CliError({ message, next: "toolport add --help" });

@@ -1,65 +1,64 @@
-/** `toolport add`: puts a server into a file of our own, from a URL, a command, JSON or a registry. */
+/** `toolport add`: adds a server to one of Toolport's own files, from a URL, a command, JSON or a registry. */
 import { ConfigError } from "../../errors/config-error.js";
 import { saveOwnConfig } from "../../node/save-own-config.js";
 import type { Addition } from "../add/addition.js";
 import { readPasted } from "../add/pasted-entries.js";
 import { readFromRegistry } from "../add/registry-entry.js";
 import { readTyped } from "../add/typed-entry.js";
-import { checkServers, type ServerCheck } from "../check-servers.js";
 import { CliError } from "../cli-error.js";
-import { type CommandModule, flagOption, type Invocation, textOption } from "../command.js";
+import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
+import type { CommandContext } from "../command-context.js";
+import { describeEntry } from "../config/describe-entry.js";
 import { ownFileFor } from "../config/own-files.js";
-import { describeEntry } from "../config/shown-entry.js";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, exitCodeOf } from "../exit-codes.js";
 import { shellWord } from "../next-command.js";
 import { indented } from "../plain-text.js";
-import type { Shell } from "../shell.js";
 
-export const run: CommandModule["run"] = async (invocation, shell) => {
-  const additions = await readAdditions(invocation, shell);
-  const file = await ownFileFor(invocation, shell);
-  for (const addition of additions) await agree(addition, file, shell);
+export const addCommand: RunCommand = async (invocation, context) => {
+  const additions = await readAdditions(invocation, context);
+  const file = await ownFileFor(invocation, context);
+  for (const addition of additions) await agree(addition, file, context);
   await save(additions, file, flagOption(invocation, "replace"));
   const names = additions.map(({ name }) => name);
-  // The user typed it, or agreed to it: that it stands in a project's file raises no new question.
-  await shell.trustServers(names, file);
-  if (shell.form !== "json") shell.tell(`Added ${names.join(", ")} to ${file}`, "green");
-  const checks = flagOption(invocation, "no-check") ? [] : await checkServers(names, shell);
-  if (shell.form === "json") {
+  // The user typed the entry or agreed to it: ask no further question about the project file.
+  await context.trustServers(names, file);
+  if (context.form !== "json") context.info(`Added ${names.join(", ")} to ${file}`, "green");
+  const checks = flagOption(invocation, "no-check") ? [] : await checkServers(names, context);
+  if (context.form === "json") {
     const added = additions.map(({ name, shown }) => ({ name, command: describeEntry(shown).command }));
-    shell.printJson({ file, added, checks: checks.map(({ exitCode: _code, ...check }) => check) });
-  } else for (const check of checks) tellCheck(check, shell);
+    context.printJson({ file, added, checks: checks.map(({ exitCode: _code, ...check }) => check) });
+  } else for (const check of checks) reportCheck(check, context);
   return Math.max(EXIT.ok, ...checks.map(({ exitCode }) => exitCode));
 };
 
-async function readAdditions(invocation: Invocation, shell: Shell): Promise<Addition[]> {
+async function readAdditions(invocation: Invocation, context: CommandContext): Promise<Addition[]> {
   const wanted = textOption(invocation, "from-registry");
-  if (wanted !== undefined) return [await readFromRegistry(wanted, invocation, shell)];
+  if (wanted !== undefined) return [await readFromRegistry(wanted, invocation, context)];
   const [first, second] = invocation.words;
   const isJson = (word: string | undefined) => word?.trimStart().startsWith("{") === true;
-  if (isJson(first)) return readPasted(first!, undefined, shell);
-  if (isJson(second)) return readPasted(second!, first, shell);
+  if (isJson(first)) return readPasted(first!, undefined, context);
+  if (isJson(second)) return readPasted(second!, first, context);
   if (first === "-" || second === "-") {
-    return readPasted(await shell.readAllInput(), first === "-" ? undefined : first, shell);
+    return readPasted(await context.readAllInput(), first === "-" ? undefined : first, context);
   }
-  return [readTyped(invocation, shell)];
+  return [readTyped(invocation, context)];
 }
 
-/** What somebody else wrote is shown whole before it is taken over. */
+/** Shows an entry that the user did not write, and asks before it is added. */
 async function agree(
   { name, shown, needsConsent, warnings }: Addition,
   file: string,
-  shell: Shell,
+  context: CommandContext,
 ): Promise<void> {
-  for (const warning of warnings) shell.warn(warning);
+  for (const warning of warnings) context.warn(warning);
   if (!needsConsent) return;
-  shell.tell([`${name}:`, ...indented(describeEntry(shown).text).split("\n")]);
-  if (shell.agreesToAll || (await shell.confirm(`Add ${name} to ${file}?`))) return;
+  context.info([`${name}:`, ...indented(describeEntry(shown).text).split("\n")]);
+  if (context.agreesToAll || (await context.confirm(`Add ${name} to ${file}?`))) return;
   throw new CliError({
     code: "NOT_AGREED",
-    message: shell.isInteractive
+    message: context.isInteractive
       ? `${name} was not added`
-      : `${name} was not added: somebody has to agree to what is shown above`,
+      : `${name} was not added: it needs your agreement to the entry shown above`,
     next: "toolport add … --yes",
   });
 }
@@ -74,19 +73,54 @@ async function save(additions: readonly Addition[], file: string, replace: boole
     throw new CliError({
       code: "DUPLICATE_SERVER",
       exitCode: EXIT.configuration,
-      message: `${file} has a server ${JSON.stringify(name)} already. Say --replace to put the new one in its place`,
+      message: `${file} already contains a server ${JSON.stringify(name)}. Use --replace to replace it`,
       next: `toolport add ${shellWord(name)} … --replace`,
     });
   }
 }
 
-function tellCheck({ name, state, tools, ms, error }: ServerCheck, shell: Shell): void {
+function reportCheck({ name, state, tools, ms, error }: ServerCheck, context: CommandContext): void {
   if (error === undefined) {
-    shell.tell(`${name} is ${state}, with ${tools} tools (${ms} ms)`, "green");
-    shell.tell(`Next: toolport tools ${shellWord(name)}`);
+    context.info(`${name} is ${state}, with ${tools} tools (${ms} ms)`, "green");
+    context.info(`Next: toolport tools ${shellWord(name)}`);
     return;
   }
   const isLogin = state === "authenticating" || error.code === "AUTH_REQUIRED";
-  shell.tell(`${name} was added, but is ${state}: ${error.message}`, isLogin ? "yellow" : "red");
-  shell.tell(`Next: toolport ${isLogin ? "auth" : "doctor"} ${shellWord(name)}`);
+  context.info(`${name} was added, but is ${state}: ${error.message}`, isLogin ? "yellow" : "red");
+  context.info(`Next: toolport ${isLogin ? "auth" : "doctor"} ${shellWord(name)}`);
+}
+
+/** The outcome of connecting one server, as `--json` prints it. */
+export interface ServerCheck {
+  readonly name: string;
+  readonly state: string;
+  readonly tools: number;
+  readonly ms: number;
+  readonly error?: { readonly code: string; readonly message: string } | undefined;
+  readonly exitCode: number;
+}
+
+export async function checkServers(
+  names: readonly string[],
+  context: CommandContext,
+): Promise<ServerCheck[]> {
+  const progress = context.progress(`Connecting to ${names.join(", ")}`);
+  try {
+    const { toolport } = await context.openPort({ servers: names });
+    const { servers } = await toolport.connect({
+      servers: names,
+      signal: context.signal,
+      ...(context.timeoutMs !== undefined && { timeoutMs: context.timeoutMs }),
+    });
+    return Object.entries(servers).map(([name, { state, toolCount, ms, error }]) => ({
+      name,
+      state,
+      tools: toolCount,
+      ms: Math.round(ms),
+      ...(error && { error: { code: error.code, message: error.message } }),
+      exitCode: error === undefined ? 0 : exitCodeOf(error),
+    }));
+  } finally {
+    progress.done();
+  }
 }

@@ -1,15 +1,15 @@
-/** `toolport auth`: logs in to a server, with a browser that comes back to this machine. */
+/** `toolport auth` and `logout`: log in to a server in the browser, and delete its tokens. */
 import { AuthError } from "../../errors/auth-error.js";
 import { authorizeInBrowser } from "../../node/authorize-in-browser.js";
 import type { ServerReport } from "../../port/report.js";
 import type { Toolport } from "../../toolport.js";
-import { type CommandModule, flagOption, type Invocation } from "../command.js";
+import { flagOption, type Invocation, type RunCommand } from "../command.js";
+import type { CommandContext } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
 import { shellWord } from "../next-command.js";
-import type { Shell } from "../shell.js";
 
-/** Ends the waiting before it begins: nobody has to log in. */
-class NothingToDo {
+/** Thrown to skip the browser: the server is ready without a login. */
+class AlreadyLoggedIn {
   readonly #report: ServerReport;
 
   constructor(report: ServerReport) {
@@ -21,56 +21,55 @@ class NothingToDo {
   }
 }
 
-export const run: CommandModule["run"] = async (invocation, shell) => {
+export const authCommand: RunCommand = async (invocation, context) => {
   const [server = ""] = invocation.words;
-  const redirectUrl = await redirectUrlOf(server, shell);
+  const redirectUrl = await redirectUrlOf(server, context);
   let toolport: Toolport | undefined;
   let report: ServerReport | undefined;
   try {
     await authorizeInBrowser({
       redirectUrl,
       authUrl: async (callbackUrl) => {
-        toolport = await open(server, callbackUrl, { invocation, shell });
-        return loginPage(await toolport.connectServer(server, { signal: shell.signal }), server);
+        toolport = await open(server, callbackUrl, { invocation, context });
+        return loginPage(await toolport.connectServer(server, { signal: context.signal }), server);
       },
       openBrowser: !flagOption(invocation, "no-browser"),
-      onUrl: (url) => showPage(url, { server, invocation, shell }),
+      onUrl: (url) => showPage(url, { server, invocation, context }),
       finish: async (params) => {
-        report = await toolport!.finishAuth(server, params, { signal: shell.signal });
+        report = await toolport!.finishAuth(server, params, { signal: context.signal });
       },
-      timeoutMs: shell.timeoutMs,
-      signal: shell.signal,
+      timeoutMs: context.timeoutMs,
+      signal: context.signal,
     });
   } catch (error) {
-    if (!(error instanceof NothingToDo)) throw error;
-    tellEnd({ server, report: error.report, isNew: false }, shell);
+    if (!(error instanceof AlreadyLoggedIn)) throw error;
+    reportEnd({ server, report: error.report, isNew: false }, context);
     return EXIT.ok;
   }
   if (report?.error !== undefined) throw report.error;
-  tellEnd({ server, report: report!, isNew: true }, shell);
+  reportEnd({ server, report: report!, isNew: true }, context);
   return EXIT.ok;
 };
 
 async function open(
   server: string,
   callbackUrl: string,
-  { invocation, shell }: { invocation: Invocation; shell: Shell },
+  { invocation, context }: { invocation: Invocation; context: CommandContext },
 ): Promise<Toolport> {
-  const { toolport, statePath, leftOut } = await shell.openPort({
+  const { toolport, statePath, leftOut } = await context.openPort({
     servers: [server],
     options: { callbackUrl },
   });
   const error = leftOut.get(server);
   if (error !== undefined) throw error;
-  if (statePath === undefined)
-    shell.warn("State is kept in memory: the login is lost when this command ends");
+  if (statePath === undefined) context.warn("State is in memory: the login is lost when this command ends");
   if (flagOption(invocation, "reset")) await toolport.logOut(server);
   return toolport;
 }
 
-/** A client that was registered by hand may come back to one address only. */
-async function redirectUrlOf(server: string, shell: Shell): Promise<string | undefined> {
-  const { config, leftOut } = await shell.loadServers([server]);
+/** A manually registered client may have only one redirect URL. */
+async function redirectUrlOf(server: string, context: CommandContext): Promise<string | undefined> {
+  const { config, leftOut } = await context.loadServers([server]);
   const error = leftOut.get(server);
   if (error !== undefined) throw error;
   const entry = config.mcpServers[server] as { oauth?: { redirectUrl?: string | URL } | false } | undefined;
@@ -79,14 +78,14 @@ async function redirectUrlOf(server: string, shell: Shell): Promise<string | und
 }
 
 function loginPage(report: ServerReport, server: string): string {
-  if (report.state === "ready") throw new NothingToDo(report);
+  if (report.state === "ready") throw new AlreadyLoggedIn(report);
   if (report.authUrl !== undefined) return report.authUrl;
   throw (
     report.error ??
     new AuthError({
       code: "AUTH_FAILED",
       server,
-      what: "The server names no page to log in at",
+      what: "The server provides no login page",
       outcome: "unsent",
     })
   );
@@ -94,15 +93,15 @@ function loginPage(report: ServerReport, server: string): string {
 
 function showPage(
   url: string,
-  { server, invocation, shell }: { server: string; invocation: Invocation; shell: Shell },
+  { server, invocation, context }: { server: string; invocation: Invocation; context: CommandContext },
 ): void {
-  if (shell.form === "json") return shell.printJson({ event: "authUrl", server, url }, { isLine: true });
+  if (context.form === "json") return context.printJson({ event: "authUrl", server, url }, { isLine: true });
   if (!flagOption(invocation, "no-browser")) {
-    shell.tell([`Log in to ${server} in your browser. If it does not open, go to:`, "", `  ${url}`, ""]);
+    context.info([`Log in to ${server} in your browser. If it does not open, visit:`, "", `  ${url}`, ""]);
     return;
   }
-  shell.tell(`Log in to ${server} here:`);
-  shell.print(url);
+  context.info(`Log in to ${server} here:`);
+  context.print(url);
 }
 
 interface End {
@@ -111,16 +110,27 @@ interface End {
   readonly isNew: boolean;
 }
 
-function tellEnd({ server, report: { state, toolCount }, isNew }: End, shell: Shell): void {
-  if (shell.form === "json") {
+function reportEnd({ server, report: { state, toolCount }, isNew }: End, context: CommandContext): void {
+  if (context.form === "json") {
     const event = isNew ? "authorized" : "nothingToDo";
-    return shell.printJson({ event, server, state, tools: toolCount }, { isLine: true });
+    return context.printJson({ event, server, state, tools: toolCount }, { isLine: true });
   }
-  const how = isNew ? "You are logged in to" : "There is nothing to do for";
-  shell.tell(`${how} ${server}: it is ${state}, with ${toolCount} tools`, "green");
-  shell.tell(
+  const how = isNew ? "Logged in to" : "No login required for";
+  context.info(`${how} ${server}: ${state}, ${toolCount} tools`, "green");
+  context.info(
     isNew
       ? `Next: toolport tools ${shellWord(server)}`
-      : `To log in as somebody else: toolport auth ${shellWord(server)} --reset`,
+      : `To log in with another account: toolport auth ${shellWord(server)} --reset`,
   );
 }
+
+export const logoutCommand: RunCommand = async (invocation, context) => {
+  const [server = ""] = invocation.words;
+  const { toolport, leftOut } = await context.openPort({ servers: [server] });
+  const error = leftOut.get(server);
+  if (error !== undefined) throw error;
+  await toolport.logOut(server);
+  if (context.form === "json") context.printJson({ server, loggedOut: true });
+  else context.info(`Logged out of ${server}: its tokens were deleted`, "green");
+  return EXIT.ok;
+};

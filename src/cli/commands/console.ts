@@ -1,18 +1,18 @@
-/** `toolport console`: a page on this machine that shows the servers at work, until Ctrl-C. */
+/** `toolport console`: serves a local web page that shows the servers, until Ctrl-C. */
 import { createServer } from "node:net";
 import { CALLBACK_PATH, startConsole } from "../../console/start-console.js";
 import { CliError } from "../cli-error.js";
-import { type CommandModule, flagOption, type Invocation, textOption } from "../command.js";
-import type { Shell } from "../shell.js";
+import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
+import type { CommandContext } from "../command-context.js";
 
 const HOST = "127.0.0.1";
 
-export const run: CommandModule["run"] = async (invocation, shell) => {
-  // Chosen before there is a page: servers are told where a login comes back to.
+export const consoleCommand: RunCommand = async (invocation, context) => {
+  // Choose the port first: it is part of the redirect URL of logins.
   const port = readPort(invocation) || (await findFreePort());
   const callbackUrl = `http://${HOST}:${port}${CALLBACK_PATH}`;
-  const { toolport, store, sources, leftOut } = await shell.openPort({ options: { callbackUrl } });
-  for (const [name, { message }] of leftOut) shell.warn(`${name} is not in the console: ${message}`);
+  const { toolport, store, sources, leftOut } = await context.openPort({ options: { callbackUrl } });
+  for (const [name, { message }] of leftOut) context.warn(`${name} is not in the console: ${message}`);
   const page = await startConsole({
     toolport,
     store,
@@ -21,17 +21,17 @@ export const run: CommandModule["run"] = async (invocation, shell) => {
     ),
     port,
     open: flagOption(invocation, "open"),
-    log: (message) => shell.tell(message),
+    log: (message) => context.info(message),
   });
-  shell.onExit(() => page.close());
-  show(page.url, shell);
+  context.onExit(() => page.close());
+  show(page.url, context);
   return new Promise(() => {});
 };
 
-function show(url: string, shell: Shell): void {
-  if (shell.form === "json") return shell.printJson({ url }, { isLine: true });
-  shell.print(url);
-  shell.tell("Whoever has this address can use your servers. Ctrl-C ends it.");
+function show(url: string, context: CommandContext): void {
+  if (context.form === "json") return context.printJson({ url }, { isLine: true });
+  context.print(url);
+  context.info("Anyone with this URL can use your servers. Press Ctrl-C to stop.");
 }
 
 function readPort(invocation: Invocation): number {
@@ -39,7 +39,7 @@ function readPort(invocation: Invocation): number {
   const port = Number(text ?? 0);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
   throw new CliError({
-    message: "--port needs a number from 0 to 65535",
+    message: "--port requires a number from 0 to 65535",
     next: "toolport console --port 7444",
   });
 }

@@ -1,11 +1,11 @@
-/** `toolport doctor`: looks for everything that can be wrong, and ends with what to do. */
+/** `toolport doctor`: checks files, servers, logins and state, and prints what to do. */
 import type { Colour } from "../colours.js";
-import type { CommandModule } from "../command.js";
+import type { RunCommand } from "../command.js";
+import type { CommandContext } from "../command-context.js";
 import type { Finding, FindingStatus } from "../doctor/finding.js";
 import { runDoctor } from "../doctor/run-doctor.js";
 import { EXIT } from "../exit-codes.js";
 import { plainLine, plainText } from "../plain-text.js";
-import type { Shell } from "../shell.js";
 
 const MARKS: Readonly<Record<FindingStatus, readonly [mark: string, colour: Colour]>> = {
   ok: ["✔", "green"],
@@ -14,33 +14,33 @@ const MARKS: Readonly<Record<FindingStatus, readonly [mark: string, colour: Colo
   skip: ["-", "dim"],
 };
 
-export const run: CommandModule["run"] = async (invocation, shell) => {
-  const { findings, refusal } = await runDoctor(shell, invocation.words[0]);
+export const doctorCommand: RunCommand = async (invocation, context) => {
+  const { findings, consentError } = await runDoctor(context, invocation.words[0]);
   const failed = findings.filter(({ status }) => status === "fail");
   const exitCode = Math.max(EXIT.ok, ...failed.map((finding) => finding.exitCode ?? EXIT.other));
   const next = adviceOf(findings);
-  if (shell.form === "json") {
+  if (context.form === "json") {
     const checks = findings.map(({ exitCode: _code, ...finding }) => finding);
-    shell.printJson({ ok: failed.length === 0, summary: countOf(findings), checks, next });
-    if (refusal !== undefined) throw refusal;
+    context.printJson({ ok: failed.length === 0, summary: countOf(findings), checks, next });
+    if (consentError !== undefined) throw consentError;
     return exitCode;
   }
   for (const [server, group] of byServer(findings)) {
-    shell.printPainted([
-      shell.paint("bold", plainLine(server ?? "This machine")),
-      ...group.flatMap((finding) => linesOf(finding, shell)),
+    context.printPainted([
+      context.paint("bold", plainLine(server ?? "This machine")),
+      ...group.flatMap((finding) => linesOf(finding, context)),
       "",
     ]);
   }
   const { ok, warn, fail, skip } = countOf(findings);
-  shell.print(`${ok} fine, ${warn} to look at, ${fail} wrong, ${skip} not checked`);
-  if (next.length === 0) shell.print("Nothing needs to be done.");
+  context.print(`${ok} passed, ${warn} warnings, ${fail} failed, ${skip} skipped`);
+  if (next.length === 0) context.print("No action needed.");
   else
-    shell.print(
+    context.print(
       ["What to do:", ...next.map((step, index) => `  ${index + 1}. ${plainLine(step)}`)].join("\n"),
     );
-  // Without a terminal the question was not asked. What else is wrong matters less than what was not looked at.
-  if (refusal !== undefined && !shell.isInteractive) throw refusal;
+  // Without a terminal the user was not asked: report the missing consent first.
+  if (consentError !== undefined && !context.isInteractive) throw consentError;
   return exitCode;
 };
 
@@ -54,7 +54,7 @@ function byServer(findings: readonly Finding[]): Map<string | undefined, Finding
   return groups;
 }
 
-function linesOf({ check, status, message, next }: Finding, { paint }: Shell): string[] {
+function linesOf({ check, status, message, next }: Finding, { paint }: CommandContext): string[] {
   const [mark, colour] = MARKS[status];
   const [first = "", ...rest] = plainText(message).split("\n");
   return [
@@ -70,7 +70,7 @@ const countOf = (findings: readonly Finding[]): Record<FindingStatus, number> =>
   return count;
 };
 
-/** What failed comes first; nothing is said twice. */
+/** Advice without duplicates, failures first. */
 function adviceOf(findings: readonly Finding[]): string[] {
   const steps = (["fail", "warn"] as const).flatMap((wanted) =>
     findings.flatMap(({ status, server, next, message }) => {

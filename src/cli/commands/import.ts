@@ -1,34 +1,34 @@
-/** `toolport import`: copies servers of other programs into a file of our own. */
+/** `toolport import`: copies servers of other programs into one of Toolport's own files. */
 import { saveOwnConfig } from "../../node/save-own-config.js";
 import { CliError } from "../cli-error.js";
-import { type CommandModule, flagOption, textsOption } from "../command.js";
+import { flagOption, type RunCommand, textsOption } from "../command.js";
+import type { CommandContext } from "../command-context.js";
+import { describeEntry } from "../config/describe-entry.js";
 import { findImports, type ImportCandidate } from "../config/find-imports.js";
 import { ownFileFor } from "../config/own-files.js";
-import { describeEntry } from "../config/shown-entry.js";
 import { EXIT } from "../exit-codes.js";
 import { indented } from "../plain-text.js";
 import { printRows } from "../print-rows.js";
-import type { Shell } from "../shell.js";
 
-export const run: CommandModule["run"] = async (invocation, shell) => {
-  const target = await ownFileFor(invocation, shell);
-  const { candidates, files, notes } = await findImports(textsOption(invocation, "from"), shell, target);
+export const importCommand: RunCommand = async (invocation, context) => {
+  const target = await ownFileFor(invocation, context);
+  const { candidates, files, notes } = await findImports(textsOption(invocation, "from"), context, target);
   const wanted = choose(candidates, invocation.words);
   const mayReplace = flagOption(invocation, "replace");
   const coming = wanted.filter(({ fate }) => fate === "new" || (fate === "taken" && mayReplace));
   const isDryRun = flagOption(invocation, "dry-run");
-  for (const note of notes) shell.warn(note);
-  if (shell.form !== "json") tellFound(wanted, mayReplace, shell);
+  for (const note of notes) context.warn(note);
+  if (context.form !== "json") reportFound(wanted, mayReplace, context);
   if (!isDryRun && coming.length > 0) {
-    await agree(coming, target, shell);
+    await agree(coming, target, context);
     const add = Object.fromEntries(coming.map(({ name, entry }) => [name, entry]));
     await saveOwnConfig(target, { add, replace: mayReplace });
   }
-  if (shell.form === "json") {
+  if (context.form === "json") {
     const imported = coming.map(toRow);
     const left = wanted.filter((candidate) => !coming.includes(candidate)).map(toRow);
-    shell.printJson({ file: target, isDryRun, imported, left, files, notes });
-  } else tellEnd({ found: wanted.length, coming, isDryRun, target }, shell);
+    context.printJson({ file: target, isDryRun, imported, left, files, notes });
+  } else reportEnd({ found: wanted.length, coming, isDryRun, target }, context);
   return EXIT.ok;
 };
 
@@ -47,11 +47,15 @@ function choose(candidates: readonly ImportCandidate[], names: readonly string[]
 
 const FATES: Readonly<Record<ImportCandidate["fate"], string>> = {
   new: "new",
-  same: "there already",
-  taken: "name is taken (--replace)",
+  same: "already present",
+  taken: "name taken (--replace)",
 };
 
-function tellFound(candidates: readonly ImportCandidate[], mayReplace: boolean, shell: Shell): void {
+function reportFound(
+  candidates: readonly ImportCandidate[],
+  mayReplace: boolean,
+  context: CommandContext,
+): void {
   if (candidates.length === 0) return;
   const rows = candidates.map(({ name, kind, file, line, entry, fate }) => [
     name,
@@ -60,19 +64,23 @@ function tellFound(candidates: readonly ImportCandidate[], mayReplace: boolean, 
     describeEntry(entry).command,
     `${file}:${line}`,
   ]);
-  printRows(shell, ["server", "fate", "program", "runs or calls", "from"], rows);
+  printRows(context, ["server", "fate", "program", "runs or calls", "from"], rows);
 }
 
-/** No question is asked about servers of the user's own file: one that starts a program or comes with a project is shown first. */
-async function agree(coming: readonly ImportCandidate[], target: string, shell: Shell): Promise<void> {
+/** Servers in the user's own file need no consent later. So ask here about those that start a program or come with a project. */
+async function agree(
+  coming: readonly ImportCandidate[],
+  target: string,
+  context: CommandContext,
+): Promise<void> {
   const asking = coming.filter(({ isForeign, entry }) => isForeign || describeEntry(entry).startsProcess);
-  if (asking.length === 0 || shell.agreesToAll) return;
+  if (asking.length === 0 || context.agreesToAll) return;
   for (const { name, entry } of asking)
-    shell.tell([`${name}:`, ...indented(describeEntry(entry).text).split("\n")]);
-  if (await shell.confirm(`Write ${coming.length} servers to ${target}?`)) return;
+    context.info([`${name}:`, ...indented(describeEntry(entry).text).split("\n")]);
+  if (await context.confirm(`Write ${coming.length} servers to ${target}?`)) return;
   throw new CliError({
     code: "NOT_AGREED",
-    message: "Nothing was imported: you have not agreed to what these servers start or call",
+    message: "Nothing was imported: you have not agreed to these servers",
     next: "toolport import --yes",
   });
 }
@@ -88,10 +96,10 @@ interface Outcome {
   readonly target: string;
 }
 
-function tellEnd({ found, coming, isDryRun, target }: Outcome, shell: Shell): void {
-  if (found === 0) shell.tell("No servers of other programs were found", "yellow");
-  else if (coming.length === 0) shell.tell("There is nothing new to import");
+function reportEnd({ found, coming, isDryRun, target }: Outcome, context: CommandContext): void {
+  if (found === 0) context.info("No servers of other programs were found", "yellow");
+  else if (coming.length === 0) context.info("There is nothing new to import");
   else if (isDryRun)
-    shell.tell(`${coming.length} servers would be written to ${target}. Nothing was changed`);
-  else shell.tell(`Wrote ${coming.length} servers to ${target}. Next: toolport doctor`, "green");
+    context.info(`${coming.length} servers would be written to ${target}. Nothing was changed`);
+  else context.info(`Wrote ${coming.length} servers to ${target}. Next: toolport doctor`, "green");
 }

@@ -1,38 +1,37 @@
-/** `toolport inspect`: all a server says about itself. */
+/** `toolport inspect`: shows everything about a server, with `--raw` the exchanged messages, too. */
 
 import { formatTable } from "../../util/format-table.js";
-import { flagOption, type Invocation } from "../command.js";
+import { flagOption, type RunCommand } from "../command.js";
+import type { CommandContext, OpenedPort } from "../command-context.js";
 import { requireServer, type ServerOutcome } from "../connect-servers.js";
 import { signature } from "../describe-tool.js";
 import { EXIT } from "../exit-codes.js";
-import { plainJson, plainText } from "../plain-text.js";
-import type { OpenedPort, Shell } from "../shell.js";
-import { cell } from "../table-cell.js";
+import { cell, plainJson, plainText } from "../plain-text.js";
 
-export async function run(invocation: Invocation, shell: Shell): Promise<number> {
+export const inspectCommand: RunCommand = async (invocation, context) => {
   const [server = ""] = invocation.words;
   const isRaw = flagOption(invocation, "raw");
   const traffic: string[] = [];
-  const hear = (line: string) => void traffic.push(line);
-  const opened = await shell.openPort({
+  const record = (line: string) => void traffic.push(line);
+  const opened = await context.openPort({
     servers: [server],
     ...(isRaw && {
       changeEntry: (entry, name) =>
         name === server ? { ...entry, logRequests: true, logResponses: true } : entry,
-      options: { logger: { debug() {}, info: hear, warn() {}, error() {} }, onLog() {} },
+      options: { logger: { debug() {}, info: record, warn() {}, error() {} }, onLog() {} },
     }),
   });
   try {
-    const outcome = await requireServer(shell, opened, server);
+    const outcome = await requireServer(context, opened, server);
     const document = describe(opened, outcome);
-    if (shell.form === "text") shell.printPainted(toLines(document, shell));
-    else shell.printJson({ ...document, ...(isRaw && { traffic }) });
+    if (context.form === "text") context.printPainted(toLines(document, context));
+    else context.printJson({ ...document, ...(isRaw && { traffic }) });
   } finally {
-    // What was said before a failure is what one wants to see.
-    if (isRaw && shell.form === "text") shell.print(["", "Traffic", ...traffic].join("\n"));
+    // Print the messages after a failure, too.
+    if (isRaw && context.form === "text") context.print(["", "Traffic", ...traffic].join("\n"));
   }
   return EXIT.ok;
-}
+};
 
 function describe({ toolport, sources }: OpenedPort, { name, ms }: ServerOutcome) {
   const snapshot = toolport.snapshot();
@@ -51,7 +50,7 @@ function describe({ toolport, sources }: OpenedPort, { name, ms }: ServerOutcome
         : { kind: source.kind, file: source.file, line: source.line },
     ...{ address: server_url, transport, era, protocolVersion, serverInfo, capabilities, instructions, ms },
     tools: named(snapshot.tools),
-    /** Why the list of tools is not whole, if it is not. */
+    /** Why the list of tools is incomplete, if it is. */
     cut,
     withheldTools: own(snapshot.withheldTools),
     nameIssues: own(snapshot.nameIssues),
@@ -64,7 +63,7 @@ function describe({ toolport, sources }: OpenedPort, { name, ms }: ServerOutcome
 
 type Description = ReturnType<typeof describe>;
 
-function toLines(found: Description, { paint }: Shell): string[] {
+function toLines(found: Description, { paint }: CommandContext): string[] {
   const { serverInfo, source, capabilities, instructions } = found;
   const place = "file" in source ? `${source.file}:${source.line} (${source.kind})` : "saved state";
   const facts = [

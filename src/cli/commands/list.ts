@@ -1,15 +1,14 @@
-/** `toolport list`: the servers and how they are. */
+/** `toolport list`: connects the servers and shows their state. */
 import { homedir } from "node:os";
 import { relative, sep } from "node:path";
 import { formatTable } from "../../util/format-table.js";
 import type { Colour } from "../colours.js";
-import type { Invocation } from "../command.js";
+import type { RunCommand } from "../command.js";
+import type { CommandContext, OpenedPort, ServerOrigin } from "../command-context.js";
 import { connectServers, type ServerOutcome, type ServerStatus } from "../connect-servers.js";
 import { EXIT, exitCodeOf } from "../exit-codes.js";
-import { plainBlock, plainLine } from "../plain-text.js";
-import type { OpenedPort, ServerOrigin, Shell } from "../shell.js";
-import { cell } from "../table-cell.js";
-import { errorDocument } from "../tell-error.js";
+import { errorDocument } from "../format-error.js";
+import { cell, plainBlock, plainLine } from "../plain-text.js";
 
 const COLOURS: Readonly<Record<ServerStatus, Colour>> = {
   ok: "green",
@@ -19,23 +18,23 @@ const COLOURS: Readonly<Record<ServerStatus, Colour>> = {
   disabled: "dim",
 };
 
-export async function run({ words }: Invocation, shell: Shell): Promise<number> {
+export const listCommand: RunCommand = async ({ words }, context) => {
   const servers = words.length === 0 ? undefined : words;
-  const opened = await shell.openPort({ ...(servers && { servers }), onRefused: "leaveOut" });
-  const outcomes = await connectServers(shell, opened, servers);
-  if (shell.form === "json") shell.printJson(toDocument(outcomes, opened));
-  else if (shell.form === "raw") for (const { name } of outcomes) shell.print(plainLine(name));
+  const opened = await context.openPort({ ...(servers && { servers }), onMissingConsent: "leaveOut" });
+  const outcomes = await connectServers(context, opened, servers);
+  if (context.form === "json") context.printJson(toDocument(outcomes, opened));
+  else if (context.form === "raw") for (const { name } of outcomes) context.print(plainLine(name));
   else {
-    shell.printPainted(toTable(outcomes, opened, shell));
+    context.printPainted(toTable(outcomes, opened, context));
     for (const outcome of outcomes)
-      if (outcome.status !== "disabled" || servers !== undefined) explain(outcome, shell);
+      if (outcome.status !== "disabled" || servers !== undefined) explain(outcome, context);
   }
-  // On a terminal the user has just said no.
-  if (opened.refusal !== undefined && !shell.isInteractive) throw opened.refusal;
-  // One bad server does not spoil the list, unless it was asked for.
+  // On a terminal the user has just declined: no error.
+  if (opened.consentError !== undefined && !context.isInteractive) throw opened.consentError;
+  // A failed server changes the exit code only if the user named servers.
   const failed = servers === undefined ? undefined : outcomes.find(({ error }) => error !== undefined);
   return failed === undefined ? EXIT.ok : exitCodeOf(failed.error);
-}
+};
 
 function toDocument(outcomes: readonly ServerOutcome[], opened: OpenedPort): unknown {
   const { servers } = opened.toolport.snapshot();
@@ -62,13 +61,17 @@ const toSource = (origin: ServerOrigin | undefined): unknown => {
   return { kind, file, line };
 };
 
-function toTable(outcomes: readonly ServerOutcome[], { sources }: OpenedPort, shell: Shell): string[] {
+function toTable(
+  outcomes: readonly ServerOutcome[],
+  { sources }: OpenedPort,
+  context: CommandContext,
+): string[] {
   const rows = outcomes.map(({ name, status, toolCount, ms }) => [
     cell(name),
-    shell.paint(COLOURS[status], status),
+    context.paint(COLOURS[status], status),
     status === "ok" ? String(toolCount) : "",
     status === "disabled" ? "" : duration(ms),
-    shell.paint("dim", cell(place(sources[name], shell.cwd))),
+    context.paint("dim", cell(place(sources[name], context.cwd))),
   ]);
   const titles = ["SERVER", "STATE", "TOOLS", "TIME", "SOURCE"];
   const columns = titles.map((title) => ({
@@ -78,17 +81,17 @@ function toTable(outcomes: readonly ServerOutcome[], { sources }: OpenedPort, sh
   return formatTable(columns, rows);
 }
 
-function explain({ name, error, authUrl }: ServerOutcome, shell: Shell): void {
+function explain({ name, error, authUrl }: ServerOutcome, context: CommandContext): void {
   if (error === undefined) return;
   const { code, message, next } = errorDocument(error);
-  shell.tell(["", ...plainBlock(`${plainLine(name)}: ${message} (${code})`).split("\n")], "yellow");
-  if (authUrl !== undefined && shell.isVerbose) shell.tell(`  ${authUrl}`);
-  if (next !== undefined) shell.tell(`  Try: ${next}`);
+  context.info(["", ...plainBlock(`${plainLine(name)}: ${message} (${code})`).split("\n")], "yellow");
+  if (authUrl !== undefined && context.isVerbose) context.info(`  ${authUrl}`);
+  if (next !== undefined) context.info(`  Try: ${next}`);
 }
 
 const duration = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`);
 
-/** The shortest way to say where a file is. */
+/** The shortest form of a path: relative, below `~`, or absolute. */
 function place(origin: ServerOrigin | undefined, cwd: string): string {
   if (origin?.file === undefined) return "saved state";
   const { file, line, kind } = origin;

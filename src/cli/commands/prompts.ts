@@ -1,21 +1,25 @@
-/** `toolport prompts`: what can be filled in. */
-import type { Invocation } from "../command.js";
-import { connectForList } from "../connect-servers.js";
+/** `toolport prompts` and `prompt`: list prompts, and get one. */
+
+import { toContentPart } from "../../content/content-part.js";
+import { CliError } from "../cli-error.js";
+import type { RunCommand } from "../command.js";
+import { connectForList, requireServer } from "../connect-servers.js";
+import { EXIT } from "../exit-codes.js";
+import { formatPart } from "../format-part.js";
 import { oneLine, plainLine } from "../plain-text.js";
 import { printRows } from "../print-rows.js";
-import type { Shell } from "../shell.js";
 
-export async function run({ words: [server] }: Invocation, shell: Shell): Promise<number> {
-  const opened = await shell.openPort(server === undefined ? {} : { servers: [server] });
-  const { errors, exitCode } = await connectForList(shell, opened, server);
-  const all = await opened.toolport.prompts({ signal: shell.signal });
+export const promptsCommand: RunCommand = async ({ words: [server] }, context) => {
+  const opened = await context.openPort(server === undefined ? {} : { servers: [server] });
+  const { errors, exitCode } = await connectForList(context, opened, server);
+  const all = await opened.toolport.prompts({ signal: context.signal });
   const prompts = all.filter((prompt) => server === undefined || prompt.server === server);
-  if (shell.form === "json") shell.printJson({ prompts, errors });
-  else if (shell.form === "raw") for (const { name } of prompts) shell.print(plainLine(name));
-  else if (prompts.length === 0) shell.tell("There are no prompts");
+  if (context.form === "json") context.printJson({ prompts, errors });
+  else if (context.form === "raw") for (const { name } of prompts) context.print(plainLine(name));
+  else if (prompts.length === 0) context.info("There are no prompts");
   else
     printRows(
-      shell,
+      context,
       ["SERVER", "PROMPT", "WHAT IT DOES"],
       prompts.map(({ server: owner, name, arguments: given = [], title, description }) => [
         owner,
@@ -24,4 +28,36 @@ export async function run({ words: [server] }: Invocation, shell: Shell): Promis
       ]),
     );
   return exitCode;
+};
+
+export const promptCommand: RunCommand = async ({ words }, context) => {
+  const [server = "", name = "", ...given] = words;
+  const args = Object.fromEntries(given.map(readPair));
+  const opened = await context.openPort({ servers: [server] });
+  await requireServer(context, opened, server);
+  const prompt = await opened.toolport.getPrompt(server, name, args, {
+    signal: context.signal,
+    ...(context.timeoutMs !== undefined && { timeoutMs: context.timeoutMs }),
+  });
+  if (context.form === "json") {
+    const { description, messages, _meta } = prompt;
+    context.printJson({ server, name, description, messages, _meta });
+    return EXIT.ok;
+  }
+  for (const { role, content } of prompt.messages) {
+    if (context.form === "text")
+      context.printPainted([context.paint("bold", `${role === "user" ? "user" : "assistant"}:`)]);
+    context.print(formatPart(toContentPart(content)));
+  }
+  return EXIT.ok;
+};
+
+/** Arguments of prompts are always strings. */
+function readPair(word: string): [string, string] {
+  const mark = word.indexOf("=");
+  if (mark > 0) return [word.slice(0, mark), word.slice(mark + 1)];
+  throw new CliError({
+    message: `${JSON.stringify(word)} is not an argument; write key=value`,
+    next: "toolport prompt --help",
+  });
 }

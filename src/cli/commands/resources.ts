@@ -1,14 +1,21 @@
-/** `toolport resources`: what can be read. */
-import type { Invocation } from "../command.js";
-import { connectForList } from "../connect-servers.js";
+/** `toolport resources` and `read`: list resources, and read one. */
+
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { ResourceContents } from "../../port/resources/read-resource.js";
+import { CliError } from "../cli-error.js";
+import { type RunCommand, textOption } from "../command.js";
+import type { CommandContext } from "../command-context.js";
+import { connectForList, requireServer } from "../connect-servers.js";
+import { EXIT } from "../exit-codes.js";
+import { shellWord } from "../next-command.js";
 import { oneLine, plainLine } from "../plain-text.js";
 import { printRows } from "../print-rows.js";
-import type { Shell } from "../shell.js";
 
-export async function run({ words: [server] }: Invocation, shell: Shell): Promise<number> {
-  const opened = await shell.openPort(server === undefined ? {} : { servers: [server] });
-  const { errors, exitCode } = await connectForList(shell, opened, server);
-  const { signal } = shell;
+export const resourcesCommand: RunCommand = async ({ words: [server] }, context) => {
+  const opened = await context.openPort(server === undefined ? {} : { servers: [server] });
+  const { errors, exitCode } = await connectForList(context, opened, server);
+  const { signal } = context;
   const isWanted = (info: { server: string }) => server === undefined || info.server === server;
   const resources = (await opened.toolport.resources({ signal })).filter(isWanted);
   const resourceTemplates = (await opened.toolport.resourceTemplates({ signal })).filter(isWanted);
@@ -16,12 +23,12 @@ export async function run({ words: [server] }: Invocation, shell: Shell): Promis
     ...resources.map(({ uri, ...info }) => ({ ...info, uri })),
     ...resourceTemplates.map(({ uriTemplate, ...info }) => ({ ...info, uri: uriTemplate })),
   ];
-  if (shell.form === "json") shell.printJson({ resources, resourceTemplates, errors });
-  else if (shell.form === "raw") for (const { uri } of rows) shell.print(plainLine(uri));
-  else if (rows.length === 0) shell.tell("There are no resources");
+  if (context.form === "json") context.printJson({ resources, resourceTemplates, errors });
+  else if (context.form === "raw") for (const { uri } of rows) context.print(plainLine(uri));
+  else if (rows.length === 0) context.info("There are no resources");
   else
     printRows(
-      shell,
+      context,
       ["SERVER", "URI", "TYPE", "NAME"],
       rows.map(({ server: owner, uri, mimeType, title, name, description }) => [
         owner,
@@ -31,4 +38,60 @@ export async function run({ words: [server] }: Invocation, shell: Shell): Promis
       ]),
     );
   return exitCode;
+};
+
+export const readCommand: RunCommand = async (invocation, context) => {
+  const [server = "", uri = ""] = invocation.words;
+  const opened = await context.openPort({ servers: [server] });
+  await requireServer(context, opened, server);
+  const progress = context.progress(`Reading ${uri}`);
+  const contents = await opened.toolport
+    .readResource(server, uri, {
+      signal: context.signal,
+      ...(context.timeoutMs !== undefined && { timeoutMs: context.timeoutMs }),
+    })
+    .finally(() => progress.done());
+  const out = textOption(invocation, "out");
+  if (out !== undefined) await saveContent(contents, { path: resolve(context.cwd, out), context });
+  if (context.form === "json") context.printJson({ server, uri, contents });
+  else if (out === undefined && context.form === "raw") {
+    for (const content of contents) await printContent(content, context);
+  } else if (out === undefined) {
+    for (const content of contents) {
+      if (contents.length > 1) context.info(`${content.uri}:`, "dim");
+      const { text, blob = "", mimeType = "unknown type" } = content;
+      if (text !== undefined) context.print(text);
+      else context.print(`[${mimeType}, ${Buffer.from(blob, "base64").length} bytes]`);
+    }
+    if (contents.some(({ text }) => text === undefined))
+      context.info(
+        `Save its bytes: toolport read ${shellWord(server)} ${shellWord(uri)} --out <file>`,
+        "dim",
+      );
+  }
+  return EXIT.ok;
+};
+
+const bytesOf = ({ text, blob = "" }: ResourceContents): Buffer =>
+  text === undefined ? Buffer.from(blob, "base64") : Buffer.from(text, "utf8");
+
+async function printContent(content: ResourceContents, context: CommandContext): Promise<void> {
+  if (content.text === undefined) return context.printBytes(bytesOf(content));
+  return context.print(content.text);
+}
+
+async function saveContent(
+  contents: readonly ResourceContents[],
+  { path, context }: { path: string; context: CommandContext },
+): Promise<void> {
+  const [content] = contents;
+  if (content === undefined || contents.length > 1)
+    throw new CliError({
+      code: "SEVERAL_CONTENTS",
+      message: `The resource has ${contents.length} contents, and --out writes only one`,
+      next: `toolport read … --json`,
+    });
+  const bytes = bytesOf(content);
+  await writeFile(path, bytes);
+  context.info(`Wrote ${path} (${bytes.length} bytes)`);
 }

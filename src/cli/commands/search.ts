@@ -1,7 +1,7 @@
-/** `toolport search`: looks for servers in a registry. */
+/** `toolport search`: searches a registry for servers. */
 import type { RegistryServer } from "../../registry/registry-server.js";
 import { CliError } from "../cli-error.js";
-import { type CommandModule, type Invocation, textOption } from "../command.js";
+import { type Invocation, type RunCommand, textOption } from "../command.js";
 import { EXIT } from "../exit-codes.js";
 import { shellWord } from "../next-command.js";
 import { openRegistry } from "../open-registry.js";
@@ -10,32 +10,32 @@ import { printRows } from "../print-rows.js";
 
 const MAX_DESCRIPTION = 70;
 
-export const run: CommandModule["run"] = async (invocation, shell) => {
+export const searchCommand: RunCommand = async (invocation, context) => {
   const search = invocation.words.join(" ");
-  const progress = shell.progress(`Searching for ${search}`);
-  const registry = await openRegistry(invocation, shell);
+  const progress = context.progress(`Searching for ${search}`);
+  const registry = await openRegistry(invocation, context);
   const page = await registry
     .listServers({
       search,
       limit: readLimit(invocation),
       version: "latest",
       cursor: textOption(invocation, "cursor"),
-      signal: shell.signal,
+      signal: context.signal,
     })
     .finally(() => progress.done());
   const { servers, nextCursor } = page;
-  if (shell.form === "json") {
-    shell.printJson({ servers: servers.map(toRow), nextCursor: nextCursor ?? null });
+  if (context.form === "json") {
+    context.printJson({ servers: servers.map(toRow), nextCursor: nextCursor ?? null });
     return EXIT.ok;
   }
   if (servers.length === 0) {
-    shell.tell(`Nothing in the registry has ${JSON.stringify(search)} in its name`, "yellow");
+    context.info(`No server in the registry has ${JSON.stringify(search)} in its name`, "yellow");
     return EXIT.ok;
   }
   const rows = servers.map(toRow);
   printRows(
-    shell,
-    ["name", "version", "how", "what"],
+    context,
+    ["name", "version", "kind", "description"],
     rows.map(({ name, version, ways, description, status }) => [
       name,
       version,
@@ -44,12 +44,12 @@ export const run: CommandModule["run"] = async (invocation, shell) => {
     ]),
   );
   if (nextCursor !== undefined)
-    shell.tell(`There is more: toolport search ${shellWord(search)} --cursor ${shellWord(nextCursor)}`);
-  shell.tell(`Next: toolport add --from-registry ${shellWord(rows[0]!.name)}`);
+    context.info(`More results: toolport search ${shellWord(search)} --cursor ${shellWord(nextCursor)}`);
+  context.info(`Next: toolport add --from-registry ${shellWord(rows[0]!.name)}`);
   return EXIT.ok;
 };
 
-/** One server, as `--json` shows it. */
+/** One server, as `--json` prints it. */
 function toRow({ server, official }: RegistryServer) {
   const { name, title, description, version, remotes, packages, websiteUrl } = server;
   return {
@@ -59,7 +59,7 @@ function toRow({ server, official }: RegistryServer) {
     version,
     status: official?.status ?? "active",
     ...(websiteUrl !== undefined && { websiteUrl }),
-    /** `remote` stands for an address, everything else for a kind of package. */
+    /** `remote` for a URL, otherwise the kind of package. */
     ways: [...new Set([...remotes.map(() => "remote"), ...packages.map(({ registryType }) => registryType)])],
     remotes: remotes.map(({ type, url }) => ({ type, url })),
     packages: packages.map(({ registryType, identifier, version: packageVersion }) => ({
@@ -74,7 +74,7 @@ function readLimit(invocation: Invocation): number {
   const limit = Number(textOption(invocation, "limit") ?? 20);
   if (Number.isInteger(limit) && limit >= 1 && limit <= 100) return limit;
   throw new CliError({
-    message: "--limit needs a whole number from 1 to 100",
+    message: "--limit requires a whole number from 1 to 100",
     next: "toolport search … --limit 20",
   });
 }

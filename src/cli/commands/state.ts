@@ -1,49 +1,53 @@
-/** `toolport state`: what is saved, where, and how to look after it. */
+/** `toolport state`: lists, cleans up, migrates and re-encrypts the saved state. */
 import type { SealingStore } from "../../state/create-store.js";
 import type { Store } from "../../state/store.js";
 import { CliError } from "../cli-error.js";
-import { type CommandModule, flagOption } from "../command.js";
+import { flagOption, type RunCommand } from "../command.js";
+import type { CommandContext, OpenedStore } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
 import { plainLine } from "../plain-text.js";
 import { printRows } from "../print-rows.js";
-import type { OpenedStore, Shell } from "../shell.js";
 import { listState } from "../state/list-state.js";
 import { tidyState } from "../state/tidy-state.js";
 
-export const run: CommandModule["run"] = async (invocation, shell) => {
+export const stateCommand: RunCommand = async (invocation, context) => {
   const [action = "ls", prefix = ""] = invocation.words;
-  const opened = await shell.openStore();
+  const opened = await context.openStore();
   switch (action) {
     case "path":
-      return showPath(opened, shell);
+      return showPath(opened, context);
     case "gc":
-      return tidy(opened, flagOption(invocation, "dry-run"), shell);
+      return tidy(opened, flagOption(invocation, "dry-run"), context);
     case "migrate":
-      return migrate(opened, shell);
+      return migrate(opened, context);
     case "reseal":
-      return reseal(opened, shell);
+      return reseal(opened, context);
     default:
-      return list(opened, prefix, shell);
+      return list(opened, prefix, context);
   }
 };
 
-function showPath({ statePath }: OpenedStore, shell: Shell): number {
-  if (shell.form === "json") shell.printJson({ path: statePath ?? null });
-  else shell.print(statePath ?? needsFile("where it is"));
+function showPath({ statePath }: OpenedStore, context: CommandContext): number {
+  if (context.form === "json") context.printJson({ path: statePath ?? null });
+  else context.print(statePath ?? failWithoutFile("it has no path"));
   return EXIT.ok;
 }
 
-async function list({ store, statePath }: OpenedStore, prefix: string, shell: Shell): Promise<number> {
+async function list(
+  { store, statePath }: OpenedStore,
+  prefix: string,
+  context: CommandContext,
+): Promise<number> {
   const { kinds, records } = await listState(store, prefix);
-  if (shell.form === "json") {
-    shell.printJson({ path: statePath ?? null, kinds, records });
+  if (context.form === "json") {
+    context.printJson({ path: statePath ?? null, kinds, records });
     return EXIT.ok;
   }
-  if (records.length === 0) shell.tell("Nothing is saved");
+  if (records.length === 0) context.info("There are no saved records");
   else if (prefix !== "") {
     printRows(
-      shell,
-      ["key", "version", "sealed", ""],
+      context,
+      ["key", "version", "encrypted", ""],
       records.map(({ key, version, sealed, problem }) => [
         key,
         version ?? "",
@@ -53,51 +57,52 @@ async function list({ store, statePath }: OpenedStore, prefix: string, shell: Sh
     );
   } else {
     printRows(
-      shell,
-      ["kind", "records", "what it is"],
+      context,
+      ["kind", "records", "description"],
       kinds.map(({ kind, count, meaning }) => [kind, count, meaning]),
     );
   }
-  if (statePath !== undefined) shell.tell(statePath, "dim");
+  if (statePath !== undefined) context.info(statePath, "dim");
   return EXIT.ok;
 }
 
-async function tidy(opened: OpenedStore, isDryRun: boolean, shell: Shell): Promise<number> {
+async function tidy(opened: OpenedStore, isDryRun: boolean, context: CommandContext): Promise<number> {
   const { removed, unreadable, freedBytes } = await tidyState(opened, { isDryRun });
-  if (shell.form === "json") {
-    shell.printJson({ isDryRun, removed, unreadable, freedBytes });
+  if (context.form === "json") {
+    context.printJson({ isDryRun, removed, unreadable, freedBytes });
     return EXIT.ok;
   }
   for (const { key, why } of removed)
-    shell.print(plainLine(`${isDryRun ? "would go" : "removed"}: ${key} (${why})`));
-  for (const { key, why } of unreadable) shell.warn(`${key} cannot be read and was left alone: ${why}`);
-  const space = isDryRun ? "" : `, ${freedBytes} bytes of the file were freed`;
-  shell.tell(`${removed.length} records ${isDryRun ? "would be" : "were"} removed${space}`);
+    context.print(plainLine(`${isDryRun ? "would be removed" : "removed"}: ${key} (${why})`));
+  for (const { key, why } of unreadable) context.warn(`${key} cannot be read and was kept: ${why}`);
+  const space = isDryRun ? "" : `, ${freedBytes} bytes were freed`;
+  context.info(`${removed.length} records ${isDryRun ? "would be" : "were"} removed${space}`);
   return EXIT.ok;
 }
 
-/** Opening brings the tables up to date; a file of a newer Toolport is refused and not touched. */
-async function migrate({ store, statePath }: OpenedStore, shell: Shell): Promise<number> {
+/** Opening the store migrates its tables. A file of a newer Toolport is rejected and not changed. */
+async function migrate({ store, statePath }: OpenedStore, context: CommandContext): Promise<number> {
   const count = (await store.list("")).length;
-  if (shell.form === "json") shell.printJson({ path: statePath ?? null, isUpToDate: true, records: count });
-  else shell.tell(`${statePath ?? "The state in memory"} is up to date, with ${count} records`, "green");
+  if (context.form === "json")
+    context.printJson({ path: statePath ?? null, isUpToDate: true, records: count });
+  else context.info(`${statePath ?? "The state in memory"} is up to date, with ${count} records`, "green");
   return EXIT.ok;
 }
 
-async function reseal({ store }: OpenedStore, shell: Shell): Promise<number> {
-  if (!canReseal(store)) throw needsFile("whose key can change");
+async function reseal({ store }: OpenedStore, context: CommandContext): Promise<number> {
+  if (!canReseal(store)) failWithoutFile("it has no key");
   const count = await store.reseal();
-  if (shell.form === "json") shell.printJson({ resealed: count });
-  else shell.tell(`${count} secrets were sealed anew under the current key`, "green");
+  if (context.form === "json") context.printJson({ resealed: count });
+  else context.info(`${count} secrets were re-encrypted with the current key`, "green");
   return EXIT.ok;
 }
 
 const canReseal = (store: Store): store is SealingStore => "reseal" in store;
 
-function needsFile(what: string): never {
+function failWithoutFile(why: string): never {
   throw new CliError({
     code: "NO_STATE_FILE",
-    message: `State is kept in memory: there is no file ${what}`,
+    message: `State is in memory: ${why}`,
     next: "toolport doctor",
   });
 }

@@ -1,58 +1,61 @@
-/** `toolport watch`: what happens to the servers, a line of JSON per event, until somebody ends it. */
-import type { Invocation } from "../command.js";
+/** `toolport watch`: prints events of the servers, one JSON line each, until Ctrl-C. */
+import type { RunCommand } from "../command.js";
+import type { CommandContext, OpenedPort } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
-import type { OpenedPort, Shell } from "../shell.js";
-import { errorDocument } from "../tell-error.js";
+import { errorDocument } from "../format-error.js";
 
-/** How often servers are asked for a sign of life. */
+/** Interval of health checks. */
 const HEALTH_CHECK_MS = 30_000;
 const DAY_MS = 86_400_000;
 
-export async function run({ words }: Invocation, shell: Shell): Promise<number> {
-  const opened = await shell.openPort({
+export const watchCommand: RunCommand = async ({ words }, context) => {
+  const opened = await context.openPort({
     ...(words.length > 0 && { servers: words }),
     options: { healthCheck: { intervalMs: HEALTH_CHECK_MS } },
   });
-  listen(shell, opened);
+  listen(context, opened);
   for (const [server, error] of opened.leftOut)
-    if (error.code === "NOT_TRUSTED") printEvent(shell, "untrusted", { server, error: errorDocument(error) });
-  // Nothing else keeps the process alive while every server is down.
+    if (error.code === "NOT_TRUSTED")
+      printEvent(context, "untrusted", { server, error: errorDocument(error) });
+  // Keep the process alive while no server is connected.
   const awake = setInterval(() => {}, DAY_MS);
-  shell.onExit(() => clearInterval(awake));
-  await opened.toolport.connect({ signal: shell.signal });
+  context.onExit(() => clearInterval(awake));
+  await opened.toolport.connect({ signal: context.signal });
   await new Promise<void>((resolve) => {
-    if (shell.signal.aborted) resolve();
-    shell.signal.addEventListener("abort", () => resolve(), { once: true });
+    if (context.signal.aborted) resolve();
+    context.signal.addEventListener("abort", () => resolve(), { once: true });
   });
   return EXIT.ok;
-}
+};
 
-function listen(shell: Shell, { toolport }: OpenedPort): void {
+function listen(context: CommandContext, { toolport }: OpenedPort): void {
   const stops = [
     toolport.on("state", ({ server, from, to, reason, error }) =>
-      printEvent(shell, "state", {
+      printEvent(context, "state", {
         ...{ server, from, to, reason },
         ...(error !== undefined && { error: errorDocument(error) }),
       }),
     ),
     toolport.on("tools", ({ server }) =>
-      printEvent(shell, "tools", {
+      printEvent(context, "tools", {
         server,
         toolCount: toolport.snapshot().servers[server]?.toolCount ?? 0,
       }),
     ),
-    toolport.on("listsChanged", ({ server, lists }) => printEvent(shell, "listsChanged", { server, lists })),
-    toolport.on("toolChanged", ({ server, tool }) => printEvent(shell, "toolChanged", { server, tool })),
-    toolport.on("notification", ({ server, method, params }) =>
-      printEvent(shell, "notification", { server, method, params }),
+    toolport.on("listsChanged", ({ server, lists }) =>
+      printEvent(context, "listsChanged", { server, lists }),
     ),
-    toolport.on("warning", ({ server, message }) => printEvent(shell, "warning", { server, message })),
+    toolport.on("toolChanged", ({ server, tool }) => printEvent(context, "toolChanged", { server, tool })),
+    toolport.on("notification", ({ server, method, params }) =>
+      printEvent(context, "notification", { server, method, params }),
+    ),
+    toolport.on("warning", ({ server, message }) => printEvent(context, "warning", { server, message })),
   ];
-  // Closing is no news.
-  shell.onExit(() => {
+  // Events after this point come from our own `close()`.
+  context.onExit(() => {
     for (const stop of stops) stop();
   });
 }
 
-const printEvent = (shell: Shell, event: string, details: Record<string, unknown>): void =>
-  shell.printJson({ at: new Date().toISOString(), event, ...details }, { isLine: true });
+const printEvent = (context: CommandContext, event: string, details: Record<string, unknown>): void =>
+  context.printJson({ at: new Date().toISOString(), event, ...details }, { isLine: true });

@@ -1,18 +1,18 @@
-/** What may stand at the end of a command line, from the same table that runs the commands. */
+/** Computes completion candidates for the last word of a command line, from the table of commands. */
 import type { CommandSpec, Completes, OptionSpec } from "../command.js";
-import { PROGRAMS } from "../config/dialect-choices.js";
+import { PROGRAMS } from "../config/programs.js";
 import { GLOBAL_OPTIONS } from "../global-options.js";
 
 export interface Candidate {
   readonly value: string;
-  /** What it means, in a few words. */
+  /** A short description. */
   readonly meaning: string;
 }
 
-/** Looks up what only the files and the saved lists know. Asked for one kind at most. */
+/** Looks up names in the configuration files and saved lists. Called at most once per line. */
 export type LookUp = (kind: Completes, words: readonly string[]) => Promise<readonly Candidate[]>;
 
-/** @param line all words behind the program's name; the last is being typed, and may be empty */
+/** @param line all words after the program's name; the last one is incomplete and may be empty */
 export async function completeLine(
   line: readonly string[],
   commands: readonly CommandSpec[],
@@ -20,7 +20,7 @@ export async function completeLine(
 ): Promise<Candidate[]> {
   const current = line.at(-1) ?? "";
   const before = line.slice(0, -1);
-  // What stands there belongs to another program.
+  // The words after `--` belong to another program.
   if (before.includes("--")) return [];
   const shown = commands.filter(({ isHidden }) => isHidden !== true);
   const { command, words, openOption } = readBefore(before, shown);
@@ -40,7 +40,7 @@ export async function completeLine(
   return (await candidates()).filter(({ value }) => value.startsWith(current) && isTypable(value));
 }
 
-/** Names come from files of anybody's. What a shell would read as more than a word is not put on its line. */
+/** Names come from untrusted files. Leave out values that a shell would interpret. */
 const isTypable = (value: string): boolean => /^[\w@%+=:,./-]+$/.test(value) && value.length < 200;
 
 function readBefore(before: readonly string[], commands: readonly CommandSpec[]) {
@@ -99,6 +99,6 @@ async function positionalValues(
   if (spec.choices !== undefined) return spec.choices.map((value) => ({ value, meaning: "" }));
   if (spec.completes === "none" || spec.completes === "file") return [];
   const found = await lookUp(spec.completes, words);
-  // A server that was named once is not meant twice.
+  // Do not offer a value twice.
   return spec.rest === true ? found.filter(({ value }) => !words.includes(value)) : found;
 }

@@ -1,26 +1,26 @@
-/** Names for completion: servers from the files, the rest from saved lists. Nothing is asked, connected or started. */
+/** Looks up names for completion in configuration files and saved lists. Asks, connects and starts nothing. */
 import { PublicLists } from "../../catalog/public-lists.js";
 import { isRecord } from "../../config/entry-reader.js";
 import { parseServerEntry } from "../../config/parse-servers.js";
 import { SavedCatalogs } from "../../port/saved/saved-catalogs.js";
+import type { CommandContext } from "../command-context.js";
 import { oneLine } from "../plain-text.js";
-import type { Shell } from "../shell.js";
 import type { Candidate, LookUp } from "./complete-line.js";
 
 const MAX_MEANING = 60;
 
 export const createLookUp =
-  (shell: Shell): LookUp =>
+  (context: CommandContext): LookUp =>
   async (kind, words) => {
-    const written = await shell.readServers();
+    const written = await context.readServers();
     const servers = [...written.servers].map(([value, { source }]) => ({ value, meaning: source.kind }));
     if (kind === "server") return servers;
     const names = kind === "tool" ? [...written.servers.keys()] : words.slice(0, 1);
-    const { mcpServers } = (await shell.loadServers(names, { mayAsk: false })).config;
+    const { mcpServers } = (await context.loadServers(names, { mayAsk: false })).config;
     const configs = names.flatMap((name) =>
       Object.hasOwn(mcpServers, name) ? [parseServerEntry(name, mcpServers[name])] : [],
     );
-    const { store } = await shell.openStore();
+    const { store } = await context.openStore();
     const parts = { store, principal: undefined, publicLists: new PublicLists(), warn() {} };
     const saved = await new SavedCatalogs(parts).restore(configs);
     if (kind === "resource") return Object.values(saved).flatMap(({ resources }) => named(resources, "uri"));
@@ -32,7 +32,7 @@ export const createLookUp =
     return [...tools, ...unknown.map(({ value, meaning }) => ({ value: `${value}.`, meaning }))];
   };
 
-/** Entries are as their server sent them. */
+/** Saved entries are unvalidated. */
 function named(list: readonly unknown[], key: "name" | "uri"): Candidate[] {
   return list.flatMap((item) => {
     const value = isRecord(item) ? item[key] : undefined;

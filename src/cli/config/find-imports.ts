@@ -1,4 +1,4 @@
-/** What could be taken over from the files of other programs. */
+/** Finds servers in the configuration files of other programs. */
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../../config/entry-reader.js";
@@ -11,48 +11,48 @@ import { findConfigs } from "../../node/find-configs.js";
 import { readConfig, winnersOf } from "../../node/load-config.js";
 import { suggest } from "../../util/suggest.js";
 import { CliError } from "../cli-error.js";
-import type { Shell } from "../shell.js";
-import { PROGRAMS } from "./dialect-choices.js";
+import type { CommandContext } from "../command-context.js";
 import { surroundingsFor } from "./own-files.js";
+import { PROGRAMS } from "./programs.js";
 
-/** One server of another program's file. */
+/** A server in the file of another program. */
 export interface ImportCandidate {
   readonly name: string;
   readonly file: string;
   readonly line: number;
   readonly kind: DialectKind;
-  /** As it will be written. */
+  /** The entry to write. */
   readonly entry: Readonly<Record<string, unknown>>;
   /** The entry is in a project file, so its author may not be the user. */
   readonly isForeign: boolean;
-  /** `"same"`: our file has it already. `"taken"`: our file has another server of this name. */
+  /** `"same"`: our file already contains this entry. `"taken"`: our file contains another server with this name. */
   readonly fate: "new" | "same" | "taken";
 }
 
 export interface FoundImports {
   readonly candidates: readonly ImportCandidate[];
-  /** Files that were looked into. */
+  /** Files that were read. */
   readonly files: readonly string[];
-  /** What is wrong with servers that are left out, and what may surprise. */
+  /** Issues of servers that are left out, and warnings. */
   readonly notes: readonly string[];
 }
 
 /**
- * Entries are read as they are written; nothing of them is expanded.
+ * Expands no variables.
  *
- * @param from programs, or paths of files; none: every program
+ * @param from names of programs or paths of files; if empty, every program
  */
 export async function findImports(
   from: readonly string[],
-  shell: Shell,
+  context: CommandContext,
   target: string,
 ): Promise<FoundImports> {
   const present = await entriesOf(target);
   const candidates = new Map<string, ImportCandidate>();
   const files: string[] = [];
   const notes: string[] = [];
-  for (const file of await filesOf(from, shell)) {
-    const config = await readConfig(file, surroundingsFor(shell));
+  for (const file of await filesOf(from, context)) {
+    const config = await readConfig(file, surroundingsFor(context));
     for (const read of config.found) {
       if (read.isRead) files.push(read.file);
       notes.push(...notesOn(read));
@@ -79,20 +79,20 @@ function notesOn({ issues, warnings }: Pick<CheckedServer, "issues" | "warnings"
   ];
 }
 
-async function filesOf(from: readonly string[], shell: Shell): Promise<string[]> {
+async function filesOf(from: readonly string[], context: CommandContext): Promise<string[]> {
   const foreign = DIALECT_KINDS.filter((kind) => kind !== "toolport");
   const names = from.filter((word) => Object.hasOwn(PROGRAMS, word));
   const paths = from.filter((word) => !Object.hasOwn(PROGRAMS, word));
   for (const word of paths) if (!/[./\\]/.test(word)) throw unknownProgram(word);
   const dialects = from.length === 0 ? foreign : names.flatMap((name) => PROGRAMS[name]!);
-  const found = dialects.length === 0 ? [] : await findConfigs({ ...surroundingsFor(shell), dialects });
-  return [...paths.map((path) => resolve(shell.cwd, path)), ...found.map(({ file }) => file)];
+  const found = dialects.length === 0 ? [] : await findConfigs({ ...surroundingsFor(context), dialects });
+  return [...paths.map((path) => resolve(context.cwd, path)), ...found.map(({ file }) => file)];
 }
 
 function unknownProgram(word: string): CliError {
   const [close] = suggest(word, Object.keys(PROGRAMS), 1);
   return new CliError({
-    message: `There is no program ${JSON.stringify(word)}${close === undefined ? `, only ${Object.keys(PROGRAMS).join(", ")}` : `. Did you mean ${close}?`}`,
+    message: `Unknown program ${JSON.stringify(word)}${close === undefined ? `. Known: ${Object.keys(PROGRAMS).join(", ")}` : `. Did you mean ${close}?`}`,
     next: `toolport import --from ${close ?? "claude"}`,
   });
 }
@@ -102,7 +102,7 @@ async function entriesOf(file: string): Promise<Readonly<Record<string, unknown>
     const servers = valueAt((await readDocument(file)).root, ["mcpServers"]);
     return isRecord(servers) ? servers : {};
   } catch {
-    // There is none yet. One that cannot be read is told by whoever writes to it.
+    // The file does not exist yet. If it is unreadable, writing to it reports the error.
     return {};
   }
 }

@@ -1,4 +1,4 @@
-/** Our own files: which one a command writes to, and which of them has a server. */
+/** Locates Toolport's own configuration files: the one to write to, and the one that contains a server. */
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isRecord } from "../../config/entry-reader.js";
@@ -6,43 +6,43 @@ import { readDocument, valueAt } from "../../node/config-document.js";
 import { ownConfigFile } from "../../node/config-locations.js";
 import { findConfigs } from "../../node/find-configs.js";
 import { flagOption, type Invocation, textsOption } from "../command.js";
-import type { Shell } from "../shell.js";
+import type { CommandContext } from "../command-context.js";
 
-type Place = Pick<Shell, "cwd" | "env">;
+type Place = Pick<CommandContext, "cwd" | "env">;
 
-/** Where the search for files begins, as this command sees it. */
+/** The directory and environment that the search for files starts from. */
 export const surroundingsFor = ({ cwd, env }: Place) => ({ cwd, env });
 
-/** The file that a new server goes to: the one that was named, the project's, or the user's. */
-export async function ownFileFor(invocation: Invocation, shell: Place): Promise<string> {
+/** The file for a new server: `--config`, the project's file with `--project`, or the user's file. */
+export async function ownFileFor(invocation: Invocation, context: Place): Promise<string> {
   const [named] = textsOption(invocation, "config");
-  if (named !== undefined) return asFile(resolve(shell.cwd, named));
-  if (flagOption(invocation, "project")) return join(shell.cwd, "toolport.json");
-  return ownConfigFile(surroundingsFor(shell));
+  if (named !== undefined) return asFile(resolve(context.cwd, named));
+  if (flagOption(invocation, "project")) return join(context.cwd, "toolport.json");
+  return ownConfigFile(surroundingsFor(context));
 }
 
-/** Every file of ours that this command may change, the one whose servers win first. */
-async function ownFiles(invocation: Invocation, shell: Place): Promise<string[]> {
+/** All own files that this command may change, in order of precedence. */
+async function ownFiles(invocation: Invocation, context: Place): Promise<string[]> {
   const named = textsOption(invocation, "config");
-  if (named.length > 0) return Promise.all(named.map((path) => asFile(resolve(shell.cwd, path))));
+  if (named.length > 0) return Promise.all(named.map((path) => asFile(resolve(context.cwd, path))));
   const scope = flagOption(invocation, "project") ? "project" : "all";
-  const found = await findConfigs({ ...surroundingsFor(shell), dialects: ["toolport"], scope });
+  const found = await findConfigs({ ...surroundingsFor(context), dialects: ["toolport"], scope });
   return found.map(({ file }) => file);
 }
 
-/** The file of ours that has a server, good or bad. */
+/** The own file that contains a server, even if its entry is invalid. */
 export async function findOwnFile(
   name: string,
   invocation: Invocation,
-  shell: Place,
+  context: Place,
 ): Promise<string | undefined> {
-  for (const file of await ownFiles(invocation, shell)) {
+  for (const file of await ownFiles(invocation, context)) {
     if ((await serversIn(file)).includes(name)) return file;
   }
   return undefined;
 }
 
-/** Names of the servers of a file of ours; none if it cannot be read. */
+/** Names of the servers in an own file; empty if the file is unreadable. */
 async function serversIn(file: string): Promise<string[]> {
   try {
     const servers = valueAt((await readDocument(file)).root, ["mcpServers"]);

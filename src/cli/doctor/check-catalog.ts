@@ -1,4 +1,4 @@
-/** Checks what models will be offered: names that collide or that a provider refuses, schemas that one refuses, tools left out. */
+/** Checks the catalog: names that collide or that a provider rejects, schemas that a provider rejects, withheld tools. */
 
 import type { ToolportSnapshot } from "../../port/snapshot.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
@@ -15,7 +15,7 @@ const PROVIDERS: Readonly<Partial<Record<SchemaTarget, string>>> = {
   "gemini-openapi": "Gemini's older form",
 };
 
-/** Changes after which a model knows less than the server said. */
+/** Changes that hide information of the schema from models. */
 const LOSSES: readonly SchemaChangeKind[] = ["removed", "relaxed", "cut"];
 /** Keywords that constrain nothing. */
 const NOTES = new Set([
@@ -45,13 +45,11 @@ export function checkCatalog(snapshot: ToolportSnapshot, servers: readonly strin
 function checkNames({ nameIssues }: ToolportSnapshot, server: string): Finding[] {
   const own = nameIssues.filter((issue) => issue.server === server);
   if (own.length === 0)
-    return [
-      { check: "names", server, status: "ok", message: "Every tool has a name that every provider takes" },
-    ];
+    return [{ check: "names", server, status: "ok", message: "All providers accept the names of all tools" }];
   return own.map(({ sourceName, name, reason, kind }) => ({
     ...{ check: "names", server, status: "warn" },
     message: `The tool ${plainLine(sourceName)} is offered as ${name} (${kind}): ${reason}`,
-    next: "Use that name, or give it another with toolNameMapper",
+    next: "Use that name, or set another one with toolNameMapper",
   }));
 }
 
@@ -73,28 +71,24 @@ function checkSchemas({ tools }: ToolportSnapshot, server: string): Finding[] {
     const lost = changed.filter(({ changes }) => changes.some(({ what }) => what === "replaced"));
     const weaker = changed.filter(({ changes }) => changes.some(isLoss));
     if (lost.length > 0)
-      say(
-        provider,
-        `the schema of ${list(lost)}, and no other form of it is taken: the model gets an empty one`,
-        {
-          ...base,
-          next: "Describe the arguments in the tool's description, or tell the server's author",
-        },
-      );
+      say(provider, `the schema of ${list(lost)}. No equivalent exists, so the model gets an empty schema`, {
+        ...base,
+        next: "Describe the arguments in the tool's description, or report it to the server's author",
+      });
     if (weaker.length > 0)
       say(
         provider,
-        `parts of the schema of ${list(weaker)} (${keywords(weaker)}): models see less of it, arguments are still checked`,
+        `parts of the schema of ${list(weaker)} (${keywords(weaker)}). Models do not see these parts, but arguments are still validated`,
         base,
       );
   }
   if (said.size === 0)
     return [
-      { ...base, status: "ok", message: `Every provider takes the schemas of all ${own.length} tools` },
+      { ...base, status: "ok", message: `All providers accept the schemas of all ${own.length} tools` },
     ];
   return [...said].map(([about, { providers, finding }]) => ({
     ...finding,
-    message: `Not taken by ${providers.join(", ")}: ${about}`,
+    message: `Not supported by ${providers.join(", ")}: ${about}`,
   }));
 }
 
@@ -133,12 +127,19 @@ function checkWithheld(
       .map(
         ({ name, removed, left }): Finding => ({
           ...{ check: "texts", server, status: "warn" },
-          message: `The tool ${plainLine(name)} holds ${removed + left} characters that nobody can see`,
-          next: `Look at it before you trust it: toolport inspect ${server}`,
+          message: `The tool ${plainLine(name)} contains ${removed + left} invisible characters`,
+          next: `Inspect it before you trust it: toolport inspect ${server}`,
         }),
       ),
     ...(cut
-      ? [{ check: "tools", server, status: "warn", message: `Its list is not whole: ${cut}` } as const]
+      ? [
+          {
+            check: "tools",
+            server,
+            status: "warn",
+            message: `Its list of tools is incomplete: ${cut}`,
+          } as const,
+        ]
       : []),
   ];
 }

@@ -1,9 +1,10 @@
-/** Checks whether what a server needs to be started is on this machine: its program, its folder, the container engine. */
+/** Checks that a server's program, working directory or container engine exists on this machine. */
 import { execFile } from "node:child_process";
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { DockerConfig, StdioConfig } from "../../config/server-config.js";
 import { EXIT } from "../exit-codes.js";
-import { findProgram, isFolder } from "./find-program.js";
 import type { Finding } from "./finding.js";
 
 const run = promisify(execFile);
@@ -11,7 +12,7 @@ const ENGINE_TIMEOUT_MS = 10_000;
 
 export interface CommandPlace {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where the server is configured, for advice. */
+  /** Location of the server's entry, for advice. */
   readonly where: string;
 }
 
@@ -21,7 +22,7 @@ export async function checkCommand(
 ): Promise<Finding[]> {
   if (config.kind === "docker") return checkEngine(config, place);
   const { name: server, command, cwd } = config;
-  // The variables of an entry count for the lookup, too.
+  // PATH may be set in the entry.
   const env = { ...place.env, ...config.env.reveal() };
   const findings: Finding[] = [];
   if (cwd !== undefined && !isFolder(cwd)) {
@@ -44,7 +45,7 @@ function foundProgram(
   const isPath = /[\\/]/.test(command);
   return {
     ...{ check: "command", server, status: "fail", exitCode: EXIT.unreachable },
-    message: isPath ? `${command} is no file that may be run` : `${command} is not on PATH`,
+    message: isPath ? `${command} is not an executable file` : `${command} is not on PATH`,
     next: isPath
       ? `Correct "command" in ${where}, or make the file executable`
       : `Install ${command}, or give its full path in ${where}`,
@@ -69,16 +70,56 @@ async function checkEngine(
       env: hostEnv,
       timeout: ENGINE_TIMEOUT_MS,
     });
-    const message = `The container engine answers, version ${stdout.trim() || "unknown"}`;
+    const message = `The container engine responds, version ${stdout.trim() || "unknown"}`;
     return [program, { check: "docker", server, status: "ok", message }];
   } catch {
     return [
       program,
       {
         ...{ check: "docker", server, status: "fail", exitCode: EXIT.unreachable },
-        message: `${engine} is installed, but its daemon does not answer`,
-        next: `Start it, and try: ${engine} version`,
+        message: `${engine} is installed, but its daemon does not respond`,
+        next: `Start it, then try: ${engine} version`,
       },
     ];
   }
+}
+
+export interface ProgramSearch {
+  readonly command: string;
+  readonly cwd: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** @default the current platform */
+  readonly platform?: NodeJS.Platform;
+}
+
+/** Finds the file that the operating system would run; undefined if there is none, or it is not executable. */
+export function findProgram({
+  command,
+  cwd = "",
+  env,
+  platform = process.platform,
+}: ProgramSearch): string | undefined {
+  const isPath = /[\\/]/.test(command);
+  const path = Object.entries(env).find(([name]) => name.toUpperCase() === "PATH")?.[1] ?? "";
+  const folders = isPath ? [isAbsolute(command) ? "" : resolve(cwd)] : path.split(delimiter).filter(Boolean);
+  const endings = platform === "win32" ? ["", ...(env["PATHEXT"] ?? ".COM;.EXE;.BAT;.CMD").split(";")] : [""];
+  return folders
+    .flatMap((folder) =>
+      endings.map((ending) => (folder === "" ? command + ending : join(folder, command + ending))),
+    )
+    .find(isRunnable);
+}
+
+function isRunnable(file: string): boolean {
+  try {
+    if (!statSync(file).isFile()) return false;
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -1,29 +1,29 @@
-/** Checks the files: that they can be read, and everything they say that is wrong or may surprise. */
+/** Reports issues and warnings of the configuration files. */
 import { ConfigError, type ConfigIssue } from "../../errors/config-error.js";
 import type { LoadedConfig } from "../../node/load-config.js";
+import type { CommandContext, WrittenServers } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
-import type { Shell, WrittenServers } from "../shell.js";
 import type { Finding } from "./finding.js";
 
 const check = "config";
 
-/** The servers of the files as they are written; a file that cannot be read is reported like any other problem. */
-export async function readFiles(shell: Shell): Promise<WrittenServers> {
+/** Reads the servers of the files. An unreadable file becomes an issue. */
+export async function readFiles(context: CommandContext): Promise<WrittenServers> {
   try {
-    return await shell.readServers();
+    return await context.readServers();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return { servers: new Map(), files: [], issues: error.issues };
   }
 }
 
-/** What was found about the files. `config`: what showed when their servers were expanded. */
+/** @param config issues and warnings that appeared when the servers were expanded */
 export function checkConfig(
   { files, servers, issues: unreadable }: WrittenServers,
   config: Pick<LoadedConfig, "issues" | "warnings"> | undefined,
   server: string | undefined,
 ): Finding[] {
-  // Whoever asks about one server still wants to know of a file that cannot be read at all.
+  // An unreadable file is reported even if only one server is checked.
   const concerns = ({ path }: ConfigIssue) =>
     server === undefined || path === "" || path.split(/[.[\]]/).includes(server);
   const issues = (config?.issues ?? unreadable).filter(concerns);
@@ -50,7 +50,7 @@ export function checkConfig(
     found.push({
       check,
       status: "warn",
-      message: "There is no file with servers for this project or this user",
+      message: "No configuration file with servers was found for this project or user",
       next: "toolport add <name> <url>, or toolport import",
     });
   return [...read, ...found];

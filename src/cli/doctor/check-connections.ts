@@ -1,10 +1,10 @@
-/** Brings servers up, all at once, and says of each how that went. */
+/** Connects all servers at once and reports the outcome of each. */
 import { ConnectionError } from "../../errors/connection-error.js";
 import type { ToolportError } from "../../errors/toolport-error.js";
 import type { ServerReport } from "../../port/report.js";
+import type { CommandContext, OpenedPort } from "../command-context.js";
 import { EXIT, exitCodeOf } from "../exit-codes.js";
 import { shellWord } from "../next-command.js";
-import type { OpenedPort, Shell } from "../shell.js";
 import { checkCatalog } from "./check-catalog.js";
 import type { Finding } from "./finding.js";
 
@@ -14,7 +14,7 @@ const TIMEOUT_MS = 20_000;
 export async function checkConnections(
   { toolport }: OpenedPort,
   servers: readonly string[],
-  shell: Shell,
+  context: CommandContext,
 ): Promise<Finding[]> {
   const noise: Finding[] = [];
   const stop = toolport.on("warning", ({ server, message, code }) => {
@@ -23,8 +23,8 @@ export async function checkConnections(
   });
   const report = await toolport.connect({
     servers,
-    signal: shell.signal,
-    timeoutMs: shell.timeoutMs ?? TIMEOUT_MS,
+    signal: context.signal,
+    timeoutMs: context.timeoutMs ?? TIMEOUT_MS,
   });
   stop();
   const snapshot = toolport.snapshot();
@@ -47,7 +47,7 @@ function connectionFinding(
   if (state === "authenticating" || authUrl !== undefined || exitCodeOf(error) === EXIT.authorization) {
     return {
       ...{ ...base, status: "fail", exitCode: EXIT.authorization },
-      message: error?.what ?? "The server wants somebody to log in",
+      message: error?.what ?? "The server requires a login",
       next: `toolport auth ${shellWord(server)}`,
     };
   }
@@ -61,8 +61,8 @@ function connectionFinding(
 function failureText(error: ToolportError): string {
   if (!(error instanceof ConnectionError) || !error.stderrTail) return error.what;
   const written = error.stderrTail.trimEnd().split("\n");
-  // Most errors quote the lines that matter.
+  // Most messages already quote the relevant lines.
   if (written.some((line) => line.trim().length > 3 && error.what.includes(line.trim()))) return error.what;
   const lines = written.slice(-STDERR_LINES);
-  return [`${error.what}. It wrote:`, ...lines.map((line) => `  ${line}`)].join("\n");
+  return [`${error.what}. Its stderr:`, ...lines.map((line) => `  ${line}`)].join("\n");
 }

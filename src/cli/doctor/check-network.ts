@@ -1,4 +1,4 @@
-/** Checks the way to a server with an address: its name, TLS, the status of a plain request, and whose clock is wrong. */
+/** Checks the network path to a remote server: proxy, DNS, TLS, HTTP status, and clock skew. */
 import { lookup } from "node:dns/promises";
 import type { HttpConfig, SseConfig, WebSocketConfig } from "../../config/server-config.js";
 import { readField } from "../../errors/foreign-error.js";
@@ -14,15 +14,15 @@ import type { Finding } from "./finding.js";
 
 export type RemoteConfig = HttpConfig | SseConfig | WebSocketConfig;
 
-/** What a plain request found out. */
+/** The result of a plain GET request. */
 export interface Probe {
   readonly findings: readonly Finding[];
-  /** The answer, its body dropped; undefined if there was none. */
+  /** The response without its body; undefined if there was none. */
   readonly answer?: Response | undefined;
 }
 
 const TIMEOUT_MS = 10_000;
-/** Tokens and signatures are refused long before a clock is an hour off. */
+/** Larger clock skews may make tokens and signatures invalid. */
 const SKEW_MS = 60_000;
 
 export async function probeAddress(config: RemoteConfig, signal: AbortSignal): Promise<Probe> {
@@ -41,7 +41,7 @@ export async function probeAddress(config: RemoteConfig, signal: AbortSignal): P
     return failed("proxy", what, next);
   }
   try {
-    // Names of the network outside may only be known to the proxy.
+    // Behind a proxy, only the proxy may be able to resolve the name.
     if (via === undefined) await lookup(url.hostname.replace(/^\[|\]$/g, ""));
   } catch (error) {
     const code = String(readField(error, "code") ?? "unknown reason");
@@ -54,7 +54,7 @@ export async function probeAddress(config: RemoteConfig, signal: AbortSignal): P
   const client = await createHttpClient({ proxy: option });
   const startedAt = Date.now();
   try {
-    // Our own client, not `fetch`: no variable of the environment switches its certificate checks off.
+    // Use our own client: unlike `fetch`, no environment variable disables its certificate checks.
     const answer = await client.fetch(url, {
       headers: { accept: "application/json, text/event-stream" },
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
@@ -70,7 +70,7 @@ export async function probeAddress(config: RemoteConfig, signal: AbortSignal): P
     const known = ToolportError.isInstance(error) ? error : fromSystemError(error, { server });
     const isLate = readField(error, "name") === "TimeoutError";
     const what = isLate
-      ? `Nothing came back within ${TIMEOUT_MS / 1000} s`
+      ? `The server did not respond within ${TIMEOUT_MS / 1000} s`
       : "The server could not be reached";
     const isTls = known?.retryable === false && url.protocol === "https:";
     return failed(
@@ -91,26 +91,26 @@ const proxyFindings = (via: ProxyServer | undefined, server: string): Finding[] 
           check: "proxy",
           server,
           status: "ok",
-          message: `Goes through the proxy ${via.host} (${via.source})`,
+          message: `Connects through the proxy ${via.host} (${via.source})`,
         },
       ];
 
 function statusFinding({ status, headers }: Response, url: URL, server: string): Finding {
   const base = { check: url.protocol === "https:" ? "tls and http" : "http", server };
-  const message = `${url.host} answers, HTTP ${status} to a plain GET`;
+  const message = `${url.host} responds with HTTP ${status} to a plain GET`;
   if (status >= 500)
     return {
       ...base,
       status: "fail",
       message,
-      next: "Look at the server's own log",
+      next: "Check the server's log",
       exitCode: EXIT.unreachable,
     };
   if (status === 404)
     return {
       ...base,
       status: "warn",
-      message: `${message}: nothing is at this path`,
+      message: `${message}: there is nothing at this path`,
       next: "Check the path of its URL",
     };
   if (status >= 300 && status < 400) {
@@ -129,16 +129,18 @@ interface Exchange {
 function checkClock({ headers }: Response, { server, startedAt, endedAt }: Exchange): Finding[] {
   const theirs = Date.parse(headers.get("date") ?? "");
   if (Number.isNaN(theirs)) return [];
-  // The header has whole seconds, and the answer was on its way for a while.
+  // The header has a resolution of one second, and the response took some time.
   const skewMs = theirs < startedAt - 1_000 ? theirs - startedAt : theirs > endedAt ? theirs - endedAt : 0;
   if (Math.abs(skewMs) < SKEW_MS)
-    return [{ check: "clock", server, status: "ok", message: "Both clocks agree" }];
+    return [
+      { check: "clock", server, status: "ok", message: "The server's clock and this machine's clock agree" },
+    ];
   const seconds = Math.round(Math.abs(skewMs) / 1_000);
   return [
     {
       ...{ check: "clock", server, status: "warn" },
       message: `The server's clock is ${seconds} s ${skewMs > 0 ? "ahead of" : "behind"} this machine's; tokens may look expired`,
-      next: "Set this machine's clock by the network (NTP)",
+      next: "Synchronize this machine's clock (NTP)",
     },
   ];
 }

@@ -1,4 +1,4 @@
-/** Checks who authorizes for a server, and how long its tokens are good. */
+/** Checks the authorization server of an MCP server, and the saved tokens. */
 
 import { tokensKey } from "../../auth/credential-records.js";
 import { type AuthorizationInfo, discoverAuthorization } from "../../auth/discover-authorization.js";
@@ -14,8 +14,8 @@ import { EXIT } from "../exit-codes.js";
 import { shellWord } from "../next-command.js";
 import type { Finding } from "./finding.js";
 
-export interface OAuthSight {
-  /** What the server answered to a request without a token. */
+export interface OAuthParts {
+  /** The response to a request without a token. */
   readonly answer: Response | undefined;
   /** Undefined if the state cannot be read. */
   readonly store: Store | undefined;
@@ -23,13 +23,15 @@ export interface OAuthSight {
 
 export async function checkOAuth(
   config: HttpConfig | SseConfig,
-  { answer, store }: OAuthSight,
+  { answer, store }: OAuthParts,
 ): Promise<Finding[]> {
   const { name: server, oauth, authProvider } = config;
   const tokens = await tokensOf(config, store);
   const isWanted = answer?.status === 401 || tokens !== undefined || typeof oauth === "object";
   if (oauth === false || authProvider !== undefined || !isWanted) {
-    const why = isWanted ? "Its authorization is not Toolport's work" : "The server asks for no login";
+    const why = isWanted
+      ? "Toolport does not manage the authorization of this server"
+      : "The server requires no login";
     return [{ check: "oauth", server, status: "skip", message: why }];
   }
   return [await checkChain(config, answer), ...tokenFindings(server, tokens)];
@@ -48,7 +50,11 @@ async function checkChain(config: HttpConfig | SseConfig, answer: Response | und
       resourceMetadataUrl: challenge?.resourceMetadataUrl,
       expectedIssuer: options.issuer,
     });
-    return judge(info, server, options.clientId !== undefined || options.clientMetadataUrl !== undefined);
+    return checkMetadata(
+      info,
+      server,
+      options.clientId !== undefined || options.clientMetadataUrl !== undefined,
+    );
   } catch (error) {
     const { what, next } = toToolportError(error);
     return {
@@ -61,25 +67,29 @@ async function checkChain(config: HttpConfig | SseConfig, answer: Response | und
   }
 }
 
-/** Metadata that can be read is not yet metadata that one can log in with. */
-function judge({ issuer, metadata }: AuthorizationInfo, server: string, hasClient: boolean): Finding {
+/** Checks that the metadata supports everything a login needs. */
+function checkMetadata({ issuer, metadata }: AuthorizationInfo, server: string, hasClient: boolean): Finding {
   const base = { check: "oauth", server };
-  // A login is refused where it is not listed: an authorization server that takes it says so.
+  // Toolport refuses to log in unless the authorization server lists S256.
   if (metadata !== undefined && metadata.code_challenge_methods_supported?.includes("S256") !== true) {
     return {
       ...{ ...base, status: "fail", exitCode: EXIT.authorization },
-      message: `${issuer} does not say that it takes PKCE with S256, which MCP requires`,
+      message: `${issuer} does not advertise PKCE with S256, which MCP requires`,
       next: "Ask the server's operator",
     };
   }
   if (metadata !== undefined && metadata.registration_endpoint === undefined && !hasClient) {
     return {
       ...{ ...base, status: "warn" },
-      message: `${issuer} registers no clients by itself`,
-      next: "Register a client there, and set oauth.clientId",
+      message: `${issuer} does not support dynamic client registration`,
+      next: "Register a client there and set oauth.clientId",
     };
   }
-  return { ...base, status: "ok", message: `${issuer} authorizes for it, and describes itself well` };
+  return {
+    ...base,
+    status: "ok",
+    message: `${issuer} is its authorization server, and its metadata is valid`,
+  };
 }
 
 async function tokensOf(
@@ -97,18 +107,18 @@ async function tokensOf(
 function tokenFindings(server: string, tokens: TokenRecord | undefined): Finding[] {
   const base = { check: "token", server };
   const login = `toolport auth ${shellWord(server)}`;
-  if (tokens === undefined) return [{ ...base, status: "skip", message: "Nobody is logged in", next: login }];
+  if (tokens === undefined) return [{ ...base, status: "skip", message: "Not logged in", next: login }];
   const { expiresAt, refreshToken } = tokens;
   if (!isExpired(tokens, Date.now())) {
     const end = expiresAt === undefined ? "" : ` until ${new Date(expiresAt).toISOString()}`;
-    return [{ ...base, status: "ok", message: `There is a token, good${end}` }];
+    return [{ ...base, status: "ok", message: `The token is valid${end}` }];
   }
   if (refreshToken !== undefined)
-    return [{ ...base, status: "ok", message: "The token has expired and is renewed with the next call" }];
+    return [{ ...base, status: "ok", message: "The token has expired; the next call renews it" }];
   return [
     {
       ...{ ...base, status: "fail", exitCode: EXIT.authorization },
-      message: "The token has expired, and there is none to renew it with",
+      message: "The token has expired, and there is no refresh token",
       next: login,
     },
   ];

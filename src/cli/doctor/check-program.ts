@@ -1,9 +1,9 @@
-/** Checks what does not depend on any server: the runtime and the state. */
+/** Checks the Node version and the state file. */
 import { randomBytes } from "node:crypto";
 import { StateError } from "../../errors/state-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import type { CommandContext } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
-import type { Shell } from "../shell.js";
 import type { Finding } from "./finding.js";
 
 const OLDEST: readonly [number, number] = [20, 19];
@@ -15,24 +15,24 @@ export function checkNode(version: string = process.versions.node): Finding {
   return {
     check: "node",
     status: "fail",
-    message: `Node ${version} is too old: ${OLDEST.join(".")} or later is needed`,
+    message: `Node ${version} is too old: ${OLDEST.join(".")} or later is required`,
     next: "Install a newer Node: https://nodejs.org",
     exitCode: EXIT.other,
   };
 }
 
-/** Opens the state, which brings its tables up to date, and writes, reads and deletes a sealed record. */
-export async function checkStore(shell: Shell): Promise<Finding> {
+/** Opens the state, which migrates its tables, and writes, reads and deletes an encrypted record. */
+export async function checkStore(context: CommandContext): Promise<Finding> {
   const check = "state";
   try {
-    const { store, statePath } = await shell.openStore();
+    const { store, statePath } = await context.openStore();
     const key = `doctor/${randomBytes(8).toString("hex")}`;
     await store.put(key, { here: true }, { secret: true, ttlMs: 60_000 });
     const found = await store.get(key);
     await store.delete(key);
     const count = (await store.list("")).length;
     if (found?.sealed !== true && statePath !== undefined)
-      throw new StateError({ code: "CORRUPT", what: "What was just written does not come back sealed" });
+      throw new StateError({ code: "CORRUPT", what: "A record that was just written is not encrypted" });
     if (statePath !== undefined)
       return {
         check,
@@ -42,8 +42,8 @@ export async function checkStore(shell: Shell): Promise<Finding> {
     return {
       check,
       status: "warn",
-      message: "State is kept in memory: logins and lists are lost at the end of every command",
-      next: "Leave out --no-state and TOOLPORT_STATE=off",
+      message: "State is in memory: logins and lists are lost at the end of every command",
+      next: "Remove --no-state and TOOLPORT_STATE=off",
     };
   } catch (error) {
     const { what, next } = toToolportError(error);

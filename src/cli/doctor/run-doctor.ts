@@ -1,4 +1,4 @@
-/** All checks, one after the other; what fails costs only itself. */
+/** Runs all checks. A failed check does not stop the others. */
 import { parseServerEntry } from "../../config/parse-servers.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import { ConfigError } from "../../errors/config-error.js";
@@ -6,10 +6,10 @@ import { ToolportError } from "../../errors/toolport-error.js";
 import type { LoadedConfig } from "../../node/load-config.js";
 import type { Store } from "../../state/store.js";
 import { CliError } from "../cli-error.js";
+import type { CommandContext, LoadedServers, WrittenServers } from "../command-context.js";
 import { EXIT, exitCodeOf } from "../exit-codes.js";
 import { nextCommand } from "../next-command.js";
 import { unknownServer } from "../open-port.js";
-import type { LoadedServers, Shell, WrittenServers } from "../shell.js";
 import { checkCommand } from "./check-command.js";
 import { checkConfig, readFiles } from "./check-config.js";
 import { checkConnections } from "./check-connections.js";
@@ -20,34 +20,35 @@ import type { Finding } from "./finding.js";
 
 export interface DoctorReport {
   readonly findings: readonly Finding[];
-  /** Servers were not checked, because the user has not agreed to them. */
-  readonly refusal: CliError | undefined;
+  /** Set if servers were not checked because the user has not agreed to them. */
+  readonly consentError: CliError | undefined;
 }
 
-export async function runDoctor(shell: Shell, only: string | undefined): Promise<DoctorReport> {
-  const progress = shell.progress("Looking at the configuration");
+export async function runDoctor(context: CommandContext, only: string | undefined): Promise<DoctorReport> {
+  const progress = context.progress("Reading the configuration");
   try {
-    const written = await readFiles(shell);
-    const state = await checkStore(shell);
+    const written = await readFiles(context);
+    const state = await checkStore(context);
     const names = chooseServers(written, only);
-    // Asks about servers of a project's file: before that, nothing of them is expanded or looked up.
-    const { config, leftOut, refusal } = await shell.loadServers(names).catch(unreadable);
+    // Asks for consent to servers of project files before it expands them.
+    const { config, leftOut, consentError } = await context.loadServers(names).catch(unreadable);
     const general = [checkNode(), state, ...checkConfig(written, config, only)];
     const skipped = [...leftOut].map(([server, error]) => leftOutFinding(server, error, written));
     const servers = names.filter((name) => Object.hasOwn(config?.mcpServers ?? {}, name));
-    if (config === undefined || servers.length === 0) return { findings: [...general, ...skipped], refusal };
-    const store = state.status === "fail" ? undefined : (await shell.openStore()).store;
-    progress.update("Looking for programs and addresses");
-    const each = await Promise.all(servers.map((name) => checkServer(name, { config, store, shell })));
+    if (config === undefined || servers.length === 0)
+      return { findings: [...general, ...skipped], consentError };
+    const store = state.status === "fail" ? undefined : (await context.openStore()).store;
+    progress.update("Checking programs and URLs");
+    const each = await Promise.all(servers.map((name) => checkServer(name, { config, store, context })));
     progress.update("Connecting");
-    const connections = await connect(servers, config, shell);
-    return { findings: [...general, ...skipped, ...each.flat(), ...connections], refusal };
+    const connections = await connect(servers, config, context);
+    return { findings: [...general, ...skipped, ...each.flat(), ...connections], consentError };
   } finally {
     progress.done();
   }
 }
 
-/** A file that cannot be read was found already. */
+/** `readFiles` has already reported an unreadable file. */
 function unreadable(error: unknown): Partial<LoadedServers> & Pick<LoadedServers, "leftOut"> {
   if (error instanceof ConfigError) return { leftOut: new Map() };
   throw error;
@@ -56,11 +57,11 @@ function unreadable(error: unknown): Partial<LoadedServers> & Pick<LoadedServers
 function leftOutFinding(server: string, error: CliError, { servers }: WrittenServers): Finding {
   const { file, line } = servers.get(server)!.source;
   if (error.code === "DISABLED")
-    return { check: "connect", server, status: "skip", message: `It is switched off in ${file}:${line}` };
+    return { check: "connect", server, status: "skip", message: `Disabled in ${file}:${line}` };
   const { message, next, exitCode } = error;
   return {
     ...{ check: "trust", server, status: "fail", next, exitCode },
-    message: `Not checked: needs your agreement. ${message}`,
+    message: `Not checked: requires your consent. ${message}`,
   };
 }
 
@@ -68,33 +69,33 @@ function chooseServers(written: WrittenServers, only: string | undefined): strin
   const names = [...written.servers.keys()];
   if (only === undefined) return names;
   if (names.includes(only)) return [only];
-  // Its entry is wrong: that is reported with its file.
+  // Its entry is invalid, which is reported with its file.
   if (written.issues.some(({ path }) => path.split(".").includes(only))) return [];
   throw unknownServer(only, names, written);
 }
 
-interface ServerSight {
+interface ServerParts {
   readonly config: LoadedConfig;
   readonly store: Store | undefined;
-  readonly shell: Shell;
+  readonly context: CommandContext;
 }
 
-async function checkServer(name: string, { config, store, shell }: ServerSight): Promise<Finding[]> {
+async function checkServer(name: string, { config, store, context }: ServerParts): Promise<Finding[]> {
   const server = parseServerEntry(name, config.mcpServers[name]);
   const source = config.sources[name];
   const where = source === undefined ? "its configuration" : `${source.file}:${source.line}`;
   if (!server.enabled)
-    return [{ check: "connect", server: name, status: "skip", message: `It is switched off in ${where}` }];
+    return [{ check: "connect", server: name, status: "skip", message: `Disabled in ${where}` }];
   switch (server.kind) {
     case "stdio":
     case "docker":
-      return checkCommand(server, { env: shell.env, where });
+      return checkCommand(server, { env: context.env, where });
     case "websocket":
-      return [...(await probeAddress(server, shell.signal)).findings];
+      return [...(await probeAddress(server, context.signal)).findings];
     case "http":
     case "sse": {
-      const { findings, answer } = await probeAddress(server, shell.signal);
-      // Without an answer there is nobody to ask about logins.
+      const { findings, answer } = await probeAddress(server, context.signal);
+      // Without a response, the authorization server is unknown.
       const login = answer === undefined ? [] : await checkOAuth(server, { answer, store });
       return [...findings, ...login];
     }
@@ -106,13 +107,18 @@ async function checkServer(name: string, { config, store, shell }: ServerSight):
 const isEnabled = (config: LoadedConfig) => (name: string) =>
   (parseServerEntry(name, config.mcpServers[name]) as ServerConfig).enabled;
 
-async function connect(names: readonly string[], config: LoadedConfig, shell: Shell): Promise<Finding[]> {
+async function connect(
+  names: readonly string[],
+  config: LoadedConfig,
+  context: CommandContext,
+): Promise<Finding[]> {
   const enabled = names.filter(isEnabled(config));
   if (enabled.length === 0) return [];
   try {
-    return await checkConnections(await shell.openPort({ servers: enabled }), enabled, shell);
+    return await checkConnections(await context.openPort({ servers: enabled }), enabled, context);
   } catch (error) {
-    if (shell.signal.aborted || !(error instanceof CliError || ToolportError.isInstance(error))) throw error;
+    if (context.signal.aborted || !(error instanceof CliError || ToolportError.isInstance(error)))
+      throw error;
     const message = error instanceof CliError ? error.message : error.what;
     const exitCode = exitCodeOf(error) || EXIT.other;
     return [{ check: "connect", status: "fail", message, next: nextCommand(error), exitCode }];

@@ -1,4 +1,4 @@
-/** What is saved, without showing any of it. */
+/** Lists the saved records without their values. */
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { Store } from "../../state/store.js";
 
@@ -6,7 +6,7 @@ export interface SavedRecord {
   readonly key: string;
   readonly version: number | null;
   readonly sealed: boolean;
-  /** Why it cannot be read. */
+  /** Why the record cannot be read. */
   readonly problem?: string | undefined;
 }
 
@@ -16,16 +16,16 @@ export interface SavedKind {
   readonly meaning: string;
 }
 
-/** By the first part of a key. */
+/** Descriptions by the first segment of a key. */
 const MEANINGS: Readonly<Record<string, string>> = {
   catalog: "lists of tools, resources and prompts",
-  era: "which protocol revision a server speaks",
+  era: "protocol revision of each server",
   oauth: "logins, tokens and registrations",
   pins: "hashes of tool definitions",
-  registry: "answers of registries",
+  registry: "cached responses of registries",
   servers: "servers added at run time",
-  tasks: "tasks under way",
-  trust: "what you agreed to start",
+  tasks: "running tasks",
+  trust: "servers you agreed to",
 };
 
 export async function listState(

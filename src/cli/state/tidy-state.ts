@@ -1,11 +1,11 @@
-/** Removes what is of no use any more, and gives the space back. */
+/** Deletes unused records and compacts the state file. */
 import { stat } from "node:fs/promises";
 import { isRecord } from "../../config/entry-reader.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { checkWritten } from "../../node/expand-server.js";
 import { readConfig, winnersOf } from "../../node/load-config.js";
 import type { Store } from "../../state/store.js";
-import type { OpenedStore } from "../shell.js";
+import type { OpenedStore } from "../command-context.js";
 
 interface Named {
   readonly key: string;
@@ -14,7 +14,7 @@ interface Named {
 
 export interface TidyOutcome {
   readonly removed: readonly Named[];
-  /** Left alone: the key they are sealed with may come back. */
+  /** Kept, because their encryption key may become available again. */
   readonly unreadable: readonly Named[];
   readonly freedBytes: number;
 }
@@ -28,7 +28,7 @@ export async function tidyState(
   const unreadable: Named[] = [];
   for (const key of await store.list("")) {
     try {
-      const why = await uselessness(key, store);
+      const why = await reasonToDelete(key, store);
       if (why === undefined) continue;
       removed.push({ key, why });
       if (!isDryRun) await store.delete(key);
@@ -41,22 +41,22 @@ export async function tidyState(
   return { removed, unreadable, freedBytes: Math.max(0, before - (await sizeOf(statePath))) };
 }
 
-/** Why a record is of no use. Records with an end of their own go by themselves. */
-async function uselessness(key: string, store: Store): Promise<string | undefined> {
-  if (key.startsWith("doctor/")) return "a check left it behind";
+/** Why a record is unused; undefined if it may be in use. Records with a time limit expire without this. */
+async function reasonToDelete(key: string, store: Store): Promise<string | undefined> {
+  if (key.startsWith("doctor/")) return "left over from a check";
   const record = await store.get(key);
   if (record === undefined || !key.startsWith("trust/") || !isRecord(record.value)) return undefined;
   const { file, name } = record.value;
   if (typeof file !== "string" || typeof name !== "string") return undefined;
-  if ((await stat(file).catch(() => undefined)) === undefined) return "the file is gone";
+  if ((await stat(file).catch(() => undefined)) === undefined) return "the file no longer exists";
   const config = await readConfig(file, {});
   const servers = winnersOf(config);
-  // A file with faults may name the server in a place that could not be read.
+  // A file with issues may contain the server in a part that could not be read.
   const isSound =
     config.issues.length === 0 &&
     config.found.every(({ issues }) => issues.length === 0) &&
     [...servers.values()].every((server) => checkWritten(server).issues.length === 0);
-  return isSound && !servers.has(name) ? "the file no longer has the server" : undefined;
+  return isSound && !servers.has(name) ? "the file no longer contains the server" : undefined;
 }
 
 const sizeOf = async (path = ""): Promise<number> => (await stat(path).catch(() => undefined))?.size ?? 0;

@@ -1,4 +1,4 @@
-/** Names for generated code: from any text, valid, and never two alike. */
+/** Converts any text to unique, valid identifiers for generated code. */
 
 /** Words that cannot name a variable or a type. */
 const RESERVED = new Set(
@@ -37,7 +37,7 @@ export function memberName(text: string): string {
   return RESERVED.has(name) ? `${name}_` : name;
 }
 
-/** Hands out names, each only once. */
+/** Returns each name only once; adds a number to a name that is taken. */
 export class NameSet {
   readonly #taken = new Set<string>();
 
@@ -55,11 +55,11 @@ export class NameSet {
   }
 }
 
-/** A property as it can stand in a type: quoted unless it is plain. */
+/** A property name for a type, quoted where necessary. */
 export const propertyName = (name: string): string =>
   /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : literal(name);
 
-/** A value as a literal that is valid in any source file and hides nothing. */
+/** A value as an ASCII-only literal. */
 export const literal = (value: unknown): string =>
   JSON.stringify(value).replace(
     /[\u007f-\uffff]/g,

@@ -1,23 +1,23 @@
-/** JSON Schema as a TypeScript type. What a type cannot say is left open, never made narrower than the schema. */
+/** Converts JSON Schema to a TypeScript type that is never narrower than the schema. */
 import type { JsonSchema } from "../../model/listed-tool.js";
 import { isObject } from "../../schema/json-schema.js";
 import { resolveLocalRef } from "../../schema/local-ref.js";
-import { comment } from "./comment.js";
+import { plainText } from "../plain-text.js";
 import { literal, type NameSet, propertyName, typeName } from "./identifiers.js";
 
-/** Deeper than any schema written by a person. */
+/** Deeper than any realistic schema. */
 const MAX_DEPTH = 24;
-/** Beyond this a list of values is only its type: the compiler has limits, and so has the reader. */
+/** Longer enums become their base type, because the compiler has limits. */
 const MAX_VALUES = 200;
 
 export interface TypeWriter {
   /** The schema as a type expression. */
   write(schema: unknown): string;
-  /** Declarations of the types that were named on the way, because they are referred to. */
+  /** Declarations of types that `$ref` refers to. */
   readonly declarations: readonly string[];
 }
 
-/** @param name what named types of this document begin with */
+/** @param name prefix of the types that this schema declares */
 export function createTypeWriter(root: JsonSchema, name: string, names: NameSet): TypeWriter {
   const declarations: string[] = [];
   const named = new Map<string, string>();
@@ -28,7 +28,7 @@ export function createTypeWriter(root: JsonSchema, name: string, names: NameSet)
     const target = resolveLocalRef(root, ref);
     if (target === undefined) return "unknown";
     const own = names.take(typeName(name, ref.split("/").at(-1) || "Self"));
-    // Before it is written: it may refer to itself.
+    // Register the name first: the type may refer to itself.
     named.set(ref, own);
     declarations.push(`export type ${own} = ${write(target, depth + 1)};`);
     return own;
@@ -50,7 +50,7 @@ export function createTypeWriter(root: JsonSchema, name: string, names: NameSet)
     return schema["nullable"] === true ? union([type, "null"]) : type;
   }
 
-  /** What the schema says itself, apart from the schemas it is combined with. */
+  /** The type of the schema's own keywords, without `$ref`, `allOf`, `anyOf` and `oneOf`. */
   function own(schema: Record<string, unknown>, depth: number): string {
     if (Object.hasOwn(schema, "const")) return valueType(schema["const"]);
     if (Array.isArray(schema["enum"]) && schema["enum"].length <= MAX_VALUES)
@@ -82,7 +82,7 @@ export function createTypeWriter(root: JsonSchema, name: string, names: NameSet)
 
   function listType(schema: Record<string, unknown>, depth: number): string {
     const tuple = [schema["prefixItems"], schema["items"]].find(Array.isArray) as unknown[] | undefined;
-    // How many there must be is seldom said, so that a tuple would be too narrow.
+    // A tuple type would be too narrow: schemas rarely state the number of items.
     const items =
       tuple === undefined
         ? write(schema["items"], depth + 1)
@@ -121,7 +121,7 @@ function union(types: readonly string[]): string {
   return parts.length === 0 ? "never" : parts.map(inUnion).join(" | ");
 }
 
-/** `unknown` adds nothing to what is known. */
+/** Drops `unknown`, which does not narrow an intersection. */
 function intersection(types: readonly string[]): string {
   const parts = [...new Set(types)].filter((type) => type !== "unknown");
   if (parts.length === 0) return "unknown";
@@ -137,3 +137,17 @@ export const indent = (text: string): string =>
     .split("\n")
     .map((line) => (line === "" ? "" : `  ${line}`))
     .join("\n");
+
+const MAX_LINES = 20;
+const MAX_LENGTH = 160;
+
+/** Lines of a TSDoc comment; none for empty text. Escapes `*\/`, so that the text cannot end the comment. */
+export function comment(text: unknown): string[] {
+  if (typeof text !== "string" || text.trim() === "") return [];
+  const lines = plainText(text)
+    .trim()
+    .split("\n")
+    .map((line) => line.trimEnd().replaceAll("*/", "*\\/").slice(0, MAX_LENGTH));
+  if (lines.length === 1) return [`/** ${lines[0]} */`];
+  return ["/**", ...lines.slice(0, MAX_LINES).map((line) => ` * ${line}`.trimEnd()), " */"];
+}

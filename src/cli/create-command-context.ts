@@ -1,27 +1,41 @@
-/** Makes what a command works with from its options and the streams of the process. */
+/** Creates the context of a command from its options and the streams of the process. */
+import type { Readable, Writable } from "node:stream";
 import { askOnTerminal } from "./ask-on-terminal.js";
 import { CliError } from "./cli-error.js";
 import { choosePaint } from "./colours.js";
 import { flagOption, type Invocation, textOption, textsOption } from "./command.js";
-import type { SignalWatch } from "./interruption.js";
+import type { CommandContext, OpenedStore, OutputForm } from "./command-context.js";
+import { createSerialQueue } from "./create-serial-queue.js";
+import type { SignalSource, SignalWatch } from "./interruption.js";
 import type { ServerLoader } from "./load-servers.js";
 import { plainJson, plainLine, plainText } from "./plain-text.js";
-import type { CommandLine } from "./run-command-line.js";
-import type { OpenedStore, OutputForm, Shell } from "./shell.js";
 import { createSpinner, noSpinner } from "./spinner.js";
 import { statePath } from "./state-path.js";
-import { createTurns } from "./turns.js";
 
-interface Surroundings {
+/** Arguments, environment and streams of the process. */
+export interface CommandLine {
+  /** The arguments after the program's name. */
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly signals: SignalSource;
+  /** Called when the user presses Ctrl-C a second time. */
+  readonly onSecondSignal: (exitCode: number) => void;
+}
+
+interface ContextParts {
   readonly line: CommandLine;
   readonly watch: SignalWatch;
 }
 
-/** The shell, and what ends everything that was opened through it. */
-export function createShell(
+/** Returns the context, and a function that closes everything that was opened through it. */
+export function createCommandContext(
   invocation: Invocation,
-  { line, watch }: Surroundings,
-): { shell: Shell; close: () => Promise<void> } {
+  { line, watch }: ContextParts,
+): { context: CommandContext; close: () => Promise<void> } {
   const { env, cwd, stdin, stdout, stderr } = line;
   const form = readForm(invocation);
   const isJson = form === "json";
@@ -33,7 +47,7 @@ export function createShell(
   const isInteractive = stdin.isTTY === true && stderr.isTTY === true && !isJson;
   const spinner = canMoveCursor && !isJson && !isQuiet ? createSpinner(stderr) : noSpinner;
   const paint = choosePaint({ isTerminal: stdout.isTTY === true, env, isPlain });
-  const paintTold = choosePaint({ isTerminal: stderr.isTTY === true, env, isPlain });
+  const paintStderr = choosePaint({ isTerminal: stderr.isTTY === true, env, isPlain });
   const isSilent = isJson && !isVerbose;
   const exits: (() => Promise<void> | void)[] = [];
 
@@ -51,24 +65,24 @@ export function createShell(
       spinner.resume();
     }
   };
-  // Servers may ask at the same time; their questions are shown one after the other.
-  const inTurn = createTurns();
-  const ask: Shell["ask"] = async (question, options) =>
-    isInteractive ? inTurn(() => askNow(question, options)) : undefined;
+  // Several servers may ask at the same time. Show one question at a time.
+  const enqueue = createSerialQueue();
+  const ask: CommandContext["ask"] = async (question, options) =>
+    isInteractive ? enqueue(() => askNow(question, options)) : undefined;
 
   let loader: Promise<ServerLoader> | undefined;
   const openLoader = () => {
     loader ??= import("./load-servers.js").then(({ createServerLoader }) =>
       createServerLoader(textsOption(invocation, "config"), {
-        shell,
-        options: placeOptions(invocation),
+        context,
+        options: locationOptions(invocation),
         command: invocation.command.name,
       }),
     );
     return loader;
   };
   let store: Promise<OpenedStore> | undefined;
-  const shell: Shell = {
+  const context: CommandContext = {
     env,
     cwd,
     form,
@@ -86,20 +100,20 @@ export function createShell(
       if (stdout.isTTY === true)
         throw new CliError({
           code: "BINARY_OUTPUT",
-          message: "These are bytes, not text: they would garble the terminal",
+          message: "The result is binary data, which a terminal cannot show. Write it to a file",
           next: `toolport ${invocation.command.name} … --output raw > file`,
         });
       write(bytes);
     },
-    tell(lines, colour) {
+    info(lines, colour) {
       if (isSilent) return;
       spinner.clear();
       const text = (typeof lines === "string" ? [lines] : lines).map(plainLine).join("\n");
-      stderr.write(`${colour === undefined ? text : paintTold(colour, text)}\n`);
+      stderr.write(`${colour === undefined ? text : paintStderr(colour, text)}\n`);
     },
     warn(lines) {
       const [first, ...rest] = typeof lines === "string" ? [lines] : lines;
-      if (!isQuiet) shell.tell([`warning: ${first}`, ...rest], "yellow");
+      if (!isQuiet) context.info([`warning: ${first}`, ...rest], "yellow");
     },
     progress: (text) => spinner.start(text),
     async confirm(question) {
@@ -109,7 +123,7 @@ export function createShell(
     },
     ask,
     async readAllInput() {
-      if (stdin.isTTY === true) shell.tell("Reading from the terminal; end with Ctrl-D");
+      if (stdin.isTTY === true) context.info("Reading from the terminal; end with Ctrl-D");
       const chunks: Buffer[] = [];
       for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Uint8Array));
       return Buffer.concat(chunks).toString("utf8");
@@ -124,7 +138,7 @@ export function createShell(
         const isOff = flagOption(invocation, "no-state");
         const home = env["HOME"] || env["USERPROFILE"];
         const path = statePath({ flag, isOff, env, cwd, ...(home && { home }) });
-        const opened = await openStore(path, shell.warn);
+        const opened = await openStore(path, context.warn);
         exits.unshift(() => opened.store.close());
         return opened;
       })();
@@ -132,7 +146,7 @@ export function createShell(
     },
     async openPort(options) {
       const { openPort } = await import("./open-port.js");
-      return openPort(shell, options);
+      return openPort(context, options);
     },
     onExit: (run) => void exits.push(run),
   };
@@ -142,15 +156,15 @@ export function createShell(
       try {
         await run();
       } catch (error) {
-        shell.tell(`warning: ${error instanceof Error ? error.message : String(error)}`, "yellow");
+        context.info(`warning: ${error instanceof Error ? error.message : String(error)}`, "yellow");
       }
     }
   };
-  return { shell, close };
+  return { context, close };
 }
 
-/** The options that say which files and which state are meant, as they were typed. */
-function placeOptions(invocation: Invocation): string[] {
+/** The `--config` and `--state` options as the user typed them. */
+function locationOptions(invocation: Invocation): string[] {
   const state = textOption(invocation, "state");
   return [
     ...textsOption(invocation, "config").flatMap((path) => ["--config", path]),
@@ -163,7 +177,7 @@ function readForm(invocation: Invocation): OutputForm {
   if (!flagOption(invocation, "json")) return output ?? "text";
   if (output === undefined || output === "json") return "json";
   throw new CliError({
-    message: `--json and --output ${output} say different things`,
+    message: `--json and --output ${output} contradict each other`,
     next: `toolport ${invocation.command.name} --json`,
   });
 }
@@ -174,7 +188,7 @@ function readTimeout(invocation: Invocation): number | undefined {
   const timeoutMs = Number(text);
   if (Number.isFinite(timeoutMs) && timeoutMs > 0) return timeoutMs;
   throw new CliError({
-    message: "--timeout needs a number of milliseconds above 0",
+    message: "--timeout requires a number of milliseconds above 0",
     next: `toolport ${invocation.command.name} --timeout 30000`,
   });
 }

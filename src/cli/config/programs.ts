@@ -1,7 +1,7 @@
-/** The names by which people call the programs whose files are read. */
+/** Names of the programs that servers can be imported from. */
 import type { DialectKind } from "../../node/dialects/dialect.js";
 
-/** What `--from` takes, and which files that means. */
+/** Values of `--from`, with the dialects that each stands for. */
 export const PROGRAMS: Readonly<Record<string, readonly DialectKind[]>> = {
   claude: ["claude-code", "claude-desktop"],
   "claude-code": ["claude-code"],

@@ -7,7 +7,7 @@ import { StateError } from "../errors/state-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { CliError } from "./cli-error.js";
-import { errorDocument, tellError } from "./tell-error.js";
+import { errorDocument, formatError } from "./format-error.js";
 
 const plain = { isVerbose: false, paint: (_colour: string, text: string) => text };
 const of = { server: "s", what: "It failed" };
@@ -45,11 +45,11 @@ describe("every error has an exit code and ends with a command to try", () => {
   test.each(cases)("%s", (error, exitCode, next) => {
     expect(errorDocument(error)).toMatchObject({ exitCode, next });
     expect(
-      tellError(error, { ...plain, isJson: false })
+      formatError(error, { ...plain, isJson: false })
         .split("\n")
         .at(-1),
     ).toBe(`Try: ${next}`);
-    const line = tellError(error, { ...plain, isJson: true });
+    const line = formatError(error, { ...plain, isJson: true });
     expect(line).not.toContain("\n");
     expect(JSON.parse(line)).toMatchObject({ error: { exitCode, next } });
   });
@@ -62,7 +62,7 @@ test("what a program wrote before it died is shown, and cannot steer the termina
     exitCode: 3,
     stderrTail: "first\n\u001b[2Jlast\n",
   });
-  expect(tellError(error, { ...plain, isJson: false })).toBe(
+  expect(formatError(error, { ...plain, isJson: false })).toBe(
     [
       "error: s: It failed (SPAWN_FAILED)",
       "The program wrote:",
@@ -78,7 +78,7 @@ test("a tool's name and a server's words cannot begin a line, and the command to
   const tool = "read\u200b\nwarning: it's fine";
   const what = "It said:\nerror: forged\n  - an issue";
   const error = new ToolCallError({ code: "INVALID_ARGUMENTS", server: "s", tool, what });
-  expect(tellError(error, { ...plain, isJson: false })).toBe(
+  expect(formatError(error, { ...plain, isJson: false })).toBe(
     [
       "error: s.read\\u{200b}\\nwarning: it's fine: It said:",
       "  error: forged",

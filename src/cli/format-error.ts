@@ -1,4 +1,4 @@
-/** An error as text for a person, or as one line of JSON for a program. Both end with the command to try next. */
+/** Formats an error as text, or as one line of JSON with `--json`. Both contain the command to try next. */
 import { AuthError } from "../errors/auth-error.js";
 import { CatalogError } from "../errors/catalog-error.js";
 import { ConfigError } from "../errors/config-error.js";
@@ -11,7 +11,7 @@ import { exitCodeOf } from "./exit-codes.js";
 import { nextCommand } from "./next-command.js";
 import { indented, plainBlock, plainJson, plainLine, plainText } from "./plain-text.js";
 
-/** What programs read. Fields that do not apply are absent. */
+/** The JSON form of an error. Fields that do not apply are absent. */
 export interface ErrorDocument {
   readonly code: string;
   readonly message: string;
@@ -25,13 +25,13 @@ export interface ErrorDocument {
   readonly status?: number;
   /** Where the user can authorize. */
   readonly authUrl?: string;
-  /** Names that are close to the one given. */
+  /** Known names that are similar to the one given. */
   readonly suggestions?: readonly string[];
   /** Each problem found in a file or in arguments. */
   readonly issues?: readonly unknown[];
   readonly processExitCode?: number;
   readonly stderrTail?: string;
-  /** What was going on when the time ran out. */
+  /** The phase that timed out. */
   readonly phase?: string;
 }
 
@@ -75,7 +75,7 @@ function details(error: ToolportError): Partial<ErrorDocument> {
   return {};
 }
 
-/** What happened, in the words of the error; advice that speaks of methods is left to the command named at the end. */
+/** The message of the error. Advice about API methods is left out, because `next` names a command instead. */
 function sentence(error: unknown): string {
   if (error instanceof CliError) return error.message;
   if (!ToolportError.isInstance(error))
@@ -88,18 +88,18 @@ function sentence(error: unknown): string {
   return next === undefined || isForPrograms ? what : `${toSentence(what)} ${next}`;
 }
 
-interface Teller {
+interface ErrorFormat {
   readonly isJson: boolean;
   readonly isVerbose: boolean;
   readonly paint: (colour: "red" | "bold" | "dim", text: string) => string;
 }
 
 /** The text for stderr, without the last line break. */
-export function tellError(error: unknown, { isJson, isVerbose, paint }: Teller): string {
+export function formatError(error: unknown, { isJson, isVerbose, paint }: ErrorFormat): string {
   const document = errorDocument(error);
   if (isJson) return plainJson({ error: document });
   const { code, message, server, tool, next, stderrTail } = document;
-  // Errors of the command line name everything in their sentence.
+  // The message of a `CliError` already names the server.
   const who =
     server === undefined || error instanceof CliError
       ? ""

@@ -1,21 +1,21 @@
 import { expect, test } from "vitest";
 import type { FormElicitation, UrlElicitation } from "../protocol/server-requests/elicitation-request.js";
-import { answerForms } from "./answer-forms.js";
-import type { Shell } from "./shell.js";
+import type { CommandContext } from "./command-context.js";
+import { elicitOnTerminal } from "./elicit-on-terminal.js";
 
-test("forms of several servers at once are shown one after the other", async () => {
+test("shows forms of several servers one at a time", async () => {
   const screen: string[] = [];
-  const shell = {
+  const context = {
     isInteractive: true,
-    tell: (lines: string | readonly string[]) =>
+    info: (lines: string | readonly string[]) =>
       void screen.push(...[lines].flat().map((line) => line.trim())),
     async ask(question: string) {
       screen.push(question.trim());
       await new Promise(setImmediate);
       return question.includes("[y/N]") ? "y" : "x";
     },
-  } as Partial<Shell> as Shell;
-  const { form, url } = answerForms(shell).onElicitation as {
+  } as Partial<CommandContext> as CommandContext;
+  const { form, url } = elicitOnTerminal(context).onElicitation as {
     form: (request: Partial<FormElicitation>, origin: { server: string }) => Promise<unknown>;
     url: (request: Partial<UrlElicitation>, origin: { server: string }) => Promise<unknown>;
   };
@@ -27,10 +27,10 @@ test("forms of several servers at once are shown one after the other", async () 
     form(request, { server: "c" }),
   ]);
   expect(answers).toMatchObject([{ action: "accept" }, { action: "accept" }, { action: "accept" }]);
-  const filled = ["Answer? [y/N]", "name (string, may be empty):"];
+  const filled = ["Answer? [y/N]", "name (string, optional):"];
   expect(screen).toEqual([
     ...["a asks: Who?", ...filled],
-    ...["b asks: Pay", "It wants you to open a page of example.com:", "https://example.com/"],
+    ...["b asks: Pay", "It asks you to open a page of example.com:", "https://example.com/"],
     "Have you opened it? [y/N]",
     ...["c asks: Who?", ...filled],
   ]);

@@ -1,0 +1,138 @@
+/** What a command works with: output, questions to the user, configuration, state, and a port to the servers. */
+import type { ServerEntry } from "../config/server-entry.js";
+import type { ConfigIssue } from "../errors/config-error.js";
+import type { ConfigSource } from "../node/config-source.js";
+import type { LoadedConfig } from "../node/load-config.js";
+import type { WrittenServer } from "../node/read-servers.js";
+import type { ToolportOptions } from "../port/options.js";
+import type { Store } from "../state/store.js";
+import type { Toolport } from "../toolport.js";
+import type { CliError } from "./cli-error.js";
+import type { Colour, Paint } from "./colours.js";
+
+/** Output format of data. */
+export type OutputForm = "text" | "json" | "raw";
+
+/** Where a server comes from: a file and line, or the store. */
+export interface ServerOrigin {
+  readonly file?: string;
+  readonly line?: number;
+  readonly kind: string;
+}
+
+/** The server entries of the configuration files, without expanding variables or reading files they refer to. */
+export interface WrittenServers {
+  /** By name. Servers with an invalid entry are missing. */
+  readonly servers: ReadonlyMap<string, WrittenServer>;
+  readonly files: readonly string[];
+  readonly issues: readonly ConfigIssue[];
+}
+
+/** Expanded servers, and the servers that may not be used. */
+export interface LoadedServers {
+  /** The loaded files, with their issues. `mcpServers` contains only servers that may be used. */
+  readonly config: LoadedConfig;
+  /** Where each server comes from, including the servers in `leftOut`. */
+  readonly sources: Readonly<Record<string, ConfigSource>>;
+  /** Servers of a project file that were not expanded: the user has not consented, or the file disables them. */
+  readonly leftOut: ReadonlyMap<string, CliError>;
+  /** One error for all servers without consent; undefined if there are none. */
+  readonly consentError: CliError | undefined;
+}
+
+/** A port created from the user's files, options and saved state. */
+export interface OpenedPort {
+  readonly toolport: Toolport;
+  /** Where each configured server comes from. A server without an entry comes from the store. */
+  readonly sources: Readonly<Record<string, ServerOrigin>>;
+  /** Servers that are not in the port, each with the reason: see {@link LoadedServers}. */
+  readonly leftOut: LoadedServers["leftOut"];
+  readonly consentError: LoadedServers["consentError"];
+  /** The loaded files, with their issues. */
+  readonly config: LoadedConfig;
+  /** Undefined if the state is in memory. */
+  readonly statePath: string | undefined;
+  readonly store: Store;
+}
+
+export interface OpenPortOptions {
+  /**
+   * Limits the port to these servers and their fallbacks. Other servers are not started, and the user is not asked about
+   * them. A function receives all names and returns the chosen ones, or undefined for all.
+   * @default all
+   */
+  readonly servers?: readonly string[] | ((names: readonly string[]) => readonly string[] | undefined);
+  /**
+   * What to do without a terminal if the user has not consented to a server: throw before any server is started or
+   * contacted, or create the port without it.
+   * @default "throw"
+   */
+  readonly onMissingConsent?: "throw" | "leaveOut";
+  /** Changes an entry before it is used. @default none */
+  readonly changeEntry?: (entry: ServerEntry, name: string) => ServerEntry;
+  /** More options of `createToolport`. @default none */
+  readonly options?: Omit<ToolportOptions, "mcpServers" | "store">;
+}
+
+/** The opened state. */
+export interface OpenedStore {
+  readonly store: Store;
+  /** Undefined if the state is in memory. */
+  readonly statePath: string | undefined;
+  /** Frees the disk space of deleted records. */
+  compact(): Promise<void>;
+}
+
+export interface CommandContext {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly form: OutputForm;
+  /** The user can be asked: stdin and stderr are terminals, and the output is not JSON. */
+  readonly isInteractive: boolean;
+  readonly isQuiet: boolean;
+  readonly isVerbose: boolean;
+  /** `--yes` was given. */
+  readonly agreesToAll: boolean;
+  readonly timeoutMs: number | undefined;
+  /** Aborted by Ctrl-C and SIGTERM. */
+  readonly signal: AbortSignal;
+  readonly paint: Paint;
+  /** Prints data on stdout. Control characters are escaped, unless the form is raw and stdout is not a terminal. */
+  print(text: string): void;
+  /** Prints lines whose texts were escaped before they were coloured. */
+  printPainted(lines: readonly string[]): void;
+  /** Prints the JSON document of a command with `--json`. With `isLine`: one line of NDJSON. */
+  printJson(value: unknown, options?: { isLine?: boolean }): void;
+  /** Writes bytes unchanged to stdout. Throws if stdout is a terminal. */
+  printBytes(bytes: Uint8Array): Promise<void>;
+  /**
+   * Prints messages that are not data on stderr, one array element per line. Line breaks inside a line are escaped.
+   * Prints nothing with `--json` unless `--verbose` is given: stderr then contains errors only.
+   */
+  info(lines: string | readonly string[], colour?: Colour): void;
+  /** Like `info`, with the prefix `warning:`. Prints nothing with `--quiet`. */
+  warn(lines: string | readonly string[]): void;
+  /** Shows a spinner on a terminal until `done` is called. */
+  progress(text: string): { update(text: string): void; done(): void };
+  /** Asks a yes/no question. True with `--yes`; false without a terminal. */
+  confirm(question: string): Promise<boolean>;
+  /** Asks for one line of text; undefined without a terminal. `isSecret`: the input is not echoed. */
+  ask(question: string, options?: { isSecret?: boolean }): Promise<string | undefined>;
+  readAllInput(): Promise<string>;
+  /** Reads the servers of `--config`, or of the files found for this project and user. Problems are in `issues`. */
+  readServers(): Promise<WrittenServers>;
+  /**
+   * Expands servers (all, if `names` is missing). Asks the user for consent to servers of a project file first.
+   *
+   * `mayAsk: false`: asks nothing and uses saved consent only. @default true
+   */
+  loadServers(names?: readonly string[], options?: { mayAsk?: boolean }): Promise<LoadedServers>;
+  /** Saves the user's consent to these servers of a file. */
+  trustServers(names: readonly string[], file: string): Promise<void>;
+  /** Opens the state. Later calls return the same store. It is closed when the command ends. */
+  openStore(): Promise<OpenedStore>;
+  /** Loads configuration, state and consent, and creates a port. It is closed when the command ends. */
+  openPort(options?: OpenPortOptions): Promise<OpenedPort>;
+  /** Registers a cleanup. Cleanups run in reverse order when the command ends, also after an error. */
+  onExit(run: () => Promise<void> | void): void;
+}

@@ -1,0 +1,71 @@
+/** `toolport remove`, `enable` and `disable`: change servers in Toolport's own files, never in files of other programs. */
+import { saveOwnConfig } from "../../node/save-own-config.js";
+import { suggest } from "../../util/suggest.js";
+import { CliError } from "../cli-error.js";
+import type { RunCommand } from "../command.js";
+import type { CommandContext } from "../command-context.js";
+import { findOwnFile } from "../config/own-files.js";
+import { EXIT } from "../exit-codes.js";
+import { shellWord } from "../next-command.js";
+
+type ServerChange = "remove" | "enable" | "disable";
+
+const DONE: Readonly<Record<ServerChange, string>> = {
+  remove: "Removed",
+  enable: "Enabled",
+  disable: "Disabled",
+};
+
+/** The command changes every server that the command line names, or none of them. */
+export const changeServers =
+  (change: ServerChange): RunCommand =>
+  async (invocation, context) => {
+    /** `file` is null for a server in the saved state. */
+    const found: { name: string; file: string | null }[] = [];
+    for (const name of invocation.words) {
+      const file = await findOwnFile(name, invocation, context);
+      if (file !== undefined) found.push({ name, file });
+      else if (change === "remove" && (await isSaved(name, context))) found.push({ name, file: null });
+      else await throwNotOwn(name, context, change);
+    }
+    for (const { name, file } of found) {
+      if (file === null) await (await context.openPort({ servers: [name] })).toolport.remove(name);
+      else await saveOwnConfig(file, { [change]: [name] });
+      context.info(`${DONE[change]} ${name} in ${file ?? "the saved state"}`, "green");
+    }
+    if (context.form === "json") context.printJson({ change, servers: found });
+    return EXIT.ok;
+  };
+
+/** True for a server that a program added at run time. */
+async function isSaved(name: string, context: CommandContext): Promise<boolean> {
+  const { servers } = await context.readServers();
+  if (servers.has(name)) return false;
+  const { store } = await context.openStore();
+  return (await store.list(`servers//${encodeURIComponent(name)}`)).includes(
+    `servers//${encodeURIComponent(name)}`,
+  );
+}
+
+/** The server is in no file of Toolport's: the error says where it is and what to do. */
+async function throwNotOwn(name: string, context: CommandContext, change: ServerChange): Promise<never> {
+  const { servers } = await context.readServers();
+  const source = servers.get(name)?.source;
+  if (source !== undefined) {
+    throw new CliError({
+      code: "FOREIGN_FILE",
+      exitCode: EXIT.configuration,
+      message:
+        `${name} is configured in ${source.file}:${source.line}, a file of another program (${source.kind}), ` +
+        `which is only read. ${change === "remove" ? "Remove it there" : "Edit it there"}, or copy it into Toolport's own file`,
+      next: `toolport import ${shellWord(name)} --from ${source.kind}`,
+    });
+  }
+  const [close] = suggest(name, [...servers.keys()], 1);
+  throw new CliError({
+    code: "UNKNOWN_SERVER",
+    exitCode: EXIT.configuration,
+    message: `There is no server ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
+    next: close === undefined ? "toolport list" : `toolport ${change} ${shellWord(close)}`,
+  });
+}

@@ -1,0 +1,101 @@
+/** Table rows of the commands about this program: typed clients, console, demo, state, shell completion. */
+import { type CommandSpec, flagOption, MODEL_OPTIONS, OPTIONAL_SERVER, textOption } from "../command.js";
+
+export const PROGRAM_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: "types",
+    summary: "Write a typed TypeScript client of the tools",
+    group: "program",
+    positionals: [{ ...OPTIONAL_SERVER, rest: true, summary: "Only these servers" }],
+    options: { out: { type: "string", value: "<file>", summary: "Write to this file" } },
+    examples: [
+      ["toolport types weather --out src/tools.ts", "then: createTools(toolport).weather.forecast({ … })"],
+    ],
+    load: async () => (await import("./types.js")).typesCommand,
+  },
+  {
+    name: "console",
+    summary: "Show the servers in a local web page",
+    group: "program",
+    positionals: [],
+    options: {
+      port: { type: "string", value: "<number>", summary: "Port to listen on (any free one)" },
+      open: { type: "boolean", summary: "Open it in the browser" },
+    },
+    examples: [["toolport console --open", "Ctrl-C ends it"]],
+    load: async () => (await import("./console.js")).consoleCommand,
+  },
+  {
+    name: "demo",
+    summary: "Run a demo with its own servers, on this machine only",
+    group: "program",
+    positionals: [],
+    options: {
+      console: {
+        type: "boolean",
+        summary: "Keep the servers running and show them in the console, until Enter",
+      },
+      once: { type: "boolean", summary: "End after the last step, even with --console" },
+      ...MODEL_OPTIONS,
+    },
+    examples: [["toolport demo", "every transport, a login, a crash and a fallback, in seconds"]],
+    load: async () => {
+      const { startDemo } = await import("../../demo/start-demo.js");
+      return (invocation, context) =>
+        startDemo({
+          json: context.form === "json",
+          console: flagOption(invocation, "console") && !flagOption(invocation, "once"),
+          modelUrl: textOption(invocation, "model-url"),
+          model: textOption(invocation, "model"),
+          signal: context.signal,
+        });
+    },
+  },
+  {
+    name: "state",
+    summary: "Show and maintain the saved state",
+    group: "program",
+    positionals: [
+      {
+        name: "action",
+        summary: "ls (list), gc (delete unused records), migrate, reseal (after a key change), path",
+        completes: "none",
+        optional: true,
+        choices: ["ls", "gc", "migrate", "reseal", "path"],
+      },
+      { name: "prefix", summary: "With ls: only keys with this prefix", completes: "none", optional: true },
+    ],
+    options: { "dry-run": { type: "boolean", summary: "With gc: only show what would be deleted" } },
+    examples: [
+      ["toolport state", "the saved records, by kind"],
+      ["toolport state gc --dry-run", "the records that are no longer used"],
+    ],
+    load: async () => (await import("./state.js")).stateCommand,
+  },
+  {
+    name: "completion",
+    summary: "Print the completion script for a shell",
+    group: "program",
+    positionals: [
+      { name: "shell", summary: "bash, zsh or fish", completes: "none", choices: ["bash", "zsh", "fish"] },
+    ],
+    options: {},
+    examples: [
+      ["source <(toolport completion bash)", "in ~/.bashrc"],
+      ["source <(toolport completion zsh)", "in ~/.zshrc, after compinit"],
+      ["toolport completion fish | source", "in ~/.config/fish/config.fish"],
+    ],
+    load: async () => (await import("./completion.js")).completionCommand,
+  },
+  {
+    name: "__complete",
+    summary: "Candidates for the last word of a command line",
+    group: "program",
+    isHidden: true,
+    positionals: [],
+    takesCommand: true,
+    options: {},
+    examples: [],
+    load: async () => (await import("./completion.js")).completeCommand,
+  },
+];
