@@ -1,7 +1,7 @@
 /** What a command works with: output, questions to the user, configuration, state, and a port to the servers. */
 import type { ServerEntry } from "../config/server-entry.js";
 import type { ConfigIssue } from "../errors/config-error.js";
-import type { ConfigSource } from "../node/config-source.js";
+import type { ConfigSource } from "../node/config-locations.js";
 import type { LoadedConfig } from "../node/load-config.js";
 import type { WrittenServer } from "../node/read-servers.js";
 import type { ToolportOptions } from "../port/options.js";

@@ -12,7 +12,7 @@ import { errorDocument, formatError } from "./format-error.js";
 const plain = { isVerbose: false, paint: (_colour: string, text: string) => text };
 const of = { server: "s", what: "It failed" };
 
-describe("every error has an exit code and ends with a command to try", () => {
+describe("gives every error an exit code and a command to try", () => {
   const cases: readonly (readonly [Error, number, string])[] = [
     [new CliError({ message: "x", next: "toolport list" }), 1, "toolport list"],
     [new CliError({ message: "x" }), 1, "toolport --help"],
@@ -55,7 +55,7 @@ describe("every error has an exit code and ends with a command to try", () => {
   });
 });
 
-test("what a program wrote before it died is shown, and cannot steer the terminal", () => {
+test("shows the stderr of a failed program with control characters escaped", () => {
   const error = new ConnectionError({
     code: "SPAWN_FAILED",
     ...of,
@@ -74,7 +74,7 @@ test("what a program wrote before it died is shown, and cannot steer the termina
   expect(errorDocument(error)).toMatchObject({ processExitCode: 3, code: "SPAWN_FAILED", server: "s" });
 });
 
-test("a tool's name and a server's words cannot begin a line, and the command to try can be copied", () => {
+test("indents and escapes text from servers, and quotes the command to try", () => {
   const tool = "read\u200b\nwarning: it's fine";
   const what = "It said:\nerror: forged\n  - an issue";
   const error = new ToolCallError({ code: "INVALID_ARGUMENTS", server: "s", tool, what });

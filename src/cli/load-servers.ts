@@ -4,11 +4,11 @@ import { ConfigError } from "../errors/config-error.js";
 import type { ConfigInput } from "../node/config-inputs.js";
 import { checkWritten } from "../node/expand-server.js";
 import {
+  effectiveServers,
   expandConfig,
   type LoadConfigOptions,
   type ReadConfig,
   readConfig,
-  winnersOf,
 } from "../node/load-config.js";
 import type { WrittenServer } from "../node/read-servers.js";
 import { CliError } from "./cli-error.js";
@@ -40,12 +40,12 @@ export function createServerLoader(paths: readonly string[], parts: ConsentParts
     async read() {
       const config = await readOnce();
       const { files, issues } = await expandConfig(config, { onProblem: "report", isUsed: () => false });
-      const servers = [...winnersOf(config)].filter(([, server]) => isSound(server));
+      const servers = [...effectiveServers(config)].filter(([, server]) => isSound(server));
       return { servers: new Map(servers), files, issues };
     },
     async load(names, { mayAsk = true } = {}) {
       const config = await readOnce();
-      const winners = [...winnersOf(config).values()].filter(isSound);
+      const winners = [...effectiveServers(config).values()].filter(isSound);
       const wanted = winners.filter(({ name }) => names?.includes(name) ?? true);
       const foreign = wanted.filter(({ source }) => source.scope === "project");
       const off = foreign.filter(({ isEnabled }) => !isEnabled);
@@ -63,7 +63,7 @@ export function createServerLoader(paths: readonly string[], parts: ConsentParts
       };
     },
     async trust(names, file) {
-      const servers = [...winnersOf(await readOnce()).values()];
+      const servers = [...effectiveServers(await readOnce()).values()];
       await consent.give(
         servers.filter(
           ({ name, source }) => names.includes(name) && source.file === file && source.scope === "project",

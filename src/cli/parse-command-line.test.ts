@@ -32,10 +32,10 @@ const failure = (line: string): CliError => {
     if (error instanceof CliError) return error;
     throw error;
   }
-  throw new Error("it was understood");
+  throw new Error("the line was accepted");
 };
 
-describe("options mean the same wherever they stand", () => {
+describe("accepts options in any position", () => {
   test.each([
     "call a.b x=1 --json --timeout 5 --args {}",
     "--json --timeout 5 --args {} call a.b x=1",
@@ -50,7 +50,7 @@ describe("options mean the same wherever they stand", () => {
   });
 });
 
-test("what stands behind -- is another program's", () => {
+test("leaves the words after -- to another program", () => {
   const parsed = parse("add time -- uvx --json server");
   expect(parsed).toMatchObject({
     wants: "run",
@@ -65,17 +65,17 @@ test("help and version", () => {
   expect(parse("call --version")).toEqual({ wants: "version" });
 });
 
-describe("a slip is named, with what was meant and the command to try", () => {
+describe("rejects wrong input with a suggestion and the command to try", () => {
   test.each([
     ["lst", "Did you mean list?", "toolport list --help"],
     ["list --jsn", "Did you mean --json?", "toolport list --help"],
-    ["list --timeout", "--timeout needs a value: --timeout <ms>", "toolport list --help"],
-    ["list --timeout --json", "--timeout needs a value", "toolport list --help"],
+    ["list --timeout", "--timeout requires a value: --timeout <ms>", "toolport list --help"],
+    ["list --timeout --json", "--timeout requires a value", "toolport list --help"],
     ["list --json=1", "--json takes no value", "toolport list --help"],
     ["list --output yaml", "--output must be one of text, json, raw", "toolport list --help"],
-    ["list a", "Too many words: a", "toolport list --help"],
+    ["list a", "Too many arguments: a", "toolport list --help"],
     ["call", "target is missing: what", "toolport call --help"],
-    ["list -- x", "Nothing may stand behind --", "toolport list --help"],
+    ["list -- x", "list takes no command after --", "toolport list --help"],
     ["zzzzzz", 'There is no command "zzzzzz"', "toolport --help"],
   ])("%s", (line, message, next) => {
     const error = failure(line);

@@ -24,7 +24,7 @@ const schema = {
   $defs: { count: { type: "integer" }, loop: { $ref: "#/$defs/loop" } },
 };
 
-describe("a text becomes what the schema leaves no choice about", () => {
+describe("converts a value only if the schema allows no string", () => {
   test.each([
     ["text=5", { text: "5" }],
     ["text=", { text: "" }],
@@ -57,7 +57,7 @@ describe("a text becomes what the schema leaves no choice about", () => {
   });
 });
 
-test("a key given several times is a list; words win over --args", () => {
+test("makes an array of a repeated key; words override --args", () => {
   expect(readArguments(["tags=a", "tags=b", "sizes=1", "sizes=2"], schema)).toEqual({
     tags: ["a", "b"],
     sizes: [1, 2],
@@ -68,7 +68,7 @@ test("a key given several times is a list; words win over --args", () => {
 test.each([
   ["word", "key=value or key:=json"],
   ["=x", "key=value or key:=json"],
-  ["a:=no json", "needs JSON"],
-])("%s is refused", (word, message) => {
+  ["a:=no json", "requires JSON"],
+])("rejects %s", (word, message) => {
   expect(() => readArguments([word], schema)).toThrow(message);
 });

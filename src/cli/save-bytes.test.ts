@@ -21,11 +21,11 @@ test.each([
   [".bashrc", "bashrc"],
   ["a/b\\c:d\u0000e\u001b[31m", "a-b-c-d-e-31m"],
   ["x".repeat(200), "x".repeat(80)],
-])("%j is called %j", (text, name) => {
+])("names a file for %j %j", (text, name) => {
   expect(safeName(text)).toBe(name);
 });
 
-test("bytes of every kind are saved under names of ours, beside what is there", async () => {
+test("saves binary parts under safe names without overwriting existing files", async () => {
   writeFileSync(join(folder, "s-t-1.png"), "mine");
   symlinkSync("/dev/null", join(folder, "s-t-2.png"));
   const parts = toContentParts([

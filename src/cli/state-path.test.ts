@@ -15,7 +15,7 @@ test.each([
   expect(statePath({ ...base, platform, env })).toBe(expected);
 });
 
-test("options come before the environment", () => {
+test("options override the environment", () => {
   const env = { TOOLPORT_STATE: "off" };
   expect(statePath({ ...base, env, flag: "mine.db" })).toBe("/project/mine.db");
   expect(statePath({ ...base, env: {}, flag: "mine.db", isOff: true })).toBeUndefined();

@@ -1,8 +1,6 @@
 /** A configuration file, read: its values and where they stand. */
-import { extname } from "node:path";
 import type { ConfigPath } from "../config/config-issues.js";
-import { parseJsonConfig } from "./parse-json-config.js";
-import { readConfigText } from "./read-config-text.js";
+import { ConfigError } from "../errors/config-error.js";
 
 export interface ConfigDocument {
   readonly file: string;
@@ -14,15 +12,6 @@ export interface ConfigDocument {
   lineOf(path: ConfigPath): number;
 }
 
-/** @throws ConfigError with code `UNREADABLE_CONFIG`, the file and, where there is one, the line */
-export async function readDocument(file: string): Promise<ConfigDocument> {
-  const text = await readConfigText(file);
-  if (extname(file).toLowerCase() !== ".toml") return parseJsonConfig(file, text);
-  // Loaded only for those who have such a file.
-  const { parseTomlConfig } = await import("./parse-toml-config.js");
-  return parseTomlConfig(file, text);
-}
-
 /** What a path leads to; only own fields count. */
 export function valueAt(root: unknown, path: ConfigPath): unknown {
   let value = root;
@@ -31,4 +20,18 @@ export function valueAt(root: unknown, path: ConfigPath): unknown {
     value = (value as Record<string | number, unknown>)[step];
   }
   return value;
+}
+
+/** Why a file is of no use, with its line where there is one. */
+export function unreadable(
+  file: string,
+  message: string,
+  details: { line?: number | undefined; cause?: unknown } = {},
+): ConfigError {
+  return new ConfigError({
+    code: "UNREADABLE_CONFIG",
+    what: "The configuration file cannot be read",
+    issues: [{ file, line: details.line, path: "", message }],
+    cause: details.cause,
+  });
 }

@@ -1,6 +1,6 @@
 /** Answers to what a file asks its user for: VS Code's `inputs`. */
 import { isRecord } from "../config/entry-reader.js";
-import type { Found } from "./expand-variables.js";
+import type { VariableValue } from "./expand-variables.js";
 
 /** A question of a file, as it puts it. */
 export interface ConfigInput {
@@ -42,10 +42,10 @@ export function createInputs(
   file: string,
   declared: unknown,
   answers: InputAnswers | undefined,
-): (id: string) => Promise<Found> {
+): (id: string) => Promise<VariableValue> {
   const list: unknown[] = Array.isArray(declared) ? declared : [];
-  const asked = new Map<string, Promise<Found>>();
-  const ask = async (id: string): Promise<Found> => {
+  const asked = new Map<string, Promise<VariableValue>>();
+  const ask = async (id: string): Promise<VariableValue> => {
     const found = list.findLast((item) => isRecord(item) && item["id"] === id);
     const input = readInput(file, id, found);
     const given =

@@ -55,7 +55,7 @@ const PROJECT_FILES: readonly (readonly [DialectKind, string])[] = [
 ];
 
 /** How files are called that may be anywhere, e.g. in a copy; the beginning of the path does not matter. */
-const TELLING_ENDS: readonly (readonly [DialectKind, string])[] = [
+const KNOWN_FILE_NAMES: readonly (readonly [DialectKind, string])[] = [
   ["claude-desktop", "claude_desktop_config.json"],
   ["claude-code", ".claude.json"],
   ["claude-code", "managed-mcp.json"],
@@ -163,9 +163,25 @@ export function placeOf(file: string, surroundings: Surroundings): ConfigPlace {
   const project = PROJECT_FILES.find(isAt);
   const projectDir = project?.[1].includes("/") === true ? dirname(folder) : folder;
   return {
-    kind: (project ?? TELLING_ENDS.find(isAt))?.[0],
+    kind: (project ?? KNOWN_FILE_NAMES.find(isAt))?.[0],
     scope: "project",
     baseDir: project?.[1].startsWith(".") === true ? projectDir : folder,
     projectDir: project === undefined ? undefined : projectDir,
   };
+}
+
+/** Where a server was configured. */
+export interface ConfigSource {
+  /** Absolute path. */
+  readonly file: string;
+  /** 1-based. */
+  readonly line: number;
+  /** Whose way of writing it is. */
+  readonly kind: DialectKind;
+  /** A project's file may come from others: ask before its servers are used. */
+  readonly scope: ConfigScope;
+  /** Fields that Toolport has no use for, as they were written; absent if there are none. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+  /** The entry with its variables as they were written, for whoever copies it into a file of ours. */
+  readonly written: Readonly<Record<string, unknown>>;
 }

@@ -4,9 +4,14 @@ import { SecretRecord } from "../config/secret-record.js";
 import type { DockerConfig, HeaderSource, ServerConfig, StdioConfig } from "../config/server-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import { redactUrl } from "../util/redact-text.js";
-import { addressWarnings } from "./address-warnings.js";
-import { type CommandRisk, commandRisks, HIDDEN } from "./command-dangers.js";
-import { isTelling, variableRisks } from "./variable-dangers.js";
+import {
+  addressWarnings,
+  type CommandRisk,
+  commandRisks,
+  HIDDEN,
+  isRiskyVariable,
+  variableRisks,
+} from "./entry-risks.js";
 
 export interface CommandDescription {
   /** The whole command line as one would type it, or the address. Safe to print. */
@@ -103,7 +108,7 @@ function describeProcess(words: readonly string[], config: StdioConfig | DockerC
   const { env } = config;
   const values = env.reveal();
   const command = words.map(quote).join(" ");
-  const telling = env.names.filter(isTelling);
+  const telling = env.names.filter(isRiskyVariable);
   const lines = [row("runs", command)];
   if (config.kind === "stdio" && config.cwd !== undefined) lines.push(row("in", quote(config.cwd)));
   if (env.names.length > 0) {

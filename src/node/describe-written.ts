@@ -1,13 +1,12 @@
 /** What the user is shown before an entry of a project's file is used: the entry as it is written, and what to look out for. */
 import { isRecord } from "../config/entry-reader.js";
-import { type CommandRisk, commandRisks } from "./command-dangers.js";
 import { addressRisks, proxyRisks, riskRows, sortRisks, visible } from "./describe-command.js";
+import { type CommandRisk, commandRisks, variableRisks } from "./entry-risks.js";
 import { PLACE_NAMES } from "./expand-entry.js";
 import { writtenForm } from "./expand-server.js";
 import { type Reference, referencesIn, withDefaults } from "./expand-variables.js";
 import { textsIn } from "./project-files.js";
 import type { WrittenServer } from "./read-servers.js";
-import { variableRisks } from "./variable-dangers.js";
 
 /** Lines for a prompt. Nothing is expanded and nothing is shortened; safe to print. */
 export function describeWritten(server: WrittenServer): string {

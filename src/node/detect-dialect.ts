@@ -31,7 +31,7 @@ export function detectDialect({ root }: ConfigDocument): Dialect {
   const has = (keys: readonly string[] = [], records: readonly RawFields[] = []) =>
     records.some((record) => keys.some((key) => Object.hasOwn(record, key)));
   const telling = DIALECT_KINDS.map(dialectOf).find(
-    ({ tellingKeys, tellingFields }) => has(tellingKeys, [fields]) || has(tellingFields, entries),
+    ({ rootMarkers, entryMarkers }) => has(rootMarkers, [fields]) || has(entryMarkers, entries),
   );
   return telling ?? dialectOf("generic");
 }

@@ -5,7 +5,12 @@ import type { ConfigPath } from "../config/config-issues.js";
 import { isRecord } from "../config/entry-reader.js";
 import { resolveCommand, resolvePath } from "../config/resolve-path.js";
 import type { DialectEntry } from "./dialects/dialect.js";
-import { type Environment, expandVariables, type Found, type VariableSource } from "./expand-variables.js";
+import {
+  type Environment,
+  expandVariables,
+  type VariableSource,
+  type VariableValue,
+} from "./expand-variables.js";
 import { hideValues } from "./hide-values.js";
 
 export interface EntrySurroundings {
@@ -17,9 +22,9 @@ export interface EntrySurroundings {
   readonly workspaceFolder: string;
   /** `$NAME` is a variable. */
   readonly bare: boolean;
-  readonly askInput: (id: string) => Promise<Found>;
+  readonly askInput: (id: string) => Promise<VariableValue>;
   /** The content of a file, by its absolute path. */
-  readonly readFile: (path: string) => Promise<Found>;
+  readonly readFile: (path: string) => Promise<VariableValue>;
   /** Tells what is wrong, by the path in the entry. */
   readonly report: (path: ConfigPath, message: string) => void;
   readonly warn: (path: ConfigPath, message: string) => void;

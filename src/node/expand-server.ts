@@ -4,7 +4,7 @@ import { parseServerEntry } from "../config/parse-servers.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
-import { addressWarnings } from "./address-warnings.js";
+import { addressWarnings } from "./entry-risks.js";
 import { type EntrySurroundings, expandEntry } from "./expand-entry.js";
 import { hasVariables, referencesIn } from "./expand-variables.js";
 import { type ProjectFiles, readProjectFiles, textsIn } from "./project-files.js";

@@ -4,7 +4,9 @@
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What stands for a variable, or why there is nothing. */
-export type Found = { readonly value: string; readonly secret?: boolean } | { readonly problem: string };
+export type VariableValue =
+  | { readonly value: string; readonly secret?: boolean }
+  | { readonly problem: string };
 
 /** Where the values come from. */
 export interface VariableSource {
@@ -14,9 +16,9 @@ export interface VariableSource {
   /** `$NAME` is a variable. @default false */
   readonly bare?: boolean;
   /** The content of a file, for `${file:path}`. @default not understood */
-  readonly readFile?: (path: string) => Promise<Found>;
+  readonly readFile?: (path: string) => Promise<VariableValue>;
   /** The answer of the user, for `${input:id}`. @default not understood */
-  readonly askInput?: (id: string) => Promise<Found>;
+  readonly askInput?: (id: string) => Promise<VariableValue>;
 }
 
 export interface Expansion {
@@ -104,7 +106,7 @@ function readReference(match: RegExpExecArray): Reference | string {
   return name === undefined ? inside : { kind: "variable", name, fallback };
 }
 
-async function lookUp(match: RegExpExecArray, source: VariableSource): Promise<Found> {
+async function lookUp(match: RegExpExecArray, source: VariableSource): Promise<VariableValue> {
   const [whole] = match;
   const { second, braced } = match.groups ?? {};
   if (second === "$") return { value: whole.slice(1) };
@@ -127,7 +129,7 @@ async function lookUp(match: RegExpExecArray, source: VariableSource): Promise<F
 /** Only what is written in the file, and not too much of it. */
 const shown = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text);
 
-function fromEnvironment(name: string, fallback: string | undefined, env: Environment): Found {
+function fromEnvironment(name: string, fallback: string | undefined, env: Environment): VariableValue {
   const value = env[name];
   // As in a shell, `:-` also stands in for an empty variable.
   if (typeof value === "string" && (value !== "" || fallback === undefined)) return { value };

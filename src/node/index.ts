@@ -1,16 +1,14 @@
 /** The door `toolport/node`: what needs a file system. */
 
 export { type AuthorizeInBrowserOptions, authorizeInBrowser } from "./authorize-in-browser.js";
-export type { CommandRisk } from "./command-dangers.js";
-export { configFingerprint } from "./config-fingerprint.js";
 export type { ConfigInput, InputAnswers } from "./config-inputs.js";
-export type { ConfigLocation, ConfigScope, ConfigSurroundings } from "./config-locations.js";
+export type { ConfigLocation, ConfigScope, ConfigSource, ConfigSurroundings } from "./config-locations.js";
 export { ownConfigFile } from "./config-locations.js";
-export type { ConfigSource } from "./config-source.js";
 export type { CommandDescription } from "./describe-command.js";
 export { describeCommand } from "./describe-command.js";
 export type { DialectKind } from "./dialects/dialect.js";
 export { DIALECT_KINDS } from "./dialects/dialects.js";
+export type { CommandRisk } from "./entry-risks.js";
 export type { ExportConfigOptions, ExportDialect, ExportedConfig } from "./export-config.js";
 export { exportConfig } from "./export-config.js";
 export type { FindConfigsOptions } from "./find-configs.js";
@@ -20,4 +18,4 @@ export { loadConfig } from "./load-config.js";
 export type { ConfigChanges } from "./save-own-config.js";
 export { saveOwnConfig } from "./save-own-config.js";
 export type { ConfiguredServer, Trust } from "./trust-records.js";
-export { TrustRecords } from "./trust-records.js";
+export { configFingerprint, TrustRecords } from "./trust-records.js";

@@ -3,25 +3,24 @@ import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { ServerEntry } from "../config/server-entry.js";
 import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
-import { readDocument } from "./config-document.js";
 import type { InputAnswers } from "./config-inputs.js";
 import {
   type ConfigLocation,
   type ConfigScope,
+  type ConfigSource,
   type ConfigSurroundings,
   placeOf,
   type Surroundings,
   surroundingsOf,
   userLocations,
 } from "./config-locations.js";
-import type { ConfigSource } from "./config-source.js";
 import { detectDialect } from "./detect-dialect.js";
 import type { DialectKind } from "./dialects/dialect.js";
 import { dialectOf } from "./dialects/dialects.js";
 import { type CheckedServer, checkWritten, expandServer } from "./expand-server.js";
-import { findConfigs, findProjectConfigs } from "./find-configs.js";
-import { importedConfigs } from "./imported-configs.js";
+import { findConfigs, findProjectConfigs, importedConfigs } from "./find-configs.js";
 import { mergeServers } from "./merge-servers.js";
+import { readDocument } from "./read-document.js";
 import { readServers, type WrittenServer } from "./read-servers.js";
 
 /** The servers of one or more files, ready for `createToolport`. */
@@ -112,7 +111,7 @@ export async function readConfig(
 }
 
 /** The server of each name that counts: the first. */
-export function winnersOf({ found }: ReadConfig): Map<string, WrittenServer> {
+export function effectiveServers({ found }: ReadConfig): Map<string, WrittenServer> {
   const winners = new Map<string, WrittenServer>();
   for (const server of found.flatMap(({ servers }) => servers))
     if (!winners.has(server.name)) winners.set(server.name, server);

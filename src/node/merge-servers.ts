@@ -4,7 +4,7 @@ import { ConfigIssues } from "../config/config-issues.js";
 import { checkFallback } from "../config/parse-servers.js";
 import type { FallbackOption, ServerEntry } from "../config/server-entry.js";
 import type { ConfigIssue } from "../errors/config-error.js";
-import type { ConfigSource } from "./config-source.js";
+import type { ConfigSource } from "./config-locations.js";
 import type { CheckedServer } from "./expand-server.js";
 import type { WrittenServer } from "./read-servers.js";
 

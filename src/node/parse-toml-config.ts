@@ -2,8 +2,7 @@
 import { parse, TomlError } from "smol-toml";
 import type { ConfigPath } from "../config/config-issues.js";
 import { isRecord } from "../config/entry-reader.js";
-import type { ConfigDocument } from "./config-document.js";
-import { unreadable } from "./read-config-text.js";
+import { type ConfigDocument, unreadable } from "./config-document.js";
 
 const MAX_DEPTH = 64;
 

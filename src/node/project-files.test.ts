@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createFileReader } from "./file-reader.js";
 import { readProjectFiles } from "./project-files.js";
+import { createFileReader } from "./read-servers.js";
 
 let folder = "";
 beforeEach(() => {

@@ -1,20 +1,20 @@
 /** Reads the servers of one file as they are written. Nothing is expanded: that is for `expand-server.ts`, after consent. */
+
+import { readFile, stat } from "node:fs/promises";
 import { type ConfigPath, formatPath } from "../config/config-issues.js";
 import { isRecord } from "../config/entry-reader.js";
+import { resolveCommand, resolvePath } from "../config/resolve-path.js";
 import type { ConfigIssue } from "../errors/config-error.js";
 import { suggest } from "../util/suggest.js";
 import { type ConfigDocument, valueAt } from "./config-document.js";
 import { createInputs, type InputAnswers } from "./config-inputs.js";
-import type { ConfigPlace, Surroundings } from "./config-locations.js";
-import type { ConfigSource } from "./config-source.js";
+import type { ConfigPlace, ConfigSource, Surroundings } from "./config-locations.js";
 import { findContainers, type ServerContainer } from "./detect-dialect.js";
 import type { Dialect, DialectEntry } from "./dialects/dialect.js";
-import { type Found, referencesIn } from "./expand-variables.js";
-import { createFileReader } from "./file-reader.js";
+import { hasVariables, referencesIn, type VariableValue, withBraces } from "./expand-variables.js";
 import { foldersFrom } from "./find-configs.js";
-import { hideAll } from "./hide-values.js";
+import { hideAll, hideValues } from "./hide-values.js";
 import { textsIn } from "./project-files.js";
-import { writtenEntry } from "./written-entry.js";
 
 /** One server of a file, as it is written. */
 export interface WrittenServer {
@@ -37,9 +37,9 @@ export interface WrittenServer {
   readonly note: (path: ConfigPath, message: string) => ConfigIssue;
   readonly dialect: Dialect;
   readonly options: ReadServersOptions;
-  readonly askInput: (id: string) => Promise<Found>;
+  readonly askInput: (id: string) => Promise<VariableValue>;
   /** Files that were read for it, each once. */
-  readonly readFile: (path: string) => Promise<Found>;
+  readonly readFile: (path: string) => Promise<VariableValue>;
 }
 
 export interface ReadServersOptions {
@@ -64,7 +64,7 @@ const showPath = ([first = "", ...rest]: ConfigPath): string => formatPath(Strin
 class ServerReading {
   readonly issues: ConfigIssue[] = [];
   readonly warnings: ConfigIssue[] = [];
-  readonly askInput: (id: string) => Promise<Found>;
+  readonly askInput: (id: string) => Promise<VariableValue>;
   readonly inputs: readonly unknown[];
 
   constructor(
@@ -195,4 +195,56 @@ function inputsOf(
     .flatMap((text) => referencesIn(text, { bare }))
     .flatMap((reference) => (reference.kind === "input" ? [reference.id] : []));
   return declared.filter((input) => isRecord(input) && asked.includes(input["id"] as string));
+}
+
+/** A secret or a list of variables; nothing that is read into a text is longer. */
+const MAX_FILE_BYTES = 256 * 1024;
+
+/** Returns the content of a file by its absolute path, or why it cannot be used. */
+export function createFileReader(): (path: string) => Promise<VariableValue> {
+  const known = new Map<string, Promise<VariableValue>>();
+  return (path) => {
+    const content = known.get(path) ?? readSmallFile(path);
+    known.set(path, content);
+    return content;
+  };
+}
+
+async function readSmallFile(path: string): Promise<VariableValue> {
+  try {
+    const found = await stat(path);
+    if (!found.isFile()) return { problem: "names something that is not a file" };
+    if (found.size > MAX_FILE_BYTES) return { problem: `names a file of more than ${MAX_FILE_BYTES} bytes` };
+    return { value: (await readFile(path, "utf8")).replace(/^\uFEFF/, "") };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const reason = code === "ENOENT" ? "does not exist" : `cannot be read (${code ?? "unknown reason"})`;
+    return { problem: `names a file that ${reason}; correct the path` };
+  }
+}
+
+/** Paths become absolute: the copy will stand somewhere else. */
+export function writtenEntry(
+  { entry, envFile, passedVariables }: DialectEntry,
+  { baseDir, bare }: { baseDir: string; bare: boolean },
+): Record<string, unknown> {
+  const written = (bare ? mapTexts(entry, withBraces) : structuredClone(entry)) as Record<string, unknown>;
+  const { command, cwd, env } = written;
+  const isPlain = (path: string) => !hasVariables(path) && !path.startsWith("~");
+  if (typeof command === "string") written["command"] = resolveCommand(baseDir, command);
+  if (typeof cwd === "string" && isPlain(cwd)) written["cwd"] = resolvePath(baseDir, cwd);
+  if (envFile !== undefined) written["envFile"] = isPlain(envFile) ? resolvePath(baseDir, envFile) : envFile;
+  if (passedVariables.length > 0 && (env === undefined || isRecord(env))) {
+    const passed = passedVariables.map((name) => [name, `\${${name}:-}`]);
+    written["env"] = { ...Object.fromEntries(passed), ...env };
+  }
+  hideValues(written);
+  return written;
+}
+
+function mapTexts(value: unknown, map: (text: string) => string): unknown {
+  if (typeof value === "string") return map(value);
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, map));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, mapTexts(field, map)]));
 }

@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { isRecord } from "../config/entry-reader.js";
 import type { Store } from "../state/store.js";
-import { configFingerprint } from "./config-fingerprint.js";
 
 /** A server as a file has it. */
 export interface ConfiguredServer {
@@ -86,4 +85,31 @@ const hashFiles = async ({ readFiles }: ConfiguredServer): Promise<string> =>
 function keyOf({ file, name }: Pick<ConfiguredServer, "name" | "file">): string {
   const folder = createHash("sha256").update(resolve(file)).digest("hex").slice(0, 32);
   return `trust/${folder}/${encodeURIComponent(name)}`;
+}
+
+/**
+ * A hash of every field and every value of an entry, as they are written. The order of fields does not count. Pass the
+ * entry before its variables are expanded (`sources[name].written`): then values from the user's environment do not
+ * count, and everything that the file says does.
+ *
+ * @example
+ * ```ts
+ * configFingerprint({ command: "npx", env: { HOME: "." } }) === configFingerprint({ command: "npx", env: { HOME: ".." } }); // false
+ * ```
+ */
+export const configFingerprint = (entry: object): string =>
+  createHash("sha256").update(canonical(entry)).digest("hex");
+
+/** One text for one value: fields in alphabetical order, every type told apart. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (value instanceof Date) return `date ${value.toISOString()}`;
+  if (isRecord(value)) {
+    const fields = Object.entries(value)
+      .filter(([, field]) => field !== undefined)
+      .sort(([a], [b]) => (a < b ? -1 : 1));
+    return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join()}}`;
+  }
+  // Numbers that JSON does not have would all become null.
+  return typeof value === "string" ? JSON.stringify(value) : `${typeof value} ${String(value)}`;
 }

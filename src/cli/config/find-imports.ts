@@ -3,12 +3,13 @@ import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../../config/entry-reader.js";
 import type { ConfigIssue } from "../../errors/config-error.js";
-import { readDocument, valueAt } from "../../node/config-document.js";
+import { valueAt } from "../../node/config-document.js";
 import type { DialectKind } from "../../node/dialects/dialect.js";
 import { DIALECT_KINDS } from "../../node/dialects/dialects.js";
 import { type CheckedServer, checkWritten } from "../../node/expand-server.js";
 import { findConfigs } from "../../node/find-configs.js";
-import { readConfig, winnersOf } from "../../node/load-config.js";
+import { effectiveServers, readConfig } from "../../node/load-config.js";
+import { readDocument } from "../../node/read-document.js";
 import { suggest } from "../../util/suggest.js";
 import { CliError } from "../cli-error.js";
 import type { CommandContext } from "../command-context.js";
@@ -57,7 +58,7 @@ export async function findImports(
       if (read.isRead) files.push(read.file);
       notes.push(...notesOn(read));
     }
-    for (const server of winnersOf(config).values()) {
+    for (const server of effectiveServers(config).values()) {
       const { name, source } = server;
       const checked = checkWritten(server);
       notes.push(...notesOn(checked));

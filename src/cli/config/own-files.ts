@@ -2,9 +2,10 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isRecord } from "../../config/entry-reader.js";
-import { readDocument, valueAt } from "../../node/config-document.js";
+import { valueAt } from "../../node/config-document.js";
 import { ownConfigFile } from "../../node/config-locations.js";
 import { findConfigs } from "../../node/find-configs.js";
+import { readDocument } from "../../node/read-document.js";
 import { flagOption, type Invocation, textsOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
 

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { isRecord } from "../../config/entry-reader.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { checkWritten } from "../../node/expand-server.js";
-import { readConfig, winnersOf } from "../../node/load-config.js";
+import { effectiveServers, readConfig } from "../../node/load-config.js";
 import type { Store } from "../../state/store.js";
 import type { OpenedStore } from "../command-context.js";
 
@@ -50,7 +50,7 @@ async function reasonToDelete(key: string, store: Store): Promise<string | undef
   if (typeof file !== "string" || typeof name !== "string") return undefined;
   if ((await stat(file).catch(() => undefined)) === undefined) return "the file no longer exists";
   const config = await readConfig(file, {});
-  const servers = winnersOf(config);
+  const servers = effectiveServers(config);
   // A file with issues may contain the server in a part that could not be read.
   const isSound =
     config.issues.length === 0 &&

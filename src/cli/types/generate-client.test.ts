@@ -106,7 +106,7 @@ const named = generateClient([
   tool("x", { server: "Box", name: "Box__x" }),
 ]);
 
-/** All in one program: reading the sources is what takes time. */
+/** One program for all snippets, because reading the sources takes most of the time. */
 let problems: readonly string[] = [];
 beforeAll(() => {
   const snippets = {
@@ -126,7 +126,7 @@ beforeAll(() => {
 }, 60_000);
 const problemsOf = (path: string) => problems.filter((problem) => problem.startsWith(`${path}:`));
 
-test("the tools of 46 real servers become types that compile", () => {
+test("generates types that compile for the tools of 46 real servers", () => {
   expect(realTools().length).toBeGreaterThan(500);
   expect(problemsOf("real")).toEqual([]);
 });
@@ -139,12 +139,12 @@ test.each(wrong.map((line, index) => [line, index] as const))("%s does not compi
   expect(problemsOf(`wrong${index}`)).toHaveLength(1);
 });
 
-test("names are valid, plain and never two alike", () => {
+test("generates valid and unique names", () => {
   expect(problemsOf("named")).toEqual([]);
   for (const part of ["getSum(", "getSum3(", "delete_(", "readonly box2: {"]) expect(named).toContain(part);
 });
 
-test("no tools make a file, too", () => {
+test("generates a valid file without tools", () => {
   expect(problemsOf("none")).toEqual([]);
   expect(problems).toHaveLength(wrong.length);
 });

@@ -8,8 +8,8 @@ export const claudeCode: Dialect = {
   kind: "claude-code",
   title: "Claude Code",
   containers: [["mcpServers"]],
-  tellingFields: ["headersHelper"],
-  tellingKeys: ["projects", "numStartups"],
+  entryMarkers: ["headersHelper"],
+  rootMarkers: ["projects", "numStartups"],
   isSettingsFile: true,
   readEntry: (raw) => {
     const fields = usualFields(raw);

@@ -16,7 +16,7 @@ export const cline: Dialect = {
   kind: "cline",
   title: "Cline",
   containers: [["mcpServers"]],
-  tellingFields: ["autoApprove", "alwaysAllow"],
+  entryMarkers: ["autoApprove", "alwaysAllow"],
   readEntry: (raw) => {
     const fields = new EntryFields(raw);
     moveType(fields);

@@ -54,9 +54,9 @@ export interface Dialect {
   /** Where its files keep their servers, the usual place first. */
   readonly containers: readonly ConfigPath[];
   /** Fields of an entry by which a file of no known name is recognised. */
-  readonly tellingFields?: readonly string[];
+  readonly entryMarkers?: readonly string[];
   /** Fields of the file itself by which it is recognised. */
-  readonly tellingKeys?: readonly string[];
+  readonly rootMarkers?: readonly string[];
   /** The file is about other things, too, so that having no servers is no slip. */
   readonly isSettingsFile?: boolean;
   /** `$NAME` without braces is a variable. */

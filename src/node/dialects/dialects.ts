@@ -1,21 +1,124 @@
 /** All dialects, in the order in which they are tried on a file of no known name. */
+
+import { ENTRY_KEYS } from "../../config/read-config.js";
 import { claudeCode } from "./claude-code.js";
-import { claudeDesktop } from "./claude-desktop.js";
 import { cline } from "./cline.js";
 import { codex } from "./codex.js";
-import { copilotCli } from "./copilot-cli.js";
-import { cursor } from "./cursor.js";
 import type { Dialect, DialectKind } from "./dialect.js";
+import { EntryFields } from "./entry-fields.js";
 import { geminiCli } from "./gemini-cli.js";
-import { generic } from "./generic.js";
-import { inspector } from "./inspector.js";
 import { langchain } from "./langchain.js";
 import { mcporter } from "./mcporter.js";
+import { moveOAuth } from "./oauth-fields.js";
 import { opencode } from "./opencode.js";
-import { toolport } from "./toolport.js";
+import { moveOwnFields, moveTimeout, moveToolFilters, usualFields } from "./shared-fields.js";
 import { vscode } from "./vscode.js";
-import { windsurf } from "./windsurf.js";
 import { zed } from "./zed.js";
+
+const toolport: Dialect = {
+  kind: "toolport",
+  title: "Toolport",
+  containers: [["mcpServers"]],
+  readEntry: (raw) => {
+    const fields = new EntryFields(raw);
+    moveOwnFields(fields);
+    // Nobody else writes this file, so a field that is not known is a slip and is told as one.
+    for (const key of fields.names) fields.move(key);
+    return fields.finish({ title: "Toolport" });
+  },
+};
+
+const generic: Dialect = {
+  kind: "generic",
+  title: "this kind",
+  containers: [["mcpServers"], ["servers"], ["context_servers"], ["mcp"], ["mcp_servers"]],
+  readEntry: (raw) => {
+    const fields = new EntryFields(raw);
+    moveOwnFields(fields);
+    moveTimeout(fields, "timeout", 1);
+    for (const key of fields.names) if (ENTRY_KEYS.includes(key)) fields.move(key);
+    return fields.finish({ title: "this kind", quiet: ["description", "name"] });
+  },
+};
+
+const claudeDesktop: Dialect = {
+  kind: "claude-desktop",
+  title: "Claude Desktop",
+  containers: [["mcpServers"]],
+  isSettingsFile: true,
+  readEntry: (raw) => {
+    const fields = usualFields(raw);
+    return fields.finish({ title: "Claude Desktop", quiet: ["description"] });
+  },
+};
+
+const cursor: Dialect = {
+  kind: "cursor",
+  title: "Cursor",
+  containers: [["mcpServers"]],
+  readEntry: (raw) => {
+    const fields = usualFields(raw);
+    moveOAuth(fields, "auth");
+    return fields.finish({ title: "Cursor", quiet: ["name", "description"] });
+  },
+};
+
+const windsurf: Dialect = {
+  kind: "windsurf",
+  title: "Windsurf",
+  containers: [["mcpServers"]],
+  entryMarkers: ["serverUrl"],
+  readEntry: (raw) => {
+    const fields = usualFields(raw);
+    moveToolFilters(fields);
+    return fields.finish({ title: "Windsurf", quiet: ["registry", "serverName"] });
+  },
+};
+
+const copilotCli: Dialect = {
+  kind: "copilot-cli",
+  title: "Copilot CLI",
+  containers: [["mcpServers"]],
+  entryMarkers: ["oauthClientId", "isDefaultServer"],
+  readEntry: (raw) => {
+    const fields = usualFields(raw);
+    moveToolFilters(fields);
+    moveTimeout(fields, "timeout", 1);
+    moveOAuth(fields, "oauth");
+    const clientId = fields.take("oauthClientId");
+    if (clientId !== undefined) fields.put("oauth", { clientId }, ["oauthClientId"]);
+    return fields.finish({
+      title: "Copilot CLI",
+      quiet: ["isDefaultServer", "oauthPublicClient", "filterMapping", "displayName"],
+    });
+  },
+};
+
+const inspector: Dialect = {
+  kind: "inspector",
+  title: "Inspector",
+  containers: [["mcpServers"]],
+  entryMarkers: ["protocolEra", "requestTimeout", "connectionTimeout", "taskTtl", "paginatedLists"],
+  readEntry: (raw) => {
+    const fields = usualFields(raw);
+    moveTimeout(fields, "requestTimeout", 1);
+    moveOAuth(fields, "oauth");
+    const era = fields.take("protocolEra");
+    if (era === "legacy") fields.put("protocol", "legacy", ["protocolEra"]);
+    else if (era !== undefined && era !== "modern" && era !== "auto") {
+      fields.warn(["protocolEra"], "is not an era that is known; which one to speak is found out");
+    }
+    return fields.finish({
+      title: "Inspector",
+      quiet: ["metadata", "autoRefreshOnListChanged", "paginatedLists"],
+      unsupported: {
+        roots: "are not taken over; give `roots` to the port",
+        connectionTimeout: "is not taken over; the limit for connecting is `connectTimeoutMs` of the port",
+        taskTtl: "is not taken over",
+      },
+    });
+  },
+};
 
 const DIALECTS: readonly Dialect[] = [
   ...[toolport, claudeCode, claudeDesktop, cursor, vscode, copilotCli, windsurf, zed, codex],

@@ -9,7 +9,7 @@ export const geminiCli: Dialect = {
   kind: "gemini-cli",
   title: "Gemini CLI",
   containers: [["mcpServers"]],
-  tellingFields: ["httpUrl", "authProviderType"],
+  entryMarkers: ["httpUrl", "authProviderType"],
   isSettingsFile: true,
   bareVariables: true,
   readEntry: (raw) => {

@@ -14,8 +14,8 @@ export const langchain: Dialect = {
   kind: "langchain",
   title: "LangChain",
   containers: [["mcpServers"]],
-  tellingFields: ["defaultToolTimeout", "outputHandling", "automaticSSEFallback"],
-  tellingKeys: CLIENT_OPTIONS,
+  entryMarkers: ["defaultToolTimeout", "outputHandling", "automaticSSEFallback"],
+  rootMarkers: CLIENT_OPTIONS,
   readEntry: (raw) => {
     const fields = new EntryFields(raw);
     moveType(fields);

@@ -20,8 +20,8 @@ export const mcporter: Dialect = {
   kind: "mcporter",
   title: "mcporter",
   containers: [["mcpServers"]],
-  tellingFields: BOTH(["baseUrl", "bearerTokenEnv", "tokenCacheDir", "lifecycle", "executable"]),
-  tellingKeys: ["imports"],
+  entryMarkers: BOTH(["baseUrl", "bearerTokenEnv", "tokenCacheDir", "lifecycle", "executable"]),
+  rootMarkers: ["imports"],
   readEntry: (raw) => {
     const fields = new EntryFields(raw);
     moveType(fields);

@@ -104,3 +104,14 @@ function mapValues(record: Readonly<Record<string, unknown>>, map: (value: unkno
   const entries = Object.entries(record).filter(([, value]) => value !== null);
   return Object.fromEntries(entries.map(([name, value]) => [name, map(value)]));
 }
+
+/** `base_url` is not among them: with `endpoint` it is a spelling of our own. */
+const OWN_ADDRESSES = ["url", "httpUrl", "serverUrl", "server_url", "baseUrl"];
+
+export function moveOwnFields(fields: EntryFields): void {
+  for (const key of ["transport", "type", "only", "except"]) fields.move(key);
+  moveProcess(fields);
+  for (const key of OWN_ADDRESSES) fields.move(key, "url");
+  moveEnabled(fields);
+  moveToolFilters(fields);
+}

@@ -1,23 +1,12 @@
 /** Reads the text of a configuration file: only from a plain file, only so much, only UTF-8. */
 import { type FileHandle, open, stat } from "node:fs/promises";
+import { extname } from "node:path";
 import { ConfigError } from "../errors/config-error.js";
+import { type ConfigDocument, unreadable } from "./config-document.js";
+import { parseJsonConfig } from "./parse-json-config.js";
 
 /** Some programs keep more than servers in their file, but no list of servers is as long as this. */
 const MAX_CONFIG_BYTES = 8 * 1024 * 1024;
-
-/** Why a file is of no use, with its line where there is one. */
-export function unreadable(
-  file: string,
-  message: string,
-  details: { line?: number | undefined; cause?: unknown } = {},
-): ConfigError {
-  return new ConfigError({
-    code: "UNREADABLE_CONFIG",
-    what: "The configuration file cannot be read",
-    issues: [{ file, line: details.line, path: "", message }],
-    cause: details.cause,
-  });
-}
 
 /** Reads to the end, whatever the size was said to be: a file may grow, and some have no size. */
 async function readCapped(handle: FileHandle, file: string): Promise<Buffer> {
@@ -36,7 +25,7 @@ const tooLarge = (file: string): ConfigError =>
   unreadable(file, `it is larger than ${MAX_CONFIG_BYTES} bytes; keep only servers in it`);
 
 /** @throws ConfigError with code `UNREADABLE_CONFIG` */
-export async function readConfigText(file: string): Promise<string> {
+async function readConfigText(file: string): Promise<string> {
   let handle: FileHandle | undefined;
   try {
     // Looked at before it is opened: opening a named pipe waits for somebody to write to it.
@@ -57,4 +46,13 @@ export async function readConfigText(file: string): Promise<string> {
   } finally {
     await handle?.close();
   }
+}
+
+/** @throws ConfigError with code `UNREADABLE_CONFIG`, the file and, where there is one, the line */
+export async function readDocument(file: string): Promise<ConfigDocument> {
+  const text = await readConfigText(file);
+  if (extname(file).toLowerCase() !== ".toml") return parseJsonConfig(file, text);
+  // Loaded only for those who have such a file.
+  const { parseTomlConfig } = await import("./parse-toml-config.js");
+  return parseTomlConfig(file, text);
 }
