@@ -1,4 +1,4 @@
-/** A login at a terminal: the user's browser goes to the login page and comes back to this machine. */
+/** Runs an OAuth login in the user's browser, with a redirect to this machine. */
 
 import { AuthError } from "../errors/auth-error.js";
 import { checkLoginPage } from "../transports/http/credentials/login-page.js";
@@ -6,15 +6,15 @@ import { type CallbackListener, type CallbackVisit, openCallbackListener } from 
 import { openInBrowser } from "./open-in-browser.js";
 
 export interface AuthorizeInBrowserOptions {
-  /** The login page, or what makes it for the URL that the user comes back to. */
+  /** The login page, or a function that returns it for the redirect URL. */
   readonly authUrl: string | ((redirectUrl: string) => string | Promise<string>);
-  /** Where the user comes back to; port 0 for any that is free, if `authUrl` is a function. */
+  /** The redirect URL. Port 0 chooses any free port, if `authUrl` is a function. */
   readonly redirectUrl?: string | URL | undefined;
-  /** Opens the page. false: only `onUrl` is told. @default the system's browser */
+  /** Opens the page. `false`: only `onUrl` is called. @default the system's browser */
   readonly openBrowser?: boolean | ((url: URL) => unknown) | undefined;
-  /** Told of the page, so that it can be shown too. */
+  /** Called with the URL of the page, to show it to the user. */
   readonly onUrl?: ((url: string) => void) | undefined;
-  /** Ends the login; the browser is told how that went. */
+  /** Completes the login. The browser then shows a success or failure page. */
   readonly finish?: ((params: URLSearchParams) => Promise<void>) | undefined;
   /** How long the user may take. @default 300000 */
   readonly timeoutMs?: number | undefined;
@@ -22,9 +22,9 @@ export interface AuthorizeInBrowserOptions {
 }
 
 /**
- * Sends the user to log in, and returns what came back.
+ * Opens the login page and resolves with the parameters of the redirect.
  *
- * @throws AuthError when nobody comes back in time, or the page is not one to open
+ * @throws AuthError when the login is not completed in time, or the URL of the page is not allowed
  */
 export async function authorizeInBrowser(options: AuthorizeInBrowserOptions): Promise<URLSearchParams> {
   const { authUrl, redirectUrl, signal } = options;
@@ -40,7 +40,7 @@ export async function authorizeInBrowser(options: AuthorizeInBrowserOptions): Pr
   }
 }
 
-/** The visit that belongs to this login. */
+/** Waits for the redirect of this login. */
 function waitForVisit(
   listener: CallbackListener,
   url: URL,
@@ -58,7 +58,7 @@ function waitForVisit(
     const timer = setTimeout(() => settle(() => reject(tooLate(timeoutMs))), timeoutMs);
     signal?.addEventListener("abort", onAbort);
     listener.onvisit = (visit) => {
-      // Another tab, or a page that guesses: the login goes on waiting for its own.
+      // Ignore redirects of other tabs and forged requests: their `state` differs.
       if (visit.params.get("state") === url.searchParams.get("state")) settle(() => resolve(visit));
       else void visit.answer(false);
     };
@@ -66,7 +66,7 @@ function waitForVisit(
   });
 }
 
-/** A browser that cannot be opened is not the end: the user has the URL. */
+/** Ignores a failure to open the browser, because the user also gets the URL. */
 function show(url: URL, { openBrowser = true, onUrl }: AuthorizeInBrowserOptions): void {
   onUrl?.(url.href);
   if (openBrowser === false) return;
@@ -93,7 +93,7 @@ async function end(
 const tooLate = (timeoutMs: number) =>
   new AuthError({
     code: "AUTH_FAILED",
-    what: `Nobody came back from the login within ${Math.round(timeoutMs / 1000)} s`,
-    next: "Start it anew",
+    what: `The login was not completed within ${Math.round(timeoutMs / 1000)} s`,
+    next: "Start the login again",
     outcome: "unsent",
   });

@@ -1,4 +1,4 @@
-/** Listens on this machine for the one request that ends a login. */
+/** Listens on this machine for the redirect that completes a login. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { failurePage, successPage } from "../auth/login-callback.js";
@@ -10,24 +10,24 @@ export interface CallbackListenerOptions {
   redirectUrl?: string | URL | undefined;
 }
 
-/** What came with the user. */
+/** A request of the browser. */
 export interface CallbackVisit {
   readonly params: URLSearchParams;
-  /** Answers the browser with a page that says how it ended. Resolves when that is on its way. */
+  /** Sends the browser a success or failure page. Resolves when the page is sent. */
   answer(success: boolean): Promise<void>;
 }
 
 export interface CallbackListener {
-  /** Where the authorization server is to send the user. */
+  /** The redirect URL for the authorization server. */
   readonly redirectUrl: string;
-  /** Called for requests that look like the end of a login. */
+  /** Called for requests to the redirect URL. */
   onvisit: ((visit: CallbackVisit) => void) | undefined;
-  /** Stops listening and cuts what is connected. */
+  /** Stops listening and closes all connections. */
   close(): Promise<void>;
 }
 
 const ADDRESS = "127.0.0.1";
-/** Query strings that are longer are nobody's callback. */
+/** Maximum size of the request line and headers. */
 const MAX_URL_LENGTH = 16_384;
 
 /**
@@ -41,7 +41,7 @@ export async function openCallbackListener({
   const wanted = new URL(redirectUrl);
   if (wanted.protocol !== "http:" || ![ADDRESS, "localhost"].includes(wanted.hostname)) {
     throw listenFailure(
-      "A login can come back only to http://127.0.0.1 or http://localhost",
+      "The redirect URL of a login must be on http://127.0.0.1 or http://localhost",
       "Change `redirectUrl`",
     );
   }
@@ -57,7 +57,7 @@ export async function openCallbackListener({
   await listen(server, wanted.port === "" ? 80 : Number(wanted.port));
   const url = new URL(wanted);
   url.port = String((server.address() as AddressInfo).port);
-  // As the user wrote it, if a port was given: authorization servers compare letter by letter.
+  // Keep the spelling of a URL with a port: authorization servers compare redirect URLs as strings.
   const isGiven = wanted.port === url.port;
   const listener: CallbackListener = {
     redirectUrl: isGiven ? String(redirectUrl) : url.href,
@@ -71,10 +71,10 @@ export async function openCallbackListener({
   return listener;
 }
 
-/** The parameters, or the status for a request that is something else. */
+/** The query parameters, or the HTTP status for any other request. */
 function readVisit(request: IncomingMessage, url: URL): URLSearchParams | number {
   const { method, headers } = request;
-  // A page elsewhere may have had its host name point here.
+  // Reject other host names, to prevent DNS rebinding.
   if (headers.host !== url.host) return 403;
   const [path, query = ""] = splitOnce(request.url ?? "/", "?");
   if (path !== url.pathname) return 404;
@@ -86,7 +86,7 @@ function splitOnce(text: string, mark: string): [string, string?] {
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** Never rejects: a browser that has left needs no answer. */
+/** Never rejects, even if the browser has closed the connection. */
 async function send(response: ServerResponse, page: Response, status = page.status): Promise<void> {
   const text = await page.text();
   await new Promise<void>((resolve) => {
@@ -105,9 +105,9 @@ async function listen(server: Server, port: number): Promise<void> {
   } catch (cause) {
     throw listenFailure(
       readField(cause, "code") === "EADDRINUSE"
-        ? `Port ${port} of this machine is taken by another program`
-        : `Port ${port} of this machine cannot be listened on`,
-      "Choose another port for the login, or 0 for any that is free",
+        ? `Port ${port} is in use by another program`
+        : `Cannot listen on port ${port}`,
+      "Choose another port for the redirect URL, or 0 for any free port",
       cause,
     );
   }

@@ -1,18 +1,18 @@
-/** A configuration file, read: its values and where they stand. */
+/** A parsed configuration file: its values and their lines. */
 import type { ConfigPath } from "../config/config-issues.js";
 import { ConfigError } from "../errors/config-error.js";
 
 export interface ConfigDocument {
   readonly file: string;
-  /** Everything in it, as plain values. */
+  /** The content as plain values. */
   readonly root: unknown;
-  /** Names that their object has twice. */
+  /** Keys that occur twice in their object. */
   readonly duplicates: readonly { path: ConfigPath; line: number; firstLine: number }[];
-  /** 1-based line of what a path leads to, or of the last thing on the way there. */
+  /** 1-based line of the value at a path, or of its nearest existing parent. */
   lineOf(path: ConfigPath): number;
 }
 
-/** What a path leads to; only own fields count. */
+/** The value at a path; own properties only. */
 export function valueAt(root: unknown, path: ConfigPath): unknown {
   let value = root;
   for (const step of path) {
@@ -22,7 +22,7 @@ export function valueAt(root: unknown, path: ConfigPath): unknown {
   return value;
 }
 
-/** Why a file is of no use, with its line where there is one. */
+/** The error for a file that cannot be read. */
 export function unreadable(
   file: string,
   message: string,

@@ -1,21 +1,21 @@
-/** Answers to what a file asks its user for: VS Code's `inputs`. */
+/** Resolves the `inputs` of VS Code files, which ask the user for values. */
 import { isRecord } from "../config/entry-reader.js";
 import type { VariableValue } from "./expand-variables.js";
 
-/** A question of a file, as it puts it. */
+/** An input as the file declares it. */
 export interface ConfigInput {
   readonly id: string;
-  /** The file that asks. */
+  /** The file that declares the input. */
   readonly file: string;
   readonly description: string | undefined;
-  /** The answer is a secret: do not show it while it is typed, nor later. */
+  /** The value is a secret: do not display it. */
   readonly password: boolean;
   readonly default: string | undefined;
-  /** The only answers there are, if it is a choice. */
+  /** The allowed values of a choice. */
   readonly options: readonly string[] | undefined;
 }
 
-/** Answers by id, or a function that asks the user. Without an answer, the default of the file counts. */
+/** Values by id, or a function that asks the user. Without a value, the default of the file is used. */
 export type InputAnswers =
   | Readonly<Record<string, string>>
   | ((input: ConfigInput) => string | undefined | Promise<string | undefined>);
@@ -37,7 +37,7 @@ function readInput(file: string, id: string, declared: unknown): ConfigInput {
   };
 }
 
-/** Returns what finds the answer for an id; each is asked for once. */
+/** Returns a function that resolves an input by id. Each input is asked for once. */
 export function createInputs(
   file: string,
   declared: unknown,
@@ -55,9 +55,9 @@ export function createInputs(
           ? answers[id]
           : undefined;
     const value = given ?? input.default;
-    if (typeof value !== "string") return { problem: noAnswer(input) };
+    if (typeof value !== "string") return { problem: missingInput(input) };
     if (input.options !== undefined && !input.options.includes(value)) {
-      return { problem: `got an answer for the input "${id}" that is not among its options` };
+      return { problem: `got a value for the input "${id}" that is not one of its options` };
     }
     return { value, secret: input.password };
   };
@@ -68,7 +68,7 @@ export function createInputs(
   };
 }
 
-function noAnswer({ id, description }: ConfigInput): string {
+function missingInput({ id, description }: ConfigInput): string {
   const what = description === undefined ? "" : ` (${description.slice(0, 80)})`;
-  return `needs an answer to the input "${id}"${what}; give it as loadConfig(…, { inputs: { "${id}": "…" } })`;
+  return `needs a value for the input "${id}"${what}; pass it as loadConfig(…, { inputs: { "${id}": "…" } })`;
 }

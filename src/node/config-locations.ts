@@ -1,12 +1,12 @@
-/** Where programs keep their servers: the places in a project, and those of a user. */
+/** Known locations of configuration files, in projects and for users. */
 import { homedir } from "node:os";
 import { dirname, join, resolve, sep } from "node:path";
 import type { DialectKind } from "./dialects/dialect.js";
 import type { Environment } from "./expand-variables.js";
 
-/** The machine as the search sees it; everything can be replaced. */
+/** The environment of the search; tests can replace all of it. */
 export interface ConfigSurroundings {
-  /** Where the search for project files begins. @default process.cwd() */
+  /** Where the search for project files starts. @default process.cwd() */
   cwd?: string;
   /** @default the user's home directory */
   home?: string;
@@ -27,17 +27,17 @@ export function surroundingsOf(options: ConfigSurroundings): Surroundings {
   };
 }
 
-/** Whose file it is: one that came with a project, or one the user has for everything. */
+/** Whether a file belongs to a project, or to the user for all projects. */
 export type ConfigScope = "project" | "user";
 
-/** A place where a file may be. */
+/** A possible location of a file. */
 export interface ConfigLocation {
   readonly file: string;
   readonly kind: DialectKind;
   readonly scope: ConfigScope;
 }
 
-/** Seen from a project's folder, in the order in which they win. */
+/** Paths relative to the project directory, in order of precedence. */
 const PROJECT_FILES: readonly (readonly [DialectKind, string])[] = [
   ["toolport", "toolport.json"],
   ["toolport", "toolport.jsonc"],
@@ -54,7 +54,7 @@ const PROJECT_FILES: readonly (readonly [DialectKind, string])[] = [
   ["mcporter", "config/mcporter.jsonc"],
 ];
 
-/** How files are called that may be anywhere, e.g. in a copy; the beginning of the path does not matter. */
+/** Path endings that identify a file in any directory, such as a copy. */
 const KNOWN_FILE_NAMES: readonly (readonly [DialectKind, string])[] = [
   ["claude-desktop", "claude_desktop_config.json"],
   ["claude-code", ".claude.json"],
@@ -70,12 +70,12 @@ const KNOWN_FILE_NAMES: readonly (readonly [DialectKind, string])[] = [
   ["inspector", ".mcp-inspector/mcp.json"],
 ];
 
-/** The files of a project in one folder. */
+/** The possible project files in a directory. */
 export function projectLocations(folder: string): ConfigLocation[] {
   return PROJECT_FILES.map(([kind, path]) => ({ kind, file: join(folder, path), scope: "project" as const }));
 }
 
-/** Where programs keep what is the user's. */
+/** Directories of user data and configuration. */
 function applicationFolders({ home, env, platform }: Surroundings): { data: string; config: string } {
   if (platform === "win32") {
     const data = env["APPDATA"] || join(home, "AppData", "Roaming");
@@ -91,7 +91,7 @@ const MANAGED: Partial<Record<NodeJS.Platform, string>> = {
   win32: "C:\\Program Files\\ClaudeCode\\managed-mcp.json",
 };
 
-/** The user's files, in the order in which they win. */
+/** The possible files of the user, in order of precedence. */
 export function userLocations(surroundings: Surroundings): ConfigLocation[] {
   const { home, env, platform } = surroundings;
   const { data, config } = applicationFolders(surroundings);
@@ -137,20 +137,20 @@ export function userLocations(surroundings: Surroundings): ConfigLocation[] {
 }
 
 /**
- * Where Toolport keeps the servers a user has for everything: `toolport/toolport.json` in `$XDG_CONFIG_HOME`,
- * `~/.config` or `%APPDATA%`.
+ * Path of the user's own file, for all projects: `toolport/toolport.json` in `$XDG_CONFIG_HOME`, `~/.config` or
+ * `%APPDATA%`.
  */
 export function ownConfigFile(options: ConfigSurroundings = {}): string {
   return join(applicationFolders(surroundingsOf(options)).config, "toolport", "toolport.json");
 }
 
-/** What the place of a file says about it. */
+/** What the path of a file says about it. */
 export interface ConfigPlace {
   readonly kind: DialectKind | undefined;
   readonly scope: ConfigScope;
-  /** Relative paths are seen from here: the project, where a file stands in a folder such as `.vscode`. */
+  /** Base of relative paths: the project directory for a file in a directory such as `.vscode`. */
   readonly baseDir: string;
-  /** The project, if it is a file that projects have. */
+  /** The project directory, if it is a project file. */
   readonly projectDir: string | undefined;
 }
 
@@ -170,18 +170,18 @@ export function placeOf(file: string, surroundings: Surroundings): ConfigPlace {
   };
 }
 
-/** Where a server was configured. */
+/** Where a server is configured. */
 export interface ConfigSource {
   /** Absolute path. */
   readonly file: string;
   /** 1-based. */
   readonly line: number;
-  /** Whose way of writing it is. */
+  /** The dialect of the file. */
   readonly kind: DialectKind;
-  /** A project's file may come from others: ask before its servers are used. */
+  /** Others may have written a project file: ask the user before using its servers. */
   readonly scope: ConfigScope;
-  /** Fields that Toolport has no use for, as they were written; absent if there are none. */
+  /** Fields that Toolport does not use, unchanged; absent if there are none. */
   readonly extra?: Readonly<Record<string, unknown>>;
-  /** The entry with its variables as they were written, for whoever copies it into a file of ours. */
+  /** The entry with unexpanded variables, to be copied into a `toolport.json`. */
   readonly written: Readonly<Record<string, unknown>>;
 }

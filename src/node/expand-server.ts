@@ -1,4 +1,4 @@
-/** Expands and checks one server that was read from a file, so that a bad one costs only itself. */
+/** Expands and validates one server of a file. An invalid server does not affect the others. */
 import type { ConfigPath } from "../config/config-issues.js";
 import { parseServerEntry } from "../config/parse-servers.js";
 import type { ServerConfig } from "../config/server-config.js";
@@ -10,29 +10,29 @@ import { hasVariables, referencesIn } from "./expand-variables.js";
 import { type ProjectFiles, readProjectFiles, textsIn } from "./project-files.js";
 import type { WrittenServer } from "./read-servers.js";
 
-/** What became of one entry. */
+/** A validated entry. */
 export interface CheckedServer {
-  /** Absent if something is wrong with it, or if it was not expanded. */
+  /** Absent if the entry has issues, or was not expanded. */
   readonly good?: { readonly entry: ServerEntry; readonly config: ServerConfig } | undefined;
   readonly issues: readonly ConfigIssue[];
   readonly warnings: readonly ConfigIssue[];
 }
 
-/** What the user agrees to, as it is hashed and shown: the entry and everything else of the file that goes into it. */
+/** What the user consents to, as it is hashed and shown: the entry, and the inputs of the file that it uses. */
 export const writtenForm = ({ raw, dialect, inputs }: WrittenServer): Readonly<Record<string, unknown>> => ({
   kind: dialect.kind,
   entry: raw ?? {},
   ...(inputs.length > 0 && { inputs }),
 });
 
-/** The contents of the project's files that the entry reads. Only after the user agreed to the entry. */
+/** Reads the project files that the entry refers to. Call it only after the user has agreed to the entry. */
 export const filesOf = (server: WrittenServer): Promise<ProjectFiles> =>
   readProjectFiles(server.translated, {
     ...surroundingsOf(server),
     projectDir: server.options.place.projectDir ?? server.options.place.baseDir,
   });
 
-/** Expands the variables of an entry, reads its files and checks it. */
+/** Expands the variables of an entry, reads its files and validates it. */
 export async function expandServer(server: WrittenServer): Promise<CheckedServer> {
   const { name, translated, dialect, options, isEnabled, note } = server;
   const issues = [...server.issues];
@@ -41,7 +41,7 @@ export async function expandServer(server: WrittenServer): Promise<CheckedServer
   const reported = new Set(issues.map(({ path }) => path));
   const entry = await expandEntry(translated, {
     ...surroundingsOf(server),
-    // A server that is switched off asks its user nothing.
+    // Do not ask the user for inputs of a disabled server.
     ...(!isEnabled && { askInput: async () => ({ value: "" }) }),
     report: (path, message) => {
       const found = note(path, message);
@@ -50,7 +50,7 @@ export async function expandServer(server: WrittenServer): Promise<CheckedServer
     },
     warn: (path, message) => warnings.push(note(path, message)),
   });
-  // A process of a project's file runs in the project, as it does with the program the file was written for.
+  // A process of another program's project file runs in the project directory, as with that program.
   const { projectDir } = options.place;
   const isForeign = dialect.kind !== "toolport" && projectDir !== undefined;
   if (isForeign && typeof entry["command"] === "string") entry["cwd"] ??= projectDir;
@@ -58,7 +58,7 @@ export async function expandServer(server: WrittenServer): Promise<CheckedServer
     extraKeys: options.extraKeys,
     report: (path, message) => {
       const found = note(path, message);
-      // A text whose variable is missing is wrong in other ways, too; one message is enough.
+      // Report a field once: an unset variable causes further issues.
       if (!reported.has(found.path)) issues.push(found);
     },
   });
@@ -69,20 +69,20 @@ export async function expandServer(server: WrittenServer): Promise<CheckedServer
   return { ...byState(server, { issues, warnings }), ...(isGood && { good: checked }) };
 }
 
-/** Checks what can be known of an entry without expanding it: everything, if it holds no variable. */
+/** Validates an entry without expanding it: completely if it has no variables, otherwise only its name. */
 export function checkWritten(server: WrittenServer): CheckedServer {
   const { name, raw, translated, options, note, warnings } = server;
   const issues = [...server.issues];
   if (raw !== undefined) {
     const report = (path: ConfigPath, message: string) => void issues.push(note(path, message));
-    // The name can be checked in any case, with an entry that is fine.
+    // Validate the name in any case, with a placeholder entry.
     const entry = holdsVariables(server) ? { command: "any" } : translated.entry;
     parseEntry(name, entry, { extraKeys: options.extraKeys, report });
   }
   return byState(server, { issues, warnings });
 }
 
-/** A server that is switched off may stay broken: its problems are warnings. */
+/** Issues of a disabled server are only warnings. */
 const byState = (
   { isEnabled }: WrittenServer,
   { issues, warnings }: Pick<CheckedServer, "issues" | "warnings">,

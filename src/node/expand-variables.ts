@@ -1,31 +1,31 @@
-/** Puts variables into the texts of a configuration file, in every form that programs write them. */
+/** Expands variables in strings of configuration files, in the syntax of every supported program. */
 
 /** The environment to look variables up in. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What stands for a variable, or why there is nothing. */
+/** The value of a variable, or the problem with it. */
 export type VariableValue =
   | { readonly value: string; readonly secret?: boolean }
   | { readonly problem: string };
 
-/** Where the values come from. */
+/** Where values come from. */
 export interface VariableSource {
   readonly env: Environment;
-  /** Words such as `workspaceFolder`. @default none */
+  /** Predefined names such as `workspaceFolder`. @default none */
   readonly words?: Readonly<Record<string, string>>;
   /** `$NAME` is a variable. @default false */
   readonly bare?: boolean;
-  /** The content of a file, for `${file:path}`. @default not understood */
+  /** Reads a file, for `${file:path}`. @default not supported */
   readonly readFile?: (path: string) => Promise<VariableValue>;
-  /** The answer of the user, for `${input:id}`. @default not understood */
+  /** Asks the user, for `${input:id}`. @default not supported */
   readonly askInput?: (id: string) => Promise<VariableValue>;
 }
 
 export interface Expansion {
   readonly text: string;
-  /** What is wrong, without the text itself; empty if all is well. */
+  /** Problems, without quoting the text. */
   readonly problems: readonly string[];
-  /** A password went into it. */
+  /** The text contains a secret value. */
   readonly secret: boolean;
 }
 
@@ -37,16 +37,16 @@ const REFERENCE = new RegExp(FORMS, "g");
 const REFERENCE_OR_BARE = new RegExp(`${FORMS}|\\$(?<bare>${NAME})`, "g");
 const INSIDE = new RegExp(`^(?:env:)?(?<name>${NAME})(?::-(?<fallback>.*))?$`, "s");
 
-/** Whether a text holds anything that looks like a variable. */
+/** Whether a text contains anything that looks like a variable. */
 export const hasVariables = (text: string): boolean => text.search(REFERENCE) >= 0;
 
-/** What one reference in a text asks for. */
+/** A reference in a text. */
 export type Reference =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "input"; readonly id: string }
   | { readonly kind: "variable"; readonly name: string; readonly fallback: string | undefined };
 
-/** What a text refers to. Pure: nothing is looked up. */
+/** Parses the references in a text without resolving them. */
 export function referencesIn(text: string, { bare = false }: { bare?: boolean } = {}): Reference[] {
   return [...text.matchAll(bare ? REFERENCE_OR_BARE : REFERENCE)].flatMap((match) => {
     const found = readReference(match);
@@ -54,14 +54,14 @@ export function referencesIn(text: string, { bare = false }: { bare?: boolean } 
   });
 }
 
-/** The text with the default of each variable in its place, for a look at what it may become. */
+/** Replaces each variable by its default, if it has one. */
 export const withDefaults = (text: string): string =>
   text.replace(new RegExp(FORMS, "g"), (whole, ...rest: unknown[]) => {
     const { second, braced = "" } = rest.at(-1) as { second?: string; braced?: string };
     return (second === "$" ? undefined : INSIDE.exec(braced)?.groups?.["fallback"]) ?? whole;
   });
 
-/** Puts braces around bare variables, which is how every file of ours understands them. */
+/** Adds braces to bare variables: `toolport.json` requires them. */
 export const withBraces = (text: string): string =>
   text.replace(REFERENCE_OR_BARE, (whole, ...rest: unknown[]) => {
     const { bare } = rest.at(-1) as { bare?: string };
@@ -69,7 +69,7 @@ export const withBraces = (text: string): string =>
   });
 
 /**
- * Replaces the variables in one text, in one pass: what a variable holds is never looked into.
+ * Expands the variables in one text, in one pass: values are not expanded again.
  *
  * @example
  * ```ts
@@ -94,7 +94,7 @@ export async function expandVariables(text: string, source: VariableSource): Pro
   return { text: expanded + text.slice(end), problems, secret };
 }
 
-/** What a match stands for; a text if it is none of the known forms. */
+/** Parses a match; returns its text if the form is unknown. */
 function readReference(match: RegExpExecArray): Reference | string {
   const { second, braced, plain, shell, bare } = match.groups ?? {};
   const inside = braced ?? plain ?? shell ?? bare ?? "";
@@ -119,19 +119,20 @@ async function lookUp(match: RegExpExecArray, source: VariableSource): Promise<V
     if (kind === "file" && source.readFile) return source.readFile(reference.path);
     if (kind === "input" && source.askInput) return source.askInput(reference.id);
   }
-  // Sent as plain text it would fail far from here, so what looks like a variable is reported.
+  // Report unknown variables here: passed on as plain text, they would fail later.
   if (typeof reference !== "string" || /^[A-Za-z]+:/.test(reference)) {
-    return { problem: `holds ${shown(whole)}, which is not understood; write \${NAME} or \${NAME:-default}` };
+    return {
+      problem: `contains ${shorten(whole)}, which is not supported; write \${NAME} or \${NAME:-default}`,
+    };
   }
   return { value: whole };
 }
 
-/** Only what is written in the file, and not too much of it. */
-const shown = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text);
+const shorten = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text);
 
 function fromEnvironment(name: string, fallback: string | undefined, env: Environment): VariableValue {
   const value = env[name];
-  // As in a shell, `:-` also stands in for an empty variable.
+  // As in a shell, `:-` also replaces an empty variable.
   if (typeof value === "string" && (value !== "" || fallback === undefined)) return { value };
   if (fallback !== undefined) return { value: fallback };
   return { problem: `needs the variable ${name}, which is not set; set it, or write \${${name}:-default}` };

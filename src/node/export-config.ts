@@ -1,16 +1,16 @@
-/** Writes servers the way another program wants them. */
+/** Converts servers to the configuration format of another program. */
 import { parseServerEntry } from "../config/parse-servers.js";
 import { SecretRecord } from "../config/secret-record.js";
 import type { DockerConfig, ServerConfig, StdioConfig } from "../config/server-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
 
-/** The programs that servers can be written for. */
+/** The supported programs. */
 export type ExportDialect = "vscode" | "claude" | "cursor" | "toolport";
 
 export interface ExportConfigOptions {
   /**
-   * `"variables"`: values of headers and variables are replaced by references, for a file that others may see.
-   * `"keep"`: they are written out.
+   * `"variables"`: replaces values of headers and variables by references, for a file that others may see.
+   * `"keep"`: includes the values.
    * @default "variables"
    */
   secrets?: "variables" | "keep";
@@ -19,13 +19,13 @@ export interface ExportConfigOptions {
 export interface ExportedConfig {
   /** The content of the file. */
   readonly text: string;
-  /** Variables (for VS Code: inputs) whose values the file now asks for. */
+  /** Variables (for VS Code: inputs) that the file refers to. */
   readonly variables: readonly string[];
-  /** What that program cannot do. */
+  /** Options that the other program does not support. */
   readonly warnings: readonly string[];
 }
 
-/** How each program writes a reference to a secret. */
+/** Syntax of a reference to a secret. */
 const REFERENCES: Readonly<Record<ExportDialect, (name: string) => string>> = {
   vscode: (name) => `\${input:${name}}`,
   cursor: (name) => `\${env:${name}}`,
@@ -34,7 +34,7 @@ const REFERENCES: Readonly<Record<ExportDialect, (name: string) => string>> = {
 };
 
 /**
- * Makes the text of a configuration file. Nothing is written anywhere.
+ * Returns the text of a configuration file. Writes nothing to disk.
  *
  * @example
  * ```ts
@@ -64,10 +64,10 @@ export function exportConfig(
   return { text: `${JSON.stringify(root, undefined, 2)}\n`, variables: secrets.names, warnings };
 }
 
-/** A reference that stood in the text already. */
+/** A reference that the value already contains. */
 const REFERENCE = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-/** Puts references in place of secrets and remembers them. */
+/** Replaces secrets by references and records their names. */
 class ExportedSecrets {
   readonly #values = new Map<string, string>();
 
@@ -80,7 +80,7 @@ class ExportedSecrets {
     return [...this.#values.keys()];
   }
 
-  /** `prefixed`: a name such as `Authorization` says too little without the server's. */
+  /** `prefixed`: adds the server's name, because a name such as `Authorization` is ambiguous. */
   map(
     values: SecretRecord,
     server: string,
@@ -106,11 +106,11 @@ class ExportedSecrets {
       return value.replace(REFERENCE, (_whole, variable: string) => to(variable));
     }
     const [short, long] = [name, `${server}_${name}`].map(toVariable) as [string, string];
-    // Two servers may give different values to variables of one name.
+    // Two servers may have different values for the same name.
     const isTaken = this.#values.has(short) && this.#values.get(short) !== value;
     const variable = prefixed || isTaken ? long : short;
     this.#values.set(variable, value);
-    // The word in front is no secret, and the server wants it.
+    // The scheme is not a secret, and the server requires it.
     const scheme = /^(?:Bearer|Basic|Token) /i.exec(value)?.[0] ?? "";
     return `${scheme}${to(variable)}`;
   }
@@ -132,22 +132,22 @@ interface Writing {
 function writeEntry(config: ServerConfig, writing: Writing): Record<string, unknown> | undefined {
   const { dialect, warn } = writing;
   if (config.kind === "custom")
-    return void warn("is made by a function, which no file can hold; it is left out");
+    return void warn("is created by a function, which a file cannot contain; it is left out");
   if (dialect === "toolport") return writeOwn(config, writing);
-  if (!config.enabled) return void warn("is switched off, which cannot be said there; it is left out");
-  if (config.fallback !== undefined) warn("has a fallback, which cannot be said there");
+  if (!config.enabled) return void warn("is disabled, which that program does not support; it is left out");
+  if (config.fallback !== undefined) warn("has a fallback, which that program does not support");
   if (config.only !== undefined || config.except !== undefined || config.filter !== undefined) {
-    warn("offers only some of its tools, which cannot be said there: all will be offered");
+    warn("has a tool filter, which that program does not support: it will offer all tools");
   }
   if (config.kind === "stdio" || config.kind === "docker") return writeProcess(config, writing);
   if ("proxy" in config && config.proxy !== undefined)
-    warn("has a proxy of its own, which cannot be said there");
+    warn("has its own proxy, which that program does not support");
   if (config.kind === "websocket" && dialect !== "claude") {
-    return void warn("is reached over WebSocket, which is not known there; it is left out");
+    return void warn("uses WebSocket, which that program does not support; it is left out");
   }
   const type = { http: "http", sse: "sse", websocket: "ws" }[config.kind];
   const { headers } = config;
-  if (!(headers instanceof SecretRecord)) warn("has headers made by a function, which no file can hold");
+  if (!(headers instanceof SecretRecord)) warn("has headers from a function, which a file cannot contain");
   return compact({
     type: dialect === "cursor" ? undefined : type,
     url: config.url,
@@ -173,7 +173,7 @@ function writeProcess(
     return compact({ type, command: engine, args: words, env });
   }
   if (config.cwd !== undefined && dialect !== "vscode")
-    warn("runs in a folder of its own, which cannot be said there");
+    warn("has a working directory, which that program does not support");
   return compact({
     type,
     command: config.command,
@@ -183,12 +183,12 @@ function writeProcess(
   });
 }
 
-/** Everything an entry has, but for what is a function. */
+/** All fields of an entry except functions. */
 function writeOwn(config: ServerConfig, { entry, secrets, warn }: Writing): Record<string, unknown> {
   const written: Record<string, unknown> = { ...entry };
   for (const [key, value] of Object.entries(entry)) {
     if (typeof value === "function" || key === "authProvider" || key === "clientOptions") {
-      warn(`"${key}" is made in code, which no file can hold`);
+      warn(`"${key}" is created in code, which a file cannot contain`);
       delete written[key];
     }
   }
@@ -207,7 +207,7 @@ function writeOwn(config: ServerConfig, { entry, secrets, warn }: Writing): Reco
   return compact(written);
 }
 
-/** Without its credentials, where secrets stay out of the file. */
+/** Removes credentials unless secrets are kept. */
 function writeProxy(
   proxy: string | false,
   { secrets, warn }: Pick<Writing, "secrets" | "warn">,
@@ -216,7 +216,7 @@ function writeProxy(
   const url = new URL(proxy);
   if (url.username === "" && url.password === "") return proxy;
   url.username = url.password = "";
-  warn("the user name and the password of its proxy are left out");
+  warn("the user name and password of its proxy are left out");
   return url.href;
 }
 

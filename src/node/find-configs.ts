@@ -1,4 +1,4 @@
-/** Finds the configuration files there are: those of the project, then those of the user. */
+/** Finds existing configuration files of the project and the user. */
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { ConfigIssue } from "../errors/config-error.js";
@@ -15,15 +15,15 @@ import {
 import type { DialectKind } from "./dialects/dialect.js";
 
 export interface FindConfigsOptions extends ConfigSurroundings {
-  /** Only files of these kinds. @default all */
+  /** Only files of these dialects. @default all */
   dialects?: readonly DialectKind[];
   /** Only files of the project, only those of the user, or both. @default "all" */
   scope?: ConfigScope | "all";
 }
 
 /**
- * The files that exist, first the one whose servers win. A project's files are those of the nearest folder, from `cwd`
- * upwards, that has any; the search ends at the home directory.
+ * Returns the existing files in order of precedence. Project files come from the nearest directory that has any, from
+ * `cwd` upwards; the search ends at the home directory.
  *
  * @example
  * ```ts
@@ -40,7 +40,7 @@ export async function findConfigs(options: FindConfigsOptions = {}): Promise<Con
   return scope === "project" ? project : [...project, ...(await existing(users))];
 }
 
-/** The files of the nearest project, or of one folder only. */
+/** The files of the nearest project, or of one directory only. */
 export async function findProjectConfigs(
   { cwd, home }: Surroundings,
   options: {
@@ -52,7 +52,7 @@ export async function findProjectConfigs(
   for (const folder of options.upwards ? foldersFrom(cwd, home) : [cwd]) {
     const candidates = projectLocations(folder)
       .filter(options.wanted)
-      // In the home directory, the user's files look like those of a project.
+      // In the home directory, the user's files look like project files.
       .filter(({ file }) => !options.users.some((location) => location.file === file));
     const found = await existing(candidates);
     if (found.length > 0) return found;
@@ -60,7 +60,7 @@ export async function findProjectConfigs(
   return [];
 }
 
-/** A folder and those above it. Above and at the home directory there are no projects, unless one starts there. */
+/** A directory and its parents, up to but not including the home directory. */
 export function foldersFrom(folder: string, home: string): string[] {
   const folders = [folder];
   for (let current = folder; ; ) {
@@ -92,7 +92,7 @@ const IMPORTS: Readonly<Record<string, DialectKind>> = {
   cline: "cline",
 };
 
-/** Only what `imports` names; without it nothing is taken in, whatever mcporter itself would do. */
+/** Finds the files that an mcporter file imports by name. Without `imports` there are none, unlike in mcporter itself. */
 export async function importedConfigs(
   document: ConfigDocument,
   surroundings: Surroundings,
@@ -106,7 +106,7 @@ export async function importedConfigs(
     if (kind !== undefined) locations.push(...(await findConfigs({ ...surroundings, dialects: [kind] })));
     else {
       const line = document.lineOf(["imports", index]);
-      const message = "is not a program whose files are known; it is left out";
+      const message = "is not a known program; it is left out";
       warnings.push({ file, line, path: `imports[${index}]`, message });
     }
   }

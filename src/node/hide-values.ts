@@ -1,4 +1,4 @@
-/** Keeps secrets out of logs: whoever prints a loaded configuration sees names and addresses only. */
+/** Hides secrets of a loaded configuration from `console.log`. */
 import { inspect } from "node:util";
 import { isRecord } from "../config/entry-reader.js";
 import { redactUrl } from "../util/redact-text.js";
@@ -6,7 +6,7 @@ import { redactUrl } from "../util/redact-text.js";
 const MAPS = ["env", "headers", "oauth"];
 const ADDRESSES = ["url", "sseUrl", "base_url"];
 
-/** The values themselves stay where they are; only what `console.log` and `util.inspect` show is different. */
+/** Changes only the output of `console.log` and `util.inspect`, not the values. */
 export function hideValues(entry: Readonly<Record<string, unknown>>): void {
   for (const key of MAPS) {
     const map = entry[key];
@@ -19,7 +19,7 @@ export function hideValues(entry: Readonly<Record<string, unknown>>): void {
     show(entry, () => ({ ...entry, ...Object.fromEntries(addresses) }));
 }
 
-/** Of fields that nobody here knows, any may be a secret. */
+/** Hides all values: any unknown field may be a secret. */
 export function hideAll(map: Readonly<Record<string, unknown>>): void {
   show(map, () => Object.fromEntries(Object.keys(map).map((name) => [name, "[redacted]"])));
 }

@@ -1,4 +1,4 @@
-/** The door `toolport/node`: what needs a file system. */
+/** Entry point `toolport/node`: everything that needs a file system. */
 
 export { type AuthorizeInBrowserOptions, authorizeInBrowser } from "./authorize-in-browser.js";
 export type { ConfigInput, InputAnswers } from "./config-inputs.js";

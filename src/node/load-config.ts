@@ -1,4 +1,4 @@
-/** Loads servers from configuration files, whichever program they were written for. */
+/** Loads servers from configuration files of Toolport and other programs. */
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { ServerEntry } from "../config/server-entry.js";
@@ -26,45 +26,45 @@ import { readServers, type WrittenServer } from "./read-servers.js";
 /** The servers of one or more files, ready for `createToolport`. */
 export interface LoadedConfig {
   mcpServers: Record<string, ServerEntry>;
-  /** The files that were read, as absolute paths, the one that wins first. */
+  /** Absolute paths of the files that were read, in order of precedence. */
   files: string[];
-  /** Where each server was configured. */
+  /** Where each server is configured. */
   sources: Record<string, ConfigSource>;
-  /** What is wrong, each with its file and line. Always empty unless `onProblem` is `"report"`. */
+  /** Issues with file and line. Always empty unless `onProblem` is `"report"`. */
   issues: ConfigIssue[];
-  /** What is not wrong but may surprise: fields that are not used, names that are taken. */
+  /** Warnings, such as unused fields and duplicate names. */
   warnings: ConfigIssue[];
 }
 
 export interface LoadConfigOptions extends ConfigSurroundings {
   /**
-   * `"throw"`: one error with every problem. `"report"`: a bad server costs only itself; the rest is returned, and
-   * `issues` says what is missing and why.
+   * `"throw"`: throws one error with all issues. `"report"`: returns the valid servers, and `issues` lists what is wrong
+   * with the others.
    * @default "throw"
    */
   onProblem?: "throw" | "report";
-  /** Answers to `${input:id}`, or a function that asks. @default the file's own defaults */
+  /** Values for `${input:id}`, or a function that asks. @default the file's own defaults */
   inputs?: InputAnswers;
-  /** Read the file as that of this program. @default by its name, else by what is in it */
+  /** The dialect of the file. @default detected by its name, else by its content */
   dialect?: DialectKind;
-  /** Without a file: only files of these programs. @default all */
+  /** Without a path: only files of these programs. @default all */
   dialects?: readonly DialectKind[];
-  /** Without a file: the project's files, the user's, or both. @default "project" */
+  /** Without a path: the project's files, the user's, or both. @default "project" */
   scope?: ConfigScope | "all";
-  /** Fields of an entry that somebody else checks. @default none */
+  /** Additional fields of an entry that the caller validates. @default none */
   extraKeys?: readonly string[];
 }
 
 type NamedLocation = Omit<ConfigLocation, "kind"> & { kind: DialectKind | undefined; named: boolean };
 
 /**
- * Reads servers from a file, from the files of a project's folder, or, without a path, from those of the nearest
- * folder upwards that has any. Files of Claude, Cursor, VS Code, Codex and others are understood as well as
- * `toolport.json`; they are only read, never changed. Comments and trailing commas are welcome, variables are replaced
- * (`${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${input:id}` …), relative paths are seen from the file.
+ * Loads servers from a file, from the files of a project directory, or, without a path, from the nearest directory
+ * upwards that has such files. Supports `toolport.json` and the files of Claude, Cursor, VS Code, Codex and others, which
+ * are never changed. Comments and trailing commas are allowed, variables are expanded (`${NAME}`, `${NAME:-default}`,
+ * `${env:NAME}`, `${input:id}` …), and relative paths are relative to the file.
  *
- * @throws ConfigError `UNREADABLE_CONFIG` if there is no such file or it is not JSON or TOML, `INVALID_CONFIG` if an
- * entry is wrong or a variable is not set; each issue with its file and line. See `onProblem`.
+ * @throws ConfigError `UNREADABLE_CONFIG` if the file does not exist or is not JSON or TOML, `INVALID_CONFIG` if an
+ * entry is invalid or a variable is not set. Each issue has a file and line. See `onProblem`.
  * @example
  * ```ts
  * import { createToolport } from "toolport";
@@ -80,15 +80,15 @@ export async function loadConfig(
   return expandConfig(await readConfig(pathOrDir, options), { ...options, isUsed: () => true });
 }
 
-/** Files that were read, with their servers as they are written: nothing of them is expanded. */
+/** Files that were read, with their unexpanded servers. */
 export interface ReadConfig {
-  /** In the order in which their servers win. */
+  /** In order of precedence. */
   readonly found: readonly ReadFile[];
-  /** Problems that are no file's. */
+  /** Issues that do not belong to a file. */
   readonly issues: readonly ConfigIssue[];
 }
 
-/** As {@link loadConfig}, but expands nothing: no variable, no file of an entry, no question to the user. */
+/** Like {@link loadConfig}, but expands no variables, reads no files that entries refer to, and asks the user nothing. */
 export async function readConfig(
   pathOrDir: string | undefined,
   options: LoadConfigOptions,
@@ -96,7 +96,7 @@ export async function readConfig(
   const given = surroundingsOf(options);
   const path = pathOrDir === undefined ? undefined : resolve(pathOrDir);
   const isFolder = path !== undefined && (await isDirectory(path));
-  // What the caller names is the project, wherever the program runs.
+  // A directory that the caller names is the project, independent of `cwd`.
   const surroundings = isFolder ? { ...given, cwd: path } : given;
   const found: ReadFile[] = [];
   const queue = await chooseFiles(path, { isFolder, surroundings, options });
@@ -110,15 +110,15 @@ export async function readConfig(
   return { found, issues };
 }
 
-/** The server of each name that counts: the first. */
+/** The effective server of each name: the first one found. */
 export function effectiveServers({ found }: ReadConfig): Map<string, WrittenServer> {
-  const winners = new Map<string, WrittenServer>();
+  const effective = new Map<string, WrittenServer>();
   for (const server of found.flatMap(({ servers }) => servers))
-    if (!winners.has(server.name)) winners.set(server.name, server);
-  return winners;
+    if (!effective.has(server.name)) effective.set(server.name, server);
+  return effective;
 }
 
-/** Expands the servers that are used; the others are only checked as they are written, and left out. */
+/** Expands the servers that are used. The others are validated without expanding, and left out of the result. */
 export async function expandConfig(
   { found, issues: general }: ReadConfig,
   {
@@ -132,7 +132,7 @@ export async function expandConfig(
   for (const file of found) {
     issues.push(...file.issues);
     warnings.push(...file.warnings);
-    // One after the other: some variables are questions to the user.
+    // One at a time, because some variables ask the user.
     for (const server of file.servers) {
       const checked = isUsed(server) ? await expandServer(server) : checkWritten(server);
       issues.push(...checked.issues);
@@ -178,7 +178,7 @@ async function chooseFiles(
     scope === "user" ? [] : await findProjectConfigs(surroundings, { wanted, users, upwards: false });
   const user = scope === "project" ? [] : await findConfigs({ ...surroundings, ...options, scope: "user" });
   const found = [...project, ...user];
-  // Named like the one that would have been read first, so that the message says what to make.
+  // The message names the file that the user should create.
   return found.length > 0 ? named(found) : name(join(path, "toolport.json"));
 }
 
@@ -223,11 +223,14 @@ async function readFile(
 }
 
 function nothingFound({ cwd }: Surroundings, { scope = "project" }: LoadConfigOptions): ConfigIssue {
-  const where = scope === "project" ? `in ${cwd} or above it` : "for this project or this user";
-  return { path: "", message: `there is no file with servers ${where}; make a toolport.json or name a file` };
+  const where = scope === "project" ? `in ${cwd} or above it` : "for this project or user";
+  return {
+    path: "",
+    message: `no configuration file with servers was found ${where}; create a toolport.json or pass a path`,
+  };
 }
 
-/** By file as they were read, and by line within one. */
+/** Sorts by file in reading order, then by line. */
 function inOrder(issues: ConfigIssue[]): ConfigIssue[] {
   const files = [...new Set(issues.map(({ file }) => file))];
   return issues.sort(
@@ -236,7 +239,7 @@ function inOrder(issues: ConfigIssue[]): ConfigIssue[] {
 }
 
 function toError(issues: readonly ConfigIssue[]): ConfigError {
-  // What cannot be read at all has no path inside the file.
+  // Issues of unreadable files have no path.
   if (issues.every(({ path }) => path === "")) {
     return new ConfigError({
       code: "UNREADABLE_CONFIG",

@@ -1,4 +1,4 @@
-/** Puts the servers of several files together: the first of a name wins. */
+/** Merges the servers of several files. The first server of each name takes precedence. */
 
 import { ConfigIssues } from "../config/config-issues.js";
 import { checkFallback } from "../config/parse-servers.js";
@@ -8,7 +8,7 @@ import type { ConfigSource } from "./config-locations.js";
 import type { CheckedServer } from "./expand-server.js";
 import type { WrittenServer } from "./read-servers.js";
 
-/** A server and what became of it. */
+/** A validated server. */
 type ReadServer = Pick<WrittenServer, "name" | "source" | "locate"> & Pick<CheckedServer, "good">;
 
 export interface MergedServers {
@@ -47,11 +47,11 @@ export function mergeServers(servers: readonly ReadServer[]): MergedServers {
 }
 
 function shadowed({ name, source }: ReadServer, first: ReadServer): ConfigIssue {
-  const message = `is not used: ${first.source.file}:${first.source.line} has a server of this name and comes first`;
+  const message = `is not used: ${first.source.file}:${first.source.line} has a server of this name and takes precedence`;
   return { file: source.file, line: source.line, path: name, message };
 }
 
-/** A server that could not be loaded must not take along the one that would have fallen back to it. */
+/** Removes fallbacks to servers that could not be loaded. */
 function withoutLostFallbacks(entry: ServerEntry, isGood: (name: string) => boolean): ServerEntry {
   const { fallback } = entry;
   if (fallback === undefined) return entry;

@@ -1,4 +1,4 @@
-/** Opens a URL in the user's browser, without a shell that could read more into it. */
+/** Opens a URL in the user's browser, without a shell that could interpret it. */
 import { spawn } from "node:child_process";
 
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>> = {
@@ -6,7 +6,7 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [command: strin
   win32: ["rundll32", "url.dll,FileProtocolHandler"],
 };
 
-/** False if there is no browser to be had. The URL has to be checked before. */
+/** Returns false if no browser can be started. Callers validate the URL first. */
 export async function openInBrowser(url: URL): Promise<boolean> {
   const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
   return new Promise((resolve) => {

@@ -1,9 +1,9 @@
-/** Parses JSON as people write it (comments, trailing commas) and remembers where everything stands. */
+/** Parses JSON with comments and trailing commas, and records the line of every value. */
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import type { ConfigPath } from "../config/config-issues.js";
 import { type ConfigDocument, unreadable } from "./config-document.js";
 
-/** Deeper nesting is no configuration; what walks the tree later may count on it. */
+/** Maximum nesting depth. Recursive functions on the parsed values rely on it. */
 const MAX_DEPTH = 64;
 
 const PROBLEMS: Readonly<Record<string, string>> = {
@@ -35,12 +35,12 @@ function lineCounter(text: string): (offset: number) => number {
   };
 }
 
-/** The first node that is nested too deeply. A list instead of recursion: the stack is what has to be saved. */
+/** Finds a node that is nested too deeply. Iterative, to avoid a stack overflow. */
 function findTooDeep(root: Node): Node | undefined {
   let level = [root];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > MAX_DEPTH) return level[0];
-    // A property is a node of its own between an object and its value.
+    // Skip the property nodes between an object and its values.
     level = level.flatMap((node) =>
       (node.children ?? []).flatMap((child) =>
         child.type === "property" ? (child.children ?? []) : [child],
@@ -65,7 +65,7 @@ export function parseJsonConfig(file: string, text: string): ConfigDocument {
     const offset = first?.offset ?? 0;
     const column = offset - text.lastIndexOf("\n", offset - 1);
     const problem =
-      (first && PROBLEMS[printParseErrorCode(first.error)]) ?? "something that is not JSON stands here";
+      (first && PROBLEMS[printParseErrorCode(first.error)]) ?? "unexpected text that is not JSON";
     throw unreadable(file, `column ${column}: ${problem}`, { line: lineAt(offset) });
   }
   const tooDeep = findTooDeep(root);
@@ -94,7 +94,7 @@ function propertiesOf(node: Node): { name: string; property: Node; value: Node |
   });
 }
 
-/** Makes the value of a node; of a property that is written twice, the last counts. `__proto__` is a field like any other. */
+/** The value of a node. The last of duplicate properties counts. `__proto__` is an ordinary field. */
 export function toValue(node: Node | undefined): unknown {
   if (node?.type === "object") {
     return Object.fromEntries(propertiesOf(node).map(({ name, value }) => [name, toValue(value)]));
@@ -103,7 +103,7 @@ export function toValue(node: Node | undefined): unknown {
   return node?.value;
 }
 
-/** The node a path leads to, or the last one on the way there; for a property, the property with its name. */
+/** The node at a path, or its nearest existing parent. For a property, the node includes the name. */
 export function nearestNode(node: Node, path: ConfigPath): Node {
   const [step, ...rest] = path;
   if (typeof step === "number") {
@@ -115,7 +115,7 @@ export function nearestNode(node: Node, path: ConfigPath): Node {
   return found.value === undefined || rest.length === 0 ? found.property : nearestNode(found.value, rest);
 }
 
-/** Every property whose name its object already has, with the first one of that name. */
+/** Every duplicate property, with the first one of that name. */
 export function duplicatesIn(
   node: Node,
   path: ConfigPath = [],

@@ -1,4 +1,4 @@
-/** Parses TOML and finds the lines of its tables and keys, which the parser does not tell. */
+/** Parses TOML and finds the lines of tables and keys, which the parser does not report. */
 import { parse, TomlError } from "smol-toml";
 import type { ConfigPath } from "../config/config-issues.js";
 import { isRecord } from "../config/entry-reader.js";
@@ -13,7 +13,7 @@ export function parseTomlConfig(file: string, text: string): ConfigDocument {
     root = parse(text, { maxDepth: MAX_DEPTH });
   } catch (error) {
     if (!(error instanceof TomlError)) throw unreadable(file, "it is not TOML", { cause: error });
-    // Only the first line of the message: what follows quotes the file, which may hold secrets.
+    // Use only the first line of the message: the others quote the file, which may contain secrets.
     const problem = error.message.split("\n", 1)[0]!.replace(/^Invalid TOML document: /, "");
     throw unreadable(file, `column ${error.column}: ${problem}`, { line: error.line });
   }
@@ -21,7 +21,7 @@ export function parseTomlConfig(file: string, text: string): ConfigDocument {
   return {
     file,
     root,
-    duplicates: [], // Names that are given twice are errors of the language.
+    duplicates: [], // TOML rejects duplicate names.
     lineOf: (path) => {
       for (let length = path.length; length > 0; length--) {
         const line = lines.get(JSON.stringify(path.slice(0, length).map(String)));
@@ -32,11 +32,11 @@ export function parseTomlConfig(file: string, text: string): ConfigDocument {
   };
 }
 
-/** The line of each table and key. Good enough to lead a reader there; values are left to the parser. */
+/** Approximate lines of tables and keys, for messages. */
 function findLines(text: string): Map<string, number> {
   const lines = new Map<string, number>();
   const note = (path: readonly string[], line: number) => {
-    // A table is first mentioned by the first of its children.
+    // A table starts at the line of its first key.
     for (let length = 1; length <= path.length; length++) {
       const key = JSON.stringify(path.slice(0, length));
       if (!lines.has(key)) lines.set(key, line);
@@ -62,7 +62,7 @@ function findLines(text: string): Map<string, number> {
   return lines;
 }
 
-/** The kind of long string that is still open at the end of a line. */
+/** The delimiter of a multi-line string that is still open at the end of a line. */
 function quoteAfter(line: string, open: string | undefined): string | undefined {
   let quote = open;
   for (const [found] of line.matchAll(/"""|'''/g)) {
@@ -72,7 +72,7 @@ function quoteAfter(line: string, open: string | undefined): string | undefined 
   return quote;
 }
 
-/** The steps of a dotted key: the parser itself is asked, by the smallest file that has it. */
+/** Splits a dotted key by parsing a minimal document that contains it. */
 function parseKey(key: string): (ConfigPath & string[]) | undefined {
   try {
     const steps: string[] = [];

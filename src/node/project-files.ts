@@ -1,4 +1,4 @@
-/** The files of a project that an entry of its configuration reads: their contents are part of what the user agrees to. */
+/** Reads the project files that an entry refers to. Their contents are part of the user's consent. */
 import { realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { isRecord } from "../config/entry-reader.js";
@@ -6,18 +6,18 @@ import type { DialectEntry } from "./dialects/dialect.js";
 import { type EntrySurroundings, resolveFrom, variableSource } from "./expand-entry.js";
 import { expandVariables, referencesIn } from "./expand-variables.js";
 
-/** Where an entry stands. */
+/** The location of an entry. */
 export interface ProjectSurroundings extends EntrySurroundings {
-  /** The folder of the project that the file belongs to. */
+  /** The project directory of the file. */
   readonly projectDir: string;
 }
 
-/** The content of a file by its path from the project's folder, or the reason why it has none. */
+/** Contents of files by path relative to the project, or the reason why a file cannot be read. */
 export type ProjectFiles = Readonly<Record<string, string>>;
 
 /**
- * Reads the files inside the project that an entry reads: `${file:…}` and `envFile`. Only the path of `envFile` is
- * expanded, because it names the file; nothing else of the entry is.
+ * Reads the files inside the project that an entry refers to with `${file:…}` and `envFile`. Expands only the path of
+ * `envFile`, because it names the file.
  */
 export async function readProjectFiles(
   entry: Pick<DialectEntry, "entry" | "envFile">,
@@ -49,14 +49,14 @@ async function pathsIn(
   return new Set(named.map((path) => resolveFrom(path, surroundings)));
 }
 
-/** Every text of an entry, however deep it stands. */
+/** All strings in a value, at any depth. */
 export function textsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (Array.isArray(value)) return value.flatMap(textsIn);
   return isRecord(value) ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** The project's folder, or the repository that it is a part of; as it is named and where it really is. */
+/** The project directory, or its Git repository, with and without symbolic links resolved. */
 async function rootsOf({
   projectDir,
   home,
@@ -70,7 +70,7 @@ async function rootsOf({
   return [root, await realpath(root).catch(() => root)];
 }
 
-/** The path seen from the project. A link that leads into the project or stands in it counts as a part of it. */
+/** The path relative to the project; undefined if it is outside. A link in or into the project counts as inside. */
 async function insideOf(path: string, roots: readonly string[]): Promise<string | undefined> {
   for (const place of [path, await realpath(path).catch(() => path)]) {
     for (const root of roots) {

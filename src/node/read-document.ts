@@ -1,14 +1,14 @@
-/** Reads the text of a configuration file: only from a plain file, only so much, only UTF-8. */
+/** Reads a configuration file: a regular file of limited size with UTF-8 text, in JSON or TOML. */
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { ConfigError } from "../errors/config-error.js";
 import { type ConfigDocument, unreadable } from "./config-document.js";
 import { parseJsonConfig } from "./parse-json-config.js";
 
-/** Some programs keep more than servers in their file, but no list of servers is as long as this. */
+/** Larger than any realistic file, even if a program stores other settings in it. */
 const MAX_CONFIG_BYTES = 8 * 1024 * 1024;
 
-/** Reads to the end, whatever the size was said to be: a file may grow, and some have no size. */
+/** Reads to the end and checks the limit, because the size from `stat` may be wrong. */
 async function readCapped(handle: FileHandle, file: string): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -22,18 +22,18 @@ async function readCapped(handle: FileHandle, file: string): Promise<Buffer> {
 }
 
 const tooLarge = (file: string): ConfigError =>
-  unreadable(file, `it is larger than ${MAX_CONFIG_BYTES} bytes; keep only servers in it`);
+  unreadable(file, `it is larger than ${MAX_CONFIG_BYTES} bytes; move other content elsewhere`);
 
 /** @throws ConfigError with code `UNREADABLE_CONFIG` */
 async function readConfigText(file: string): Promise<string> {
   let handle: FileHandle | undefined;
   try {
-    // Looked at before it is opened: opening a named pipe waits for somebody to write to it.
+    // Check before opening: opening a named pipe would wait for a writer.
     const found = await stat(file);
     if (!found.isFile()) throw unreadable(file, "it is not a file");
     if (found.size > MAX_CONFIG_BYTES) throw tooLarge(file);
     handle = await open(file, "r");
-    // Takes the byte order mark away, and does not guess at what is not UTF-8.
+    // Removes the byte order mark and rejects invalid UTF-8.
     return new TextDecoder("utf-8", { fatal: true }).decode(await readCapped(handle, file));
   } catch (error) {
     if (error instanceof ConfigError) throw error;
@@ -48,11 +48,11 @@ async function readConfigText(file: string): Promise<string> {
   }
 }
 
-/** @throws ConfigError with code `UNREADABLE_CONFIG`, the file and, where there is one, the line */
+/** @throws ConfigError with code `UNREADABLE_CONFIG`, the file and, if known, the line */
 export async function readDocument(file: string): Promise<ConfigDocument> {
   const text = await readConfigText(file);
   if (extname(file).toLowerCase() !== ".toml") return parseJsonConfig(file, text);
-  // Loaded only for those who have such a file.
+  // The TOML parser is loaded only if needed.
   const { parseTomlConfig } = await import("./parse-toml-config.js");
   return parseTomlConfig(file, text);
 }

@@ -1,4 +1,4 @@
-/** Reads the servers of one file as they are written. Nothing is expanded: that is for `expand-server.ts`, after consent. */
+/** Reads the servers of one file without expanding them. `expand-server.ts` does that after consent. */
 
 import { readFile, stat } from "node:fs/promises";
 import { type ConfigPath, formatPath } from "../config/config-issues.js";
@@ -16,29 +16,29 @@ import { foldersFrom } from "./find-configs.js";
 import { hideAll, hideValues } from "./hide-values.js";
 import { textsIn } from "./project-files.js";
 
-/** One server of a file, as it is written. */
+/** An unexpanded server of a file. */
 export interface WrittenServer {
   readonly name: string;
   readonly source: ConfigSource;
-  /** The entry in the words of its file; undefined if it is not an object. */
+  /** The entry of the file; undefined if it is not an object. */
   readonly raw: Readonly<Record<string, unknown>> | undefined;
-  /** In the words of Toolport, with its variables. */
+  /** The entry in Toolport's format, with unexpanded variables. */
   readonly translated: DialectEntry;
-  /** The file's definitions of the inputs that the entry asks for: their defaults are values of the entry. */
+  /** The file's declarations of the inputs that the entry uses, including their defaults. */
   readonly inputs: readonly unknown[];
-  /** What is wrong with it, and what may surprise, as far as that can be said without expanding it. */
+  /** Issues and warnings that show without expanding the entry. */
   readonly issues: readonly ConfigIssue[];
   readonly warnings: readonly ConfigIssue[];
-  /** False if the file switches it off. */
+  /** False if the file disables the server. */
   readonly isEnabled: boolean;
-  /** Finds the line of something in its entry. */
+  /** Finds the line of a path in the entry. */
   readonly locate: (path: ConfigPath) => { file: string; line: number };
-  /** Says something about a part of its entry. */
+  /** Creates an issue at a path in the entry. */
   readonly note: (path: ConfigPath, message: string) => ConfigIssue;
   readonly dialect: Dialect;
   readonly options: ReadServersOptions;
   readonly askInput: (id: string) => Promise<VariableValue>;
-  /** Files that were read for it, each once. */
+  /** Reads a file that the entry refers to. Each file is read once. */
   readonly readFile: (path: string) => Promise<VariableValue>;
 }
 
@@ -47,20 +47,20 @@ export interface ReadServersOptions {
   readonly surroundings: Surroundings;
   readonly inputs: InputAnswers | undefined;
   readonly extraKeys: readonly string[] | undefined;
-  /** The caller named this very file. */
+  /** The caller passed the path of this file. */
   readonly named: boolean;
 }
 
 export interface ReadServers {
   readonly servers: readonly WrittenServer[];
-  /** About the file itself; what is about a server stands with it. */
+  /** Issues of the file itself. Issues of a server are in its `issues`. */
   readonly issues: readonly ConfigIssue[];
   readonly warnings: readonly ConfigIssue[];
 }
 
 const showPath = ([first = "", ...rest]: ConfigPath): string => formatPath(String(first), rest);
 
-/** Everything that reading one file is about. */
+/** The state of reading one file. */
 class ServerReading {
   readonly issues: ConfigIssue[] = [];
   readonly warnings: ConfigIssue[] = [];
@@ -82,7 +82,6 @@ class ServerReading {
   }
 }
 
-/** Pure, but for the document that was read before. */
 export function readServers(
   document: ConfigDocument,
   dialect: Dialect,
@@ -110,8 +109,8 @@ function reportMissing(reading: ServerReading): void {
   const [path = ["mcpServers"]] = dialect.containers;
   const [wanted = ""] = path.map(String);
   const [close] = isRecord(document.root) ? suggest(wanted, Object.keys(document.root), 1) : [];
-  const hint = close === undefined ? "" : ` ("${close}" is something else)`;
-  const note = reading.note(path, `is missing${hint}; it holds one entry per server`);
+  const hint = close === undefined ? "" : ` (did you mean it instead of "${close}"?)`;
+  const note = reading.note(path, `is missing${hint}; it must contain one entry per server`);
   if (dialect.isSettingsFile !== true) reading.issues.push(note);
   else if (options.named) reading.warnings.push(note);
 }
@@ -197,10 +196,10 @@ function inputsOf(
   return declared.filter((input) => isRecord(input) && asked.includes(input["id"] as string));
 }
 
-/** A secret or a list of variables; nothing that is read into a text is longer. */
+/** Maximum size of a file with a secret or a list of variables. */
 const MAX_FILE_BYTES = 256 * 1024;
 
-/** Returns the content of a file by its absolute path, or why it cannot be used. */
+/** Returns a cached reader, so that the content used is the content the user consented to. */
 export function createFileReader(): (path: string) => Promise<VariableValue> {
   const known = new Map<string, Promise<VariableValue>>();
   return (path) => {
@@ -213,17 +212,18 @@ export function createFileReader(): (path: string) => Promise<VariableValue> {
 async function readSmallFile(path: string): Promise<VariableValue> {
   try {
     const found = await stat(path);
-    if (!found.isFile()) return { problem: "names something that is not a file" };
-    if (found.size > MAX_FILE_BYTES) return { problem: `names a file of more than ${MAX_FILE_BYTES} bytes` };
+    if (!found.isFile()) return { problem: "does not refer to a file" };
+    if (found.size > MAX_FILE_BYTES)
+      return { problem: `refers to a file of more than ${MAX_FILE_BYTES} bytes` };
     return { value: (await readFile(path, "utf8")).replace(/^\uFEFF/, "") };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const reason = code === "ENOENT" ? "does not exist" : `cannot be read (${code ?? "unknown reason"})`;
-    return { problem: `names a file that ${reason}; correct the path` };
+    return { problem: `refers to a file that ${reason}; correct the path` };
   }
 }
 
-/** Paths become absolute: the copy will stand somewhere else. */
+/** An entry for a `toolport.json`: translated, with unexpanded variables. Paths become absolute, because the copy is in another directory. */
 export function writtenEntry(
   { entry, envFile, passedVariables }: DialectEntry,
   { baseDir, bare }: { baseDir: string; bare: boolean },

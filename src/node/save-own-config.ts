@@ -1,4 +1,4 @@
-/** Changes our own `toolport.json`, and leaves everything in it as it was that is not meant. */
+/** Changes servers in a `toolport.json` and preserves everything else in the file. */
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -14,11 +14,11 @@ import { placeOf, surroundingsOf } from "./config-locations.js";
 import { hasVariables } from "./expand-variables.js";
 import { parseJsonConfig } from "./parse-json-config.js";
 
-/** What to change; done in this order. */
+/** The changes, applied in this order. */
 export interface ConfigChanges {
-  /** Servers to leave out. */
+  /** Servers to remove. */
   remove?: readonly string[];
-  /** Servers to put in, in place of those of the same name only with `replace`. Variables stay as they are. */
+  /** Servers to add. Existing servers of the same name are replaced only with `replace`. Variables are not expanded. */
   add?: Readonly<Record<string, ServerEntry | Readonly<Record<string, unknown>>>>;
   /** @default false */
   replace?: boolean;
@@ -28,15 +28,15 @@ export interface ConfigChanges {
 
 const CONTAINER = "mcpServers";
 
-/** Only the owner may read what holds secrets. */
+/** Only the owner may read a file with secrets. */
 const PRIVATE_MODE = 0o600;
 
 /**
- * Adds, removes, enables and disables servers in a `toolport.json`, which is made if there is none. Comments, order and
- * formatting stay. The file is replaced at once, never half written; if it holds secrets, only its owner may read it.
- * Files of other programs are refused: they are only read.
+ * Adds, removes, enables and disables servers in a `toolport.json`, which is created if it does not exist. Comments, order
+ * and formatting are preserved. The file is replaced atomically; if it contains secrets, only its owner may read it.
+ * Rejects files of other programs.
  *
- * @throws ConfigError `UNKNOWN_SERVER`, `DUPLICATE_SERVER`, `INVALID_CONFIG` or `UNREADABLE_CONFIG`; then nothing was changed
+ * @throws ConfigError `UNKNOWN_SERVER`, `DUPLICATE_SERVER`, `INVALID_CONFIG` or `UNREADABLE_CONFIG`; the file is unchanged then
  * @example
  * ```ts
  * await saveOwnConfig("toolport.json", { add: { time: { command: "uvx", args: ["mcp-server-time"] } } });
@@ -47,9 +47,12 @@ export async function saveOwnConfig(path: string, changes: ConfigChanges): Promi
   const file = resolve(path);
   const { kind } = placeOf(file, surroundingsOf({}));
   if (kind !== undefined && kind !== "toolport") {
-    throw refused(file, "belongs to another program and is only read; write to a toolport.json instead");
+    throw invalidFile(
+      file,
+      "belongs to another program, whose files Toolport does not change; write to a toolport.json instead",
+    );
   }
-  // Behind a link, the file is changed, not the link.
+  // Replace the target of a symbolic link, not the link.
   const target = await realpath(file).catch(() => file);
   const before = await readFile(target, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
@@ -61,9 +64,9 @@ export async function saveOwnConfig(path: string, changes: ConfigChanges): Promi
 
 function changeText(file: string, before: string, changes: ConfigChanges): string {
   const { root } = parseJsonConfig(file, before.replace(/^\uFEFF/, ""));
-  if (!isRecord(root)) throw refused(file, "must hold an object");
+  if (!isRecord(root)) throw invalidFile(file, "must contain an object");
   const present = valueAt(root, [CONTAINER]) ?? {};
-  if (!isRecord(present)) throw refused(file, `"${CONTAINER}" must be an object`);
+  if (!isRecord(present)) throw invalidFile(file, `"${CONTAINER}" must be an object`);
   const names = new Set(Object.keys(present));
   let text = before.replace(/^\uFEFF/, "");
   const formattingOptions = formattingOf(text);
@@ -96,18 +99,20 @@ function changeText(file: string, before: string, changes: ConfigChanges): strin
   return before.startsWith("\uFEFF") ? `\uFEFF${text}` : text;
 }
 
-/** An entry that can be written down. Checked first: a bad one is better refused than found tomorrow. */
+/** Validates an entry and converts it to JSON. */
 function plainEntry(name: string, entry: Readonly<Record<string, unknown>> | ServerEntry): unknown {
   const { url } = entry as { url?: unknown };
   const hasVariable = typeof url === "string" && hasVariables(url);
-  // Which address a variable stands for is not known before it is used.
+  // A URL with a variable cannot be validated yet: use a placeholder.
   const { envFile: _known, ...checked } = { envFile: undefined, ...entry };
   parseServerEntry(name, hasVariable ? { ...checked, url: placeholderFor(url) } : checked);
   const lost = Object.entries(entry).find(([, value]) => typeof value === "function" || isProvider(value));
   if (lost !== undefined) {
     throw new ConfigError({
       code: "INVALID_CONFIG",
-      issues: [{ path: `${CONTAINER}.${name}.${lost[0]}`, message: "is a function, which no file can hold" }],
+      issues: [
+        { path: `${CONTAINER}.${name}.${lost[0]}`, message: "is a function, which a file cannot contain" },
+      ],
     });
   }
   return JSON.parse(JSON.stringify(entry)) as unknown;
@@ -132,15 +137,15 @@ function requireServer(names: ReadonlySet<string>, name: string): void {
 const duplicate = (name: string): ConfigError =>
   new ConfigError({
     code: "DUPLICATE_SERVER",
-    what: `The file already has a server "${name}"`,
-    next: "Choose another name, or say that it may be replaced",
+    what: `The file already contains a server "${name}"`,
+    next: "Choose another name, or set `replace`",
     server: name,
   });
 
-const refused = (file: string, message: string): ConfigError =>
+const invalidFile = (file: string, message: string): ConfigError =>
   new ConfigError({ code: "INVALID_CONFIG", issues: [{ file, path: basename(file), message }] });
 
-/** The way the file is written already. */
+/** Detects the formatting of the file. */
 function formattingOf(text: string): FormattingOptions {
   const indent = /\n([ \t]+)"/.exec(text)?.[1] ?? "  ";
   return {
@@ -150,7 +155,7 @@ function formattingOf(text: string): FormattingOptions {
   };
 }
 
-/** Written beside it and moved over it, so that whoever reads sees the old or the new. */
+/** Writes a temporary file and renames it, so that readers see either the old or the new content. */
 async function replaceFile(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const present = await stat(file).catch(() => undefined);
@@ -172,7 +177,7 @@ async function replaceFile(file: string, text: string): Promise<void> {
   }
 }
 
-/** Values of headers and variables count as secrets unless they are taken from elsewhere. */
+/** Values of headers and variables count as secrets unless they are references. */
 function holdsSecrets(file: string, text: string): boolean {
   const servers = valueAt(parseJsonConfig(file, text.replace(/^\uFEFF/, "")).root, [CONTAINER]);
   return Object.values(isRecord(servers) ? servers : {}).some((entry) => {

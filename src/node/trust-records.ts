@@ -1,34 +1,34 @@
-/** Remembers which servers of which files a user has agreed to. */
+/** Stores the user's consent to servers of configuration files. */
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { isRecord } from "../config/entry-reader.js";
 import type { Store } from "../state/store.js";
 
-/** A server as a file has it. */
+/** A server in a configuration file. */
 export interface ConfiguredServer {
   readonly name: string;
-  /** The file it stands in. */
+  /** Path of the file. */
   readonly file: string;
-  /** The entry as it is written, with every value and before any variable is expanded: `sources[name].written`. */
+  /** The complete entry before variables are expanded: `sources[name].written`. */
   readonly entry: object;
   /**
-   * Reads the files of the project that the entry reads. Called only if the entry itself is the one the user agreed to,
-   * and when the user agrees.
+   * Reads the project files that the entry refers to. Called only if the entry itself has consent, and when the user
+   * gives consent.
    * @default none
    */
   readonly readFiles?: (() => Promise<Readonly<Record<string, string>>>) | undefined;
 }
 
 /**
- * `"changed"`: the user agreed to it, but the entry is another one now. `"filesChanged"`: a file of the project that the
- * entry reads is another one now.
+ * `"changed"`: the entry has changed since the user agreed. `"filesChanged"`: a project file that the entry refers to has
+ * changed since then.
  */
 export type Trust = "trusted" | "changed" | "filesChanged" | "unknown";
 
 /**
- * Consent by file and name, to two hashes: one of the entry as it is written, every value included, and one of the
- * project's files that it reads. Values of the user's environment are in neither. Records are sealed: consent cannot be
- * forged without the store's key.
+ * Consent is stored by file and name, with two hashes: one of the unexpanded entry, and one of the project files that it
+ * refers to. Values of the user's environment are not included. Records are encrypted: consent cannot be forged without
+ * the store's key.
  *
  * @example
  * ```ts
@@ -49,19 +49,19 @@ export class TrustRecords {
     return (await this.check(server)) === "trusted";
   }
 
-  /** As `isTrusted`, but tells a server that changed from one that is new. */
+  /** Like `isTrusted`, but distinguishes changed servers from new ones. */
   async check(server: ConfiguredServer): Promise<Trust> {
     const record = await this.#store.get(keyOf(server));
     if (record === undefined || !record.sealed || !isRecord(record.value)) return "unknown";
     const { file, name, entry, files } = record.value;
     if (file !== resolve(server.file) || name !== server.name) return "unknown";
-    // Records of version 0.1 hold neither hash.
+    // Records of version 0.1 contain no hashes.
     if (typeof entry !== "string" || typeof files !== "string") return "unknown";
     if (entry !== configFingerprint(server.entry)) return "changed";
     return files === (await hashFiles(server)) ? "trusted" : "filesChanged";
   }
 
-  /** Remembers that the user agreed to exactly this. */
+  /** Saves the user's consent to the server in its current form. */
   async trust(server: ConfiguredServer): Promise<void> {
     const value = {
       name: server.name,
@@ -73,7 +73,7 @@ export class TrustRecords {
     await this.#store.put(keyOf(server), value, { secret: true });
   }
 
-  /** Forgets it; true if there was anything to forget. */
+  /** Deletes the consent. Returns whether there was any. */
   async revoke(server: Pick<ConfiguredServer, "name" | "file">): Promise<boolean> {
     return this.#store.delete(keyOf(server));
   }
@@ -88,9 +88,9 @@ function keyOf({ file, name }: Pick<ConfiguredServer, "name" | "file">): string 
 }
 
 /**
- * A hash of every field and every value of an entry, as they are written. The order of fields does not count. Pass the
- * entry before its variables are expanded (`sources[name].written`): then values from the user's environment do not
- * count, and everything that the file says does.
+ * Hashes all fields and values of an entry, independent of the order of fields. Pass the entry before its variables are
+ * expanded (`sources[name].written`): the hash then covers the whole entry of the file and no values of the user's
+ * environment.
  *
  * @example
  * ```ts
@@ -100,7 +100,7 @@ function keyOf({ file, name }: Pick<ConfiguredServer, "name" | "file">): string 
 export const configFingerprint = (entry: object): string =>
   createHash("sha256").update(canonical(entry)).digest("hex");
 
-/** One text for one value: fields in alphabetical order, every type told apart. */
+/** A canonical text: fields in alphabetical order, types distinguished. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (value instanceof Date) return `date ${value.toISOString()}`;
@@ -110,6 +110,6 @@ function canonical(value: unknown): string {
       .sort(([a], [b]) => (a < b ? -1 : 1));
     return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join()}}`;
   }
-  // Numbers that JSON does not have would all become null.
+  // JSON would turn NaN and infinity into null.
   return typeof value === "string" ? JSON.stringify(value) : `${typeof value} ${String(value)}`;
 }

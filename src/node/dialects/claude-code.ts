@@ -1,4 +1,4 @@
-/** Claude Code: `.mcp.json` in a project, `~/.claude.json` for a user; GitHub's Copilot reads the former, too. */
+/** Claude Code: `.mcp.json` in a project, `~/.claude.json` for a user. GitHub Copilot also reads `.mcp.json`. */
 import { isRecord } from "../../config/entry-reader.js";
 import type { Dialect } from "./dialect.js";
 import { moveOAuth } from "./oauth-fields.js";
@@ -13,7 +13,7 @@ export const claudeCode: Dialect = {
   isSettingsFile: true,
   readEntry: (raw) => {
     const fields = usualFields(raw);
-    // Copilot's, in the file that both share.
+    // Fields of Copilot, which shares the file.
     moveToolFilters(fields);
     moveTimeout(fields, "timeout", 1);
     moveOAuth(fields, "oauth");
@@ -22,7 +22,7 @@ export const claudeCode: Dialect = {
       quiet: ["description", "alwaysLoad"],
       unsupported: {
         headersHelper:
-          "names a program that makes headers, which is not run; give `headers` as a function in code instead",
+          "names a program that creates headers, which Toolport does not run; pass `headers` as a function in code instead",
       },
     });
   },
@@ -32,7 +32,7 @@ export const claudeCode: Dialect = {
   },
 };
 
-/** What `~/.claude.json` says about one project: the nearest folder above `folder` that it knows. */
+/** The nearest directory that `~/.claude.json` has a project section for. */
 export function findClaudeProject(root: unknown, folders: readonly string[]): string | undefined {
   const projects = isRecord(root) && isRecord(root["projects"]) ? root["projects"] : {};
   return folders.find((folder) => Object.hasOwn(projects, folder) && isRecord(projects[folder]));

@@ -1,4 +1,4 @@
-/** Cline and Roo Code: `cline_mcp_settings.json` and relatives, time limits in seconds. */
+/** Cline and Roo Code: `cline_mcp_settings.json` and similar files, with timeouts in seconds. */
 import type { Dialect } from "./dialect.js";
 import { EntryFields } from "./entry-fields.js";
 import {
@@ -10,7 +10,7 @@ import {
   moveType,
 } from "./shared-fields.js";
 
-const APPROVAL = "is not taken over: whether a call needs approval is said by `approve` of the port";
+const APPROVAL = "is not supported: set `approve` of the port to decide which calls need approval";
 
 export const cline: Dialect = {
   kind: "cline",

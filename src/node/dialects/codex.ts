@@ -1,4 +1,4 @@
-/** Codex: tables `[mcp_servers.name]` in `config.toml`; secrets are named by the variable that holds them. */
+/** Codex: tables `[mcp_servers.name]` in `config.toml`, with secrets as names of variables. */
 import { isRecord } from "../../config/entry-reader.js";
 import type { Dialect } from "./dialect.js";
 import type { EntryFields } from "./entry-fields.js";
@@ -27,9 +27,9 @@ export const codex: Dialect = {
       title: "Codex",
       quiet: ["required", "tools", "default_tools_approval_mode", "supports_parallel_tool_calls", "auth"],
       unsupported: {
-        startup_timeout_sec: "is not taken over; the limit for connecting is `connectTimeoutMs` of the port",
-        startup_timeout_ms: "is not taken over; the limit for connecting is `connectTimeoutMs` of the port",
-        oauth_resource: "is not used; the server itself says which resource it is",
+        startup_timeout_sec: "is not supported; set `connectTimeoutMs` of the port",
+        startup_timeout_ms: "is not supported; set `connectTimeoutMs` of the port",
+        oauth_resource: "is not used; the server provides its resource",
       },
     });
   },

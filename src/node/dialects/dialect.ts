@@ -1,7 +1,7 @@
-/** What a dialect is: how one program writes its MCP servers, and what that means in an entry of ours. */
+/** A dialect: the configuration format of one program, and its translation to Toolport's entries. */
 import type { ConfigPath } from "../../config/config-issues.js";
 
-/** The programs whose files are read. `"generic"` is a file of nobody in particular with `mcpServers` in it. */
+/** The programs whose files are supported. `"generic"` is any other file with `mcpServers`. */
 export type DialectKind =
   | "toolport"
   | "claude-code"
@@ -20,51 +20,51 @@ export type DialectKind =
   | "langchain"
   | "generic";
 
-/** An object of a file, as it was written. */
+/** An object of a file. */
 export type RawFields = Readonly<Record<string, unknown>>;
 
-/** Something to say about a field, by its path in the entry of the file. */
+/** A message about a field, with its path in the entry of the file. */
 export interface FieldNote {
   readonly path: ConfigPath;
   readonly message: string;
 }
 
-/** One entry, translated. Variables are still written out in it. */
+/** A translated entry with unexpanded variables. */
 export interface DialectEntry {
-  /** A `ServerEntry`, unchecked. */
+  /** An unvalidated `ServerEntry`. */
   readonly entry: Record<string, unknown>;
-  /** What Toolport has no use for. */
+  /** Fields that Toolport does not use. */
   readonly extra: Readonly<Record<string, unknown>>;
-  /** Things that will be different from what the other program does. */
+  /** Differences from the behaviour of the other program. */
   readonly warnings: readonly FieldNote[];
   /** Reasons why the server cannot be used. */
   readonly problems: readonly FieldNote[];
-  /** Where something in `entry` stands in the file, where it may be called something else. */
+  /** Maps a path in `entry` to the path in the file. */
   readonly originOf: (path: ConfigPath) => ConfigPath;
-  /** Variables the process gets if they are set. */
+  /** Environment variables to pass to the process if they are set. */
   readonly passedVariables: readonly string[];
-  /** A file with more variables for the process; those of `entry.env` win. */
+  /** A file with more variables for the process. `entry.env` takes precedence. */
   readonly envFile: string | undefined;
 }
 
 export interface Dialect {
   readonly kind: DialectKind;
-  /** What the program calls itself. */
+  /** Name of the program in messages. */
   readonly title: string;
-  /** Where its files keep their servers, the usual place first. */
+  /** Paths of the servers in its files, the usual one first. */
   readonly containers: readonly ConfigPath[];
-  /** Fields of an entry by which a file of no known name is recognised. */
+  /** Fields of an entry that identify the dialect of a file with an unknown name. */
   readonly entryMarkers?: readonly string[];
-  /** Fields of the file itself by which it is recognised. */
+  /** Top-level fields that identify the dialect. */
   readonly rootMarkers?: readonly string[];
-  /** The file is about other things, too, so that having no servers is no slip. */
+  /** The file also contains other settings, so it may have no servers. */
   readonly isSettingsFile?: boolean;
   /** `$NAME` without braces is a variable. */
   readonly bareVariables?: boolean;
-  /** Pure: nothing is looked up, nothing is read. */
+  /** Translates an entry. Pure: reads no files or variables. */
   readonly readEntry: (raw: RawFields) => DialectEntry;
-  /** Why the file itself switches a server off, if it does. */
+  /** The setting of the file that disables a server, if any. */
   readonly disabledBy?: (root: RawFields, name: string) => string | undefined;
-  /** What should be said about fields of the file that are not servers. */
+  /** Warnings about top-level fields that are not servers. */
   readonly readRoot?: (root: RawFields) => readonly FieldNote[];
 }

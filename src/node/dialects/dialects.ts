@@ -1,4 +1,4 @@
-/** All dialects, in the order in which they are tried on a file of no known name. */
+/** All dialects, in the order of detection for files with an unknown name; simple dialects are defined here. */
 
 import { ENTRY_KEYS } from "../../config/read-config.js";
 import { claudeCode } from "./claude-code.js";
@@ -22,7 +22,7 @@ const toolport: Dialect = {
   readEntry: (raw) => {
     const fields = new EntryFields(raw);
     moveOwnFields(fields);
-    // Nobody else writes this file, so a field that is not known is a slip and is told as one.
+    // Pass unknown fields on: the validation of the entry reports them.
     for (const key of fields.names) fields.move(key);
     return fields.finish({ title: "Toolport" });
   },
@@ -106,15 +106,15 @@ const inspector: Dialect = {
     const era = fields.take("protocolEra");
     if (era === "legacy") fields.put("protocol", "legacy", ["protocolEra"]);
     else if (era !== undefined && era !== "modern" && era !== "auto") {
-      fields.warn(["protocolEra"], "is not an era that is known; which one to speak is found out");
+      fields.warn(["protocolEra"], "is not a known era; the protocol version is negotiated");
     }
     return fields.finish({
       title: "Inspector",
       quiet: ["metadata", "autoRefreshOnListChanged", "paginatedLists"],
       unsupported: {
-        roots: "are not taken over; give `roots` to the port",
-        connectionTimeout: "is not taken over; the limit for connecting is `connectTimeoutMs` of the port",
-        taskTtl: "is not taken over",
+        roots: "are not supported here; set `roots` of the port",
+        connectionTimeout: "is not supported; set `connectTimeoutMs` of the port",
+        taskTtl: "is not supported",
       },
     });
   },
@@ -125,8 +125,7 @@ const DIALECTS: readonly Dialect[] = [
   ...[geminiCli, opencode, cline, mcporter, inspector, langchain, generic],
 ];
 
-/** Every kind of file that is read. */
+/** Names of all dialects. */
 export const DIALECT_KINDS: readonly DialectKind[] = DIALECTS.map(({ kind }) => kind);
 
-/** The dialect of a kind. */
 export const dialectOf = (kind: DialectKind): Dialect => DIALECTS.find((dialect) => dialect.kind === kind)!;

@@ -1,15 +1,15 @@
-/** Takes the fields of a foreign entry one by one; what nobody took is kept aside and mentioned. */
+/** Translates the fields of an entry one by one, and reports the fields that are left. */
 import type { ConfigPath } from "../../config/config-issues.js";
 import { isRecord } from "../../config/entry-reader.js";
 import type { DialectEntry, FieldNote, RawFields } from "./dialect.js";
 
-/** How what is left of an entry is spoken of. */
+/** How to report the remaining fields. */
 export interface Leftovers {
-  /** Whose files these are. */
+  /** Name of the program. */
   readonly title: string;
-  /** Fields that change nothing here, and need no word. */
+  /** Fields without effect, which need no warning. */
   readonly quiet?: readonly string[];
-  /** Fields that would change something, and what becomes of them. */
+  /** Messages for unsupported fields. */
   readonly unsupported?: Readonly<Record<string, string>>;
 }
 
@@ -23,7 +23,7 @@ export class EntryFields {
   #envFile: string | undefined;
 
   constructor(raw: RawFields) {
-    // Programs write null for "not given"; `__proto__` is a field like any other and ends among the unknown ones.
+    // Some programs write null for a missing value.
     this.#left = new Map(Object.entries(raw).filter(([, value]) => value !== null && value !== undefined));
   }
 
@@ -35,37 +35,37 @@ export class EntryFields {
     return this.#left.has(key);
   }
 
-  /** The value of a field, which then counts as used. */
+  /** Returns the value of a field and marks it as used. */
   take(key: string): unknown {
     const value = this.#left.get(key);
     this.#left.delete(key);
     return value;
   }
 
-  /** Puts a value into the entry and remembers which field of the file it came from. */
+  /** Sets a field of the entry and records which field of the file it came from. Keeps an existing value. */
   put(key: string, value: unknown, origin: ConfigPath = [key]): void {
     if (value === undefined || Object.hasOwn(this.entry, key)) return;
-    // Defined, not assigned: `__proto__` must become a field, for the check to find.
+    // Assigning `__proto__` would set the prototype; it must become a field, so that the validation rejects it.
     Object.defineProperty(this.entry, key, { value, enumerable: true, configurable: true, writable: true });
     this.setOrigin([key], origin);
   }
 
-  /** Says where something inside the entry came from, if that is not obvious. */
+  /** Records where a value inside the entry came from. */
   setOrigin(path: ConfigPath, origin: ConfigPath): void {
     this.#origins.set(JSON.stringify(path), origin);
   }
 
-  /** Hands a field on as it is, under our name for it. The first of several spellings counts. */
+  /** Moves a field unchanged to Toolport's name for it. The first of several spellings counts. */
   move(from: string, to: string = from): void {
     if (!this.has(from)) return;
     if (Object.hasOwn(this.entry, to)) {
       const first = this.#origins.get(JSON.stringify([to]))?.[0] ?? to;
-      this.warn([from], `says the same as "${first}", which counts`);
+      this.warn([from], `has the same meaning as "${first}", which takes precedence`);
       this.take(from);
     } else this.put(to, this.take(from), [from]);
   }
 
-  /** Adds to a map such as `env` or `headers`; what is there already stays. */
+  /** Adds a name to `env` or `headers`. Keeps an existing value. */
   addTo(
     key: "env" | "headers",
     name: string,
@@ -78,7 +78,7 @@ export class EntryFields {
     this.setOrigin([key, name], origin);
   }
 
-  /** A variable the process gets if it is set. */
+  /** Passes an environment variable to the process if it is set. */
   passVariable(name: string): void {
     this.#passedVariables.push(name);
   }
@@ -103,17 +103,14 @@ export class EntryFields {
     return path;
   }
 
-  /** Ends the reading: what is left goes to `extra`. */
+  /** Returns the translated entry. The remaining fields go to `extra`. */
   finish({ title, quiet = [], unsupported = {} }: Leftovers): DialectEntry {
     const extra: [string, unknown][] = [];
     for (const [key, value] of this.#left) {
       extra.push([key, value]);
       if (quiet.includes(key)) continue;
       const reason = Object.hasOwn(unsupported, key) ? unsupported[key] : undefined;
-      this.warn(
-        [key],
-        reason ?? `is not a field that Toolport knows in a file of ${title}; it is left alone`,
-      );
+      this.warn([key], reason ?? `is not a known field of a ${title} file; it is ignored`);
     }
     return {
       entry: this.entry,

@@ -1,4 +1,4 @@
-/** Gemini CLI: `mcpServers` in `settings.json`, where `url` is legacy SSE and `httpUrl` Streamable HTTP. */
+/** Gemini CLI: `mcpServers` in `settings.json`. `url` is legacy SSE, `httpUrl` is Streamable HTTP. */
 import { isRecord } from "../../config/entry-reader.js";
 import type { Dialect } from "./dialect.js";
 import { EntryFields } from "./entry-fields.js";
@@ -31,9 +31,9 @@ export const geminiCli: Dialect = {
       title: "Gemini CLI",
       quiet: ["description", "extension"],
       unsupported: {
-        trust: "is not taken over: whether a call needs approval is said by `approve` of the port",
-        authProviderType: "names a login that is not supported; use `oauth` or `headers`",
-        tcp: "is a way to reach a server that is not supported",
+        trust: "is not supported: set `approve` of the port to decide which calls need approval",
+        authProviderType: "is not supported; use `oauth` or `headers`",
+        tcp: "is not a supported transport",
       },
     });
   },

@@ -1,10 +1,10 @@
-/** LangChain.js MCP adapters: what is given to `MultiServerMCPClient`, written into a file. */
+/** LangChain.js MCP adapters: the options of `MultiServerMCPClient` in a file. */
 import { ENTRY_KEYS } from "../../config/read-config.js";
 import type { Dialect, FieldNote } from "./dialect.js";
 import { EntryFields } from "./entry-fields.js";
 import { moveAddress, moveEnabled, moveProcess, moveTimeout, moveType } from "./shared-fields.js";
 
-/** Options of the client, which stand beside the servers. */
+/** Options of the client beside the servers. */
 const CLIENT_OPTIONS = [
   ...["throwOnLoadError", "prefixToolNameWithServerName", "additionalToolNamePrefix"],
   ...["useStandardContentBlocks", "onConnectionError", "outputHandling", "defaultToolTimeout"],
@@ -27,13 +27,14 @@ export const langchain: Dialect = {
     return fields.finish({
       title: "LangChain",
       unsupported: {
-        outputHandling: "is for LangChain; give it to the MultiServerMCPClient of toolport/langchain",
+        outputHandling:
+          "is an option of LangChain; pass it to the MultiServerMCPClient of toolport/langchain",
       },
     });
   },
   readRoot: (root): FieldNote[] =>
     CLIENT_OPTIONS.filter((key) => Object.hasOwn(root, key)).map((key) => ({
       path: [key],
-      message: "is an option of the client, not of a server; give it to the MultiServerMCPClient in code",
+      message: "is an option of the client, not of a server; pass it to the MultiServerMCPClient in code",
     })),
 };

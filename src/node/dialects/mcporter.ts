@@ -1,4 +1,4 @@
-/** mcporter: `mcporter.json`, which may take in the files of other programs by `imports`. */
+/** mcporter: `mcporter.json`, which may import files of other programs. */
 import type { Dialect } from "./dialect.js";
 import { EntryFields } from "./entry-fields.js";
 import {
@@ -10,7 +10,7 @@ import {
   moveType,
 } from "./shared-fields.js";
 
-/** Both ways of writing a name. */
+/** The snake_case spelling of a name. */
 const snake = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const takeEither = (fields: EntryFields, key: string): unknown => fields.take(key) ?? fields.take(snake(key));
 
@@ -36,8 +36,8 @@ export const mcporter: Dialect = {
       title: "mcporter",
       quiet: ["description", "lifecycle", "logging", ...BOTH(["tokenCacheDir"])],
       unsupported: {
-        oauthCommand: "names a program to log in with, which is not run",
-        oauth_command: "names a program to log in with, which is not run",
+        oauthCommand: "names a login program, which Toolport does not run",
+        oauth_command: "names a login program, which Toolport does not run",
       },
     });
   },

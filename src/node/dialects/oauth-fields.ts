@@ -1,8 +1,8 @@
-/** What the dialects say about OAuth, as options of ours. */
+/** Translates the OAuth fields of dialects to Toolport's options. */
 import { isRecord } from "../../config/entry-reader.js";
 import type { EntryFields } from "./entry-fields.js";
 
-/** Every spelling of a field, by our name for it. */
+/** Spellings of each field, by Toolport's name. */
 const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
   clientId: ["clientId", "client_id", "CLIENT_ID"],
   clientSecret: ["clientSecret", "client_secret", "CLIENT_SECRET"],
@@ -17,7 +17,7 @@ const KNOWN = new Set([
   ...["enabled", "callbackPort", "authServerMetadataUrl"],
 ]);
 
-/** Moves the object under `key` to `oauth`. It makes sense for an address only. */
+/** Moves the object at `key` to `oauth`, for entries with a URL only. */
 export function moveOAuth(fields: EntryFields, key: string): void {
   if (!fields.has(key) || fields.entry["url"] === undefined) return;
   const given = fields.take(key);
@@ -33,7 +33,7 @@ export function moveOAuth(fields: EntryFields, key: string): void {
   readMetadataUrl(fields, given, { key, oauth });
   for (const name of Object.keys(given)) {
     if (isGiven(given, name) && !KNOWN.has(name)) {
-      fields.warn([key, name], "is not used; the server itself says where and how to log in");
+      fields.warn([key, name], "is not used; the server provides its authorization metadata");
     }
   }
   fields.put("oauth", oauth, [key]);
@@ -61,7 +61,7 @@ function readCallbackPort(
 
 const WELL_KNOWN = /^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/;
 
-/** The address of metadata names its issuer; ours is told the issuer, and finds the metadata there. */
+/** Derives the issuer from the metadata URL. Toolport then discovers the metadata of the issuer. */
 function readMetadataUrl(
   fields: EntryFields,
   given: Readonly<Record<string, unknown>>,
@@ -76,7 +76,7 @@ function readMetadataUrl(
   } else {
     fields.warn(
       [target.key, "authServerMetadataUrl"],
-      "does not name an issuer; metadata is found by itself",
+      "does not identify an issuer; the metadata is discovered automatically",
     );
   }
 }

@@ -1,4 +1,4 @@
-/** opencode: `mcp` in `opencode.json`, with the whole command in one list. */
+/** opencode: `mcp` in `opencode.json`, with the command as an array. */
 import { isRecord } from "../../config/entry-reader.js";
 import type { Dialect } from "./dialect.js";
 import { EntryFields } from "./entry-fields.js";
@@ -23,14 +23,13 @@ export const opencode: Dialect = {
   },
 };
 
-/** A number, or an object with a limit for starting and one for a request. */
+/** `timeout` is a number, or an object with timeouts for startup and requests. */
 function moveLimits(fields: EntryFields): void {
   const limits = fields.take("timeout");
   const request: unknown = isRecord(limits) ? limits["request"] : limits;
   if (typeof request === "number" && request > 0) fields.put("timeoutMs", request, ["timeout"]);
-  else if (request !== undefined)
-    fields.warn(["timeout"], "is not a time limit in milliseconds; it is left alone");
+  else if (request !== undefined) fields.warn(["timeout"], "is not a timeout in milliseconds; it is ignored");
   if (isRecord(limits) && limits["startup"] !== undefined) {
-    fields.warn(["timeout", "startup"], "is not taken over; see `connectTimeoutMs` of the port");
+    fields.warn(["timeout", "startup"], "is not supported; set `connectTimeoutMs` of the port");
   }
 }

@@ -1,4 +1,4 @@
-/** The fields that nearly every dialect has, in all their spellings. */
+/** Translates the fields that most dialects share, in all their spellings. */
 import { isRecord } from "../../config/entry-reader.js";
 import { EntryFields } from "./entry-fields.js";
 
@@ -6,7 +6,7 @@ const ADDRESSES = ["url", "httpUrl", "serverUrl", "server_url", "baseUrl", "base
 const ALLOWED = ["includeTools", "allowedTools", "allowed_tools", "enabledTools", "enabled_tools", "tools"];
 const DENIED = ["excludeTools", "blockedTools", "blocked_tools", "disabledTools", "disabled_tools"];
 
-/** An entry of the usual kind, with what nearly all dialects write alike taken over. */
+/** Translates the fields that nearly all dialects share. */
 export function usualFields(raw: Readonly<Record<string, unknown>>): EntryFields {
   const fields = new EntryFields(raw);
   moveType(fields);
@@ -16,13 +16,13 @@ export function usualFields(raw: Readonly<Record<string, unknown>>): EntryFields
   return fields;
 }
 
-/** `command`, `args`, `env`, `cwd`, `envFile`: a process and what it gets. */
+/** Moves the fields of a process: `command`, `args`, `env`, `cwd`, `envFile`. */
 export function moveProcess(fields: EntryFields): void {
   moveCommand(fields, "command");
   fields.move("args");
   fields.move("env");
   const env = fields.entry["env"];
-  // Other programs take numbers and flags as texts.
+  // Other programs convert numbers and booleans to strings.
   if (isRecord(env)) fields.entry["env"] = mapValues(env, toText);
   fields.move("cwd");
   const envFile = fields.has("envFile") ? fields.take("envFile") : fields.take("env_file");
@@ -30,12 +30,12 @@ export function moveProcess(fields: EntryFields): void {
   else if (envFile !== undefined) fields.problem(["envFile"], "must be the path of a file");
 }
 
-/** A command as a text, or as a list whose first part is the program. */
+/** Moves a command: a string, or an array that starts with the program. */
 export function moveCommand(fields: EntryFields, key: string): void {
   const command = fields.take(key);
   if (!Array.isArray(command)) return fields.put("command", command, [key]);
   const [program, ...rest] = command as unknown[];
-  if (program === undefined) fields.problem([key], "must not be an empty list; give the program to start");
+  if (program === undefined) fields.problem([key], "must not be empty; it starts with the program to run");
   fields.put("command", program, [key, 0]);
   const args = fields.take("args");
   const all = Array.isArray(args) ? [...rest, ...args] : rest;
@@ -46,7 +46,7 @@ export function moveCommand(fields: EntryFields, key: string): void {
   }
 }
 
-/** The address of a server, under any of its names, and the headers to send there. */
+/** Moves the URL, under any of its names, and the headers. */
 export function moveAddress(fields: EntryFields, spellings: readonly string[] = ADDRESSES): void {
   for (const key of spellings) fields.move(key, "url");
   fields.move("headers");
@@ -54,13 +54,13 @@ export function moveAddress(fields: EntryFields, spellings: readonly string[] = 
   if (isRecord(headers)) fields.entry["headers"] = mapValues(headers, toText);
 }
 
-/** `type` or `transport`; spellings are understood by the check of the entry. */
+/** Moves `type` or `transport`. The validation of the entry accepts all spellings. */
 export function moveType(fields: EntryFields): void {
   fields.move("type");
   fields.move("transport", "type");
 }
 
-/** `disabled: true` and `enabled: false` mean the same. */
+/** Moves `disabled: true` and `enabled: false`. */
 export function moveEnabled(fields: EntryFields): void {
   const disabled = fields.take("disabled");
   if (typeof disabled === "boolean") {
@@ -70,11 +70,11 @@ export function moveEnabled(fields: EntryFields): void {
   else fields.move("enabled");
 }
 
-/** Tools to offer and tools to leave out. */
+/** Moves the filters of tools. */
 export function moveToolFilters(fields: EntryFields): void {
   for (const key of ALLOWED) {
     const names = fields.has(key) ? fields.take(key) : undefined;
-    // `["*"]` and nothing at all are two ways to say "all of them".
+    // `["*"]` means all tools, like a missing field.
     const all = Array.isArray(names) && names.length === 1 && names[0] === "*";
     if (!all) fields.put("only", names, [key]);
   }
@@ -84,13 +84,13 @@ export function moveToolFilters(fields: EntryFields): void {
   }
 }
 
-/** A time limit in the unit of the file. */
+/** Moves a timeout and converts its unit. */
 export function moveTimeout(fields: EntryFields, key: string, unitMs: 1 | 1_000): void {
   const value = fields.take(key);
   if (value === undefined) return;
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   if (typeof number !== "number" || !(number > 0)) {
-    return fields.warn([key], "is not a time limit greater than 0; the usual limit holds");
+    return fields.warn([key], "is not a timeout above 0; the default applies");
   }
   fields.put("timeoutMs", number * unitMs, [key]);
 }
@@ -99,13 +99,13 @@ function toText(value: unknown): unknown {
   return typeof value === "number" || typeof value === "boolean" ? String(value) : value;
 }
 
-/** A map with its values changed; nulls are left out, and no name reaches the prototype. */
+/** Maps the values of a record and drops nulls. `__proto__` stays an ordinary key. */
 function mapValues(record: Readonly<Record<string, unknown>>, map: (value: unknown) => unknown): unknown {
   const entries = Object.entries(record).filter(([, value]) => value !== null);
   return Object.fromEntries(entries.map(([name, value]) => [name, map(value)]));
 }
 
-/** `base_url` is not among them: with `endpoint` it is a spelling of our own. */
+/** Without `base_url`, which Toolport's own entries use together with `endpoint`. */
 const OWN_ADDRESSES = ["url", "httpUrl", "serverUrl", "server_url", "baseUrl"];
 
 export function moveOwnFields(fields: EntryFields): void {

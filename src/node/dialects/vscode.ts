@@ -12,7 +12,7 @@ export const vscode: Dialect = {
     const fields = new EntryFields(raw);
     const url = raw["url"];
     if (typeof url === "string" && /^(unix|pipe):/i.test(url)) {
-      fields.problem(["url"], "is a local socket, which cannot be used here; give an http or https address");
+      fields.problem(["url"], "is a local socket, which Toolport does not support; use an http or https URL");
     }
     moveType(fields);
     moveProcess(fields);
@@ -25,7 +25,7 @@ export const vscode: Dialect = {
       title: "VS Code",
       quiet: ["dev", "gallery", "version", "description", "sandbox"],
       unsupported: {
-        sandboxEnabled: "asks for a sandbox, which there is none of here: the process runs without one",
+        sandboxEnabled: "requests a sandbox, which Toolport does not provide: the process runs without one",
       },
     });
   },

@@ -1,4 +1,4 @@
-/** Zed: `context_servers` in `settings.json`; older files keep program, arguments and variables in one object. */
+/** Zed: `context_servers` in `settings.json`. Older files have program, arguments and variables in one object. */
 import { isRecord } from "../../config/entry-reader.js";
 import type { Dialect } from "./dialect.js";
 import { EntryFields } from "./entry-fields.js";
@@ -28,7 +28,7 @@ export const zed: Dialect = {
     moveOAuth(fields, "oauth");
     const isReachable = fields.entry["command"] !== undefined || fields.entry["url"] !== undefined;
     if (!isReachable && (source === "extension" || raw["settings"] !== undefined)) {
-      fields.problem([], "is started by an extension of Zed, which only Zed can do; give its command here");
+      fields.problem([], "is started by a Zed extension, which only Zed supports; add its command here");
     }
     return fields.finish({ title: "Zed", quiet: ["settings", "remote"] });
   },
