@@ -147,7 +147,7 @@ export type { ServerLogEntry, ServerLogListener } from "./protocol/server-reques
 export type { ServerRequestOptions } from "./protocol/server-requests/server-request-options.js";
 export type { TaskStatus, TaskStatusName } from "./protocol/tasks.js";
 export type { UnpackedMcpb } from "./registry/bundle-command.js";
-export type { InputPlace, InputValue, RegistryInput } from "./registry/input-desk.js";
+export type { InputPlace, InputValue, RegistryInput } from "./registry/input-resolver.js";
 export { McpRegistryClient, type RegistryInfo } from "./registry/mcp-registry-client.js";
 export type {
   AllServersOptions,

@@ -1,9 +1,8 @@
-/** A model behind an endpoint that speaks Anthropic's messages API. */
+/** A model behind an endpoint with Anthropic's messages API. */
 import { runAnthropicToolCalls, toAnthropicTools } from "../adapters/anthropic/index.js";
 import { ConnectionError } from "../errors/connection-error.js";
-import { askEndpoint } from "./ask-endpoint.js";
+import { askEndpoint, type Endpoint } from "./ask-endpoint.js";
 import type { Conversation, ConversationParts, Model } from "./conversation.js";
-import type { Endpoint } from "./endpoint.js";
 
 type Block =
   | { readonly type: "text"; readonly text: string }
@@ -26,7 +25,7 @@ function beginMessages(endpoint: Endpoint, model: string, parts: ConversationPar
   let content: readonly Block[] = [];
   return {
     async ask(signal) {
-      // Asked for every time: tools come and go while an agent runs.
+      // List the tools for every request, because they may change while the agent runs.
       const tools = await toAnthropicTools(toolport);
       const answer = await askEndpoint({
         url: endpoint.at("messages"),
@@ -45,7 +44,7 @@ function beginMessages(endpoint: Endpoint, model: string, parts: ConversationPar
       );
       return { text, calls };
     },
-    async answer(signal) {
+    async runCalls(signal) {
       const answers = await runAnthropicToolCalls(toolport, { content }, { ...(signal && { signal }) });
       messages.push(...answers);
       const names = new Map(
@@ -69,7 +68,7 @@ function contentOf(answer: unknown, host: string): readonly Block[] {
   throw new ConnectionError({
     code: "BAD_RESPONSE",
     server: host,
-    what: "The model's endpoint answered without content",
-    next: "Check that the URL leads to an endpoint with Anthropic's messages API",
+    what: "The model's endpoint sent a response without content",
+    next: "Check that the URL is an endpoint with Anthropic's messages API",
   });
 }

@@ -1,4 +1,4 @@
-/** One request to a model's endpoint by `fetch`, through the environment's proxy if there is one; busy endpoints are asked again. */
+/** Sends requests to a model's endpoint, through the environment's proxy if there is one, and retries if it is busy. */
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { fromSystemError } from "../errors/from-system-error.js";
@@ -17,13 +17,13 @@ export interface EndpointRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Models think for a while. */
+/** Models may take long to respond. */
 const TIMEOUT_MS = 180_000;
 const MAX_ATTEMPTS = 3;
 const LONGEST_WAIT_MS = 20_000;
 const BUSY: readonly number[] = [429, 500, 502, 503, 504, 529];
 
-/** @throws AuthError if the key is refused, ConnectionError for everything else, and the signal's reason */
+/** @throws AuthError if the key is rejected, ConnectionError for other failures, and the signal's reason after an abort */
 export async function askEndpoint(request: EndpointRequest): Promise<unknown> {
   for (let attempt = 1; ; attempt++) {
     const response = await send(request);
@@ -47,7 +47,7 @@ async function send({ url, headers, body, signal }: EndpointRequest): Promise<Re
         ...headers,
       },
       signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
-      // A key must not follow to another address.
+      // Never send the key to another URL.
       redirect: "error",
     });
   } catch (error) {
@@ -70,8 +70,8 @@ function parse(text: string, host: string): unknown {
     throw new ConnectionError({
       code: "BAD_RESPONSE",
       server: host,
-      what: "The model's endpoint did not answer with JSON",
-      next: "Check the URL of the model: it ends in /v1 at most places",
+      what: "The model's endpoint did not respond with JSON",
+      next: "Check the URL of the model: most endpoints end in /v1",
     });
   }
 }
@@ -86,8 +86,8 @@ function toNetworkError(error: unknown, host: string, signal: AbortSignal | unde
       code: "UNREACHABLE",
       server: host,
       what: isLate
-        ? `The model did not answer within ${TIMEOUT_MS / 1000} s`
-        : "The model's endpoint could not be reached, or answered with a redirect",
+        ? `The model did not respond within ${TIMEOUT_MS / 1000} s`
+        : "The model's endpoint could not be reached, or responded with a redirect",
       next: "Check the URL of the model and the network",
       cause: error,
     })
@@ -95,27 +95,27 @@ function toNetworkError(error: unknown, host: string, signal: AbortSignal | unde
 }
 
 function toError(status: number, text: string, host: string): ToolportError {
-  const said = complaintOf(text);
+  const said = errorMessageOf(text);
   if (status === 401 || status === 403) {
     return new AuthError({
       code: status === 401 ? "AUTH_REQUIRED" : "FORBIDDEN",
       server: host,
-      what: `The model's endpoint refused the key (HTTP ${status})${said}`,
-      next: "Set OPENAI_API_KEY or ANTHROPIC_API_KEY to a key that is good there",
+      what: `The model's endpoint rejected the key (HTTP ${status})${said}`,
+      next: "Set OPENAI_API_KEY or ANTHROPIC_API_KEY to a valid key for this endpoint",
       status,
     });
   }
   return new ConnectionError({
     code: "HTTP_STATUS",
     server: host,
-    what: `The model's endpoint answered with HTTP ${status}${said}`,
-    next: status === 404 ? "Check the URL and the name of the model" : "Try again, or with another model",
+    what: `The model's endpoint responded with HTTP ${status}${said}`,
+    next: status === 404 ? "Check the URL and the name of the model" : "Try again, or use another model",
     status,
   });
 }
 
-/** `{ error: { message } }` at OpenAI and Anthropic alike. */
-function complaintOf(text: string): string {
+/** OpenAI and Anthropic both send `{ error: { message } }`. */
+function errorMessageOf(text: string): string {
   try {
     const { error } = JSON.parse(text) as { error?: { message?: unknown } | string };
     const message = typeof error === "string" ? error : error?.message;
@@ -123,4 +123,25 @@ function complaintOf(text: string): string {
   } catch {
     return "";
   }
+}
+
+/** Base URL and API key of a model. */
+export interface Endpoint {
+  readonly baseUrl: URL;
+  readonly key: string | undefined;
+  /** A URL below the base URL, with the query of the base URL. */
+  at(path: string): URL;
+}
+
+export function createEndpoint(baseUrl: string | URL, key: string | undefined): Endpoint {
+  const base = new URL(baseUrl);
+  return {
+    baseUrl: base,
+    key,
+    at(path) {
+      const url = new URL(base);
+      url.pathname = `${base.pathname.replace(/\/+$/, "")}/${path}`;
+      return url;
+    },
+  };
 }

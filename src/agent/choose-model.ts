@@ -1,33 +1,33 @@
-/** Which model drives an agent: the one that was named, or the one there is a key for. */
+/** Chooses the model of an agent from options and environment variables. */
 import { ConfigError } from "../errors/config-error.js";
 import { createAnthropicModel } from "./anthropic-model.js";
+import { createEndpoint } from "./ask-endpoint.js";
 import type { Model } from "./conversation.js";
-import { createEndpoint } from "./endpoint.js";
 import { createOpenAIModel, listModels } from "./openai-model.js";
 
 export type ModelApi = "openai" | "anthropic";
 
 export interface ModelChoice {
-  /** Base URL of an endpoint, up to and with `/v1`. */
+  /** Base URL of an endpoint, including `/v1`. */
   readonly url?: string | undefined;
   readonly name?: string | undefined;
-  /** @default by the URL, else by the key */
+  /** @default detected from the URL, else from the key */
   readonly api?: ModelApi | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal | undefined;
 }
 
-const HOMES: Readonly<Record<ModelApi, string>> = {
+const DEFAULT_URLS: Readonly<Record<ModelApi, string>> = {
   openai: "https://api.openai.com/v1",
   anthropic: "https://api.anthropic.com/v1",
 };
 
-const USUAL_MODELS: Readonly<Record<ModelApi, string>> = {
+const DEFAULT_MODELS: Readonly<Record<ModelApi, string>> = {
   openai: "gpt-5-mini",
   anthropic: "claude-sonnet-4-5",
 };
 
-/** The model, or undefined if there is neither a URL nor a key. */
+/** Returns undefined if there is neither a URL nor a key. */
 export async function chooseModel(choice: ModelChoice): Promise<Model | undefined> {
   const { env, url } = choice;
   const api = choice.api ?? (url === undefined ? apiByKey(env) : apiByUrl(readUrl(url)));
@@ -37,13 +37,13 @@ export async function chooseModel(choice: ModelChoice): Promise<Model | undefine
       ? [env["OPENAI_API_KEY"], env["OPENAI_BASE_URL"], env["OPENAI_MODEL"]]
       : [env["ANTHROPIC_API_KEY"], env["ANTHROPIC_BASE_URL"], env["ANTHROPIC_MODEL"]];
   if (url === undefined && !key) return undefined;
-  const base = readUrl(url ?? (home || HOMES[api]));
+  const base = readUrl(url ?? (home || DEFAULT_URLS[api]));
   const endpoint = createEndpoint(withVersion(base, api), key || undefined);
   const wanted = choice.name ?? (named || undefined);
-  if (api === "anthropic") return createAnthropicModel(endpoint, wanted ?? USUAL_MODELS.anthropic);
-  const isHome = base.host === new URL(HOMES.openai).host;
-  if (wanted !== undefined || isHome) return createOpenAIModel(endpoint, wanted ?? USUAL_MODELS.openai);
-  // A server on one's own machine has a model or two, and many do not look at the name at all.
+  if (api === "anthropic") return createAnthropicModel(endpoint, wanted ?? DEFAULT_MODELS.anthropic);
+  const isHome = base.host === new URL(DEFAULT_URLS.openai).host;
+  if (wanted !== undefined || isHome) return createOpenAIModel(endpoint, wanted ?? DEFAULT_MODELS.openai);
+  // Local servers usually have one or two models, and many ignore the name.
   const [first = "default"] = await listModels(endpoint, choice.signal);
   return createOpenAIModel(endpoint, first);
 }
@@ -56,7 +56,7 @@ function apiByKey(env: ModelChoice["env"]): ModelApi | undefined {
 const apiByUrl = ({ hostname, pathname }: URL): ModelApi =>
   hostname === "api.anthropic.com" || /\/(?:anthropic|messages)\/?/.test(pathname) ? "anthropic" : "openai";
 
-/** What Anthropic's own client calls a base URL ends before the version; and some paste the whole address. */
+/** Accepts base URLs without the version, as Anthropic's client uses them, and full URLs of the API. */
 function withVersion(base: URL, api: ModelApi): URL {
   const url = new URL(base);
   const path = url.pathname.replace(/\/+$/, "").replace(/\/(?:chat\/completions|messages)$/, "");
@@ -71,6 +71,6 @@ function readUrl(text: string): URL {
   throw new ConfigError({
     code: "INVALID_CONFIG",
     what: "The URL of the model is not an http or https URL",
-    next: "Give the base URL of an OpenAI-compatible endpoint, such as http://127.0.0.1:11434/v1",
+    next: "Set it to the base URL of an OpenAI-compatible endpoint, such as http://127.0.0.1:11434/v1",
   });
 }

@@ -1,20 +1,20 @@
-/** What an agent's loop needs of a model, whichever API it speaks. */
+/** The interface of a model for the agent loop, independent of its API. */
 import type { Toolport } from "../toolport.js";
 
-/** A call that the model asks for. */
-export interface AskedCall {
+/** A tool call that the model requests. */
+export interface RequestedCall {
   readonly name: string;
   readonly args: unknown;
 }
 
-/** What the model said. */
+/** A response of the model. */
 export interface ModelTurn {
   readonly text: string;
-  /** Empty: it is done. */
-  readonly calls: readonly AskedCall[];
+  /** Empty if the model is done. */
+  readonly calls: readonly RequestedCall[];
 }
 
-/** What the model was told about one of its calls. */
+/** The result of a call, as sent to the model. */
 export interface CallOutcome {
   readonly name: string;
   readonly text: string;
@@ -23,24 +23,24 @@ export interface CallOutcome {
 
 /** One conversation with a model about one task. */
 export interface Conversation {
-  /** Asks the model, offering it the tools there are at this moment. */
+  /** Sends the conversation to the model, with the current tools. */
   ask(signal: AbortSignal | undefined): Promise<ModelTurn>;
-  /** Makes the calls of the last turn and appends what they answered. */
-  answer(signal: AbortSignal | undefined): Promise<readonly CallOutcome[]>;
+  /** Runs the calls of the last turn and appends their results. */
+  runCalls(signal: AbortSignal | undefined): Promise<readonly CallOutcome[]>;
 }
 
 export interface ConversationParts {
   readonly toolport: Toolport;
   readonly task: string;
-  /** Said before everything else. */
+  /** System prompt. */
   readonly system: string;
 }
 
-/** A model that can be talked to. */
+/** A language model. */
 export interface Model {
-  /** What it is called at its provider. */
+  /** The provider's name of the model. */
   readonly name: string;
-  /** Who answers: the host of the endpoint. */
+  /** Host of the endpoint. */
   readonly host: string;
   begin(parts: ConversationParts): Conversation;
 }

@@ -1,12 +1,10 @@
-/** A model behind an endpoint that speaks OpenAI's chat API, as most do. */
+/** A model behind an endpoint with OpenAI's chat API. */
 import { type OpenAIToolMessage, runOpenAIToolCalls, toOpenAITools } from "../adapters/openai/index.js";
 import { ConnectionError } from "../errors/connection-error.js";
-import { askEndpoint } from "./ask-endpoint.js";
-import type { AskedCall, Conversation, ConversationParts, Model } from "./conversation.js";
-import type { Endpoint } from "./endpoint.js";
-import { readArguments } from "./read-arguments.js";
+import { askEndpoint, type Endpoint } from "./ask-endpoint.js";
+import type { Conversation, ConversationParts, Model, RequestedCall } from "./conversation.js";
 
-/** A message of the chat API, as far as it matters here. */
+/** The used fields of a chat message. */
 interface ChatMessage {
   readonly role: "assistant";
   readonly content?: string | null;
@@ -25,7 +23,7 @@ export function createOpenAIModel(endpoint: Endpoint, name: string): Model {
   };
 }
 
-/** Names of models that the endpoint knows, the one it lists first in front; none if it does not say. */
+/** Names of the endpoint's models in its order; empty if it does not list them. */
 export async function listModels(endpoint: Endpoint, signal?: AbortSignal): Promise<string[]> {
   try {
     const answer = await askEndpoint({ url: endpoint.at("models"), headers: headersOf(endpoint), signal });
@@ -49,7 +47,7 @@ function beginChat(endpoint: Endpoint, model: string, parts: ConversationParts):
   let last: ChatMessage | undefined;
   return {
     async ask(signal) {
-      // Asked for every time: tools come and go while an agent runs.
+      // List the tools for every request, because they may change while the agent runs.
       const tools = await toOpenAITools(toolport);
       const answer = await askEndpoint({
         url: endpoint.at("chat/completions"),
@@ -61,14 +59,14 @@ function beginChat(endpoint: Endpoint, model: string, parts: ConversationParts):
       messages.push(last);
       return { text: last.content ?? "", calls: callsOf(last) };
     },
-    async answer(signal) {
+    async runCalls(signal) {
       const answers = await runOpenAIToolCalls(toolport, last!, { ...(signal && { signal }) });
       messages.push(...answers);
       const names = new Map(last!.tool_calls?.map(({ id, function: { name } }) => [id, name]));
       return answers.flatMap((message) => {
         if (message.role !== "tool") return [];
         const { content, tool_call_id: id } = message as OpenAIToolMessage & { role: "tool" };
-        // The API has no field for failure; the adapter says it in front.
+        // The API has no error field: the adapter adds this prefix.
         const isError = content.startsWith("Error: ");
         return [{ name: names.get(id) ?? id, text: content.replace(/^Error: /, ""), isError }];
       });
@@ -76,7 +74,7 @@ function beginChat(endpoint: Endpoint, model: string, parts: ConversationParts):
   };
 }
 
-const callsOf = ({ tool_calls: calls = [] }: ChatMessage): AskedCall[] =>
+const callsOf = ({ tool_calls: calls = [] }: ChatMessage): RequestedCall[] =>
   calls.map(({ function: { name, arguments: args } }) => ({ name, args: readArguments(args) }));
 
 function messageOf(answer: unknown, host: string): ChatMessage {
@@ -86,7 +84,17 @@ function messageOf(answer: unknown, host: string): ChatMessage {
   throw new ConnectionError({
     code: "BAD_RESPONSE",
     server: host,
-    what: "The model's endpoint answered without a message",
-    next: "Check that the URL leads to an OpenAI-compatible endpoint",
+    what: "The model's endpoint sent a response without a message",
+    next: "Check that the URL is an OpenAI-compatible endpoint",
   });
+}
+
+/** Parses arguments for display only; the adapters parse them themselves. */
+function readArguments(text: unknown): unknown {
+  if (typeof text !== "string") return text;
+  try {
+    return text.trim() === "" ? {} : JSON.parse(text);
+  } catch {
+    return text;
+  }
 }

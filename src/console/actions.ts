@@ -1,4 +1,4 @@
-/** What a page may ask for, by name. Each is a few lines from a method of the port. */
+/** Actions that the page can request, by name. Each calls a method of the port. */
 
 import { CatalogError } from "../errors/catalog-error.js";
 import type { ToolInfo } from "../model/tool-info.js";
@@ -9,22 +9,21 @@ import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";
 import { hideCredentials } from "../util/redact-text.js";
 import { suggest } from "../util/suggest.js";
-import type { LoginView } from "./console-api.js";
-import type { LoginDesk } from "./login-desk.js";
+import type { LoginView, RecordsView } from "./console-api.js";
+import type { LoginCallbacks } from "./login-callbacks.js";
 import type { Observer } from "./observer.js";
 import { BadRequest } from "./read-body.js";
-import { listRecords } from "./saved-records.js";
-import { shownJson } from "./shown-json.js";
+import { redactJson } from "./redact-json.js";
 import { toCatalogView, toToolView } from "./views.js";
 
 export interface ActionParts {
   readonly toolport: Toolport;
   readonly store: Store | undefined;
   readonly observer: Observer;
-  readonly logins: LoginDesk;
+  readonly logins: LoginCallbacks;
 }
 
-/** Runs until the page goes away. */
+/** The signal aborts when the page disconnects. */
 export type Action = (body: Readonly<Record<string, unknown>>, signal: AbortSignal) => Promise<unknown>;
 
 export function createActions({
@@ -34,7 +33,7 @@ export function createActions({
   logins,
 }: ActionParts): ReadonlyMap<string, Action> {
   const { calls, consent } = observer;
-  /** The server an action is about; what would start a program is agreed to first. */
+  /** The server of an action. Throws if connecting it would start a program without consent. */
   const serverOf = (body: Readonly<Record<string, unknown>>): string => {
     const server = textOf(body, "server");
     consent.require([server], body["consent"]);
@@ -47,17 +46,17 @@ export function createActions({
   ) => {
     const { tools, servers } = toolport.snapshot();
     const tool = tools.find((candidate) => candidate.name === name);
-    // To look for it the port would bring up every server there is.
-    if (tool === undefined) throw toolMissing(name, tools);
+    // Fail here: the port would connect every server to find the tool.
+    if (tool === undefined) throw unknownTool(name, tools);
     consent.require([tool.server, ...(servers[tool.server]?.fallback ?? [])], agreed);
-    return shownJson(await toolport.callTool(name, args, { signal }));
+    return redactJson(await toolport.callTool(name, args, { signal }));
   };
   const readResource = async (server: string, resource: string | TemplateReference, signal: AbortSignal) =>
-    shownJson(await toolport.readResource(server, resource, { signal, cache: false }));
+    redactJson(await toolport.readResource(server, resource, { signal, cache: false }));
   const getPrompt = async (
     { server, name, args }: { server: string; name: string; args: Readonly<Record<string, unknown>> },
     signal: AbortSignal,
-  ) => shownJson(await toolport.getPrompt(server, name, toTexts(args), { signal }));
+  ) => redactJson(await toolport.getPrompt(server, name, toTexts(args), { signal }));
 
   return new Map<string, Action>(
     Object.entries({
@@ -67,15 +66,15 @@ export function createActions({
       calls: async () => calls.list(),
       call: async (body) => calls.view(Number(body["id"])) ?? null,
 
-      connect: async (body, signal) => shownReport(await toolport.connectServer(serverOf(body), { signal })),
+      connect: async (body, signal) => toReportView(await toolport.connectServer(serverOf(body), { signal })),
       disconnect: async (body) => toolport.disconnect(textOf(body, "server")),
       async restart(body, signal) {
         const server = serverOf(body);
         await toolport.disconnect(server);
-        return shownReport(await toolport.connectServer(server, { signal }));
+        return toReportView(await toolport.connectServer(server, { signal }));
       },
       refresh: async (body, signal) => toolport.refresh(serverOf(body), { signal }),
-      authorize: async (body, signal) => shownReport(await logins.authorize(serverOf(body), signal)),
+      authorize: async (body, signal) => toReportView(await logins.authorize(serverOf(body), signal)),
       logOut: async (body) => toolport.logOut(textOf(body, "server")),
 
       callTool: async (body, signal) =>
@@ -99,8 +98,8 @@ export function createActions({
       },
       async replay(body, signal) {
         const call = calls.original(Number(body["id"]));
-        if (call === undefined) throw new BadRequest(404, "This call is not kept any more");
-        // As the caller gave them: interceptors and the check run again.
+        if (call === undefined) throw new BadRequest(404, "This call is no longer in the log");
+        // Use the original arguments: interceptors and validation run again.
         const args = call.given ?? fieldsOf(call.message, "arguments");
         if (call.kind === "tool")
           return callTool({ name: call.name ?? "", args, agreed: body["consent"] }, signal);
@@ -116,7 +115,7 @@ export function createActions({
   );
 }
 
-function toolMissing(name: string, tools: readonly ToolInfo[]): CatalogError {
+function unknownTool(name: string, tools: readonly ToolInfo[]): CatalogError {
   const suggestions = suggest(
     name,
     tools.map((tool) => tool.name),
@@ -125,12 +124,14 @@ function toolMissing(name: string, tools: readonly ToolInfo[]): CatalogError {
     code: "TOOL_NOT_FOUND",
     what: `There is no tool named ${JSON.stringify(name)}`,
     next:
-      suggestions.length > 0 ? `Did you mean ${suggestions.join(" or ")}?` : "Connect the server that has it",
+      suggestions.length > 0
+        ? `Did you mean ${suggestions.join(" or ")}?`
+        : "Connect the server that provides it",
     suggestions,
   });
 }
 
-/** How the login at every server stands that could have one. */
+/** The login state of every server that supports logins. */
 async function listLogins(toolport: Toolport): Promise<LoginView[]> {
   const servers = Object.values(toolport.snapshot().servers).filter(
     ({ transport }) => transport === "http" || transport === "sse",
@@ -151,7 +152,7 @@ async function listLogins(toolport: Toolport): Promise<LoginView[]> {
   );
 }
 
-const shownReport = ({ state, error, authUrl, toolCount, ms }: ServerReport) => ({
+const toReportView = ({ state, error, authUrl, toolCount, ms }: ServerReport) => ({
   state,
   error: error === undefined ? null : { code: error.code, message: hideCredentials(error.message) },
   authUrl: authUrl ?? null,
@@ -161,7 +162,7 @@ const shownReport = ({ state, error, authUrl, toolCount, ms }: ServerReport) => 
 
 function textOf(body: Readonly<Record<string, unknown>>, name: string): string {
   const value = body[name];
-  if (typeof value !== "string") throw new BadRequest(400, `"${name}" is not a text`);
+  if (typeof value !== "string") throw new BadRequest(400, `"${name}" is not a string`);
   return value;
 }
 
@@ -185,4 +186,22 @@ function referenceOf(body: Readonly<Record<string, unknown>>): CompletionReferen
   return typeof body["template"] === "string"
     ? { template: body["template"] }
     : { prompt: textOf(body, "prompt") };
+}
+
+const MAX_RECORDS = 500;
+
+export async function listRecords(store: Store): Promise<RecordsView> {
+  const keys = await store.list("");
+  const records = await Promise.all(
+    keys.slice(0, MAX_RECORDS).map(async (key) => {
+      const record = await store.get(key).catch(() => undefined);
+      return {
+        key: hideCredentials(key),
+        version: record?.version ?? 0,
+        sealed: record?.sealed ?? true,
+        bytes: JSON.stringify(record?.value ?? null).length,
+      };
+    }),
+  );
+  return { records, total: keys.length };
 }

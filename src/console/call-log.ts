@@ -1,11 +1,11 @@
-/** The last calls, as they happened: a list to look at, and what it takes to make one of them again. */
+/** A log of the last calls, with everything needed to replay one. */
 import type { CallNews } from "../execution/listeners.js";
 import { redactText } from "../util/redact-text.js";
 import type { CallSummary, CallView } from "./console-api.js";
-import { shownJson } from "./shown-json.js";
+import { redactJson } from "./redact-json.js";
 
 const MAX_CALLS = 200;
-/** What arguments and results of all of them may weigh, in characters; the oldest are forgotten first. */
+/** Maximum size of all arguments and results, in characters. The oldest are discarded first. */
 const MAX_WEIGHT = 32_000_000;
 const MAX_RESULT_WEIGHT = 6_000_000;
 
@@ -17,8 +17,8 @@ interface LoggedCall {
   readonly startedAt: number;
   end?: Omit<End, "result"> | undefined;
   result?: unknown;
-  /** Arguments and result have been forgotten. */
-  isFaded: boolean;
+  /** Arguments and result were discarded to save memory. */
+  isDiscarded: boolean;
   weight: number;
 }
 
@@ -27,18 +27,18 @@ export class CallLog {
   readonly #principal: string | undefined;
   #weight = 0;
 
-  /** @param principal whose console it is: calls of others are listed there, but not made again */
+  /** @param principal the user of the console: calls of other users are listed, but cannot be replayed */
   constructor(principal: string | undefined) {
     this.#principal = principal;
   }
 
-  /** Writes it down, and returns what the list says now. */
+  /** Records an event and returns the updated summary of its call. */
   add(news: CallNews): CallSummary | undefined {
     if (news.phase === "start") {
       const call = {
         start: news,
         startedAt: Date.now(),
-        isFaded: false,
+        isDiscarded: false,
         weight: weigh(news.message) + weigh(news.given),
       };
       this.#calls.set(news.id, call);
@@ -51,7 +51,7 @@ export class CallLog {
     const { result, ...end } = news;
     const weight = weigh(result);
     call.end = end;
-    call.result = weight > MAX_RESULT_WEIGHT ? "This result is too large to be kept here" : result;
+    call.result = weight > MAX_RESULT_WEIGHT ? "This result is too large for the log" : result;
     const added = Math.min(weight, MAX_RESULT_WEIGHT);
     call.weight += added;
     this.#weight += added;
@@ -67,15 +67,15 @@ export class CallLog {
   view(id: number): CallView | undefined {
     const call = this.#calls.get(id);
     if (call === undefined) return undefined;
-    // A fallback may have been sent other arguments than the first server.
+    // A fallback server may have received different arguments.
     const { message } = call.end ?? call.start;
-    const gone = "No longer kept";
+    const gone = "Discarded to save memory";
     return {
       ...this.#summary(call),
-      args: call.isFaded
+      args: call.isDiscarded
         ? gone
-        : shownJson(call.start.kind === "tool" ? (message["arguments"] ?? {}) : message),
-      result: call.isFaded ? gone : (shownJson(call.result) ?? null),
+        : redactJson(call.start.kind === "tool" ? (message["arguments"] ?? {}) : message),
+      result: call.isDiscarded ? gone : (redactJson(call.result) ?? null),
       tries: (call.end?.tries ?? []).map(({ server, durationMs, error }) => ({
         server,
         durationMs,
@@ -84,7 +84,7 @@ export class CallLog {
     };
   }
 
-  /** What was asked, to ask it again. */
+  /** The original call, if it can be replayed. */
   original(id: number): Start | undefined {
     const call = this.#calls.get(id);
     return call !== undefined && this.#canReplay(call) ? call.start : undefined;
@@ -108,9 +108,9 @@ export class CallLog {
     };
   }
 
-  #canReplay({ start, isFaded }: LoggedCall): boolean {
+  #canReplay({ start, isDiscarded }: LoggedCall): boolean {
     const isOurs = start.principal === this.#principal;
-    return isOurs && !isFaded && ["tool", "prompt", "resource"].includes(start.kind);
+    return isOurs && !isDiscarded && ["tool", "prompt", "resource"].includes(start.kind);
   }
 
   #trim(): void {
@@ -122,14 +122,14 @@ export class CallLog {
     for (const call of this.#calls.values()) {
       if (this.#weight <= MAX_WEIGHT) break;
       this.#weight -= call.weight;
-      Object.assign(call, { isFaded: true, weight: 0, result: undefined });
+      Object.assign(call, { isDiscarded: true, weight: 0, result: undefined });
     }
   }
 }
 
 const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** About how many characters a value takes, without writing it out. */
+/** Approximate size of a value in characters, without serializing it. */
 function weigh(value: unknown, depth = 0): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null || depth > 24) return 8;

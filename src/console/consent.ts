@@ -1,4 +1,4 @@
-/** No program is started because of a click alone: whoever clicks has seen its command first. */
+/** Requires that the user sees and confirms a command before the console starts a program. */
 import type { ServerSnapshot } from "../port/snapshot.js";
 import type { Toolport } from "../toolport.js";
 import type { StartCommand } from "./console-api.js";
@@ -6,7 +6,7 @@ import type { StartCommand } from "./console-api.js";
 const PROCESS_TRANSPORTS = ["stdio", "docker"];
 const NEVER_STARTED = ["idle", "closed"];
 
-/** Something would be started that nobody has agreed to. */
+/** Thrown if an action would start a program without consent. */
 export class ConsentNeeded extends Error {
   readonly commands: readonly StartCommand[];
 
@@ -18,7 +18,7 @@ export class ConsentNeeded extends Error {
 
 export class Consent {
   readonly #toolport: Toolport;
-  /** Started before, by the program itself or by somebody who agreed. */
+  /** Servers that were started before, by the host program or with consent. */
   readonly #started = new Set<string>();
 
   constructor(toolport: Toolport) {
@@ -27,7 +27,7 @@ export class Consent {
       if (!NEVER_STARTED.includes(state)) this.#started.add(name);
   }
 
-  /** The server is being brought up by somebody. */
+  /** Records that the server was started. */
   noteStart(server: string): void {
     this.#started.add(server);
   }
@@ -37,9 +37,9 @@ export class Consent {
   }
 
   /**
-   * For an action on a server that may bring it up, and for a call its fallbacks too.
+   * Called before an action that may start these servers.
    *
-   * @throws ConsentNeeded if that would start what nobody has agreed to
+   * @throws ConsentNeeded if that would start a program without consent
    */
   require(names: readonly string[], given: unknown): void {
     const { servers } = this.#toolport.snapshot();

@@ -1,4 +1,4 @@
-/** What the console's page and its server say to each other: plain data, nothing but types. */
+/** Types of the JSON that the console's page and its server exchange. */
 
 /** A server as the page shows it. */
 export interface ServerView {
@@ -12,7 +12,7 @@ export interface ServerView {
   readonly instructions: string | null;
   readonly capabilities: readonly string[];
   readonly toolCount: number;
-  /** Why its list of tools is not whole. */
+  /** Why its list of tools is incomplete. */
   readonly cut: string | null;
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly attempt: number | null;
@@ -23,29 +23,29 @@ export interface ServerView {
     readonly failures: number;
     readonly openUntil: number | null;
   } | null;
-  /** The login page, while somebody has to authorize. */
+  /** The login page, while a login is required. */
   readonly authUrl: string | null;
-  /** Who is asked in its place when it fails. */
+  /** Servers that are called when this one fails. */
   readonly fallback: readonly string[];
-  /** Where it was configured. */
+  /** Where the server is configured. */
   readonly source: string | null;
   readonly latency: LatencyView | null;
-  /** Bringing it up starts a program that nobody has agreed to yet. */
+  /** Connecting it starts a program that the user has not agreed to yet. */
   readonly needsConsent: boolean;
 }
 
-/** How long a server took to answer, over its last calls. */
+/** Latency of a server over its last calls. */
 export interface LatencyView {
   readonly p50: number;
   readonly p95: number;
   readonly calls: number;
 }
 
-/** Everything about servers. */
+/** The state of all servers. */
 export interface StateView {
   readonly principal: string | null;
   readonly servers: readonly ServerView[];
-  /** Grows when tools, resources or prompts changed. */
+  /** Increases when tools, resources or prompts change. */
   readonly catalogVersion: number;
   readonly hasStore: boolean;
   readonly version: string;
@@ -57,9 +57,9 @@ export interface ToolSummary {
   readonly sourceName: string;
   readonly title: string | null;
   readonly description: string;
-  /** Why it is not called what it would be called. */
+  /** Why the tool has another name than expected. */
   readonly nameIssue: string | null;
-  /** Characters that nobody can see, found in its texts. */
+  /** Invisible characters found in its texts. */
   readonly textFinding: string | null;
 }
 
@@ -72,7 +72,7 @@ export interface CatalogView {
   readonly prompts: readonly PromptView[];
 }
 
-/** A resource, or a template of resources. */
+/** A resource or a resource template. */
 export interface ResourceView {
   readonly server: string;
   readonly uri: string;
@@ -92,7 +92,7 @@ export interface PromptView {
   }[];
 }
 
-/** One tool with all there is to know. */
+/** A tool with its schemas. */
 export interface ToolView extends ToolSummary {
   readonly inputSchema: unknown;
   readonly outputSchema: unknown;
@@ -103,9 +103,9 @@ export interface ToolView extends ToolSummary {
 export interface CallSummary {
   readonly id: number;
   readonly kind: string;
-  /** The server asked first. */
+  /** The server that was called first. */
   readonly server: string;
-  /** Tool, prompt or address. */
+  /** Tool, prompt or URI. */
   readonly target: string;
   readonly principal: string | null;
   /** Epoch milliseconds. */
@@ -113,13 +113,13 @@ export interface CallSummary {
   readonly outcome: "running" | "ok" | "error" | "tool_error";
   readonly durationMs: number | null;
   readonly attempts: number | null;
-  /** Who answered, if that is not who was asked. */
+  /** The server that responded, if it is a fallback. */
   readonly answeredBy: string | null;
   readonly error: string | null;
   readonly canReplay: boolean;
 }
 
-/** A call with its arguments and its result, secrets taken out and cut to size. */
+/** A call with arguments and result, redacted and limited in size. */
 export interface CallView extends CallSummary {
   readonly args: unknown;
   readonly result: unknown;
@@ -130,7 +130,7 @@ export interface CallView extends CallSummary {
   }[];
 }
 
-/** A line of what happened. */
+/** An entry of the activity list. */
 export interface ActivityView {
   readonly id: number;
   readonly at: number;
@@ -141,7 +141,7 @@ export interface ActivityView {
 
 export interface LoginView {
   readonly server: string;
-  /** Logins are the port's work at this server. */
+  /** The port manages logins of this server. */
   readonly managed: boolean;
   readonly authorized: boolean;
   readonly issuer: string | null;
@@ -162,7 +162,7 @@ export interface RecordsView {
   readonly total: number;
 }
 
-/** What comes down the stream, one JSON value a line. */
+/** An event of the stream, one JSON value per line. */
 export type ConsoleEvent =
   | {
       readonly type: "hello";
@@ -172,24 +172,24 @@ export type ConsoleEvent =
   | { readonly type: "state"; readonly state: StateView }
   | { readonly type: "call"; readonly call: CallSummary }
   | { readonly type: "activity"; readonly entry: ActivityView }
-  /** More happened than could be sent. */
+  /** Events were dropped, because the page could not receive them in time. */
   | { readonly type: "missed"; readonly count: number }
   | { readonly type: "beat" };
 
-/** A program that would be started; its command as far as it may be shown. */
+/** A program that would be started, with its command without secrets. */
 export interface StartCommand {
   readonly server: string;
   readonly command: string;
 }
 
-/** An answer that is no success. */
+/** The response to a failed action. */
 export interface ConsoleFailure {
   readonly error: {
     readonly code: string;
     readonly message: string;
-    /** With `CONSENT_NEEDED`: what would be started. */
+    /** With `CONSENT_NEEDED`: the programs that would be started. */
     readonly commands?: readonly StartCommand[];
-    /** With `INVALID_ARGUMENTS`: what is wrong, and where. */
+    /** With `INVALID_ARGUMENTS`: the invalid fields. */
     readonly issues?: readonly { readonly path: string; readonly message: string }[];
   };
 }

@@ -1,10 +1,10 @@
-/** Sends what happens to every open page, one JSON value a line, and never faster than a page can read. */
+/** Sends events to every open page, one JSON value per line. Drops events that a page cannot receive in time. */
 import type { ServerResponse } from "node:http";
 import { TokenBucket } from "../util/token-bucket.js";
 import type { ConsoleEvent } from "./console-api.js";
 
 const MAX_PAGES = 16;
-/** More than this waiting for one page, and it misses what comes next. */
+/** Maximum size of unsent data for one page. Further events are dropped. */
 const MAX_WAITING_BYTES = 1_000_000;
 const PER_SECOND = 100;
 const STATE_MS = 100;
@@ -18,15 +18,15 @@ export class EventFeed {
   readonly #timers = new Set<NodeJS.Timeout>();
   #stateTimer: NodeJS.Timeout | undefined;
 
-  /** @param state the state of this moment */
+  /** @param state returns the current state */
   constructor(state: () => ConsoleEvent) {
     this.#state = state;
     const every = (ms: number, run: () => void) => this.#timers.add(setInterval(run, ms).unref());
     every(BEAT_MS, () => this.#send({ type: "beat" }));
-    every(MISSED_MS, () => this.#tellMissed());
+    every(MISSED_MS, () => this.#reportMissed());
   }
 
-  /** False if there are too many pages already. */
+  /** Returns false if too many pages are open. */
   add(response: ServerResponse, hello: ConsoleEvent): boolean {
     if (this.#pages.size >= MAX_PAGES) return false;
     this.#pages.set(response, { missed: 0 });
@@ -36,14 +36,14 @@ export class EventFeed {
     return true;
   }
 
-  /** Something that happened once. */
-  tell(event: ConsoleEvent): void {
+  /** Sends one event, limited in rate. */
+  publish(event: ConsoleEvent): void {
     if (this.#pages.size === 0) return;
     if (this.#bucket.take(1)) return this.#send(event);
     for (const page of this.#pages.values()) page.missed++;
   }
 
-  /** The state is another: told soon, and once for all that changes until then. */
+  /** Sends the state soon, once for all changes until then. */
   stateChanged(): void {
     if (this.#pages.size === 0 || this.#stateTimer !== undefined) return;
     this.#stateTimer = setTimeout(() => {
@@ -68,7 +68,7 @@ export class EventFeed {
     }
   }
 
-  #tellMissed(): void {
+  #reportMissed(): void {
     for (const [response, page] of this.#pages) {
       if (page.missed === 0 || response.writableLength > MAX_WAITING_BYTES) continue;
       response.write(toLine({ type: "missed", count: page.missed }));

@@ -1,9 +1,9 @@
-/** Who may speak to the console: only its own page, with its token, under its own name. */
+/** Checks that a request comes from the console's own page, with its token and host name. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
-/** Why a request is turned away; told by its status alone. */
-export type Refusal = 401 | 403;
+/** HTTP status of a rejected request. */
+export type RejectionStatus = 401 | 403;
 
 export interface GuardOptions {
   /** E.g. `127.0.0.1:4321`. */
@@ -11,7 +11,7 @@ export interface GuardOptions {
   readonly token: string;
 }
 
-/** Headers that are sent with everything, refusals too. */
+/** Headers of every response, including rejections. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
@@ -24,14 +24,14 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "cross-origin-opener-policy": "same-origin",
 };
 
-/** A site elsewhere may have pointed its name to this machine, or send requests from its own page. */
-export function refuseForeign(request: IncomingMessage, { host }: GuardOptions): Refusal | undefined {
+/** Rejects DNS rebinding and requests from pages of other sites. */
+export function checkOrigin(request: IncomingMessage, { host }: GuardOptions): RejectionStatus | undefined {
   const { headers } = request;
   if (headers.host !== host) return 403;
   if (headers.origin !== undefined && headers.origin !== `http://${host}`) return 403;
   const site = headers["sec-fetch-site"];
   if (site === undefined || site === "same-origin" || site === "none") return undefined;
-  // A link that somebody follows: the page opens in a tab of its own, and without a token it shows nothing.
+  // Allow links to the page: without a token it shows nothing.
   return isLink(request) ? undefined : 403;
 }
 
@@ -41,17 +41,17 @@ const isLink = ({ method, url, headers }: IncomingMessage): boolean =>
   headers["sec-fetch-mode"] === "navigate" &&
   headers["sec-fetch-dest"] === "document";
 
-/** The end of a login is a visit from elsewhere: a browser that was sent here, with nothing but a URL. */
-export function refuseVisitor(request: IncomingMessage, { host }: GuardOptions): Refusal | undefined {
+/** Checks a login redirect, which comes from another site as a plain navigation. */
+export function checkCallback(request: IncomingMessage, { host }: GuardOptions): RejectionStatus | undefined {
   const { headers, method } = request;
   if (headers.host !== host || method !== "GET" || headers.origin !== undefined) return 403;
   const mode = headers["sec-fetch-mode"];
   return mode === undefined || mode === "navigate" ? undefined : 403;
 }
 
-export function refuseStranger(request: IncomingMessage, { token }: GuardOptions): Refusal | undefined {
+export function checkToken(request: IncomingMessage, { token }: GuardOptions): RejectionStatus | undefined {
   const given = /^Bearer (\S{1,256})$/.exec(request.headers.authorization ?? "")?.[1] ?? "";
-  // Of equal length whatever was sent, and compared without telling how much of it is right.
+  // Compare hashes, which have equal length, in constant time.
   return timingSafeEqual(digest(given), digest(token)) ? undefined : 401;
 }
 

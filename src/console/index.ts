@@ -1,2 +1,2 @@
-/** The door `toolport/console`: the console for a program of one's own. */
+/** Entry point `toolport/console`: the console as part of a program. */
 export { type ConsoleOptions, type RunningConsole, startConsole } from "./start-console.js";

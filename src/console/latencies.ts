@@ -1,4 +1,4 @@
-/** How long servers take to answer, over their last calls. */
+/** Latencies of servers over their last calls. */
 import type { CallNews } from "../execution/listeners.js";
 import type { LatencyView } from "./console-api.js";
 
@@ -7,7 +7,7 @@ const MAX_SAMPLES = 200;
 export class Latencies {
   readonly #samples = new Map<string, number[]>();
 
-  /** Counts every answer at the server that gave it. */
+  /** Records the latency of every response at the server that sent it. */
   add(news: CallNews): void {
     if (news.phase === "start" || news.kind === "subscription") return;
     if (news.tries.length > 0) {

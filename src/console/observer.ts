@@ -1,4 +1,4 @@
-/** Watches a port for the console: what happens, how long it takes, and what is there to look at. */
+/** Observes a port for the console: its state, calls, latencies and activity. */
 import type { StateChange } from "../connection/connection-state.js";
 import type { CallNews } from "../execution/listeners.js";
 import type { ServerNotification } from "../port/events.js";
@@ -47,7 +47,7 @@ export class Observer {
       }),
       toolport.on("toolChanged", ({ server, tool, principal }) => {
         if (principal === this.#principal)
-          this.#note("change", server, `The definition of ${tool} is not the one that was pinned`);
+          this.#note("change", server, `The definition of ${tool} differs from its pinned version`);
       }),
       toolport.on("call", (news) => this.#onCall(news)),
       toolport.on("notification", (notification) => this.#onNotification(notification)),
@@ -71,7 +71,7 @@ export class Observer {
     });
   }
 
-  /** What a page is told first. */
+  /** The first event for a new page. */
   hello(): ConsoleEvent {
     return { type: "hello", calls: this.calls.list(), activity: [...this.#activity].reverse() };
   }
@@ -90,11 +90,11 @@ export class Observer {
   }
 
   #onCall(news: CallNews): void {
-    // The plain port's console sees everybody's calls, a user's console only that user's.
+    // The console of the shared port shows calls of all users, the console of a user only that user's.
     if (this.#principal !== undefined && news.principal !== this.#principal) return;
     this.#latencies.add(news);
     const call = this.calls.add(news);
-    if (call !== undefined) this.feed.tell({ type: "call", call });
+    if (call !== undefined) this.feed.publish({ type: "call", call });
     if (news.phase === "end") this.feed.stateChanged();
   }
 
@@ -114,6 +114,6 @@ export class Observer {
     };
     this.#activity.push(entry);
     if (this.#activity.length > MAX_ACTIVITY) this.#activity.shift();
-    this.feed.tell({ type: "activity", entry });
+    this.feed.publish({ type: "activity", entry });
   }
 }

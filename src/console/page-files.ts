@@ -1,4 +1,4 @@
-/** The files of the page, read once when the console starts: what is not among them is not served. */
+/** Reads the files of the page once, when the console starts. No other files are served. */
 import { readFile } from "node:fs/promises";
 
 export interface PageFile {
@@ -13,10 +13,10 @@ const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "/icon.svg": ["icon.svg", "image/svg+xml"],
 };
 
-/** Where the build puts them. */
+/** Output directory of the build. */
 const BUILT = new URL("./page/", import.meta.url);
 
-/** By path. */
+/** Returns the files by URL path. */
 export async function readPageFiles(folder: URL = BUILT): Promise<ReadonlyMap<string, PageFile>> {
   const entries = Object.entries(FILES).map(
     async ([path, [file, type]]) => [path, { body: await readFile(new URL(file, folder)), type }] as const,

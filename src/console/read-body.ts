@@ -1,9 +1,9 @@
-/** The JSON body of an action, of a size that an action has. */
+/** Reads the JSON body of an action, limited in size. */
 import type { IncomingMessage } from "node:http";
 
 const MAX_BYTES = 1024 * 1024;
 
-/** A request that cannot be an action: its status says why. */
+/** An invalid request, with its HTTP status. */
 export class BadRequest extends Error {
   readonly status: number;
 
@@ -13,10 +13,10 @@ export class BadRequest extends Error {
   }
 }
 
-/** Reads it. @throws BadRequest */
+/** @throws BadRequest */
 export async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
   const [type = ""] = (request.headers["content-type"] ?? "").split(";");
-  if (type.trim().toLowerCase() !== "application/json") throw new BadRequest(415, "Only JSON is taken");
+  if (type.trim().toLowerCase() !== "application/json") throw new BadRequest(415, "The body must be JSON");
   if (Number(request.headers["content-length"] ?? 0) > MAX_BYTES) throw tooLarge();
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -31,9 +31,8 @@ export async function readBody(request: IncomingMessage): Promise<Record<string,
   } catch {
     throw new BadRequest(400, "The body is not JSON");
   }
-  // Several requests in one would be a batch.
   if (typeof body !== "object" || body === null || Array.isArray(body))
-    throw new BadRequest(400, "The body is not one object");
+    throw new BadRequest(400, "The body is not an object");
   return body as Record<string, unknown>;
 }
 

@@ -1,4 +1,4 @@
-/** The console: a page on 127.0.0.1 that shows a port at work and lets its owner try things. */
+/** Serves the console: a page on 127.0.0.1 that shows a port and lets the user try its tools. */
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,39 +8,39 @@ import { openInBrowser } from "../node/open-in-browser.js";
 import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";
 import { createActions } from "./actions.js";
-import { answerRequest, type ConsoleParts } from "./answer-request.js";
 import { SECURITY_HEADERS } from "./guard-request.js";
-import { LoginDesk } from "./login-desk.js";
+import { type ConsoleParts, handleRequest } from "./handle-request.js";
+import { LoginCallbacks } from "./login-callbacks.js";
 import { Observer } from "./observer.js";
 import { readPageFiles } from "./page-files.js";
 
 /** Options of {@link startConsole}. */
 export interface ConsoleOptions {
-  /** The port to look at. The console neither makes nor closes it. */
+  /** The port to show. The console neither creates nor closes it. */
   readonly toolport: Toolport;
-  /** The store behind it, to list what is saved. Only keys, versions and sizes are shown. @default none */
+  /** The store of the port, to list its records. Only keys, versions and sizes are shown. @default none */
   readonly store?: Store | undefined;
-  /** Where each server was configured, by name: shown beside it. @default none */
+  /** Where each server is configured, by name; shown beside the server. @default none */
   readonly sources?: Readonly<Record<string, string>> | undefined;
-  /** 0 for any that is free. @default 0 */
+  /** 0 for any free port. @default 0 */
   readonly port?: number | undefined;
-  /** This machine only, whatever is said. @default "127.0.0.1" */
+  /** The console always listens on this machine only. @default "127.0.0.1" */
   readonly host?: "127.0.0.1" | undefined;
-  /** Opens the page in the user's browser, or hands its URL to whoever can. @default false */
+  /** Opens the page in the user's browser, or calls a function with its URL. @default false */
   readonly open?: boolean | ((url: string) => unknown) | undefined;
-  /** Told what a person at a terminal should know. @default nobody */
+  /** Receives messages for the user. @default none */
   readonly log?: ((message: string) => void) | undefined;
-  /** Where the built page is. @internal */
+  /** Directory of the built page. @internal */
   readonly pageFolder?: URL | undefined;
 }
 
-/** A console that runs. */
+/** A running console. */
 export interface RunningConsole extends AsyncDisposable {
-  /** With the token behind `#t=`: whoever has it can do what the page can. */
+  /** Includes the token after `#t=`. Anyone with this URL can use the console. */
   readonly url: string;
-  /** Where a login may come back to; good as `callbackUrl` of the port, if `port` is fixed. */
+  /** Redirect URL for logins. Use it as `callbackUrl` of the port if `port` is fixed. */
   readonly callbackUrl: string;
-  /** Ends the page, and every login that was begun in it. The port goes on. */
+  /** Closes the page and cancels its pending logins. The port stays open. */
   close(): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ const HOST = "127.0.0.1";
 export const CALLBACK_PATH = "/oauth/callback";
 
 /**
- * Serves the console.
+ * Starts the console.
  *
  * @example
  * ```ts
@@ -64,13 +64,13 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   let parts: ConsoleParts | undefined;
   const server = createServer({ maxHeaderSize: 16_384 }, (request, response) => {
     setHeaders(response);
-    if (parts !== undefined) void answerRequest(parts, request, response);
+    if (parts !== undefined) void handleRequest(parts, request, response);
     else response.writeHead(503).end();
   });
   await listen(server, port);
   const host = `${HOST}:${(server.address() as AddressInfo).port}`;
   const observer = new Observer({ toolport, hasStore: store !== undefined, sources });
-  const logins = new LoginDesk({ toolport, ownHost: host, log });
+  const logins = new LoginCallbacks({ toolport, ownHost: host, log });
   parts = {
     guard: { host, token },
     files,
@@ -97,7 +97,7 @@ function setHeaders(response: ServerResponse): void {
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
 }
 
-/** A browser that cannot be opened is not the end: the user has the URL. */
+/** If no browser can be opened, the user can open the URL. */
 async function show(
   url: string,
   open: NonNullable<ConsoleOptions["open"]>,
@@ -108,7 +108,7 @@ async function show(
     if (open === true ? await openInBrowser(new URL(url)) : await open(url)) return;
     if (open !== true) return;
   } catch {}
-  log("No browser could be opened. Open the URL by hand.");
+  log("Could not open a browser. Open the URL yourself.");
 }
 
 async function listen(server: Server, port: number): Promise<void> {
@@ -121,10 +121,8 @@ async function listen(server: Server, port: number): Promise<void> {
     const isTaken = readField(cause, "code") === "EADDRINUSE";
     throw new ConfigError({
       code: "INVALID_CONFIG",
-      what: isTaken
-        ? `Port ${port} of this machine is taken by another program`
-        : `Port ${port} of this machine cannot be listened on`,
-      next: "Choose another port, or 0 for any that is free",
+      what: isTaken ? `Port ${port} is in use by another program` : `Cannot listen on port ${port}`,
+      next: "Choose another port, or 0 for any free port",
       cause,
     });
   }
@@ -141,5 +139,5 @@ const wrongHost = () =>
   new ConfigError({
     code: "INVALID_CONFIG",
     what: "The console listens on 127.0.0.1 only",
-    next: "Forward its port, under the same number, to reach it from elsewhere",
+    next: "Forward its port, with the same number, to reach it from another machine",
   });

@@ -1,11 +1,11 @@
-/** What the page is shown of a port: picked from its snapshot, secrets out. */
+/** Converts the snapshot of a port to redacted views for the page. */
 import type { ServerSnapshot, ToolportSnapshot } from "../port/snapshot.js";
 import { hideCredentials, redactText } from "../util/redact-text.js";
 import { CLIENT_INFO } from "../util/version.js";
 import type { Consent } from "./consent.js";
 import type { CatalogView, ServerView, StateView, ToolSummary, ToolView } from "./console-api.js";
 import type { Latencies } from "./latencies.js";
-import { shownJson } from "./shown-json.js";
+import { redactJson } from "./redact-json.js";
 
 export interface StateParts {
   readonly snapshot: ToolportSnapshot;
@@ -58,7 +58,7 @@ function toServerView(
 
 export function toCatalogView(snapshot: ToolportSnapshot, version: number): CatalogView {
   const describe = ({ description }: { description?: string }) => text(description ?? "");
-  const summary = summaryMaker(snapshot);
+  const summary = toolSummarizer(snapshot);
   return {
     version,
     tools: snapshot.tools.map(summary),
@@ -98,15 +98,15 @@ export function toToolView(snapshot: ToolportSnapshot, name: string): ToolView |
   const tool = snapshot.tools.find((candidate) => candidate.name === name);
   return (
     tool && {
-      ...summaryMaker(snapshot)(tool),
-      inputSchema: shownSchema(tool.inputSchema),
-      outputSchema: shownSchema(tool.outputSchema),
-      annotations: shownJson(tool.annotations) ?? null,
+      ...toolSummarizer(snapshot)(tool),
+      inputSchema: redactSchema(tool.inputSchema),
+      outputSchema: redactSchema(tool.outputSchema),
+      annotations: redactJson(tool.annotations) ?? null,
     }
   );
 }
 
-function summaryMaker({ nameIssues, textFindings }: ToolportSnapshot) {
+function toolSummarizer({ nameIssues, textFindings }: ToolportSnapshot) {
   const issues = new Map(nameIssues.map((issue) => [issue.name, issue]));
   const findings = new Map(textFindings.map((finding) => [`${finding.server}\n${finding.name}`, finding]));
   return (tool: ToolportSnapshot["tools"][number]): ToolSummary => {
@@ -123,13 +123,13 @@ function summaryMaker({ nameIssues, textFindings }: ToolportSnapshot) {
       textFinding:
         finding === undefined
           ? null
-          : `Hidden characters: ${finding.removed} taken out of its texts, ${finding.left} left in names and schemas`,
+          : `Invisible characters: ${finding.removed} removed from its texts, ${finding.left} left in names and schemas`,
     };
   };
 }
 
-/** A field named "token" is a description in a schema, not a secret: only its texts are looked through. */
-function shownSchema(schema: unknown): unknown {
+/** Redacts by content only: a property named "token" in a schema is not a secret. */
+function redactSchema(schema: unknown): unknown {
   if (schema === undefined) return null;
   return JSON.parse(JSON.stringify(schema), (_key, value) =>
     typeof value === "string" ? hideCredentials(value) : value,

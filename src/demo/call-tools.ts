@@ -1,7 +1,8 @@
 /** Lists what the servers offer and calls one tool on each of those that work. */
-import type { Toolport } from "../index.js";
+import { createToolport, type Toolport } from "../index.js";
 import { formatTable } from "../util/format-table.js";
 import { check, type StepOutcome } from "./step-runner.js";
+import type { WeatherServers } from "./weather.js";
 
 /** So that a step that fails does so while somebody still looks. */
 export const CALL_LIMIT = { timeoutMs: 5_000 } as const;
@@ -63,4 +64,33 @@ export async function callOnce(
     `${name} answered ${JSON.stringify(text)}, not ${JSON.stringify(answer)}`,
   );
   return { text, ms: Math.round(performance.now() - startedAt) };
+}
+
+export async function shapeCatalog(weather: WeatherServers): Promise<StepOutcome<never>> {
+  await using toolport = createToolport({
+    mcpServers: weather.mcpServers,
+    prefix: false,
+    except: ["delete_*"],
+    onServerError: "throw",
+  });
+  await toolport.connect();
+  const tools = await toolport.tools();
+  check(tools.length === 2, `${tools.length} tools are offered, not 2`);
+  check(new Set(tools.map(({ name }) => name)).size === 2, "two tools have the same name");
+  const [collision] = toolport.snapshot().nameIssues;
+  check(collision?.kind === "collision", "the collision of names is not reported");
+
+  const before = weather.listCount;
+  await toolport.tools();
+  const requests = weather.listCount - before;
+  check(requests === 0, `the second listing took ${requests} requests`);
+  const rows = tools.map(({ name, server, sourceName }) => [name, server, sourceName]);
+  return {
+    details: [
+      ...formatTable([{ title: "name" }, { title: "server" }, { title: "its name there" }], rows),
+      "filter: except delete_*, so nobody is offered delete_station",
+      `collision: ${collision.server}/${collision.sourceName} became ${collision.name}`,
+      `second listing: ${requests} requests`,
+    ],
+  };
 }

@@ -1,8 +1,16 @@
 /** Connects to every server at once and shows how each comes up, while it does. */
-import { ConnectionError, type ServerReport, type Toolport, type ToolportSnapshot } from "../index.js";
+import {
+  ConnectionError,
+  createToolport,
+  memoryStore,
+  type ServerReport,
+  type Store,
+  type Toolport,
+  type ToolportSnapshot,
+} from "../index.js";
 import { formatTable, type TableColumn } from "../util/format-table.js";
 import type { Look, Screen } from "./screen.js";
-import { MEANT_TO_FAIL } from "./servers.js";
+import { type DemoServers, EXPECTED_FAILURES } from "./servers.js";
 import { check, type ShowProgress, type StepOutcome } from "./step-runner.js";
 
 /** One server, as `--json` shows it. */
@@ -107,7 +115,7 @@ function drawTable(rows: readonly ServerRow[], { paint }: Screen): string[] {
 }
 
 function checkRow({ server, state, error }: ServerRow): void {
-  const expected = MEANT_TO_FAIL[server];
+  const expected = EXPECTED_FAILURES[server];
   if (expected === undefined)
     check(state === "ready", `${server} is ${state}: ${error?.message ?? "no error"}`);
   else check(error?.code === expected, `${server} should fail with ${expected}, not ${error?.code ?? state}`);
@@ -128,4 +136,35 @@ function describeFailures(rows: readonly ServerRow[], { paint }: Screen): string
       ...stderr,
     ];
   });
+}
+
+interface Round {
+  readonly ms: number;
+  readonly probes: number;
+}
+
+export async function rememberEra(servers: DemoServers): Promise<StepOutcome<never>> {
+  const store = memoryStore();
+  const first = await connectOnce(servers, store);
+  const second = await connectOnce(servers, store);
+  check(first.probes > 0, "the first port knew the eras without asking");
+  check(second.probes === 0, `the second port asked again, ${second.probes} times`);
+  const line = (name: string, { ms, probes }: Round) => `${name}: ${ms} ms, ${probes} probes`;
+  return {
+    details: [line("first port, which has to ask", first), line("second port, which remembers", second)],
+  };
+}
+
+/** Only servers that are there already: the start of a process would hide the difference. */
+async function connectOnce(servers: DemoServers, store: Store): Promise<Round> {
+  const { calendar, units } = servers;
+  const before = servers.probeCount;
+  await using toolport = createToolport({
+    mcpServers: { calendar: calendar.entry, units: units.entry },
+    store,
+    onServerError: "throw",
+  });
+  const startedAt = performance.now();
+  await toolport.connect();
+  return { ms: Math.round(performance.now() - startedAt), probes: servers.probeCount - before };
 }

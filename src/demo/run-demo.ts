@@ -2,16 +2,14 @@
 import type { Model } from "../agent/conversation.js";
 import { createToolport, type FallbackRequest, type Toolport } from "../index.js";
 import { letAgentWork } from "./agent-loop.js";
-import { callEach, listTools } from "./call-tools.js";
-import { connectAll, type ServerRow } from "./connect-all.js";
+import { callEach, listTools, shapeCatalog } from "./call-tools.js";
+import { closeEverything } from "./close-everything.js";
+import { connectAll, rememberEra, type ServerRow } from "./connect-all.js";
 import { fallBack, retryAfterRefusal } from "./fail-over.js";
 import { dropWebSocket, forgetSessions, killProcess } from "./heal.js";
-import { leaveNothing } from "./leave-nothing.js";
 import { logInAndRestart } from "./log-in.js";
-import { rememberEra } from "./remember-era.js";
 import type { Screen } from "./screen.js";
 import { startServers } from "./servers.js";
-import { shapeCatalog } from "./shape-catalog.js";
 import { type StepReport, StepRunner } from "./step-runner.js";
 
 /** What `--json` prints. */
@@ -122,7 +120,7 @@ async function runSteps(
     await runner.run({
       id: "close",
       title: "Close and look for what is left behind",
-      run: () => leaveNothing({ toolport, servers, pids }),
+      run: () => closeEverything({ toolport, servers, pids }),
     });
   }
 }

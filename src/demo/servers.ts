@@ -29,7 +29,7 @@ export interface DemoServers {
 }
 
 /** Servers that are meant to fail, and the code they are meant to fail with. */
-export const MEANT_TO_FAIL: Readonly<Record<string, string>> = {
+export const EXPECTED_FAILURES: Readonly<Record<string, string>> = {
   broken: "SPAWN_FAILED",
   missing: "SPAWN_FAILED",
 };

@@ -2,9 +2,9 @@
 import { chooseModel } from "../agent/choose-model.js";
 import type { Model } from "../agent/conversation.js";
 import { ToolportError } from "../errors/toolport-error.js";
+import type { Toolport } from "../index.js";
 import { type DemoReport, runDemo } from "./run-demo.js";
 import { createScreen, type Screen, silentScreen } from "./screen.js";
-import { stayUp } from "./stay-up.js";
 
 export interface DemoFlags {
   /** Print one JSON document instead of text. */
@@ -50,4 +50,36 @@ function summarise({ ok, ms, steps }: DemoReport, { paint }: Screen): string[] {
     paint("bad", `${failed.length} of ${steps.length} steps failed in ${seconds} s:`),
     ...failed.map(({ title, error }) => `  ${title}: ${error}`),
   ];
+}
+
+/** Resolves at Enter, at Ctrl-C, or when the signal says so. */
+export async function stayUp(toolport: Toolport, screen: Screen, signal?: AbortSignal): Promise<void> {
+  const { startConsole } = await import("../console/start-console.js");
+  const page = await startConsole({ toolport, log: (message) => screen.print([message]) });
+  try {
+    screen.print([
+      `${screen.paint("title", "The servers stay up. Look at them here:")} ${page.url}`,
+      screen.paint("quiet", "Enter or Ctrl-C ends the demo."),
+      "",
+    ]);
+    await waitForEnd(signal);
+  } finally {
+    await page.close();
+  }
+}
+
+function waitForEnd(signal: AbortSignal | undefined): Promise<void> {
+  const { stdin } = process;
+  return new Promise((resolve) => {
+    const end = () => {
+      stdin.off("data", end).off("end", end).pause();
+      process.off("SIGINT", end).off("SIGTERM", end);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    stdin.on("data", end).on("end", end).resume();
+    process.on("SIGINT", end).on("SIGTERM", end);
+    signal?.addEventListener("abort", end);
+    if (signal?.aborted) end();
+  });
 }

@@ -1,7 +1,7 @@
 /** Waits until Toolport has noticed that something happened to a server. */
 import type { StateChange, Toolport } from "../index.js";
 
-const NOTICED_WITHIN_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 
 /** Resolves with the first change of the server's state that fits. Start waiting before you break something. */
 export function waitForChange(
@@ -20,7 +20,7 @@ export function waitForChange(
     });
     const timer = setTimeout(
       () => done(() => reject(new Error(`what happened to ${server} was not noticed`))),
-      NOTICED_WITHIN_MS,
+      TIMEOUT_MS,
     );
   });
 }

@@ -7,28 +7,35 @@ import {
   isLoopbackHost,
 } from "../transports/http/network/local-host.js";
 import { toBundleEntry, type UnpackedMcpb } from "./bundle-command.js";
-import type { InputDesk } from "./input-desk.js";
+import { InvalidValue } from "./fields.js";
+import type { InputPlace, InputResolver } from "./input-resolver.js";
 import { toStartEntry } from "./package-command.js";
-import { toRemoteEntry } from "./remote-entry.js";
-import { renderArguments } from "./render-arguments.js";
-import type { KeyValueInput, ServerPackage } from "./server-json.js";
+import type {
+  KeyValueInput,
+  ServerArgument,
+  ServerInput,
+  ServerPackage,
+  ServerRemote,
+} from "./server-json.js";
 import type { Candidate } from "./server-sources.js";
-import { Misfit } from "./shape.js";
 
 type ProcessEntry = StdioServerEntry | DockerServerEntry;
 
-/** What came of one way; usable only if nothing is missing at the desk. */
+/** What came of one way; usable only if nothing is missing at the resolver. */
 export interface BuiltEntry {
   readonly entry: ProcessEntry | HttpServerEntry;
   /** What has to be started before `entry` leads anywhere. */
   readonly start: ProcessEntry | undefined;
 }
 
-function readEnvironment(variables: readonly KeyValueInput[], desk: InputDesk): Record<string, string> {
+function readEnvironment(
+  variables: readonly KeyValueInput[],
+  resolver: InputResolver,
+): Record<string, string> {
   const env: Record<string, string> = {};
   for (const variable of variables) {
     const use = { where: "environment", isRequired: variable.isRequired ?? false } as const;
-    const [value] = desk.resolve(variable.name, variable, use) ?? [];
+    const [value] = resolver.resolve(variable.name, variable, use) ?? [];
     if (value !== undefined) env[variable.name] = value;
   }
   return env;
@@ -36,55 +43,145 @@ function readEnvironment(variables: readonly KeyValueInput[], desk: InputDesk): 
 
 function buildPackage(
   found: ServerPackage,
-  desk: InputDesk,
+  resolver: InputResolver,
   bundle: UnpackedMcpb | undefined,
-): BuiltEntry | Misfit {
-  const runtime = renderArguments(found.runtimeArguments, desk, "runtimeArgument");
-  const own = renderArguments(found.packageArguments, desk, "argument");
-  const env = readEnvironment(found.environmentVariables, desk);
+): BuiltEntry | InvalidValue {
+  const runtime = renderArguments(found.runtimeArguments, resolver, "runtimeArgument");
+  const own = renderArguments(found.packageArguments, resolver, "argument");
+  const env = readEnvironment(found.environmentVariables, resolver);
   const resolved = {
     ...{ package: found, runtimeArgs: runtime.args, packageArgs: own.args },
-    ...{ env, warnings: desk.warnings },
+    ...{ env, warnings: resolver.warnings },
   };
   const start =
-    found.registryType === "mcpb" ? toBundleEntry(resolved, bundle, desk) : toStartEntry(resolved);
-  if (start instanceof Misfit) return start;
-  warnOfCommand(start, desk);
+    found.registryType === "mcpb" ? toBundleEntry(resolved, bundle, resolver) : toStartEntry(resolved);
+  if (start instanceof InvalidValue) return start;
+  warnOfCommand(start, resolver);
   const { transport } = found;
   if (transport.type === "stdio") return { entry: start, start: undefined };
-  desk.warnings.push("The server listens on an address: start the program in `start` before you connect");
+  resolver.warnings.push("The server listens on an address: start the program in `start` before you connect");
   const known = new Map([...runtime.values, ...own.values, ...Object.entries(env)]);
-  return { entry: toRemoteEntry(transport, desk, known), start };
+  return { entry: toRemoteEntry(transport, resolver, known), start };
 }
 
-function warnOfCommand(entry: ProcessEntry, desk: InputDesk): void {
+function warnOfCommand(entry: ProcessEntry, resolver: InputResolver): void {
   const args = [...(entry.args ?? []), ...("runArgs" in entry ? (entry.runArgs ?? []) : [])];
-  if (args.some((arg) => desk.holdsSecret(arg))) {
-    desk.warnings.push("A secret stands on the command line, where other users of this machine can read it");
+  if (args.some((arg) => resolver.containsSecret(arg))) {
+    resolver.warnings.push(
+      "A secret stands on the command line, where other users of this machine can read it",
+    );
   }
 }
 
-function warnOfAddress({ url }: HttpServerEntry, desk: InputDesk): void {
+function warnOfAddress({ url }: HttpServerEntry, resolver: InputResolver): void {
   const text = String(url);
   if (!URL.canParse(text)) return;
   const address = new URL(text);
   const host = canonicalHost(address);
-  if (isLocalName(host)) desk.warnings.push(`The server's address is inside your own network: ${host}`);
+  if (isLocalName(host)) resolver.warnings.push(`The server's address is inside your own network: ${host}`);
   else if (isLiteralAddress(host))
-    desk.warnings.push(`The server has an IP address, which may be inside your own network: ${host}`);
+    resolver.warnings.push(`The server has an IP address, which may be inside your own network: ${host}`);
   if (address.protocol === "http:" && !isLoopbackHost(host))
-    desk.warnings.push("The server is reached without encryption (http:)");
-  if (desk.holdsSecret(text)) desk.warnings.push("A secret is part of the server's address");
+    resolver.warnings.push("The server is reached without encryption (http:)");
+  if (resolver.containsSecret(text)) resolver.warnings.push("A secret is part of the server's address");
 }
 
 /** The entry for a way, or why there is none. */
 export function buildEntry(
   candidate: Candidate,
-  desk: InputDesk,
+  resolver: InputResolver,
   bundle: UnpackedMcpb | undefined,
-): BuiltEntry | Misfit {
-  if ("package" in candidate) return buildPackage(candidate.package, desk, bundle);
-  const entry = toRemoteEntry(candidate.remote, desk);
-  warnOfAddress(entry, desk);
+): BuiltEntry | InvalidValue {
+  if ("package" in candidate) return buildPackage(candidate.package, resolver, bundle);
+  const entry = toRemoteEntry(candidate.remote, resolver);
+  warnOfAddress(entry, resolver);
   return { entry, start: undefined };
+}
+
+/** What else an address may refer to: the arguments and variables of the package that listens there. */
+export type KnownValues = ReadonlyMap<string, string>;
+
+/**
+ * Only at the beginning a value may be an address of its own; anywhere else a slash or an `@` in it would lead to another
+ * host than the publisher's. A colon may stand before a port.
+ */
+const encodeAt = (text: string, at: number): string =>
+  at === 0 ? text.replace(/\/+$/, "") : encodeURIComponent(text).replaceAll("%3A", ":");
+
+/** The entry; it may only be used if nothing is missing at the resolver. */
+export function toRemoteEntry(
+  remote: ServerRemote,
+  resolver: InputResolver,
+  known: KnownValues = new Map(),
+): HttpServerEntry {
+  const fixed: Record<string, ServerInput> = Object.fromEntries(
+    [...known].map(([name, value]) => [name, { value }]),
+  );
+  const variables = { ...fixed, ...remote.variables };
+  // A part of an address cannot be left out, so every variable of it is required.
+  const required = Object.fromEntries(
+    Object.entries(variables).map(([name, input]) => [name, { ...input, isRequired: true }]),
+  );
+  const [url = remote.url] =
+    resolver.fill(remote.url, required, { where: "url", isRequired: true, encode: encodeAt }) ?? [];
+  const headers: Record<string, string> = {};
+  for (const header of remote.headers) {
+    const input = { ...header, variables: { ...variables, ...header.variables } };
+    const use = { where: "header", isRequired: header.isRequired ?? false } as const;
+    const [value] = resolver.resolve(header.name, input, use) ?? [];
+    if (value !== undefined) headers[header.name] = value;
+  }
+  return { transport: remote.type, url, ...(Object.keys(headers).length > 0 ? { headers } : {}) };
+}
+
+/** What came of the arguments. */
+export interface RenderedArguments {
+  readonly args: readonly string[];
+  /** Their values by name, for the address of a package that listens on a port. */
+  readonly values: ReadonlyMap<string, string>;
+}
+
+/** `--flag value`, as programs expect it; joined where a value with a dash would pass for the next option. */
+const named = (name: string, value: string): string[] => {
+  if (value === "") return [name];
+  return value.startsWith("-") && name.startsWith("--") ? [`${name}=${value}`] : [name, value];
+};
+
+/** The flag alone, if the user said `true` to something that is not declared as a boolean; nothing after `false`. */
+function bareFlag(argument: ServerArgument, resolver: InputResolver): string[] | undefined {
+  const { type, name = "", value, format } = argument;
+  if (type !== "named" || value !== undefined || format === "boolean") return undefined;
+  const given = resolver.given(name);
+  if (typeof given !== "boolean") return undefined;
+  // Asked so that the input counts as known; its answer is a text and of no use here.
+  resolver.valuesOf(
+    name,
+    { ...argument, choices: undefined, format: "string" },
+    { where: "argument", isRequired: false },
+  );
+  return given ? [name] : [];
+}
+
+/** Arguments that have no value and need none are left out; those that need one are noted at the resolver. */
+export function renderArguments(
+  list: readonly ServerArgument[],
+  resolver: InputResolver,
+  where: InputPlace,
+): RenderedArguments {
+  const args: string[] = [];
+  const values = new Map<string, string>();
+  for (const [index, argument] of list.entries()) {
+    const { type, isRequired = false, isRepeated } = argument;
+    const name = (type === "named" ? argument.name : argument.valueHint) ?? `argument${index + 1}`;
+    const flag = bareFlag(argument, resolver);
+    if (flag !== undefined) {
+      args.push(...flag);
+      continue;
+    }
+    const isBare = type === "positional";
+    const texts = resolver.resolve(name, argument, { where, isRequired, isRepeated, isBare }) ?? [];
+    for (const text of texts) args.push(...(type === "named" ? named(name, text) : [text]));
+    if (texts[0] !== undefined) values.set(name, texts[0]);
+  }
+  return { args, values };
 }

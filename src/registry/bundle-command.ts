@@ -1,9 +1,9 @@
 /** Reads from the manifest of an unpacked bundle how its server is started. */
 import type { StdioServerEntry } from "../config/server-entry.js";
-import type { InputDesk, InputPlace } from "./input-desk.js";
+import { type Fields, fieldOf, flagOf, InvalidValue, isFields, textOf, textsOf } from "./fields.js";
+import type { InputPlace, InputResolver } from "./input-resolver.js";
 import type { ResolvedPackage } from "./package-command.js";
 import type { ServerInput } from "./server-json.js";
-import { type Fields, fieldOf, flagOf, isFields, Misfit, textOf, textsOf } from "./shape.js";
 import { VerifiedMcpb } from "./verify-mcpb.js";
 
 /** A bundle that was checked, then unpacked. */
@@ -58,26 +58,26 @@ function readSettings(manifest: Fields): ReadonlyMap<string, ServerInput & { isR
 export function toBundleEntry(
   resolved: ResolvedPackage,
   bundle: UnpackedMcpb | undefined,
-  desk: InputDesk,
-): StdioServerEntry | Misfit {
+  resolver: InputResolver,
+): StdioServerEntry | InvalidValue {
   const { fileSha256 } = resolved.package;
-  if (fileSha256 === undefined) return new Misfit("it has no SHA-256, so its file cannot be checked");
+  if (fileSha256 === undefined) return new InvalidValue("it has no SHA-256, so its file cannot be checked");
   if (bundle === undefined) {
-    return new Misfit(
+    return new InvalidValue(
       "it is a bundle: download it, check it with verifyMcpb, unpack it, and give it as `bundle`",
     );
   }
   if (!VerifiedMcpb.isInstance(bundle.verified))
-    return new Misfit("its file was not checked with verifyMcpb");
+    return new InvalidValue("its file was not checked with verifyMcpb");
   if (bundle.verified.sha256 !== fileSha256.toLowerCase()) {
-    return new Misfit("the file that was checked is another one than the entry names");
+    return new InvalidValue("the file that was checked is another one than the entry names");
   }
   const config = isFields(bundle.manifest) ? readConfig(bundle.manifest) : undefined;
   const command = config === undefined ? undefined : textOf(config, "command");
   if (!isFields(bundle.manifest) || config === undefined || command === undefined) {
-    return new Misfit("its manifest does not say how it is started");
+    return new InvalidValue("its manifest does not say how it is started");
   }
-  const fill = createFill(bundle.directory, readSettings(bundle.manifest), desk);
+  const fill = createFill(bundle.directory, readSettings(bundle.manifest), resolver);
   const env = fieldOf(config, "env");
   const variables = Object.entries(isFields(env) ? env : {}).filter(([, value]) => typeof value === "string");
   return {
@@ -97,7 +97,7 @@ export function toBundleEntry(
 }
 
 /** Fills `${…}` in; a setting with several values makes several texts, one without a value none. */
-function createFill(directory: string, settings: ReturnType<typeof readSettings>, desk: InputDesk) {
+function createFill(directory: string, settings: ReturnType<typeof readSettings>, resolver: InputResolver) {
   return (text: string, where: InputPlace): string[] => {
     let texts = [text];
     for (const name of new Set([...text.matchAll(VARIABLE)].map(([, found = ""]) => found))) {
@@ -107,8 +107,8 @@ function createFill(directory: string, settings: ReturnType<typeof readSettings>
       if (name === "__dirname") values = [directory];
       else if (key !== undefined && input !== undefined) {
         const { isRequired = false, isRepeated } = input;
-        values = desk.ask(key, input, { where, isRequired, isRepeated }) ?? [];
-      } else desk.warnings.push(`The bundle's manifest uses \${${name}}, which stays as it is`);
+        values = resolver.valuesOf(key, input, { where, isRequired, isRepeated }) ?? [];
+      } else resolver.warnings.push(`The bundle's manifest uses \${${name}}, which stays as it is`);
       texts = texts.flatMap((one) => values.map((value) => one.replaceAll(`\${${name}}`, () => value)));
     }
     return texts;

@@ -6,9 +6,7 @@ import type { Store } from "../state/store.js";
 import { systemFetch } from "../transports/create-transport.js";
 import { USER_AGENT } from "../transports/user-agent.js";
 import { callSafely } from "../util/call-safely.js";
-import { type AnswerCache, createMemoryCache, createStoreCache } from "./answer-cache.js";
-import { toListQuery } from "./list-query.js";
-import { createAddress, OFFICIAL_REGISTRY } from "./registry-address.js";
+import { type Fields, InvalidValue, isFields } from "./fields.js";
 import type {
   AllServersOptions,
   GetServerOptions,
@@ -23,7 +21,8 @@ import {
   readRegistryPage,
   readRegistryServer,
 } from "./registry-server.js";
-import { type Fields, isFields, Misfit } from "./shape.js";
+import { createAddress, OFFICIAL_REGISTRY, toListQuery } from "./registry-urls.js";
+import { createMemoryCache, createStoreCache, type ResponseCache } from "./response-cache.js";
 
 const MAX_PAGES = 1_000;
 /** The largest page of the official registry: all servers with the fewest questions. */
@@ -163,8 +162,8 @@ export class McpRegistryClient {
   }
 
   async #live(route: string, options: RegistryCallOptions): Promise<RegistryInfo> {
-    const read = (value: unknown): Fields | Misfit =>
-      isFields(value) ? value : new Misfit("it is not an object");
+    const read = (value: unknown): Fields | InvalidValue =>
+      isFields(value) ? value : new InvalidValue("it is not an object");
     return (await this.#requests.find({ url: this.#address([route]), read, isLive: true, options })).value;
   }
 
@@ -187,7 +186,7 @@ export class McpRegistryClient {
   }
 }
 
-function createCache(options: McpRegistryClientOptions, maxStaleMs: number): AnswerCache | undefined {
+function createCache(options: McpRegistryClientOptions, maxStaleMs: number): ResponseCache | undefined {
   const { cache = true, headers } = options;
   if (cache === false) return undefined;
   // What one account may see is nothing for the next one that uses the same store.

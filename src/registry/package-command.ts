@@ -1,8 +1,7 @@
 /** How a package of each kind is started: never by what the publisher calls its runtime, never through a shell. */
 import type { DockerServerEntry, StdioServerEntry } from "../config/server-entry.js";
-import { toDockerRunArgs } from "./docker-run-args.js";
+import { InvalidValue } from "./fields.js";
 import type { ServerPackage } from "./server-json.js";
-import { Misfit } from "./shape.js";
 
 /** A package with its arguments and variables resolved. */
 export interface ResolvedPackage {
@@ -14,7 +13,7 @@ export interface ResolvedPackage {
 }
 
 type StartEntry = StdioServerEntry | DockerServerEntry;
-type Starter = (resolved: ResolvedPackage) => StartEntry | Misfit;
+type Starter = (resolved: ResolvedPackage) => StartEntry | InvalidValue;
 
 const NAMES: Readonly<Record<string, RegExp>> = {
   npm: /^(?:@[a-z0-9~_][\w.~-]*\/)?[a-z0-9~_][\w.~-]*$/i,
@@ -48,7 +47,7 @@ const VERSIONS: Readonly<Record<string, RegExp>> = {
 /** `npx -c` hands its text to a shell, alone, in a cluster of short options or abbreviated. */
 const SHELL_OPTION = /^(?:-[a-z]*c|--cal?l?(?:=|$))/i;
 
-function pinned(resolved: ResolvedPackage, join: string): string | Misfit {
+function pinned(resolved: ResolvedPackage, join: string): string | InvalidValue {
   const { package: found, warnings } = resolved;
   const { version, registryType } = found;
   if (version === undefined || version === "latest") {
@@ -56,16 +55,16 @@ function pinned(resolved: ResolvedPackage, join: string): string | Misfit {
     return "";
   }
   const isExact = VERSIONS[registryType]?.test(version) === true;
-  return isExact ? `${join}${version}` : new Misfit("its version is not one exact version");
+  return isExact ? `${join}${version}` : new InvalidValue("its version is not one exact version");
 }
 
 /** The option that asks the package registry the entry names; without it another one could answer with its own package. */
-function fromRegistry(resolved: ResolvedPackage, option: string): string[] | Misfit {
+function fromRegistry(resolved: ResolvedPackage, option: string): string[] | InvalidValue {
   const { registryType, registryBaseUrl } = resolved.package;
   if (registryBaseUrl === undefined || registryBaseUrl === "") return [];
   const url = URL.canParse(registryBaseUrl) ? new URL(registryBaseUrl) : undefined;
   if (url?.protocol !== "https:" || url.username !== "") {
-    return new Misfit("its package registry is not an https address");
+    return new InvalidValue("its package registry is not an https address");
   }
   if (USUAL_HOSTS[registryType]?.includes(url.host)) return [];
   resolved.warnings.push(
@@ -77,10 +76,11 @@ function fromRegistry(resolved: ResolvedPackage, option: string): string[] | Mis
 const npm: Starter = (resolved) => {
   const version = pinned(resolved, "@");
   const registry = fromRegistry(resolved, "--registry");
-  if (version instanceof Misfit) return version;
-  if (registry instanceof Misfit) return registry;
+  if (version instanceof InvalidValue) return version;
+  if (registry instanceof InvalidValue) return registry;
   const runtimeArgs = resolved.runtimeArgs.filter((arg) => arg !== "-y" && arg !== "--yes");
-  if (runtimeArgs.some((arg) => SHELL_OPTION.test(arg))) return new Misfit("it wants npx to run a shell");
+  if (runtimeArgs.some((arg) => SHELL_OPTION.test(arg)))
+    return new InvalidValue("it wants npx to run a shell");
   const name = `${resolved.package.identifier}${version}`;
   return { command: "npx", args: ["-y", ...runtimeArgs, ...registry, name, ...resolved.packageArgs] };
 };
@@ -88,8 +88,8 @@ const npm: Starter = (resolved) => {
 const pypi: Starter = (resolved) => {
   const version = pinned(resolved, "==");
   const registry = fromRegistry(resolved, "--default-index");
-  if (version instanceof Misfit) return version;
-  if (registry instanceof Misfit) return registry;
+  if (version instanceof InvalidValue) return version;
+  if (registry instanceof InvalidValue) return registry;
   const name = `${resolved.package.identifier}${version}`;
   return { command: "uvx", args: [...resolved.runtimeArgs, ...registry, name, ...resolved.packageArgs] };
 };
@@ -97,8 +97,8 @@ const pypi: Starter = (resolved) => {
 const nuget: Starter = (resolved) => {
   const version = pinned(resolved, "@");
   const registry = fromRegistry(resolved, "--source");
-  if (version instanceof Misfit) return version;
-  if (registry instanceof Misfit) return registry;
+  if (version instanceof InvalidValue) return version;
+  if (registry instanceof InvalidValue) return registry;
   const { packageArgs } = resolved;
   const runtimeArgs = resolved.runtimeArgs.filter((arg) => arg !== "-y" && arg !== "--yes");
   const own = packageArgs.length > 0 ? ["--", ...packageArgs] : [];
@@ -116,7 +116,7 @@ function imageOf({ identifier, version, registryBaseUrl = "" }: ServerPackage): 
 
 const oci: Starter = ({ package: found, runtimeArgs, packageArgs, env, warnings }) => {
   const image = imageOf(found);
-  if (!NAMES["oci"]?.test(image)) return new Misfit("its image has no valid name");
+  if (!NAMES["oci"]?.test(image)) return new InvalidValue("its image has no valid name");
   if (!/[:@]/.test(image.slice(image.lastIndexOf("/") + 1))) {
     warnings.push("The entry names no version: whatever is newest is run");
   }
@@ -149,18 +149,19 @@ export function unsupportedReason({ registryType }: ServerPackage): string | und
 }
 
 /** The entry that starts a package, or why there is none. */
-export function toStartEntry(resolved: ResolvedPackage): StartEntry | Misfit {
+export function toStartEntry(resolved: ResolvedPackage): StartEntry | InvalidValue {
   const { package: found, runtimeArgs, env, warnings } = resolved;
   const { registryType, identifier, runtimeHint = "" } = found;
   const start = Object.hasOwn(STARTERS, registryType) ? STARTERS[registryType] : undefined;
-  if (start === undefined) return new Misfit(unsupportedReason(found) ?? "it cannot be started");
+  if (start === undefined) return new InvalidValue(unsupportedReason(found) ?? "it cannot be started");
   // A name that begins with a dash would be an option; an address or a path would be somebody else's package.
   if (!NAMES[registryType]?.test(identifier))
-    return new Misfit("its identifier is no valid name of a package");
+    return new InvalidValue("its identifier is no valid name of a package");
   const [program = "", ...others] = RUNTIMES[registryType] ?? [];
   if (runtimeHint !== "" && ![program, ...others].includes(runtimeHint)) {
     const hint = JSON.stringify(runtimeHint.slice(0, 40));
-    if (runtimeArgs.length > 0) return new Misfit(`its arguments are for ${hint}, which is not used here`);
+    if (runtimeArgs.length > 0)
+      return new InvalidValue(`its arguments are for ${hint}, which is not used here`);
     warnings.push(`The publisher suggests ${hint}; ${program} is used instead`);
   }
   if (runtimeArgs.length > 0) {
@@ -169,5 +170,48 @@ export function toStartEntry(resolved: ResolvedPackage): StartEntry | Misfit {
     );
   }
   const entry = start(resolved);
-  return entry instanceof Misfit || "image" in entry ? entry : { ...entry, env };
+  return entry instanceof InvalidValue || "image" in entry ? entry : { ...entry, env };
+}
+
+/** What of the arguments is left, and what was found in them. */
+export interface DockerRunArgs {
+  readonly runArgs: readonly string[];
+  /** Variables written as `-e NAME=value`: passed by name instead, so that no process list shows them. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Options that give the container more of the machine than containers usually get. */
+  readonly reaching: readonly string[];
+}
+
+/** Toolport says these itself, or (a terminal) they would spoil the protocol. */
+const OWN: ReadonlySet<string> = new Set([
+  ...["-i", "--interactive", "--rm", "--init", "-t", "--tty", "-it", "-ti"],
+]);
+
+const REACHING =
+  /^(?:--privileged|--cap-add|--device|--security-opt|--volumes-from|--mount|--volume|-v|--network|--net|--pid|--ipc|--userns|--uts|--gpus)(?:=|$)/;
+
+const VARIABLE = /^([^=]+)=(.*)$/s;
+
+/** Sorts the rendered arguments. `image` is left out where a publisher repeats it. */
+export function toDockerRunArgs(args: readonly string[], image: string): DockerRunArgs {
+  const runArgs: string[] = [];
+  const env: Record<string, string> = {};
+  const reaching = new Set<string>();
+  const rest = args[0] === "run" ? args.slice(1) : [...args];
+  for (let index = 0; index < rest.length; index++) {
+    const arg = rest[index] ?? "";
+    if (OWN.has(arg) || arg === image) continue;
+    const isSplit = arg === "-e" || arg === "--env";
+    const variable = VARIABLE.exec(
+      isSplit ? (rest[index + 1] ?? "") : arg.startsWith("--env=") ? arg.slice(6) : "",
+    );
+    if (variable !== null) {
+      env[variable[1] ?? ""] = variable[2] ?? "";
+      if (isSplit) index++;
+      continue;
+    }
+    if (REACHING.test(arg)) reaching.add(arg.split("=", 1)[0] ?? arg);
+    runArgs.push(arg);
+  }
+  return { runArgs, env, reaching: [...reaching] };
 }

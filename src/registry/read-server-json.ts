@@ -1,4 +1,6 @@
 /** Checks what a registry or a file says about a server, and keeps what can be used. */
+
+import { type Fields, fieldOf, flagOf, InvalidValue, isFields, readEach, textOf, textsOf } from "./fields.js";
 import type {
   KeyValueInput,
   ServerArgument,
@@ -8,7 +10,6 @@ import type {
   ServerRemote,
   TemplateInput,
 } from "./server-json.js";
-import { type Fields, fieldOf, flagOf, isFields, Misfit, readEach, textOf, textsOf } from "./shape.js";
 
 const FORMATS: readonly unknown[] = ["string", "number", "boolean", "filepath"];
 
@@ -29,78 +30,78 @@ function readInput(fields: Fields): ServerInput {
   };
 }
 
-function readVariables(fields: Fields): Record<string, ServerInput> | Misfit {
+function readVariables(fields: Fields): Record<string, ServerInput> | InvalidValue {
   const value = fieldOf(fields, "variables") ?? {};
-  if (!isFields(value)) return new Misfit('"variables" is not an object');
+  if (!isFields(value)) return new InvalidValue('"variables" is not an object');
   const wrong = Object.keys(value).find((name) => !isFields(value[name]));
-  if (wrong !== undefined) return new Misfit(`the variable ${JSON.stringify(wrong)} is not an object`);
+  if (wrong !== undefined) return new InvalidValue(`the variable ${JSON.stringify(wrong)} is not an object`);
   return Object.fromEntries(Object.entries(value).map(([name, input]) => [name, readInput(input as Fields)]));
 }
 
-function readTemplate(fields: Fields): TemplateInput | Misfit {
+function readTemplate(fields: Fields): TemplateInput | InvalidValue {
   // A value of another type would silently become a question to the user.
   for (const key of ["value", "default"]) {
     const given = fieldOf(fields, key);
-    if (given !== undefined && typeof given !== "string") return new Misfit(`"${key}" is not a text`);
+    if (given !== undefined && typeof given !== "string") return new InvalidValue(`"${key}" is not a text`);
   }
   const variables = readVariables(fields);
-  return variables instanceof Misfit ? variables : { ...readInput(fields), variables };
+  return variables instanceof InvalidValue ? variables : { ...readInput(fields), variables };
 }
 
-function readKeyValue(value: unknown): KeyValueInput | Misfit {
-  if (!isFields(value)) return new Misfit("is not an object");
+function readKeyValue(value: unknown): KeyValueInput | InvalidValue {
+  if (!isFields(value)) return new InvalidValue("is not an object");
   const name = textOf(value, "name");
-  if (name === undefined || name === "") return new Misfit("has no name");
+  if (name === undefined || name === "") return new InvalidValue("has no name");
   const template = readTemplate(value);
-  return template instanceof Misfit ? template : { name, ...template };
+  return template instanceof InvalidValue ? template : { name, ...template };
 }
 
-function readArgument(value: unknown): ServerArgument | Misfit {
-  if (!isFields(value)) return new Misfit("is not an object");
+function readArgument(value: unknown): ServerArgument | InvalidValue {
+  if (!isFields(value)) return new InvalidValue("is not an object");
   const type = fieldOf(value, "type");
-  if (type !== "positional" && type !== "named") return new Misfit("is neither positional nor named");
+  if (type !== "positional" && type !== "named") return new InvalidValue("is neither positional nor named");
   const name = textOf(value, "name");
-  if (type === "named" && (name === undefined || name === "")) return new Misfit("has no name");
+  if (type === "named" && (name === undefined || name === "")) return new InvalidValue("has no name");
   const template = readTemplate(value);
-  if (template instanceof Misfit) return template;
+  if (template instanceof InvalidValue) return template;
   const [valueHint, isRepeated] = [textOf(value, "valueHint"), flagOf(value, "isRepeated")];
   return { type, ...(type === "named" ? { name } : { valueHint }), isRepeated, ...template };
 }
 
-function readRemote(value: unknown): ServerRemote | Misfit {
-  if (!isFields(value)) return new Misfit("is not an object");
+function readRemote(value: unknown): ServerRemote | InvalidValue {
+  if (!isFields(value)) return new InvalidValue("is not an object");
   const type = fieldOf(value, "type");
-  if (type !== "streamable-http" && type !== "sse") return new Misfit("is of an unknown type");
+  if (type !== "streamable-http" && type !== "sse") return new InvalidValue("is of an unknown type");
   const url = textOf(value, "url");
-  if (url === undefined) return new Misfit("has no url");
+  if (url === undefined) return new InvalidValue("has no url");
   const headers = readEach(value, "headers", readKeyValue);
-  if (headers instanceof Misfit) return headers;
+  if (headers instanceof InvalidValue) return headers;
   const variables = readVariables(value);
-  return variables instanceof Misfit ? variables : { type, url, headers, variables };
+  return variables instanceof InvalidValue ? variables : { type, url, headers, variables };
 }
 
-function readTransport(value: unknown): ServerPackage["transport"] | Misfit {
+function readTransport(value: unknown): ServerPackage["transport"] | InvalidValue {
   // Entries from before the field was required speak stdio.
   if (value === undefined) return { type: "stdio" };
   if (isFields(value) && fieldOf(value, "type") === "stdio") return { type: "stdio" };
   const remote = readRemote(value);
-  return remote instanceof Misfit ? new Misfit(`its transport ${remote.problem}`) : remote;
+  return remote instanceof InvalidValue ? new InvalidValue(`its transport ${remote.problem}`) : remote;
 }
 
-function readPackage(value: unknown): ServerPackage | Misfit {
-  if (!isFields(value)) return new Misfit("is not an object");
+function readPackage(value: unknown): ServerPackage | InvalidValue {
+  if (!isFields(value)) return new InvalidValue("is not an object");
   const registryType = textOf(value, "registryType");
   const identifier = textOf(value, "identifier");
-  if (registryType === undefined) return new Misfit("has no registryType");
-  if (identifier === undefined || identifier === "") return new Misfit("has no identifier");
+  if (registryType === undefined) return new InvalidValue("has no registryType");
+  if (identifier === undefined || identifier === "") return new InvalidValue("has no identifier");
   const transport = readTransport(fieldOf(value, "transport"));
-  if (transport instanceof Misfit) return transport;
+  if (transport instanceof InvalidValue) return transport;
   const runtimeArguments = readEach(value, "runtimeArguments", readArgument);
-  if (runtimeArguments instanceof Misfit) return runtimeArguments;
+  if (runtimeArguments instanceof InvalidValue) return runtimeArguments;
   const packageArguments = readEach(value, "packageArguments", readArgument);
-  if (packageArguments instanceof Misfit) return packageArguments;
+  if (packageArguments instanceof InvalidValue) return packageArguments;
   const environmentVariables = readEach(value, "environmentVariables", readKeyValue);
-  if (environmentVariables instanceof Misfit) return environmentVariables;
+  if (environmentVariables instanceof InvalidValue) return environmentVariables;
   return {
     registryType,
     registryBaseUrl: textOf(value, "registryBaseUrl"),
@@ -119,9 +120,9 @@ function readRepository(value: unknown): ServerJson["repository"] {
   return { url, source, id: textOf(value, "id"), subfolder: textOf(value, "subfolder") };
 }
 
-function readIcon(value: unknown): ServerJson["icons"][number] | Misfit {
+function readIcon(value: unknown): ServerJson["icons"][number] | InvalidValue {
   const src = isFields(value) ? textOf(value, "src") : undefined;
-  if (!isFields(value) || src === undefined) return new Misfit("has no src");
+  if (!isFields(value) || src === undefined) return new InvalidValue("has no src");
   return {
     src,
     mimeType: textOf(value, "mimeType"),
@@ -134,7 +135,7 @@ function readIcon(value: unknown): ServerJson["icons"][number] | Misfit {
 function readGood<T extends object>(
   fields: Fields,
   key: string,
-  { read, problems }: { read: (value: unknown) => T | Misfit; problems: string[] },
+  { read, problems }: { read: (value: unknown) => T | InvalidValue; problems: string[] },
 ): T[] {
   const value = fieldOf(fields, key) ?? [];
   if (!Array.isArray(value)) {
@@ -144,19 +145,19 @@ function readGood<T extends object>(
   if (value.length > MAX_PARTS) problems.push(`only the first ${MAX_PARTS} of "${key}" were read`);
   return value.slice(0, MAX_PARTS).flatMap((item, index) => {
     const found = read(item);
-    if (!(found instanceof Misfit)) return [found];
+    if (!(found instanceof InvalidValue)) return [found];
     problems.push(`${key}[${index}]: ${found.problem}`);
     return [];
   });
 }
 
 /** The description of a server; what had to be left out of it is added to `problems`. */
-export function readServerJson(value: unknown, problems: string[]): ServerJson | Misfit {
-  if (!isFields(value)) return new Misfit("it is not an object");
+export function readServerJson(value: unknown, problems: string[]): ServerJson | InvalidValue {
+  if (!isFields(value)) return new InvalidValue("it is not an object");
   const name = textOf(value, "name");
-  if (name === undefined || name === "") return new Misfit("it has no name");
+  if (name === undefined || name === "") return new InvalidValue("it has no name");
   const version = textOf(value, "version");
-  if (version === undefined || version === "") return new Misfit("it has no version");
+  if (version === undefined || version === "") return new InvalidValue("it has no version");
   const meta = fieldOf(value, "_meta");
   return {
     name,

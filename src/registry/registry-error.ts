@@ -6,10 +6,10 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { parseRetryAfter } from "../transports/http/network/http-errors.js";
 import { redactText } from "../util/redact-text.js";
-import { fieldOf, isFields, textOf } from "./shape.js";
+import { fieldOf, isFields, textOf } from "./fields.js";
 
 /** An answer, read to its end. */
-export interface RegistryAnswer {
+export interface RegistryResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -23,7 +23,7 @@ const quote = (text: string): string =>
     .slice(0, EXCERPT_CHARS)
     .replace(/[.\s]+$/, "");
 
-interface Complaint {
+interface ErrorBody {
   /** The registry speaks: the body is one of its two forms of error. */
   readonly isRegistry: boolean;
   readonly detail: string;
@@ -31,7 +31,7 @@ interface Complaint {
 }
 
 /** Reads `{ error }` and problem+json (`title`, `detail`, `errors`). */
-export function readComplaint(text: string): Complaint {
+export function readErrorBody(text: string): ErrorBody {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -51,9 +51,9 @@ export function readComplaint(text: string): Complaint {
 const colon = (detail: string): string => (detail === "" ? "" : `: ${detail}`);
 
 /** The error for a status that is no success. */
-export function toStatusError({ status, headers, text }: RegistryAnswer, host: string): ToolportError {
+export function toStatusError({ status, headers, text }: RegistryResponse, host: string): ToolportError {
   if (status === 401 || status === 403) return fromHttpStatus(status, undefined, { server: host });
-  const { detail, issues } = readComplaint(text);
+  const { detail, issues } = readErrorBody(text);
   if (status === 400 || status === 422) {
     return new ToolCallError({
       server: host,
@@ -76,7 +76,7 @@ export function toStatusError({ status, headers, text }: RegistryAnswer, host: s
 }
 
 /** The error for an answer that came but says nothing usable; `why` ends a sentence. */
-export function toBadResponse({ status, headers, text }: RegistryAnswer, host: string, why: string) {
+export function toBadResponse({ status, headers, text }: RegistryResponse, host: string, why: string) {
   const type = quote(headers.get("content-type") ?? "none");
   return new ConnectionError({
     server: host,
@@ -103,7 +103,7 @@ export function toFetchError(error: unknown, host: string): ToolportError {
   });
 }
 
-export const tooSlow = (host: string, timeoutMs: number): ToolCallError =>
+export const timeoutError = (host: string, timeoutMs: number): ToolCallError =>
   new ToolCallError({
     server: host,
     code: "TIMEOUT",

@@ -5,12 +5,12 @@ import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { backoffMs } from "../util/backoff.js";
 import { sleep } from "../util/sleep.js";
-import { type AnswerCache, type KeptAnswer, MAX_KEPT_CHARS, promisedMs } from "./answer-cache.js";
-import { exchange } from "./exchange.js";
-import { type RegistryAnswer, readComplaint, toBadResponse, toStatusError } from "./registry-error.js";
+import { InvalidValue } from "./fields.js";
+import { type RegistryResponse, readErrorBody, toBadResponse, toStatusError } from "./registry-error.js";
 import type { RegistryCallOptions, RegistryWarning } from "./registry-options.js";
 import type { StaleAnswer } from "./registry-server.js";
-import { Misfit } from "./shape.js";
+import { type CachedResponse, MAX_CACHED_CHARS, maxAgeMs, type ResponseCache } from "./response-cache.js";
+import { sendRequest } from "./send-request.js";
 
 /** How a client asks, every default filled in. */
 export interface RequestSettings {
@@ -22,7 +22,7 @@ export interface RequestSettings {
   readonly maxAttempts: number;
   readonly baseMs: number;
   readonly maxBytes: number;
-  readonly cache: AnswerCache | undefined;
+  readonly cache: ResponseCache | undefined;
   readonly freshMs: number;
   readonly maxStaleMs: number;
   readonly warn: (warning: RegistryWarning) => void;
@@ -32,7 +32,7 @@ export interface RequestSettings {
 export interface RegistryRequest<T extends object> {
   readonly url: URL;
   /** Makes something of the JSON that came. */
-  readonly read: (value: unknown) => T | Misfit;
+  readonly read: (value: unknown) => T | InvalidValue;
   /** The error for a 404 in the registry's own words. @default HTTP_STATUS */
   readonly notFound?: (() => ToolportError) | undefined;
   /** Ask once, now, and keep nothing. @default false */
@@ -41,24 +41,24 @@ export interface RegistryRequest<T extends object> {
 }
 
 /** What came, and whether it is old. */
-export interface Found<T> {
+export interface Lookup<T> {
   readonly value: T;
   readonly stale: StaleAnswer | undefined;
 }
 
 /** Sends one question, and again while that can help and time is left. */
-async function ask(
+async function requestWithRetries(
   settings: RequestSettings,
   request: RegistryRequest<object>,
   conditions: Readonly<Record<string, string>>,
-): Promise<RegistryAnswer> {
+): Promise<RegistryResponse> {
   const { signal, timeoutMs = settings.timeoutMs } = request.options;
   const deadline = performance.now() + Math.max(settings.maxTimeoutMs, timeoutMs);
   const maxAttempts = request.isLive === true ? 1 : settings.maxAttempts;
   for (let attempt = 1; ; attempt++) {
     try {
       const given = typeof settings.headers === "function" ? await settings.headers() : settings.headers;
-      const answer = await exchange(request.url, {
+      const answer = await sendRequest(request.url, {
         fetch: settings.fetch,
         headers: { accept: "application/json", "user-agent": settings.userAgent, ...given, ...conditions },
         signal,
@@ -66,7 +66,7 @@ async function ask(
         maxBytes: settings.maxBytes,
       });
       if (answer.status < 400) return answer;
-      throw toAnswerError(answer, request);
+      throw toResponseError(answer, request);
     } catch (thrown) {
       if (signal?.aborted) throw signal.reason;
       const error = toToolportError(thrown, { server: request.url.host });
@@ -80,8 +80,11 @@ async function ask(
 }
 
 /** Only a 404 in the registry's own words is about the server; any other is about the address. */
-function toAnswerError(answer: RegistryAnswer, { url, notFound }: RegistryRequest<object>): ToolportError {
-  const isMissing = answer.status === 404 && notFound !== undefined && readComplaint(answer.text).isRegistry;
+function toResponseError(
+  answer: RegistryResponse,
+  { url, notFound }: RegistryRequest<object>,
+): ToolportError {
+  const isMissing = answer.status === 404 && notFound !== undefined && readErrorBody(answer.text).isRegistry;
   return isMissing ? notFound() : toStatusError(answer, url.host);
 }
 
@@ -93,11 +96,11 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return new Misfit("it is not JSON");
+    return new InvalidValue("it is not JSON");
   }
 }
 
-function conditionsFor(kept: KeptAnswer | undefined): Record<string, string> {
+function conditionsFor(kept: CachedResponse | undefined): Record<string, string> {
   const conditions: Record<string, string> = {};
   if (kept?.etag !== undefined) conditions["if-none-match"] = kept.etag;
   if (kept?.lastModified !== undefined) conditions["if-modified-since"] = kept.lastModified;
@@ -113,7 +116,7 @@ export class RegistryRequests {
   }
 
   /** What the registry says, or what it said when it last could. */
-  async find<T extends object>(request: RegistryRequest<T>): Promise<Found<T>> {
+  async find<T extends object>(request: RegistryRequest<T>): Promise<Lookup<T>> {
     if (request.isLive === true) return { value: await this.#fetch(request, undefined), stale: undefined };
     const kept = await this.#kept(request);
     if (kept !== undefined && ageOf(kept) < Math.max(kept.freshMs, this.#settings.freshMs)) {
@@ -133,12 +136,12 @@ export class RegistryRequests {
 
   async #fetch<T extends object>(
     request: RegistryRequest<T>,
-    kept: (KeptAnswer & { value: T }) | undefined,
+    kept: (CachedResponse & { value: T }) | undefined,
   ): Promise<T> {
     const { url, read } = request;
-    let answer: RegistryAnswer;
+    let answer: RegistryResponse;
     try {
-      answer = await ask(this.#settings, request, conditionsFor(kept));
+      answer = await requestWithRetries(this.#settings, request, conditionsFor(kept));
     } catch (error) {
       if (ToolportError.isInstance(error) && error.code === "UNKNOWN_SERVER") await this.#forget(request);
       throw error;
@@ -148,8 +151,8 @@ export class RegistryRequests {
       return kept.value;
     }
     const json = parse(answer.text);
-    const value = json instanceof Misfit ? json : read(json);
-    if (value instanceof Misfit) throw toBadResponse(answer, url.host, value.problem);
+    const value = json instanceof InvalidValue ? json : read(json);
+    if (value instanceof InvalidValue) throw toBadResponse(answer, url.host, value.problem);
     await this.#keep(request, answer);
     return value;
   }
@@ -159,16 +162,20 @@ export class RegistryRequests {
     const kept = await this.#withCache((cache) => cache.get(url.href));
     if (kept === undefined) return undefined;
     const json = parse(kept.body);
-    const value = json instanceof Misfit ? json : read(json);
-    return value instanceof Misfit ? undefined : { ...kept, value };
+    const value = json instanceof InvalidValue ? json : read(json);
+    return value instanceof InvalidValue ? undefined : { ...kept, value };
   }
 
-  async #keep(request: RegistryRequest<object>, answer: RegistryAnswer, before?: KeptAnswer): Promise<void> {
+  async #keep(
+    request: RegistryRequest<object>,
+    answer: RegistryResponse,
+    before?: CachedResponse,
+  ): Promise<void> {
     if (request.isLive === true) return;
-    const freshMs = promisedMs(answer.headers);
+    const freshMs = maxAgeMs(answer.headers);
     const body = before?.body ?? answer.text;
-    if (freshMs === undefined || body.length > MAX_KEPT_CHARS) return this.#forget(request);
-    const kept: KeptAnswer = {
+    if (freshMs === undefined || body.length > MAX_CACHED_CHARS) return this.#forget(request);
+    const kept: CachedResponse = {
       body,
       etag: answer.headers.get("etag") ?? before?.etag,
       lastModified: answer.headers.get("last-modified") ?? before?.lastModified,
@@ -183,7 +190,7 @@ export class RegistryRequests {
   }
 
   /** A cache that fails costs a request, not the answer. */
-  async #withCache<T>(use: (cache: AnswerCache) => Promise<T>): Promise<T | undefined> {
+  async #withCache<T>(use: (cache: ResponseCache) => Promise<T>): Promise<T | undefined> {
     const { cache, warn } = this.#settings;
     if (cache === undefined) return undefined;
     try {
@@ -197,4 +204,4 @@ export class RegistryRequests {
 }
 
 /** A clock that was set back does not make an answer younger than new. */
-const ageOf = ({ confirmedAt }: KeptAnswer): number => Math.max(0, Date.now() - confirmedAt);
+const ageOf = ({ confirmedAt }: CachedResponse): number => Math.max(0, Date.now() - confirmedAt);

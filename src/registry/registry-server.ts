@@ -1,8 +1,8 @@
 /** What a registry answers: servers with what the registry itself knows of them, and pages of such. */
 import type { ToolportError } from "../errors/toolport-error.js";
+import { type Fields, fieldOf, flagOf, InvalidValue, isFields, textOf } from "./fields.js";
 import { readServerJson } from "./read-server-json.js";
 import type { ServerJson } from "./server-json.js";
-import { type Fields, fieldOf, flagOf, isFields, Misfit, textOf } from "./shape.js";
 
 /** What the official registry records about a version. */
 export interface OfficialMeta {
@@ -78,11 +78,11 @@ function readOfficial(meta: Fields): OfficialMeta | undefined {
 }
 
 /** One answer of the form `{ server, _meta? }`. */
-export function readRegistryServer(value: unknown): RegistryServer | Misfit {
-  if (!isFields(value)) return new Misfit("it is not an object");
+export function readRegistryServer(value: unknown): RegistryServer | InvalidValue {
+  if (!isFields(value)) return new InvalidValue("it is not an object");
   const problems: string[] = [];
   const server = readServerJson(fieldOf(value, "server"), problems);
-  if (server instanceof Misfit) return server;
+  if (server instanceof InvalidValue) return server;
   const found = fieldOf(value, "_meta");
   const meta = isFields(found) ? found : {};
   return { server, official: readOfficial(meta), _meta: meta, problems };
@@ -94,22 +94,22 @@ const nameOf = (value: unknown): string | undefined => {
 };
 
 /** One answer of the form `{ servers, metadata? }`. A bad entry costs only itself. */
-export function readRegistryPage(value: unknown): RegistryPage | Misfit {
+export function readRegistryPage(value: unknown): RegistryPage | InvalidValue {
   const list = isFields(value) ? fieldOf(value, "servers") : undefined;
-  if (!isFields(value) || !Array.isArray(list)) return new Misfit("it has no list of servers");
-  if (list.length > MAX_ENTRIES) return new Misfit(`it lists more than ${MAX_ENTRIES} servers at once`);
+  if (!isFields(value) || !Array.isArray(list)) return new InvalidValue("it has no list of servers");
+  if (list.length > MAX_ENTRIES) return new InvalidValue(`it lists more than ${MAX_ENTRIES} servers at once`);
   const servers: RegistryServer[] = [];
   const skipped: SkippedServer[] = [];
   for (const [index, item] of list.entries()) {
     const server = readRegistryServer(item);
-    if (server instanceof Misfit) skipped.push({ index, name: nameOf(item), reason: server.problem });
+    if (server instanceof InvalidValue) skipped.push({ index, name: nameOf(item), reason: server.problem });
     else servers.push(server);
   }
   const metadata = fieldOf(value, "metadata");
   const fields = isFields(metadata) ? metadata : {};
   const cursor = fieldOf(fields, "nextCursor") ?? "";
   // Taken for "no more", it would cut the list without a word.
-  if (typeof cursor !== "string") return new Misfit("its cursor is not a text");
+  if (typeof cursor !== "string") return new InvalidValue("its cursor is not a text");
   const count = fieldOf(fields, "count");
   return {
     servers,

@@ -4,12 +4,12 @@ import type { DockerServerEntry, ServerEntry, StdioServerEntry } from "../config
 import { ConfigError } from "../errors/config-error.js";
 import { buildEntry } from "./build-entry.js";
 import type { UnpackedMcpb } from "./bundle-command.js";
-import { InputDesk, type InputValue, type RegistryInput } from "./input-desk.js";
+import { fieldOf, InvalidValue, isFields } from "./fields.js";
+import { InputResolver, type InputValue, type RegistryInput } from "./input-resolver.js";
 import { readServerJson } from "./read-server-json.js";
 import { readRegistryServer } from "./registry-server.js";
 import type { ServerJson } from "./server-json.js";
 import { findSources, type ServerSource, type SourcePreference, toSource } from "./server-sources.js";
-import { fieldOf, isFields, Misfit } from "./shape.js";
 import { suggestServerName } from "./suggest-server-name.js";
 
 /** Options of {@link toServerConfig}. */
@@ -71,7 +71,7 @@ function describe(value: unknown): Description {
   const problems: string[] = [];
   const isListed = isFields(value) && isFields(fieldOf(value, "server"));
   const found = isListed ? readRegistryServer(value) : readServerJson(value, problems);
-  if (found instanceof Misfit) {
+  if (found instanceof InvalidValue) {
     return { server: undefined, notes: [], refusal: `The entry cannot be read: ${found.problem}` };
   }
   const { server, official } = "server" in found ? found : { server: found, official: undefined };
@@ -117,20 +117,20 @@ export function toServerConfig(server: unknown, options: ToServerConfigOptions =
     return none(`The entry names neither a package nor an address that can be used${hint}`);
   }
 
-  const desk = new InputDesk(inputs);
-  const built = buildEntry(chosen, desk, bundle);
-  desk.reportUnused();
-  const { missing } = desk;
+  const resolver = new InputResolver(inputs);
+  const built = buildEntry(chosen, resolver, bundle);
+  resolver.reportUnused();
+  const { missing } = resolver;
   const reason =
-    built instanceof Misfit
+    built instanceof InvalidValue
       ? `${chosen.identifier} cannot be used: ${built.problem}`
       : missing.length > 0
         ? `It needs ${missing.map((input) => input.name).join(", ")}`
         : problemOf(name, built.entry);
-  const usable = built instanceof Misfit || reason !== undefined ? undefined : built;
+  const usable = built instanceof InvalidValue || reason !== undefined ? undefined : built;
   return {
-    ...{ entry: usable?.entry, name, reason, missing, inputs: desk.inputs },
-    warnings: [...warnings, ...desk.warnings],
+    ...{ entry: usable?.entry, name, reason, missing, inputs: resolver.inputs },
+    warnings: [...warnings, ...resolver.warnings],
     ...{ source: toSource(chosen), alternatives: others.map(toSource), start: usable?.start },
   };
 }

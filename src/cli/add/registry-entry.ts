@@ -1,5 +1,5 @@
 /** Builds the entry of a server from a registry, and asks the user for required inputs. */
-import type { InputValue, RegistryInput } from "../../registry/input-desk.js";
+import type { InputValue, RegistryInput } from "../../registry/input-resolver.js";
 import type { SourcePreference } from "../../registry/server-sources.js";
 import { type ServerConfigResult, toServerConfig } from "../../registry/to-server-config.js";
 import { CliError } from "../cli-error.js";

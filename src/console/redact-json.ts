@@ -1,30 +1,30 @@
-/** Values on their way to the page: secrets out, and cut to a size that a page can show. */
+/** Redacts values for the page and limits their size. */
 import { hideCredentials } from "../util/redact-text.js";
 
 const SECRET_NAME =
   /^(?:.*[_-])?(?:password|passwd|passphrase|secret|token|api[_-]?key|authorization|cookie|credentials?|private[_-]?key)$|(?:Password|Secret|Token|ApiKey|PrivateKey)$/i;
-/** Names that end like a secret and are none. */
+/** Names that look like secrets but are not. */
 const HARMLESS_NAME = /^(?:progress|next|page|max|total|prompt|completion|input|output)[_-]?tokens?$/i;
-const GONE = "[redacted]";
+const REDACTED = "[redacted]";
 const MAX_DEPTH = 24;
 const MAX_ITEMS = 2_000;
 const MAX_TEXT = 100_000;
-/** An image is not of much use by half. */
+/** Larger than for text, because a part of an image is useless. */
 const MAX_DATA = 3_000_000;
 const MAX_TOTAL = 4_000_000;
 
-/** Characters that base64 is made of, in one piece: no text, so nothing in it is a secret by its look. */
+/** Fields with base64 data, which is not searched for secrets. */
 const BINARY_FIELDS = new Set(["data", "blob"]);
 
 /**
- * A copy that may be shown.
+ * Returns a redacted copy.
  *
  * @example
  * ```ts
- * shownJson({ city: "Oslo", api_key: "abc" }); // { city: "Oslo", api_key: "[redacted]" }
+ * redactJson({ city: "Oslo", api_key: "abc" }); // { city: "Oslo", api_key: "[redacted]" }
  * ```
  */
-export function shownJson(value: unknown): unknown {
+export function redactJson(value: unknown): unknown {
   const budget = { left: MAX_TOTAL };
   return copy(value, { budget, depth: 0, name: "" });
 }
@@ -32,7 +32,7 @@ export function shownJson(value: unknown): unknown {
 interface Place {
   readonly budget: { left: number };
   readonly depth: number;
-  /** The field it stands in. */
+  /** Name of the field. */
   readonly name: string;
 }
 
@@ -52,7 +52,7 @@ function copy(value: unknown, place: Place): unknown {
   for (const [name, field] of Object.entries(value).slice(0, MAX_ITEMS)) {
     place.budget.left -= name.length;
     const isSecret = isSecretName(name) && (typeof field === "string" || typeof field === "number");
-    shown.push([name, isSecret ? GONE : copy(field, inner(name))]);
+    shown.push([name, isSecret ? REDACTED : copy(field, inner(name))]);
   }
   return Object.fromEntries(shown);
 }
@@ -62,7 +62,7 @@ function copyText(text: string, { budget, name }: Place): string {
   const limit = Math.max(0, Math.min(isData ? MAX_DATA : MAX_TEXT, budget.left));
   const cut = text.length > limit ? text.slice(0, limit) : text;
   budget.left -= cut.length;
-  // Half an image is shown as none.
+  // Show no partial images.
   if (isData) return cut.length < text.length ? "" : text;
   const shown = hideCredentials(cut);
   return cut.length < text.length ? `${shown}… (${text.length - cut.length} more characters)` : shown;

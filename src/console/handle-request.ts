@@ -1,4 +1,5 @@
-/** One request to the console: who sends it is looked at before what it wants. */
+/** Handles one HTTP request to the console. The sender is checked before the request is read. */
+
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readField } from "../errors/foreign-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
@@ -6,7 +7,7 @@ import { hideCredentials } from "../util/redact-text.js";
 import type { Action } from "./actions.js";
 import { ConsentNeeded } from "./consent.js";
 import type { ConsoleFailure } from "./console-api.js";
-import { type GuardOptions, refuseForeign, refuseStranger, refuseVisitor } from "./guard-request.js";
+import { checkCallback, checkOrigin, checkToken, type GuardOptions } from "./guard-request.js";
 import type { Observer } from "./observer.js";
 import type { PageFile } from "./page-files.js";
 import { BadRequest, readBody } from "./read-body.js";
@@ -17,69 +18,65 @@ export interface ConsoleParts {
   readonly observer: Observer;
   readonly actions: ReadonlyMap<string, Action>;
   readonly callbackPath: string;
-  /** Ends the login that a browser comes back from. */
+  /** Completes a login with the redirect of the browser. */
   readonly finishLogin: (request: IncomingMessage) => Promise<Response>;
 }
 
 const API = "/api/";
 
 /** Never rejects. */
-export async function answerRequest(
+export async function handleRequest(
   parts: ConsoleParts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   try {
-    await answer(parts, request, response);
+    await route(parts, request, response);
   } catch (error) {
     if (response.headersSent) response.destroy();
-    else if (error instanceof BadRequest) refuse(response, error.status, error.message);
-    else refuse(response, 500, "The console failed");
+    else if (error instanceof BadRequest) reject(response, error.status, error.message);
+    else reject(response, 500, "The console failed");
   }
 }
 
-async function answer(
-  parts: ConsoleParts,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+async function route(parts: ConsoleParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { guard, files, callbackPath } = parts;
   const [path = "/"] = (request.url ?? "/").split("?");
   if (path === callbackPath) {
-    const refusal = refuseVisitor(request, guard);
-    if (refusal !== undefined) return refuse(response, refusal);
-    return pass(await parts.finishLogin(request), response);
+    const rejected = checkCallback(request, guard);
+    if (rejected !== undefined) return reject(response, rejected);
+    return sendPage(await parts.finishLogin(request), response);
   }
-  const foreign = refuseForeign(request, guard);
-  if (foreign !== undefined) return refuse(response, foreign);
-  if (path.startsWith(API)) return answerAction(parts, path.slice(API.length), { request, response });
+  const rejected = checkOrigin(request, guard);
+  if (rejected !== undefined) return reject(response, rejected);
+  if (path.startsWith(API)) return handleAction(parts, path.slice(API.length), { request, response });
   const file = files.get(path);
-  if (file === undefined) return refuse(response, 404);
-  if (request.method !== "GET") return refuse(response, 405);
+  if (file === undefined) return reject(response, 404);
+  if (request.method !== "GET") return reject(response, 405);
   response.writeHead(200, { "content-type": file.type }).end(file.body);
 }
 
-async function answerAction(
+async function handleAction(
   { guard, observer, actions }: ConsoleParts,
   name: string,
   { request, response }: { request: IncomingMessage; response: ServerResponse },
 ): Promise<void> {
-  const stranger = refuseStranger(request, guard);
-  if (stranger !== undefined) return refuse(response, stranger);
-  if (request.method !== "POST") return refuse(response, 405);
+  const rejected = checkToken(request, guard);
+  if (rejected !== undefined) return reject(response, rejected);
+  if (request.method !== "POST") return reject(response, 405);
   const body = await readBody(request);
   if (name === "events") {
-    if (!observer.feed.add(response, observer.hello())) refuse(response, 503, "Too many pages are open");
+    if (!observer.feed.add(response, observer.hello())) reject(response, 503, "Too many pages are open");
     return;
   }
   const action = actions.get(name);
-  if (action === undefined) return refuse(response, 404);
+  if (action === undefined) return reject(response, 404);
   const gone = new AbortController();
   response.once("close", () => gone.abort());
   sendJson(response, await run(() => action(body, gone.signal)));
 }
 
-/** Failures of servers and tools are answers like any other; only what is wrong with the request has a status. */
+/** Failures of servers and tools are part of a successful response. Only invalid requests get an error status. */
 async function run(action: () => Promise<unknown>): Promise<{ value: unknown } | ConsoleFailure> {
   try {
     return { value: (await action()) ?? null };
@@ -106,8 +103,8 @@ function toFailure(error: unknown): ConsoleFailure["error"] {
   };
 }
 
-/** Before the whole body was read, so the connection cannot be used again. */
-function refuse(response: ServerResponse, status: number, message?: string): void {
+/** Closes the connection, because the body may not have been read. */
+function reject(response: ServerResponse, status: number, message?: string): void {
   response.writeHead(status, { "content-type": "text/plain; charset=utf-8", connection: "close" });
   response.end(message === undefined ? "" : `${message}\n`);
 }
@@ -118,8 +115,8 @@ function sendJson(response: ServerResponse, value: unknown): void {
   response.end(JSON.stringify(value));
 }
 
-/** The page that a browser sees after a login. */
-async function pass(page: Response, response: ServerResponse): Promise<void> {
+/** Sends the page that the browser shows after a login. */
+async function sendPage(page: Response, response: ServerResponse): Promise<void> {
   response.writeHead(page.status, Object.fromEntries(page.headers));
   response.end(await page.text());
 }

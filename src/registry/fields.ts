@@ -3,7 +3,7 @@
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** A problem, told from a value by its class. */
-export class Misfit {
+export class InvalidValue {
   readonly problem: string;
   constructor(problem: string) {
     this.problem = problem;
@@ -38,14 +38,14 @@ export const textsOf = (fields: Fields, key: string): string[] | undefined => {
 export function readEach<T extends object>(
   fields: Fields,
   key: string,
-  read: (value: unknown) => T | Misfit,
-): T[] | Misfit {
+  read: (value: unknown) => T | InvalidValue,
+): T[] | InvalidValue {
   const value = fieldOf(fields, key) ?? [];
-  if (!Array.isArray(value)) return new Misfit(`"${key}" is not a list`);
+  if (!Array.isArray(value)) return new InvalidValue(`"${key}" is not a list`);
   const items: T[] = [];
   for (const [index, item] of value.entries()) {
     const found = read(item);
-    if (found instanceof Misfit) return new Misfit(`${key}[${index}]: ${found.problem}`);
+    if (found instanceof InvalidValue) return new InvalidValue(`${key}[${index}]: ${found.problem}`);
     items.push(found);
   }
   return items;

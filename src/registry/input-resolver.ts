@@ -49,7 +49,7 @@ function problemOf(text: string, input: ServerInput, { where, isBare }: InputUse
 }
 
 /** Answers for one server what was given, and remembers what was not. */
-export class InputDesk {
+export class InputResolver {
   readonly #given: Readonly<Record<string, InputValue>>;
   readonly #inputs = new Map<string, RegistryInput>();
   readonly #missing = new Set<string>();
@@ -75,14 +75,14 @@ export class InputDesk {
   }
 
   /** Whether a text that others can see has a secret in it. */
-  holdsSecret(text: string): boolean {
+  containsSecret(text: string): boolean {
     return [...this.#secrets].some(
       (secret) => text.includes(secret) || text.includes(encodeURIComponent(secret)),
     );
   }
 
   /** The values of an input; undefined if there is none, which is remembered if it is required. */
-  ask(name: string, input: ServerInput, use: InputUse): readonly string[] | undefined {
+  valuesOf(name: string, input: ServerInput, use: InputUse): readonly string[] | undefined {
     if (input.value !== undefined) return [input.value];
     const given = this.given(name);
     const values = (Array.isArray(given) ? given : [given]).filter(
@@ -131,7 +131,7 @@ export class InputDesk {
   /** The values of an input that may be a template. */
   resolve(name: string, input: TemplateInput, use: InputUse): readonly string[] | undefined {
     const { value, variables } = input;
-    return value === undefined ? this.ask(name, input, use) : this.fill(value, variables, use);
+    return value === undefined ? this.valuesOf(name, input, use) : this.fill(value, variables, use);
   }
 
   /**
@@ -149,7 +149,7 @@ export class InputDesk {
       const input = Object.hasOwn(variables, name) ? variables[name] : undefined;
       if (input === undefined) continue;
       const isRequired = input.isRequired ?? use.isRequired;
-      values.set(name, this.ask(name, input, { ...use, isRequired, isBare: false }));
+      values.set(name, this.valuesOf(name, input, { ...use, isRequired, isBare: false }));
     }
     const lists = [...values.values()];
     if (lists.includes(undefined)) return undefined;

@@ -12,19 +12,19 @@ interface Parts {
 }
 
 const SOCKETS = new Set(["TCPSocketWrap", "TCPServerWrap", "ProcessWrap"]);
-const PATIENCE_MS = 2_000;
-const LOOK_AGAIN_MS = 20;
+const TIMEOUT_MS = 2_000;
+const POLL_MS = 20;
 
-export async function leaveNothing({ toolport, servers, pids }: Parts): Promise<StepOutcome<never>> {
+export async function closeEverything({ toolport, servers, pids }: Parts): Promise<StepOutcome<never>> {
   const startedAt = performance.now();
   await toolport.close();
   const closedMs = Math.round(performance.now() - startedAt);
   await servers.close();
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + TIMEOUT_MS;
   let left = await findLeft(pids);
   // The other end of a socket that was closed needs a turn of the event loop to notice.
   while (left.processes + left.sockets > 0 && performance.now() < deadline) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     left = await findLeft(pids);
   }
   const { processes, sockets } = left;

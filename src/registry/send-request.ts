@@ -1,9 +1,9 @@
 /** One request to a registry: within its time, within its size, and never on another origin. */
 import { ConnectionError } from "../errors/connection-error.js";
 import { withDeadline } from "../util/with-deadline.js";
-import { type RegistryAnswer, toFetchError, tooSlow } from "./registry-error.js";
+import { type RegistryResponse, timeoutError, toFetchError } from "./registry-error.js";
 
-export interface ExchangeOptions {
+export interface SendOptions {
   readonly fetch: typeof globalThis.fetch;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal | undefined;
@@ -17,13 +17,13 @@ const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Sends a GET and reads the answer to its end. An abort rejects with the signal's own reason. */
-export async function exchange(url: URL, options: ExchangeOptions): Promise<RegistryAnswer> {
+export async function sendRequest(url: URL, options: SendOptions): Promise<RegistryResponse> {
   const { signal, timeoutMs } = options;
   signal?.throwIfAborted();
   const inner = new AbortController();
   try {
-    const onTimeout = () => tooSlow(url.host, timeoutMs);
-    return await withDeadline(converse(url, options, inner.signal), { signal, timeoutMs, onTimeout });
+    const onTimeout = () => timeoutError(url.host, timeoutMs);
+    return await withDeadline(followRedirects(url, options, inner.signal), { signal, timeoutMs, onTimeout });
   } catch (error) {
     const failure = signal?.aborted ? signal.reason : toFetchError(error, url.host);
     // The deadline does not stop what it no longer waits for.
@@ -32,7 +32,11 @@ export async function exchange(url: URL, options: ExchangeOptions): Promise<Regi
   }
 }
 
-async function converse(start: URL, options: ExchangeOptions, signal: AbortSignal): Promise<RegistryAnswer> {
+async function followRedirects(
+  start: URL,
+  options: SendOptions,
+  signal: AbortSignal,
+): Promise<RegistryResponse> {
   const { fetch, headers, maxBytes } = options;
   let url = start;
   for (let hop = 0; ; hop++) {

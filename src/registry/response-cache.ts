@@ -1,10 +1,10 @@
 /** Answers of a registry, kept with what is needed to ask whether they still hold. */
 import type { Store } from "../state/store.js";
 import { hashText } from "../util/hash-text.js";
-import { fieldOf, isFields, textOf } from "./shape.js";
+import { fieldOf, isFields, textOf } from "./fields.js";
 
 /** An answer as it came. */
-export interface KeptAnswer {
+export interface CachedResponse {
   readonly body: string;
   readonly etag: string | undefined;
   readonly lastModified: string | undefined;
@@ -14,20 +14,20 @@ export interface KeptAnswer {
   readonly freshMs: number;
 }
 
-export interface AnswerCache {
-  get(url: string): Promise<KeptAnswer | undefined>;
-  put(url: string, answer: KeptAnswer): Promise<void>;
+export interface ResponseCache {
+  get(url: string): Promise<CachedResponse | undefined>;
+  put(url: string, answer: CachedResponse): Promise<void>;
   delete(url: string): Promise<void>;
 }
 
 /** A larger answer is asked for anew every time. */
-export const MAX_KEPT_CHARS = 2 * 1024 * 1024;
+export const MAX_CACHED_CHARS = 2 * 1024 * 1024;
 const MAX_MEMORY_CHARS = 16 * 1024 * 1024;
 const SHORTEST_LIFE_MS = 7 * 24 * 60 * 60 * 1_000;
 
 /** Keeps the answers used last, 16 million characters of them at most. */
-export function createMemoryCache(): AnswerCache {
-  const answers = new Map<string, KeptAnswer>();
+export function createMemoryCache(): ResponseCache {
+  const answers = new Map<string, CachedResponse>();
   let chars = 0;
   const drop = (url: string) => {
     chars -= answers.get(url)?.body.length ?? 0;
@@ -60,12 +60,12 @@ export function createMemoryCache(): AnswerCache {
 const keyOf = (url: string): string => `registry/${hashText(url)}`;
 
 /** Keeps answers in a store, sealed: a command may be made of them, so nobody without the key may change one. */
-export function createStoreCache(store: Store, maxStaleMs: number): AnswerCache {
+export function createStoreCache(store: Store, maxStaleMs: number): ResponseCache {
   const ttlMs = Math.max(maxStaleMs, SHORTEST_LIFE_MS);
   return {
     async get(url) {
       const record = await store.get(keyOf(url));
-      return record?.sealed === true ? readKept(record.value, url) : undefined;
+      return record?.sealed === true ? readCached(record.value, url) : undefined;
     },
     async put(url, answer) {
       await store.put(keyOf(url), { url, ...answer }, { secret: true, ttlMs });
@@ -77,7 +77,7 @@ export function createStoreCache(store: Store, maxStaleMs: number): AnswerCache 
 }
 
 /** Two addresses may have the same fingerprint, and a record may be of another version: both count as none. */
-function readKept(value: unknown, url: string): KeptAnswer | undefined {
+function readCached(value: unknown, url: string): CachedResponse | undefined {
   if (!isFields(value) || fieldOf(value, "url") !== url) return undefined;
   const body = textOf(value, "body");
   const confirmedAt = fieldOf(value, "confirmedAt");
@@ -93,7 +93,7 @@ function readKept(value: unknown, url: string): KeptAnswer | undefined {
 }
 
 /** How long an answer holds by its `Cache-Control`; undefined: it must not be kept. */
-export function promisedMs(headers: Headers): number | undefined {
+export function maxAgeMs(headers: Headers): number | undefined {
   const said = (headers.get("cache-control") ?? "").toLowerCase();
   if (/(?:^|[\s,])no-store(?:$|[\s,])/.test(said)) return undefined;
   if (/(?:^|[\s,])no-cache(?:$|[\s,])/.test(said)) return 0;
