@@ -1,8 +1,8 @@
-/** Reads the fields of one object of a configuration, checks their types and reports what does not fit. */
+/** Reads the fields of one object of a configuration, checks their types and reports problems. */
 import { suggest } from "../util/suggest.js";
 import type { ConfigIssues, ConfigPath } from "./config-issues.js";
 
-/** Node's timers fire at once when asked to wait for longer. */
+/** The longest delay of a timer in Node; a longer one fires at once. */
 const MAX_TIMER_MS = 2_147_483_647;
 
 /** Whether a value is an object with named fields. */
@@ -12,14 +12,14 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 
 export interface NumberRule {
   min: number;
-  /** The smallest number itself is not allowed. */
+  /** Numbers must be greater than `min`, not equal to it. */
   above?: boolean;
   integer?: boolean;
-  /** `Infinity` is a value, too. */
+  /** Allows `Infinity`. */
   infinite?: boolean;
 }
 
-/** One object of a configuration. Every method returns undefined where a field is missing or was reported. */
+/** One object of a configuration. The methods return undefined if a field is missing, or after they reported a problem. */
 export class EntryReader {
   readonly #record: Readonly<Record<string, unknown>>;
   readonly #path: ConfigPath;
@@ -31,7 +31,7 @@ export class EntryReader {
     this.#issues = issues;
   }
 
-  /** The value as it was written; only own fields count, so that a polluted prototype adds nothing. */
+  /** The unchecked value. Only own fields count, so that a polluted prototype adds nothing. */
   raw(key: string | symbol): unknown {
     return Object.hasOwn(this.#record, key) ? Reflect.get(this.#record, key) : undefined;
   }
@@ -44,13 +44,13 @@ export class EntryReader {
     return Object.keys(this.#record).filter((key) => this.has(key));
   }
 
-  /** Reports a problem with one field, or with something inside it. */
+  /** Reports a problem with a field, or with a value inside it. */
   report(path: string | ConfigPath, message: string): undefined {
     this.#issues.add([...this.#path, ...(typeof path === "string" ? [path] : path)], message);
     return undefined;
   }
 
-  /** A text that is not empty and can be handed to the operating system. */
+  /** A text that is not empty and has no NUL character, which the operating system would reject. */
   text(key: string): string | undefined {
     const value = this.raw(key);
     if (value === undefined) return undefined;
@@ -60,11 +60,10 @@ export class EntryReader {
     return value;
   }
 
-  flag(key: string, fallback: boolean): boolean {
+  flag(key: string): boolean | undefined {
     const value = this.raw(key);
-    if (value === undefined) return fallback;
-    if (typeof value !== "boolean") this.report(key, "must be true or false");
-    return value === true;
+    if (value === undefined || typeof value === "boolean") return value;
+    return this.report(key, "must be true or false");
   }
 
   number(key: string, rule: NumberRule): number | undefined {
@@ -92,14 +91,11 @@ export class EntryReader {
     return found ?? this.report(key, `must be one of ${choices.map((choice) => `"${choice}"`).join(", ")}`);
   }
 
-  /** A frozen copy of a list of texts; an empty text is allowed, it is a legal argument. */
-  texts(key: string): readonly string[] {
+  /** A frozen copy of a list of texts. An empty text is allowed: it is a valid argument of a program. */
+  texts(key: string): readonly string[] | undefined {
     const value = this.raw(key);
-    if (value === undefined) return Object.freeze([]);
-    if (!Array.isArray(value)) {
-      this.report(key, "must be an array of strings");
-      return Object.freeze([]);
-    }
+    if (value === undefined) return undefined;
+    if (!Array.isArray(value)) return this.report(key, "must be an array of strings");
     const items: string[] = [];
     for (const [index, item] of value.entries()) {
       if (typeof item !== "string") this.report([key, index], "must be a string");
@@ -109,7 +105,7 @@ export class EntryReader {
     return Object.freeze(items);
   }
 
-  /** Names with text values, each checked by `problemOf`, whose answer must not hold the value. */
+  /** Names with text values, each checked by `problemOf`. Its message must not contain the value, which may be a secret. */
   textMap(
     key: string,
     problemOf: (name: string, value: string) => string | undefined,
@@ -134,7 +130,7 @@ export class EntryReader {
     return clean;
   }
 
-  /** A reader for the object in a field. */
+  /** A reader of the object in a field. */
   inner(key: string): EntryReader | undefined {
     const value = this.raw(key);
     if (value === undefined) return undefined;
@@ -142,7 +138,7 @@ export class EntryReader {
     return new EntryReader(value, [...this.#path, key], this.#issues);
   }
 
-  /** Reports every field that is not in `known`; `explain` may know better than "did you mean". */
+  /** Reports every field that is not in `known`. `explain` may replace the message for a field. */
   rejectUnknown(known: readonly string[], explain?: (key: string) => string | undefined): void {
     for (const key of this.keys) {
       if (known.includes(key)) continue;

@@ -1,23 +1,26 @@
-/** Turns what users write in `mcpServers` into checked, frozen configurations, or says everything that is wrong. */
+/** Turns the entries of `mcpServers` into checked, frozen configurations, or throws one error with every problem. */
 import { suggest } from "../util/suggest.js";
 import { ConfigIssues, type Locate } from "./config-issues.js";
+import { freezeConfig } from "./config-view.js";
+import { ENTRY_OPTIONS } from "./entry-options.js";
 import { EntryReader, isRecord } from "./entry-reader.js";
-import { readConfig } from "./read-config.js";
-import type { ServerConfig } from "./server-config.js";
+import { readTable } from "./option-table.js";
+import { CONNECTION_TAP, type ServerConfig, type TransportKind } from "./server-config.js";
+import { readServerKind } from "./server-kind.js";
 
 const MAX_NAME_LENGTH = 128;
 
-/** Names that mean something else to JavaScript's objects, in which servers are kept by name. */
+/** Names with a special meaning in JavaScript objects, which hold servers by name. */
 const RESERVED_NAMES: readonly string[] = ["__proto__", "constructor", "prototype"];
 
 export interface ParseServersOptions {
-  /** What the map of servers is called in messages. @default "mcpServers" */
+  /** The name of the map of servers in messages. @default "mcpServers" */
   path?: string | undefined;
-  /** Finds the file and line of a path (seen from the map of servers), for messages. */
+  /** Finds the file and line of a path, for messages. Paths start at the map of servers. */
   locate?: Locate | undefined;
-  /** Relative `cwd` and `./command` are seen from here. @default they stay relative */
+  /** Directory for a relative `cwd` and `./command`. @default they stay relative */
   baseDir?: string | undefined;
-  /** Fields that somebody else checks and uses. @default none */
+  /** Fields that the caller checks and uses itself. @default none */
   extraKeys?: readonly string[] | undefined;
 }
 
@@ -45,7 +48,30 @@ function readEntry(
   return readConfig(name, new EntryReader(entry, [name], issues), options);
 }
 
-/** A fallback that does not exist would only be noticed on the day it is needed. */
+/** The configuration of one server. It may only be used if no problem was reported. */
+function readConfig(
+  name: string,
+  reader: EntryReader,
+  { extraKeys = [], baseDir }: ParseServersOptions,
+): ServerConfig | undefined {
+  const kind = readServerKind(reader);
+  if (kind === undefined) return undefined;
+  const table = ENTRY_OPTIONS[kind];
+  reader.rejectUnknown([...Object.keys(table), ...extraKeys], (key) => explainMisplaced(kind, key));
+  const settings = readTable<Omit<ServerConfig, "kind" | "name">>(table, reader, baseDir);
+  return freezeConfig({ kind, name, tap: reader.raw(CONNECTION_TAP), ...settings } as ServerConfig);
+}
+
+/** The message for an option of another kind of server. */
+function explainMisplaced(kind: TransportKind, key: string): string | undefined {
+  const twin = { restart: "reconnect", reconnect: "restart" }[key];
+  if (twin !== undefined) return `is not an option of a ${kind} server; use "${twin}"`;
+  const owners = Object.entries(ENTRY_OPTIONS).filter(([, table]) => Object.hasOwn(table, key));
+  if (owners.length === 0) return undefined;
+  return `is not an option of a ${kind} server (only of ${owners.map(([owner]) => owner).join(", ")})`;
+}
+
+/** Reports fallbacks that do not exist now, not when a call first needs them. */
 export function checkFallback(
   { name, fallback }: ServerConfig,
   known: readonly string[],
@@ -64,7 +90,7 @@ export function checkFallback(
 /**
  * Checks a map of server entries. The input is never changed.
  *
- * @throws ConfigError with code `INVALID_CONFIG` and one issue per problem, of all servers together.
+ * @throws ConfigError with code `INVALID_CONFIG` and one issue per problem, for all servers together.
  * @example
  * ```ts
  * parseServers({ files: { command: "npx", args: ["-y", "server-filesystem"] } }).get("files")?.kind; // "stdio"

@@ -1,12 +1,13 @@
-/** Readers for how a server is reached over the network: through which proxy, over how many sockets. */
+/** Readers for the network options of a port or a server: its proxy and its limit of sockets. */
 import type { EntryReader } from "./entry-reader.js";
+import { readNumber } from "./option-table.js";
 import { SecretValue } from "./secret-value.js";
 import type { ProxyOption } from "./server-entry.js";
 
-/** Wrapped, because the address of a proxy may hold a password. */
+/** Wrapped, because the address of a proxy may contain a password. */
 export type ProxyConfig = SecretValue<ProxyOption>;
 
-/** The network options of a port or a server; undefined where the option is not set. */
+/** The network options of a port or a server; undefined if an option is not set. */
 export interface NetworkConfig {
   readonly proxy?: ProxyConfig | undefined;
   readonly maxSockets?: number | undefined;
@@ -19,7 +20,7 @@ export function readProxy(reader: EntryReader): ProxyConfig | undefined {
   if (value === undefined) return undefined;
   if (value === false || value === "env") return new SecretValue<ProxyOption>(value);
   const text = value instanceof URL ? value.href : value;
-  // The value is never shown: it may hold a password.
+  // The message does not show the value: it may contain a password.
   if (typeof text !== "string" || !URL.canParse(text)) return reader.report("proxy", `must be ${SHAPE}`);
   const { protocol } = new URL(text);
   if (protocol.startsWith("socks"))
@@ -28,5 +29,4 @@ export function readProxy(reader: EntryReader): ProxyConfig | undefined {
   return new SecretValue<ProxyOption>(text);
 }
 
-export const readMaxSockets = (reader: EntryReader): number | undefined =>
-  reader.number("maxSockets", { min: 1, integer: true, infinite: true });
+export const readMaxSockets = readNumber({ min: 1, integer: true, infinite: true });

@@ -1,18 +1,28 @@
-/** Reads what an entry says about OAuth. */
+/** Reads the option `oauth` of a server entry. */
 import type { EntryReader } from "./entry-reader.js";
 import type { EnterpriseAuthorization, OAuthOptions } from "./oauth-options.js";
+import { type OptionTable, readChoice, readFlag, readTable, readText, readTexts } from "./option-table.js";
 import { SecretValue } from "./secret-value.js";
-import type { OAuthConfig } from "./server-config.js";
 
-const GRANTS = ["authorization_code", "client_credentials", "jwt-bearer", "enterprise"] as const;
+/** The authorization of a server. `false`: the port does not authorize it, whatever the options of the port are. */
+export type OAuthConfig = SecretValue<OAuthOptions> | false | undefined;
 
-const TEXTS = ["clientId", "clientSecret", "algorithm", "clientName", "issuer"] as const;
-
-const KEYS = [
-  ...TEXTS,
-  ...["grant", "privateKey", "scopes", "clientMetadataUrl", "redirectUrl", "assertion", "enterprise", "dpop"],
-  "allowedHosts",
-];
+const OAUTH_OPTIONS = {
+  grant: { read: readChoice(["authorization_code", "client_credentials", "jwt-bearer", "enterprise"]) },
+  clientId: { read: readText },
+  clientSecret: { read: readText },
+  privateKey: { read: readPrivateKey },
+  algorithm: { read: readText },
+  scopes: { read: readScopes },
+  clientMetadataUrl: { read: (reader, key) => readWebAddress(reader, key, { path: true }) },
+  clientName: { read: readText },
+  redirectUrl: { read: (reader, key) => readWebAddress(reader, key, { loopback: true }) },
+  issuer: { read: readText },
+  assertion: { read: readTextSource },
+  enterprise: { read: readEnterprise },
+  dpop: { read: readFlag },
+  allowedHosts: { read: readTexts },
+} as const satisfies OptionTable<OAuthOptions>;
 
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -21,31 +31,16 @@ export function readOAuth(reader: EntryReader): OAuthConfig {
   const given = reader.raw("oauth");
   if (given === undefined || given === false) return given;
   if (reader.has("authProvider")) {
-    return reader.report("oauth", 'cannot stand beside "authProvider"; give only one of them');
+    return reader.report("oauth", 'cannot be combined with "authProvider"; give only one of them');
   }
   if (given === true) return new SecretValue({});
   const inner = reader.inner("oauth");
   if (inner === undefined) return undefined;
-  inner.rejectUnknown(KEYS);
-  const options = readOptions(inner);
+  inner.rejectUnknown(Object.keys(OAUTH_OPTIONS));
+  const read = Object.entries(readTable<OAuthOptions>(OAUTH_OPTIONS, inner));
+  const options: OAuthOptions = Object.fromEntries(read.filter(([, value]) => value !== undefined));
   checkGrant(inner, options);
   return new SecretValue(Object.freeze(options));
-}
-
-function readOptions(reader: EntryReader): OAuthOptions {
-  const fields: { -readonly [Key in keyof OAuthOptions]: OAuthOptions[Key] | undefined } = {
-    grant: reader.choice("grant", GRANTS),
-    privateKey: readPrivateKey(reader),
-    scopes: readScopes(reader),
-    clientMetadataUrl: readWebAddress(reader, "clientMetadataUrl", { path: true }),
-    redirectUrl: readWebAddress(reader, "redirectUrl", { loopback: true }),
-    assertion: readTextSource(reader, "assertion"),
-    enterprise: readEnterprise(reader),
-    dpop: reader.has("dpop") ? reader.flag("dpop", false) : undefined,
-    allowedHosts: reader.has("allowedHosts") ? reader.texts("allowedHosts") : undefined,
-  };
-  for (const key of TEXTS) fields[key] = reader.text(key);
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function readPrivateKey(reader: EntryReader): OAuthOptions["privateKey"] {
@@ -57,11 +52,7 @@ function readPrivateKey(reader: EntryReader): OAuthOptions["privateKey"] {
 }
 
 function readScopes(reader: EntryReader): readonly string[] | string | undefined {
-  return typeof reader.raw("scopes") === "string"
-    ? reader.text("scopes")
-    : reader.has("scopes")
-      ? reader.texts("scopes")
-      : undefined;
+  return typeof reader.raw("scopes") === "string" ? reader.text("scopes") : reader.texts("scopes");
 }
 
 function readTextSource(reader: EntryReader, key: string): OAuthOptions["assertion"] {
@@ -70,7 +61,7 @@ function readTextSource(reader: EntryReader, key: string): OAuthOptions["asserti
   return reader.text(key);
 }
 
-/** An https URL, or one on this machine where that is where the user comes back to. */
+/** An https URL; with `loopback`, also an http URL on this machine. */
 export function readWebAddress(
   reader: EntryReader,
   key: string,
@@ -86,10 +77,10 @@ export function readWebAddress(
     return reader.report(key, loopback ? "must be https, or http on this machine" : "must be https");
   }
   if (url.username !== "" || url.password !== "" || url.hash !== "") {
-    return reader.report(key, "must hold neither a user name nor a fragment");
+    return reader.report(key, "must not contain a user name, a password or a fragment");
   }
   if (path && url.pathname === "/") return reader.report(key, "must have a path");
-  // As written: authorization servers compare it letter by letter.
+  // Not normalised: authorization servers compare the text character by character.
   return text;
 }
 
@@ -99,9 +90,9 @@ function readEnterprise(reader: EntryReader): EnterpriseAuthorization | undefine
   inner.rejectUnknown(["issuer", "tokenEndpoint", "clientId", "clientSecret", "idToken"]);
   const [issuer, tokenEndpoint] = [inner.text("issuer"), inner.text("tokenEndpoint")];
   const clientSecret = inner.text("clientSecret");
-  const clientId = inner.text("clientId") ?? inner.report("clientId", "is needed") ?? "";
-  const idToken = readTextSource(inner, "idToken") ?? inner.report("idToken", "is needed") ?? "";
-  if (issuer === undefined && tokenEndpoint === undefined) inner.report("issuer", "is needed");
+  const clientId = inner.text("clientId") ?? inner.report("clientId", "is missing") ?? "";
+  const idToken = readTextSource(inner, "idToken") ?? inner.report("idToken", "is missing") ?? "";
+  if (issuer === undefined && tokenEndpoint === undefined) inner.report("issuer", "is missing");
   return Object.freeze({
     clientId,
     idToken,
@@ -111,21 +102,21 @@ function readEnterprise(reader: EntryReader): EnterpriseAuthorization | undefine
   });
 }
 
-/** What a grant cannot do without is better missed here than at the first login. */
+/** Reports missing options of a grant now, not at the first login. */
 function checkGrant(reader: EntryReader, options: OAuthOptions): void {
   const { grant, clientId, clientSecret, privateKey, assertion, enterprise } = options;
   if (grant === "client_credentials") {
-    if (clientId === undefined) reader.report("clientId", "is needed for client_credentials");
+    if (clientId === undefined) reader.report("clientId", "is required for client_credentials");
     if (clientSecret === undefined && privateKey === undefined) {
-      reader.report("clientSecret", 'or "privateKey" is needed for client_credentials');
+      reader.report("clientSecret", 'or "privateKey" is required for client_credentials');
     }
   }
   if (grant === "jwt-bearer" && assertion === undefined)
-    reader.report("assertion", "is needed for jwt-bearer");
+    reader.report("assertion", "is required for jwt-bearer");
   if (grant === "enterprise" && enterprise === undefined) {
-    reader.report("enterprise", 'is needed for the grant "enterprise"');
+    reader.report("enterprise", 'is required for the grant "enterprise"');
   }
   if ((clientSecret !== undefined || privateKey !== undefined) && clientId === undefined) {
-    reader.report("clientId", "is needed with a secret or a key");
+    reader.report("clientId", "is required with a secret or a key");
   }
 }

@@ -1,6 +1,5 @@
 /** One attempt at a usable session: remembered era first, the lists read, a stale memory forgotten. */
-import type { MessageTap } from "../config/connection-tap.js";
-import type { ServerConfig } from "../config/server-config.js";
+import type { MessageTap, ServerConfig } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { RememberedEra, SsePath } from "../protocol/era-memory.js";

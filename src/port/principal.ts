@@ -3,7 +3,7 @@ import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/cl
 import { ConfigIssues } from "../config/config-issues.js";
 import { freezeConfig } from "../config/config-view.js";
 import { EntryReader } from "../config/entry-reader.js";
-import { readHeaders, readProcessEnv } from "../config/read-fields.js";
+import { readHeaders, readProcessEnv } from "../config/entry-readers.js";
 import { SecretRecord } from "../config/secret-record.js";
 import type { HeaderSource, ServerConfig } from "../config/server-config.js";
 import type { HeadersOption } from "../config/server-entry.js";

@@ -1,171 +1,148 @@
-/** Checks the options of `createToolport` at the door and fills in every default. */
+/** The table of options that `createToolport` takes, and the function that reads them. `options.ts` says what they mean. */
 
-import { readCatalogExport } from "../catalog/exported-catalog.js";
+import { type CatalogExport, readCatalogExport } from "../catalog/exported-catalog.js";
 import { ConfigIssues } from "../config/config-issues.js";
 import { EntryReader, isRecord } from "../config/entry-reader.js";
+import { readCache, readConcurrency, readRateLimit } from "../config/entry-readers.js";
+import {
+  type OptionTable,
+  readChoice,
+  readFlag,
+  readFunction,
+  readNumber,
+  readTable,
+  readTexts,
+  readTimeLimit,
+  readUnchecked,
+  type SettingsOf,
+} from "../config/option-table.js";
 import { parseServers } from "../config/parse-servers.js";
-import { type NetworkConfig, readMaxSockets, readProxy } from "../config/read-network.js";
+import { type ProxyConfig, readMaxSockets, readProxy } from "../config/read-network.js";
 import { readWebAddress } from "../config/read-oauth.js";
-import { readCache, readCheckArguments, readFunction, readRateLimit } from "../config/read-policy.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
 import { LOG_LEVELS } from "../model/log-levels.js";
 import { memoryStore } from "../state/memory-store.js";
+import type { Store } from "../state/store.js";
 import { type Logger, silentLogger } from "../telemetry/logger.js";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "../transports/server-transport.js";
 import { CLIENT_INFO } from "../util/version.js";
 import type { ServerErrorPolicy, ToolportOptions } from "./options.js";
 
-type Filled =
-  | "store"
-  | "clientInfo"
-  | "prefix"
-  | "additionalToolNamePrefix"
-  | "cache"
-  | "pins"
-  | "checkArguments"
-  | "interceptors"
-  | "listeners"
-  | "requiredTools"
-  | "timeoutMs"
-  | "maxTimeoutMs"
-  | "connectTimeoutMs"
-  | "maxMessageBytes"
-  | "onServerError"
-  | "restore"
-  | "logger";
+const SERVER_OPTIONS = {
+  mcpServers: { partOf: "servers" },
+  store: { read: readStore },
+  restore: { read: readRestore, default: "lazy" },
+  callbackUrl: { read: (reader, key) => readWebAddress(reader, key, { loopback: true }) },
+  clientInfo: { read: readClientInfo, default: CLIENT_INFO },
+  onServerError: { read: readErrorPolicy, default: "report" },
+  connectTimeoutMs: { read: readTimeLimit, default: 60_000 },
+  idleTimeoutMs: { read: readNumber({ min: 0, above: true }) },
+  healthCheck: { read: readHealthCheck },
+  fetch: { read: readFunction },
+  proxy: { read: readProxy },
+  maxSockets: { read: readMaxSockets },
+} as const satisfies Partial<OptionTable<ToolportOptions, ChangedOptions>>;
 
-/** The options after they were checked: nothing in here is missing by mistake. */
-export type PortSettings = Omit<ToolportOptions, "mcpServers" | keyof NetworkConfig | Filled> &
-  NetworkConfig &
-  Required<Pick<ToolportOptions, Filled>> & {
-    servers: ReadonlyMap<string, ServerConfig>;
-    /** The store is the user's, so there is something to save for. */
-    isSaved: boolean;
-    /** Somebody reads what servers log. */
-    hasLogReader: boolean;
-  };
+const CATALOG_OPTIONS = {
+  prefix: { read: readFlag, default: true },
+  additionalToolNamePrefix: { read: readPrefix, default: "" },
+  toolNameMapper: { read: readFunction },
+  toolSpecificationMapper: { read: readFunction },
+  only: { read: readTexts },
+  except: { read: readTexts },
+  filter: { read: readFunction },
+  requiredTools: { read: readTexts, default: [] },
+  cache: { read: readCache, default: true },
+  catalog: { read: readCatalog },
+  pins: { read: readChoice(["off", "warn", "block"]), default: "off" },
+  scan: { read: readFunction },
+  deferTools: { read: readUnchecked },
+  resourcesAsTools: { read: readResourcesAsTools },
+  promptsAsTools: { read: readPromptsAsTools },
+} as const satisfies Partial<OptionTable<ToolportOptions>>;
 
-const KEYS: readonly (keyof ToolportOptions)[] = [
-  ...(["mcpServers", "store", "clientInfo", "prefix", "additionalToolNamePrefix", "toolNameMapper"] as const),
-  ...([
-    "toolSpecificationMapper",
-    "only",
-    "except",
-    "filter",
-    "requiredTools",
-    "cache",
-    "catalog",
-    "pins",
-  ] as const),
-  ...([
-    "scan",
-    "deferTools",
-    "approve",
-    "interceptors",
-    "listeners",
-    "retry",
-    "breaker",
-    "beforeFallback",
-  ] as const),
-  ...([
-    "concurrency",
-    "rateLimit",
-    "maxQueue",
-    "maxResultBytes",
-    "checkArguments",
-    "validator",
-    "onProgress",
-    "timeoutMs",
-    "maxTimeoutMs",
-  ] as const),
-  ...([
-    "connectTimeoutMs",
-    "maxMessageBytes",
-    "onServerError",
-    "fetch",
-    "proxy",
-    "maxSockets",
-    "idleTimeoutMs",
-    "healthCheck",
-  ] as const),
-  ...(["restore", "callbackUrl"] as const),
-  ...(["logger", "onElicitation", "onSampling", "roots", "onLog", "logLevel", "extensions"] as const),
-  ...(["resourcesAsTools", "promptsAsTools"] as const),
-];
+const CALL_OPTIONS = {
+  timeoutMs: { read: readTimeLimit, default: 60_000 },
+  maxTimeoutMs: { read: readTimeLimit, default: 300_000 },
+  approve: { read: readUnchecked },
+  interceptors: { read: readList, default: [] },
+  listeners: { read: readList, default: [] },
+  retry: { read: readRetry },
+  breaker: { read: readUnchecked },
+  beforeFallback: { read: readFunction },
+  concurrency: { read: readConcurrency },
+  rateLimit: { read: readRateLimit },
+  maxQueue: { read: readNumber({ min: 0, integer: true }) },
+  maxMessageBytes: { read: readNumber({ min: 1, integer: true }), default: DEFAULT_MAX_MESSAGE_BYTES },
+  maxResultBytes: { read: readUnchecked },
+  checkArguments: { read: readChoice(["repair", "strict", "off"]), default: "repair" },
+  validator: { read: readUnchecked },
+  onProgress: { read: readFunction },
+} as const satisfies Partial<OptionTable<ToolportOptions>>;
 
-/** What `loadConfig` returns besides the servers; it says where they came from and changes nothing. */
+const SERVER_REQUEST_OPTIONS = {
+  onElicitation: { read: readUnchecked },
+  onSampling: { read: readUnchecked },
+  roots: { read: readUnchecked },
+  onLog: { read: readFunction },
+  logLevel: { read: readChoice(LOG_LEVELS) },
+  extensions: { read: readUnchecked },
+  logger: { read: readLogger, default: silentLogger },
+} as const satisfies Partial<OptionTable<ToolportOptions>>;
+
+/** All options of `createToolport`. A new option is a row in one of the tables above. */
+export const PORT_OPTIONS = {
+  ...SERVER_OPTIONS,
+  ...CATALOG_OPTIONS,
+  ...CALL_OPTIONS,
+  ...SERVER_REQUEST_OPTIONS,
+} as const satisfies OptionTable<ToolportOptions, ChangedOptions>;
+
+/** The options whose type is another one after reading. */
+interface ChangedOptions {
+  callbackUrl: string;
+  proxy: ProxyConfig;
+}
+
+/** The options after they were checked, with every default filled in. */
+export type PortSettings = SettingsOf<ToolportOptions, typeof PORT_OPTIONS, ChangedOptions> & {
+  readonly store: Store;
+  readonly servers: ReadonlyMap<string, ServerConfig>;
+  /** The user gave a store: servers, lists and logins are saved in it. */
+  readonly isSaved: boolean;
+  /** The user gave `onLog` or `logger`, so log messages of servers have a reader. */
+  readonly hasLogReader: boolean;
+};
+
+/** What `loadConfig` returns besides the servers. It says where they came from and has no effect here. */
 const PROVENANCE = ["files", "sources", "issues", "warnings"];
-
-const FUNCTIONS = [
-  ...[
-    "toolNameMapper",
-    "toolSpecificationMapper",
-    "filter",
-    "scan",
-    "beforeFallback",
-    "onProgress",
-    "fetch",
-    "onLog",
-  ],
-];
 
 /**
  * Reads the options.
  *
- * @throws ConfigError with every problem, those of the servers included
+ * @throws ConfigError with every problem of the options and of the servers
  */
 export function readOptions(options: ToolportOptions): PortSettings {
   const issues = new ConfigIssues("options");
   const given: unknown = options;
   if (!isRecord(given)) issues.add([], "must be an object");
   const reader = new EntryReader(isRecord(given) ? given : {}, [], issues);
-  reader.rejectUnknown([...(KEYS as readonly string[]), ...PROVENANCE]);
-  for (const key of FUNCTIONS) readFunction(reader, key);
-  const settings = {
-    ...readNumbers(reader),
-    prefix: reader.flag("prefix", true),
-    additionalToolNamePrefix: reader.has("additionalToolNamePrefix")
-      ? (reader.raw("additionalToolNamePrefix") as string)
-      : "",
-    pins: reader.choice("pins", ["off", "warn", "block"]) ?? "off",
-    cache: readCache(reader) ?? true,
-    checkArguments: readCheckArguments(reader) ?? "repair",
-    rateLimit: readRateLimit(reader) as ToolportOptions["rateLimit"],
-    only: reader.has("only") ? reader.texts("only") : undefined,
-    except: reader.has("except") ? reader.texts("except") : undefined,
-    requiredTools: reader.texts("requiredTools"),
-    interceptors: readList(reader, "interceptors") as PortSettings["interceptors"],
-    listeners: readList(reader, "listeners") as PortSettings["listeners"],
-    clientInfo: readClientInfo(reader),
-    onServerError: readErrorPolicy(reader),
-    logger: readLogger(reader),
-    restore:
-      reader.raw("restore") === false
-        ? (false as const)
-        : (reader.choice("restore", ["lazy", "connect"]) ?? "lazy"),
-    logLevel: reader.choice("logLevel", LOG_LEVELS),
-    resourcesAsTools: readOwnTools(reader, "resourcesAsTools", ["list", "read"]),
-    promptsAsTools: readOwnTools(reader, "promptsAsTools", ["list", "get"]),
-    proxy: readProxy(reader),
-    maxSockets: readMaxSockets(reader),
-    callbackUrl: readWebAddress(reader, "callbackUrl", { loopback: true }),
+  reader.rejectUnknown([...Object.keys(PORT_OPTIONS), ...PROVENANCE]);
+  const settings = readTable<SettingsOf<ToolportOptions, typeof PORT_OPTIONS, ChangedOptions>>(
+    PORT_OPTIONS,
+    reader,
+  );
+  return {
+    ...settings,
+    store: settings.store ?? memoryStore(),
+    servers: readServers(reader.raw("mcpServers") ?? {}, issues),
+    isSaved: settings.store !== undefined,
+    hasLogReader: reader.has("onLog") || reader.has("logger"),
   };
-  const catalog = options.catalog === undefined ? undefined : readCatalogExport(options.catalog);
-  if (typeof settings.additionalToolNamePrefix !== "string") {
-    reader.report("additionalToolNamePrefix", "must be a string");
-  }
-  checkStore(reader);
-  checkRetry(reader);
-  const { mcpServers, ...rest } = options;
-  const servers = readServers(mcpServers ?? {}, issues);
-  const isSaved = options.store !== undefined;
-  const hasLogReader = options.onLog !== undefined || options.logger !== undefined;
-  const store = options.store ?? memoryStore();
-  return { ...rest, ...settings, catalog, store, isSaved, hasLogReader, servers };
 }
 
-/** The problems of the options and those of the servers, told together. */
+/** Throws the problems of the options and those of the servers in one error. */
 function readServers(mcpServers: unknown, issues: ConfigIssues): ReadonlyMap<string, ServerConfig> {
   try {
     const servers = parseServers(mcpServers);
@@ -176,91 +153,104 @@ function readServers(mcpServers: unknown, issues: ConfigIssues): ReadonlyMap<str
     throw new ConfigError({
       code: "INVALID_CONFIG",
       issues: [...issues.list, ...error.issues],
-      next: "Correct what is named above",
+      next: "Correct the options named above",
     });
   }
 }
 
-function checkStore(reader: EntryReader): void {
-  const store = reader.raw("store");
-  if (store === undefined) return;
+function hasMethods(value: unknown, methods: readonly string[]): boolean {
+  return isRecord(value) && methods.every((method) => typeof value[method] === "function");
+}
+
+function readStore(reader: EntryReader, key: string): Store | undefined {
   const methods = ["get", "put", "delete", "list", "lease", "watch"];
-  if (!isRecord(store) || methods.some((method) => typeof store[method] !== "function")) {
-    reader.report("store", `must have the methods ${methods.join(", ")}`);
-  }
+  if (!reader.has(key) || hasMethods(reader.raw(key), methods)) return reader.raw(key) as Store | undefined;
+  return reader.report(key, `must have the methods ${methods.join(", ")}`);
 }
 
-function checkRetry(reader: EntryReader): void {
-  const value = reader.raw("retry");
-  if (value === undefined || value === false || typeof value === "function") return;
-  const inner = reader.inner("retry");
-  inner?.rejectUnknown(["maxAttempts", "baseMs", "maxMs", "when"]);
-  inner?.number("maxAttempts", { min: 1, integer: true });
-  inner?.number("baseMs", { min: 0 });
-  inner?.number("maxMs", { min: 0 });
-  if (inner !== undefined) readFunction(inner, "when");
+function readLogger(reader: EntryReader, key: string): Logger | undefined {
+  const complete = hasMethods(reader.raw(key), ["debug", "info", "warn", "error"]);
+  if (!reader.has(key) || complete) return reader.raw(key) as Logger | undefined;
+  return reader.report(key, "must have the methods debug, info, warn and error");
 }
 
-/** `true`, or an object that says more about the tools; resources also by a function. */
-function readOwnTools<Key extends "resourcesAsTools" | "promptsAsTools">(
-  reader: EntryReader,
-  key: Key,
-  tools: readonly string[],
-): PortSettings[Key] {
+function readRestore(reader: EntryReader, key: string): ToolportOptions["restore"] {
+  return reader.raw(key) === false ? false : reader.choice<"lazy" | "connect">(key, ["lazy", "connect"]);
+}
+
+function readClientInfo(reader: EntryReader, key: string): ToolportOptions["clientInfo"] {
+  const inner = reader.inner(key);
+  if (inner === undefined) return undefined;
+  const name = inner.text("name") ?? inner.report("name", "is missing") ?? "";
+  const version = inner.text("version") ?? inner.report("version", "is missing") ?? "";
+  return { ...(reader.raw(key) as object), name, version };
+}
+
+function readErrorPolicy(reader: EntryReader, key: string): ServerErrorPolicy | undefined {
   const value = reader.raw(key);
-  if (value === undefined || typeof value === "boolean") return value as PortSettings[Key];
-  if (typeof value === "function" && key === "resourcesAsTools") return value as PortSettings[Key];
+  if (typeof value === "function") return value as ServerErrorPolicy;
+  return reader.choice<"report" | "throw">(key, ["report", "throw"]);
+}
+
+function readHealthCheck(reader: EntryReader, key: string): ToolportOptions["healthCheck"] {
+  const inner = reader.inner(key);
+  if (inner === undefined) return undefined;
+  inner.rejectUnknown(["intervalMs"]);
+  const intervalMs = inner.number("intervalMs", { min: 0, above: true });
+  return intervalMs === undefined ? reader.report(key, 'needs "intervalMs"') : { intervalMs };
+}
+
+/** Unlike other texts, it may be empty. */
+function readPrefix(reader: EntryReader, key: string): string | undefined {
+  const value = reader.raw(key);
+  if (value === undefined || typeof value === "string") return value;
+  return reader.report(key, "must be a string");
+}
+
+function readCatalog(reader: EntryReader, key: string): CatalogExport | undefined {
+  return reader.has(key) ? readCatalogExport(reader.raw(key)) : undefined;
+}
+
+function readResourcesAsTools(reader: EntryReader, key: string): ToolportOptions["resourcesAsTools"] {
+  const value = reader.raw(key);
+  if (typeof value === "function") return value as ToolportOptions["resourcesAsTools"];
+  return readOwnTools(reader, key, ["list", "read"]);
+}
+
+function readPromptsAsTools(reader: EntryReader, key: string): ToolportOptions["promptsAsTools"] {
+  return readOwnTools(reader, key, ["list", "get"]);
+}
+
+/** `true`, `false`, or an object that limits the servers and describes the tools. */
+function readOwnTools<Value>(
+  reader: EntryReader,
+  key: string,
+  tools: readonly string[],
+): Value | boolean | undefined {
+  const value = reader.raw(key);
+  if (value === undefined || typeof value === "boolean") return value;
   const inner = reader.inner(key);
   inner?.rejectUnknown(["servers", ...tools]);
-  return inner === undefined ? undefined : (value as PortSettings[Key]);
+  return inner === undefined ? undefined : (value as Value);
 }
 
-function readNumbers(reader: EntryReader) {
-  const limit = { min: 0, above: true, infinite: true };
-  const health = reader.inner("healthCheck");
-  health?.rejectUnknown(["intervalMs"]);
-  const intervalMs = health?.number("intervalMs", { min: 0, above: true });
-  if (health !== undefined && intervalMs === undefined) reader.report("healthCheck", 'needs "intervalMs"');
-  return {
-    timeoutMs: reader.number("timeoutMs", limit) ?? 60_000,
-    maxTimeoutMs: reader.number("maxTimeoutMs", limit) ?? 300_000,
-    connectTimeoutMs: reader.number("connectTimeoutMs", limit) ?? 60_000,
-    maxMessageBytes: reader.number("maxMessageBytes", { min: 1, integer: true }) ?? DEFAULT_MAX_MESSAGE_BYTES,
-    idleTimeoutMs: reader.number("idleTimeoutMs", { min: 0, above: true }),
-    concurrency: reader.number("concurrency", { min: 1, integer: true }),
-    maxQueue: reader.number("maxQueue", { min: 0, integer: true }),
-    healthCheck: intervalMs === undefined ? undefined : { intervalMs },
-  };
-}
-
-function readList(reader: EntryReader, key: string): readonly unknown[] {
+function readRetry(reader: EntryReader, key: string): ToolportOptions["retry"] {
   const value = reader.raw(key);
-  if (value === undefined) return [];
-  if (Array.isArray(value)) return value;
-  reader.report(key, "must be an array");
-  return [];
+  if (value === undefined || value === false || typeof value === "function") {
+    return value as ToolportOptions["retry"];
+  }
+  const inner = reader.inner(key);
+  if (inner === undefined) return undefined;
+  inner.rejectUnknown(["maxAttempts", "baseMs", "maxMs", "when"]);
+  inner.number("maxAttempts", { min: 1, integer: true });
+  inner.number("baseMs", { min: 0 });
+  inner.number("maxMs", { min: 0 });
+  readFunction(inner, "when");
+  return value as ToolportOptions["retry"];
 }
 
-function readClientInfo(reader: EntryReader): { name: string; version: string } {
-  const inner = reader.inner("clientInfo");
-  if (inner === undefined) return CLIENT_INFO;
-  const name = inner.text("name") ?? inner.report("name", "is needed") ?? "";
-  const version = inner.text("version") ?? inner.report("version", "is needed") ?? "";
-  return { ...(inner.has("name") ? (reader.raw("clientInfo") as object) : {}), name, version };
-}
-
-function readErrorPolicy(reader: EntryReader): ServerErrorPolicy {
-  const value = reader.raw("onServerError");
-  if (typeof value === "function") return value as ServerErrorPolicy;
-  return reader.choice<"report" | "throw">("onServerError", ["report", "throw"]) ?? "report";
-}
-
-function readLogger(reader: EntryReader): Logger {
-  const logger = reader.raw("logger");
-  if (logger === undefined) return silentLogger;
-  const methods = ["debug", "info", "warn", "error"] as const;
-  const complete = isRecord(logger) && methods.every((method) => typeof logger[method] === "function");
-  if (complete) return logger as unknown as Logger;
-  reader.report("logger", "must have the methods debug, info, warn and error");
-  return silentLogger;
+function readList<Value>(reader: EntryReader, key: string): readonly Value[] | undefined {
+  const value = reader.raw(key);
+  if (value === undefined || Array.isArray(value)) return value;
+  return reader.report(key, "must be an array");
 }

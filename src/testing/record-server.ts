@@ -2,9 +2,9 @@
 import { appendFileSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { CONNECTION_TAP, type ConnectionTap } from "../config/connection-tap.js";
 import { parseServerEntry } from "../config/parse-servers.js";
 import type { TransportKind } from "../config/server-config.js";
+import { CONNECTION_TAP, type ConnectionTap } from "../config/server-config.js";
 import type { HeadersOption, ServerEntry } from "../config/server-entry.js";
 import { callSafely } from "../util/call-safely.js";
 import { type RpcMessage, recordingHeader, recordingLine } from "./recording.js";

@@ -30,6 +30,7 @@ function quickPings(entry: { transport: "websocket"; url: string }) {
     logEvents: false,
     logRequests: false,
     logResponses: false,
+    trustAnnotations: false,
     reconnect: { enabled: true, maxAttempts: undefined, delayMs: undefined },
   };
   const timings = { pingIntervalMs: PING_MS, pongTimeoutMs: PONG_MS };

@@ -29,7 +29,8 @@ afterEach(() => {
 });
 
 function dockerConfig(overrides: Partial<DockerConfig> = {}): DockerConfig {
-  const { timeoutMs, protocol, enabled, logEvents, logRequests, logResponses, reconnect } = stdioConfig();
+  const { timeoutMs, protocol, enabled, logEvents, logRequests, logResponses, trustAnnotations, reconnect } =
+    stdioConfig();
   return {
     kind: "docker",
     name: "time",
@@ -40,7 +41,7 @@ function dockerConfig(overrides: Partial<DockerConfig> = {}): DockerConfig {
     env: new SecretRecord(),
     mounts: [],
     runArgs: [],
-    ...{ timeoutMs, protocol, enabled, logEvents, logRequests, logResponses, reconnect },
+    ...{ timeoutMs, protocol, enabled, logEvents, logRequests, logResponses, trustAnnotations, reconnect },
     ...overrides,
   };
 }

@@ -15,7 +15,8 @@ const engine = ("engine" in found ? found.engine : undefined) as PodmanEngine;
 if (refusal !== undefined) console.warn(`Skipped: servers in Podman containers. ${refusal}`);
 
 function podmanConfig(overrides: Partial<DockerConfig> = {}): DockerConfig {
-  const { timeoutMs, protocol, enabled, logEvents, logRequests, logResponses, reconnect } = stdioConfig();
+  const { timeoutMs, protocol, enabled, logEvents, logRequests, logResponses, trustAnnotations, reconnect } =
+    stdioConfig();
   return {
     kind: "docker",
     name: "lean",
@@ -26,7 +27,7 @@ function podmanConfig(overrides: Partial<DockerConfig> = {}): DockerConfig {
     env: new SecretRecord(),
     mounts: [],
     runArgs: [],
-    ...{ timeoutMs, protocol, enabled, logEvents, logRequests, logResponses, reconnect },
+    ...{ timeoutMs, protocol, enabled, logEvents, logRequests, logResponses, trustAnnotations, reconnect },
     ...overrides,
   };
 }

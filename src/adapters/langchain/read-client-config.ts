@@ -1,4 +1,5 @@
 /** Checks the configuration of a `MultiServerMCPClient` and takes it apart: what is LangChain's, what is Toolport's. */
+import { ENTRY_KEYS } from "../../config/entry-options.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { SCHEMA_TARGETS } from "../../schema/derive/derived-schema.js";
 import type { SchemaForm } from "../offered-tools.js";
@@ -18,21 +19,6 @@ export interface ReadConfig {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-type AllKeys<Union> = Union extends unknown ? keyof Union : never;
-
-/** Every key of an entry, none left out; anything else in one is of some other program's, and ignored. */
-const ENTRY_KEYS: Readonly<Record<AllKeys<ServerEntry>, true>> = {
-  ...{ transport: true, type: true, timeoutMs: true, toolTimeoutsMs: true, onProgress: true },
-  ...{ fallback: true, only: true, except: true, filter: true, cache: true, trustAnnotations: true },
-  ...{ checkArguments: true },
-  ...{ concurrency: true, rateLimit: true, protocol: true, clientOptions: true, enabled: true },
-  ...{ logLevel: true, logEvents: true, logRequests: true, logResponses: true },
-  ...{ command: true, args: true, env: true, inheritEnv: true, cwd: true, encoding: true, stderr: true },
-  ...{ restart: true, reconnect: true, url: true, sseUrl: true, base_url: true, endpoint: true },
-  ...{ headers: true, authProvider: true, oauth: true, automaticSSEFallback: true },
-  ...{ proxy: true, maxSockets: true },
-  ...{ image: true, dockerHost: true, engine: true, mounts: true, runArgs: true },
-};
 
 const SCHEMA_FORMS: readonly SchemaForm[] = ["source", ...SCHEMA_TARGETS];
 const FLAGS = ["throwOnLoadError", "prefixToolNameWithServerName", "useStandardContentBlocks"] as const;
@@ -138,7 +124,7 @@ const isAmount = (value: unknown): value is number => typeof value === "number" 
 function toEntry(entry: unknown): ServerEntry {
   if (!isRecord(entry)) return entry as ServerEntry;
   const known = Object.entries(entry).filter(
-    ([key, value]) => Object.hasOwn(ENTRY_KEYS, key) && value !== undefined,
+    ([key, value]) => ENTRY_KEYS.includes(key) && value !== undefined,
   );
   const own = Object.fromEntries(known);
   // Node's "overlapped" is "pipe" everywhere but on Windows, where it is the other way to open one.

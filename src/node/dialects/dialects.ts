@@ -1,6 +1,6 @@
 /** All dialects, in the order of detection for files with an unknown name; simple dialects are defined here. */
 
-import { ENTRY_KEYS } from "../../config/read-config.js";
+import { ENTRY_KEYS } from "../../config/entry-options.js";
 import { claudeCode } from "./claude-code.js";
 import { cline } from "./cline.js";
 import { codex } from "./codex.js";

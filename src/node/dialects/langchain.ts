@@ -1,5 +1,5 @@
 /** LangChain.js MCP adapters: the options of `MultiServerMCPClient` in a file. */
-import { ENTRY_KEYS } from "../../config/read-config.js";
+import { ENTRY_KEYS } from "../../config/entry-options.js";
 import type { Dialect, FieldNote } from "./dialect.js";
 import { EntryFields } from "./entry-fields.js";
 import { moveAddress, moveEnabled, moveProcess, moveTimeout, moveType } from "./shared-fields.js";
