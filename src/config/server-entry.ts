@@ -1,4 +1,4 @@
-/** What users write for one server: the input shapes, before they are checked and normalised. */
+/** The entries of `mcpServers` as users write them, before they are checked and normalised. */
 import type {
   AuthProvider,
   ClientOptions,
@@ -7,78 +7,36 @@ import type {
 } from "@modelcontextprotocol/client";
 import type { ToolFilter } from "../model/listed-tool.js";
 import type { LogLevel } from "../model/log-levels.js";
-import type { FailurePredicate } from "./failure-predicate.js";
+import type {
+  CacheOption,
+  CheckArguments,
+  FallbackOption,
+  HeadersOption,
+  ProgressReport,
+  ProtocolChoice,
+  ProxyOption,
+  ReconnectOptions,
+} from "./entry-values.js";
 import type { OAuthOptions } from "./oauth-options.js";
 
-/** Which protocol revisions may be spoken. */
-export type ProtocolChoice = "auto" | "legacy" | { readonly pin: string };
-
-/** How a lost connection is brought back. */
-export interface ReconnectOptions {
-  /** Bring a lost connection back by itself. @default true */
-  enabled?: boolean;
-  /** Attempts in a row before the server counts as failed. @default unlimited (stdio: 5 starts in 60 s) */
-  maxAttempts?: number;
-  /**
-   * A fixed wait from the second attempt on. The first attempt is immediate if a call waits for the server.
-   * @default a random wait: 0 to 1 s before the first attempt, its limit doubled by every failure, 60 s at most
-   */
-  delayMs?: number;
-}
-
-/** Header values, or a function that is asked before every request. */
-export type HeadersOption =
-  | Readonly<Record<string, string>>
-  | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
-
-/** What a server reports while it works on a call. */
-export interface ProgressReport {
-  readonly progress: number;
-  readonly total?: number | undefined;
-  readonly message?: string | undefined;
-}
-
-/** How long lists are kept: until the server says that they changed, for a time at most, or not at all. */
-export type CacheOption = boolean | { readonly ttlMs: number };
-
-/** Which servers may be asked instead of this one. Naming them is the caller's word that they may. */
-export type FallbackOption =
-  | string
-  | readonly string[]
-  | {
-      readonly servers: string | readonly string[];
-      /** Names of tools that are called otherwise on the other servers. @default the same name */
-      readonly tools?: Readonly<Record<string, string>>;
-      /**
-       * `"unsent"`: only if the first server cannot have run the call. A function decides for each failure; it may also name
-       * failures that Toolport takes for final.
-       * @default "transient"
-       * @example
-       * ```ts
-       * { servers: "b", when: (error) => (error.code === "PROTOCOL" ? true : undefined) }
-       * ```
-       */
-      readonly when?: "transient" | "unsent" | FailurePredicate;
-    };
-
-/**
- * What happens to arguments that do not fit a tool's schema: `"repair"` corrects what takes no guess and refuses the rest,
- * `"strict"` refuses them, `"off"` sends them as they are.
- */
-export type CheckArguments = "repair" | "strict" | "off";
-
-/**
- * Through which proxy a server is reached: those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`), the
- * one at this address (`http://user:password@host:port` or `https://…`), or none.
- */
-export type ProxyOption = "env" | (string & {}) | false;
+export type {
+  CacheOption,
+  CheckArguments,
+  FallbackOption,
+  HeadersOption,
+  ProgressReport,
+  ProtocolChoice,
+  ProxyOption,
+  ReconnectOptions,
+} from "./entry-values.js";
 
 /** Network options of servers that have an address. */
 export interface NetworkOptions {
   /**
-   * The proxy for every request to this server, its authorization included. An address applies to every target; the
-   * proxies of the environment are not used for loopback targets and for those in `NO_PROXY`.
-   * @default the port's `proxy`
+   * The proxy for every request to this server and to its authorization server: `"env"`, a URL, or `false`. A URL applies to
+   * every target. The proxies of the environment are not used for loopback targets and for those in `NO_PROXY`. See
+   * docs/transports.md#proxies.
+   * @default `proxy` of the port
    * @example
    * ```ts
    * { url: "https://example.com/mcp", proxy: "http://proxy.example:3128" }
@@ -87,128 +45,182 @@ export interface NetworkOptions {
   proxy?: ProxyOption | URL;
 }
 
-/** What every kind of server entry takes. */
+/** The options of every kind of server. */
 export interface CommonServerEntry {
-  /** Idle time limit of one request to this server. @default the port's `timeoutMs` */
+  /** `false`: the server is listed, but Toolport never connects to it. @default true */
+  enabled?: boolean;
+  /**
+   * Fail a request if the server sends neither a response nor progress for this long. `Infinity`: no limit.
+   * @default `timeoutMs` of the port
+   */
   timeoutMs?: number;
-  /** Time limits of single tools, by name or with `*` and `?`; the first that fits counts. @default none */
+  /**
+   * Timeouts of single tools, by name or glob: `{ "render_*": 120000 }`. The first pattern that matches applies.
+   * @default none
+   */
   toolTimeoutsMs?: Readonly<Record<string, number>>;
-  /** Told of every progress report of this server's calls. @default none */
-  onProgress?: (progress: ProgressReport) => unknown;
-  /** Servers to ask when this one cannot answer. @default none */
+  /**
+   * The servers to try when this one fails: `"b"`, `["b", "c"]` or `{ servers, tools, when }`. See
+   * docs/fallback-and-retries.md#fallback.
+   * @default none
+   */
   fallback?: FallbackOption;
-  /** Only these tools of this server; `*` and `?` stand for anything. @default all */
+  /** Offer only these tools of this server, by name or glob. See docs/catalog.md#filters. @default all tools */
   only?: readonly string[];
-  /** All but these tools of this server. @default none */
+  /** Offer all tools of this server except these, by name or glob. See docs/catalog.md#filters. @default none */
   except?: readonly string[];
-  /** Only tools for which it returns true. @default all */
+  /**
+   * Offer only tools for which this function returns true. It is called as `filter(server, tool)`. See
+   * docs/catalog.md#filters.
+   * @default all tools
+   */
   filter?: ToolFilter;
-  /** How long this server's lists are kept. @default the port's `cache` */
+  /**
+   * How long the lists of this server are cached: until it announces a change (`true`), at most `{ ttlMs }`, or not at all
+   * (`false`). See docs/catalog.md#how-long-lists-are-kept.
+   * @default `cache` of the port
+   */
   cache?: CacheOption;
-  /** Believe what this server says about its tools (read-only, idempotent). @default false */
+  /**
+   * Trust the annotations of this server's tools: read-only tools need no approval, idempotent ones may be retried.
+   * @default false
+   */
   trustAnnotations?: boolean;
   /**
-   * What happens to arguments that do not fit a tool's schema.
-   * @default the port's `checkArguments`
+   * How arguments are treated that do not match the schema of a tool: `"repair"`, `"strict"` or `"off"`. See
+   * docs/calls.md#arguments-are-checked-and-repaired.
+   * @default `checkArguments` of the port
    * @example
    * ```ts
    * { url: "https://example.com/mcp", checkArguments: "strict" }
    * ```
    */
   checkArguments?: CheckArguments;
-  /** Calls at once on this server. @default the port's `concurrency` */
+  /** Maximum number of calls at the same time on this server. @default `concurrency` of the port */
   concurrency?: number;
-  /** Calls per second on this server. @default the port's `rateLimit` */
+  /** Maximum number of calls per second on this server: `{ perSecond, burst }`. @default `rateLimit` of the port */
   rateLimit?: { readonly perSecond: number; readonly burst?: number };
-  /** Protocol revisions to try: both eras, only up to 2025-11-25, or one exactly. @default "auto" */
-  protocol?: ProtocolChoice;
   /**
-   * Given to the SDK's client of this server: more capabilities to advertise, a validator (which checks arguments and
-   * results too), and the like. Which revisions are spoken is said by `protocol`, and changed lists are told by the port.
+   * The protocol revisions to use: all (`"auto"`), those up to 2025-11-25 (`"legacy"`), or exactly one
+   * (`{ pin: "2026-07-28" }`).
+   * @default "auto"
+   */
+  protocol?: ProtocolChoice;
+  /** Receives every progress notification of this server's calls. @default none */
+  onProgress?: (progress: ProgressReport) => unknown;
+  /**
+   * The lowest level of log messages that the server should send. See docs/server-requests.md.
+   * @default `logLevel` of the port
+   */
+  logLevel?: LogLevel;
+  /** Write connection events of this server to `logger`, at level `info`. @default false */
+  logEvents?: boolean;
+  /** Write every message that is sent to this server to `logger`, with secrets redacted. @default false */
+  logRequests?: boolean;
+  /** Write every message that this server sends to `logger`, with secrets redacted. @default false */
+  logResponses?: boolean;
+  /**
+   * Options for the MCP SDK's client of this server: further capabilities to advertise, or a validator, which then checks
+   * arguments and results too. `protocol` and the port's own list subscriptions override the same settings in here.
    * @default none
    */
   clientOptions?: ClientOptions;
-  /** A disabled server is listed but never connected. @default true */
-  enabled?: boolean;
-  /**
-   * How serious this server's log messages must be to be sent. @default the port's `logLevel`
-   */
-  logLevel?: LogLevel;
-  /** Log connection events of this server at info level. @default false */
-  logEvents?: boolean;
-  /** Log every message sent, secrets redacted. @default false */
-  logRequests?: boolean;
-  /** Log every message received, secrets redacted. @default false */
-  logResponses?: boolean;
 }
 
 /** A local process that speaks MCP on its standard input and output. */
 export interface StdioServerEntry extends CommonServerEntry {
   transport?: "stdio" | "local";
   type?: "stdio" | "local";
-  /** The program. Never run through a shell. */
+  /** The program to start. It is never run through a shell. */
   command: string;
+  /** Arguments of the program. @default [] */
   args?: readonly string[];
-  /** Merged over a small set of safe variables (`PATH`, `HOME`, …). */
+  /**
+   * Environment variables, merged over a short list of inherited ones: safe variables (`PATH`, `HOME`, …) and those for
+   * proxies and certificates. `as(user, { env })` adds variables of one user. See docs/transports.md#stdio.
+   * @default {}
+   */
   env?: Readonly<Record<string, string>>;
-  /** Give the process all variables of this one. @default false */
+  /** Pass all environment variables of this process to the server. @default false */
   inheritEnv?: boolean;
+  /** Working directory of the process. @default the working directory of this process */
   cwd?: string;
   /** Encoding of the process's output. @default "utf8" */
   encoding?: string;
-  /** What happens to the process's stderr. `"pipe"` keeps its tail for error messages. @default "pipe" */
+  /**
+   * What to do with the process's stderr: keep its last lines for error messages (`"pipe"`), write it to the stderr of this
+   * process (`"inherit"`), or drop it (`"ignore"`).
+   * @default "pipe"
+   */
   stderr?: "pipe" | "inherit" | "ignore";
+  /**
+   * How a process that ended is started again: `{ enabled, maxAttempts, delayMs }`. See docs/options.md#reconnecting.
+   * @default enabled
+   */
   restart?: ReconnectOptions;
 }
 
-/** What every server over HTTP takes: Streamable HTTP, legacy HTTP+SSE, or whichever of the two it speaks. */
+/** The options of every server over HTTP: Streamable HTTP or legacy HTTP+SSE. */
 export interface HttpServerOptions extends CommonServerEntry, NetworkOptions {
   transport?: "http" | "streamable-http" | "streamableHttp" | "streamable_http" | "sse" | "auto" | "remote";
   type?: HttpServerOptions["transport"];
+  /**
+   * Header fields of every request: an object, or an async function that is called before every request (WebSocket: before
+   * every connection).
+   * @default {}
+   */
   headers?: HeadersOption;
-  /** The SDK's provider interfaces: tokens, refresh and retry after 401 are its work. */
+  /** An `AuthProvider` or `OAuthClientProvider` of the MCP SDK, which then obtains and refreshes the tokens. @default none */
   authProvider?: AuthProvider | OAuthClientProvider;
   /**
-   * OAuth looked after by the port: tokens in its store, refreshed in time and once. `true` takes what the server
-   * offers; `false` keeps the port from it.
-   * @default on where the port has a `callbackUrl` or a `store`
+   * OAuth managed by the port: tokens are kept in its store and refreshed once for all processes. `true` discovers what the
+   * server needs, `false` turns OAuth off, an object sets options. See docs/oauth.md.
+   * @default on if the port has a `callbackUrl` or a `store`
    */
   oauth?: OAuthOptions | boolean;
   /**
-   * Try legacy HTTP+SSE where Streamable HTTP is refused with a 4xx that is not about credentials or load: at the same URL,
-   * then, if it ends in `/mcp`, at `/sse` beside it.
+   * Try legacy HTTP+SSE if Streamable HTTP fails with a 4xx status that is not about credentials or load: first at the same
+   * URL, then, if it ends in `/mcp`, at `/sse` beside it.
    * @default true
    */
   automaticSSEFallback?: boolean;
   /**
-   * Sockets for requests to this server's origin at the same time; further requests wait. `Infinity`: no limit. Streams that
-   * stay open are not counted.
-   * @default the port's `maxSockets`
+   * Maximum number of sockets for requests to this server's origin. Further requests wait. `Infinity`: no limit. Streams that
+   * stay open do not count.
+   * @default `maxSockets` of the port
    * @example
    * ```ts
    * { url: "https://example.com/mcp", maxSockets: 32 }
    * ```
    */
   maxSockets?: number;
+  /**
+   * How a lost connection is restored: `{ enabled, maxAttempts, delayMs }`. See docs/options.md#reconnecting.
+   * @default enabled
+   */
   reconnect?: ReconnectOptions;
 }
 
 /** A server reached over HTTP. */
 export interface HttpServerEntry extends HttpServerOptions {
-  /** The MCP endpoint. */
+  /** The URL of the MCP endpoint. */
   url: string | URL;
 }
 
 /** A server over legacy HTTP+SSE, with the older spelling of its address. */
 export interface SseUrlServerEntry extends HttpServerOptions {
-  /** The MCP endpoint. */
+  /** The URL of the MCP endpoint of a server over legacy HTTP+SSE. */
   sseUrl: string | URL;
 }
 
 /** A server reached over HTTP, with its address in two parts. */
 export interface BaseUrlServerEntry extends HttpServerOptions {
+  /** The URL of the server, to which `endpoint` is appended. */
   base_url: string;
-  /** A path on that server. @default "/mcp" ("/sse" for legacy HTTP+SSE), or none if `base_url` has a path */
+  /**
+   * The path of the MCP endpoint, with `base_url`.
+   * @default "/mcp" ("/sse" for legacy HTTP+SSE), or none if `base_url` has a path
+   */
   endpoint?: string;
 }
 
@@ -216,8 +228,17 @@ export interface BaseUrlServerEntry extends HttpServerOptions {
 export interface WebSocketServerEntry extends CommonServerEntry, NetworkOptions {
   transport?: "websocket" | "ws";
   type?: "websocket" | "ws";
+  /** The URL of the MCP endpoint. */
   url: string | URL;
+  /**
+   * Header fields of the opening request: an object, or an async function that is called before every connection.
+   * @default {}
+   */
   headers?: HeadersOption;
+  /**
+   * How a lost connection is restored: `{ enabled, maxAttempts, delayMs }`. See docs/options.md#reconnecting.
+   * @default enabled
+   */
   reconnect?: ReconnectOptions;
 }
 
@@ -225,37 +246,54 @@ export interface WebSocketServerEntry extends CommonServerEntry, NetworkOptions 
 export interface DockerServerEntry extends CommonServerEntry {
   transport?: "docker";
   type?: "docker";
+  /** The container image, with a tag or digest. */
   image: string;
-  /** Address of the engine, e.g. `unix:///var/run/docker.sock`. @default the command line's own */
-  dockerHost?: string;
-  /** Command line of the engine: `docker`, `podman` or a path. @default "docker" */
-  engine?: string;
-  /** Arguments for the program in the container. */
+  /** Arguments of the program in the container. @default [] */
   args?: readonly string[];
-  /** Variables for the container, passed by name so that their values never stand in a process list. */
+  /**
+   * Environment variables of the container. They are passed by name, so that their values never appear in a process list.
+   * See docs/docker.md#variables.
+   * @default {}
+   */
   env?: Readonly<Record<string, string>>;
-  /** Bind mounts, `source:target[:options]`. */
+  /** Bind mounts, `source:target[:options]`. @default [] */
   mounts?: readonly string[];
-  /** More arguments for `docker run`, before the image. */
+  /** Further arguments of `docker run`, before the image: `["--network", "none"]`. @default [] */
   runArgs?: readonly string[];
+  /**
+   * The container engine: `"docker"`, `"podman"`, `"podman-remote"`, or a path to a program with the same command line.
+   * @default "docker"
+   */
+  engine?: string;
+  /** The address of the engine: `unix:///var/run/docker.sock`, `tcp://…`, `ssh://…`. @default the default of the engine */
+  dockerHost?: string;
+  /**
+   * How a container that ended is started again: `{ enabled, maxAttempts, delayMs }`. See docs/options.md#reconnecting.
+   * @default enabled
+   */
   restart?: ReconnectOptions;
 }
 
-/** Anything that speaks the SDK's `Transport` interface, made anew for every connection. */
+/** Any implementation of the SDK's `Transport` interface. */
 export interface CustomServerEntry extends CommonServerEntry {
+  /** Creates the transport of one connection. */
   transport: () => Transport | Promise<Transport>;
+  /**
+   * How a lost connection is restored: `{ enabled, maxAttempts, delayMs }`. See docs/options.md#reconnecting.
+   * @default enabled
+   */
   reconnect?: ReconnectOptions;
 }
 
-/** Fields that say how a server is reached. */
+/** The fields that say how a server is reached. */
 type Reach = "command" | "url" | "sseUrl" | "base_url" | "endpoint" | "image";
 
-/** Entries that say it in one way only: `{ url, command }` is a type error. */
+/** Entries with only one of these fields: `{ url, command }` is a type error. */
 export type ReachedOneWay<Entry> = Entry extends unknown
   ? Entry & { [Key in Exclude<Reach, keyof Entry>]?: undefined }
   : never;
 
-/** One server, as written in `mcpServers`. Its fields say how it is reached: `command`, `url`, `image` or `transport`. */
+/** One server in `mcpServers`. One of the fields `command`, `url`, `image` or `transport` says how it is reached. */
 export type ServerEntry = ReachedOneWay<
   | StdioServerEntry
   | HttpServerEntry

@@ -1,4 +1,4 @@
-/** What `createToolport` takes. */
+/** The options of `createToolport`. */
 
 import type { CatalogExport } from "../catalog/exported-catalog.js";
 import type { ToolFilter } from "../catalog/filters/filters.js";
@@ -22,13 +22,13 @@ import type { Logger } from "../telemetry/logger.js";
 import type { PromptsAsToolsOption } from "./own-tools/prompt-tools.js";
 import type { ResourcesAsToolsOption } from "./own-tools/resource-tools.js";
 
-/** What happens when a server cannot be connected. */
+/** What `connect()` does with a server that cannot be connected. */
 export type ServerErrorPolicy =
   | "report"
   | "throw"
   | ((server: { readonly name: string }, error: ToolportError) => void);
 
-/** Offer a search over the tools instead of all their definitions. */
+/** Offers a search over the tools instead of all their definitions. */
 export type DeferToolsOption = boolean | { readonly alwaysVisible?: readonly string[] };
 
 /** Options of {@link createToolport}. */
@@ -42,116 +42,44 @@ export interface ToolportOptions extends ServerRequestOptions {
    * ```
    */
   mcpServers?: Readonly<Record<string, ServerEntry>>;
-  /** Where state is kept. The port does not close it. @default memory */
+  /** Where servers, lists and logins are saved. The port does not close the store. See docs/state.md. @default memory */
   store?: Store;
   /**
-   * What happens to servers that an earlier port added and saved in `store`: known at once and connected when they are
-   * needed, connected at once, or left alone.
+   * When Toolport connects to servers that are saved in `store`: when they are needed (`"lazy"`), at once (`"connect"`), or
+   * never (`false`). See docs/state.md.
    * @default "lazy"
    */
   restore?: "lazy" | "connect" | false;
   /**
-   * Where a browser comes back to after a login: the address under which this program calls
-   * {@link Toolport.handleOAuthCallback}. With it, servers that want a login report `authUrl`.
+   * The URL to which the browser returns after a login; the program calls {@link Toolport.handleOAuthCallback} there. With
+   * this option, servers that need a login report an `authUrl`. See docs/oauth.md.
    * @default none
    */
   callbackUrl?: string | URL;
-  /** How this program introduces itself to servers. @default { name: "toolport", version } */
+  /** Name and version of your program, as servers see them. @default { name: "toolport", version } */
   clientInfo?: { name: string; version: string };
-
-  /** Put the server's name before every tool's name: `server__tool`. @default true */
-  prefix?: boolean;
-  /** Put before every tool's name: `prefix__server__tool`. @default "" */
-  additionalToolNamePrefix?: string;
-  /** Names a tool; replaces the prefix. Names stay valid and unlike each other. @default none */
-  toolNameMapper?: ToolNameMapper;
-  /** Changes what a tool says about itself. @default none */
-  toolSpecificationMapper?: ToolSpecificationMapper;
-  /** Only these tools, by their name on the server or as `server.tool`; `*` and `?` stand for anything. @default all */
-  only?: readonly string[];
-  /** All but these tools. @default none */
-  except?: readonly string[];
-  /** Only tools for which it returns true; joined with `only`, `except` and the servers' own filters by AND. */
-  filter?: ToolFilter;
-  /** `connect()` fails when one of these tools is missing. @default none */
-  requiredTools?: readonly string[];
   /**
-   * Keep lists until the server says that they changed, for a time, or not at all.
-   * @default true
-   */
-  cache?: CacheOption;
-  /** Lists from `exportCatalog()`: tools are known before anything is connected. @default none */
-  catalog?: CatalogExport;
-  /** Tell (`"warn"`) or withhold (`"block"`) tools whose definition changed since it was first seen. @default "off" */
-  pins?: PinMode;
-  /** Sees every text that a model will read of a tool, prompt, resource or of instructions; a reason returned withholds it. @default none */
-  scan?: ScanHook;
-  /** Give models `search_tools` and `call_tool` instead of every definition. @default false */
-  deferTools?: DeferToolsOption;
-  /**
-   * Give models the tools `list_resources` and `read_resource`: `true`, other names and words for them, or a function
-   * that makes tools of its own.
-   * @default false
-   */
-  resourcesAsTools?: ResourcesAsToolsOption;
-  /** Give models the tools `list_prompts` and `get_prompt`. @default false */
-  promptsAsTools?: PromptsAsToolsOption;
-
-  /** Asks before calls that change something. @default none: every call is made */
-  approve?: ApproveOption;
-  /** Steps of your own in the call pipeline, outermost first. @default [] */
-  interceptors?: readonly CallInterceptor[];
-  /** Told before and after every tool call, prompt and resource access. @default [] */
-  listeners?: readonly CallListener[];
-  /** Repeat what cannot have run, or may run twice. @default 3 attempts */
-  retry?: RetryOptions;
-  /** Leave a server alone that keeps failing. @default after 5 failures, for 30 s */
-  breaker?: BreakerOptions;
-  /** Asked before a call goes to another server; `false` keeps it where it was. @default none */
-  beforeFallback?: BeforeFallback;
-  /** Calls at once, per server. @default no limit */
-  concurrency?: number;
-  /** Calls per second, per server. @default no limit */
-  rateLimit?: { perSecond: number; burst?: number };
-  /** Calls that may wait for their turn, per server; any more fail with `OVERLOADED`. @default 1000 */
-  maxQueue?: number;
-  /** Cut or put aside results that are larger. @default off */
-  maxResultBytes?: ResultSizeOption;
-  /**
-   * What happens to arguments that do not fit a tool's schema: repaired where that takes no guess and refused otherwise,
-   * always refused, or sent as they are. A server's entry and a call may say otherwise.
-   * @default "repair"
-   * @example
-   * ```ts
-   * createToolport({ mcpServers, checkArguments: "strict" });
-   * ```
-   */
-  checkArguments?: CheckArguments;
-  /** Checks arguments and results in place of the built-in validator. @default built in */
-  validator?: SchemaValidatorFactory;
-  /** Gets every progress report of every call; one at a time if it returns promises. */
-  onProgress?: (server: { readonly name: string }, progress: Progress) => unknown;
-
-  /** Longest silence of a server during one request; `Infinity`: no limit. @default 60000 */
-  timeoutMs?: number;
-  /** Longest time of one request, progress or not; `Infinity`: no limit. @default 300000 */
-  maxTimeoutMs?: number;
-  /** Longest time one attempt to connect may take. @default 60000 */
-  connectTimeoutMs?: number;
-  /** Largest message accepted from a server. @default 10485760 */
-  maxMessageBytes?: number;
-  /**
-   * A server that cannot be connected is reported (`connect()` tells), thrown (one error that names all), or handed to
-   * a function.
+   * What `connect()` does with a server that cannot be connected: report it in its result (`"report"`), throw one error that
+   * names all failed servers (`"throw"`), or call a function `(server, error)`.
    * @default "report"
    */
   onServerError?: ServerErrorPolicy;
-  /** The `fetch` to use instead of the pooled one. @default a guarded pool on Node, the global `fetch` elsewhere */
+  /** Maximum time of one attempt to connect, from the start of the process to the end of the handshake. @default 60000 */
+  connectTimeoutMs?: number;
+  /** Close a connection that was unused for this long. The next call opens it again. @default off */
+  idleTimeoutMs?: number;
+  /** Ping every server at this interval, `{ intervalMs }`, and reconnect those that do not respond. @default off */
+  healthCheck?: { intervalMs: number };
+  /**
+   * The `fetch` to use instead of Toolport's own HTTP client.
+   * @default a guarded pool on Node, the global `fetch` elsewhere
+   */
   fetch?: typeof globalThis.fetch;
   /**
-   * The proxy for all HTTP, SSE and WebSocket connections and OAuth requests: `"env"` takes `HTTP_PROXY`, `HTTPS_PROXY`,
-   * `ALL_PROXY` and `NO_PROXY` (either case) and leaves loopback targets alone, an address applies to every target, `false`
-   * uses none. A server's entry may say otherwise. A `fetch` of your own, Workers, Bun and Deno handle proxies themselves.
+   * The proxy for all HTTP, SSE and WebSocket connections and OAuth requests. `"env"` uses `HTTP_PROXY`, `HTTPS_PROXY`,
+   * `ALL_PROXY` and `NO_PROXY` (in either case) and connects directly to loopback targets, a URL applies to every target,
+   * `false` uses no proxy. A server entry may override it. Your own `fetch`, Workers, Bun and Deno handle proxies
+   * themselves. See docs/transports.md#proxies.
    * @default "env"
    * @example
    * ```ts
@@ -160,8 +88,9 @@ export interface ToolportOptions extends ServerRequestOptions {
    */
   proxy?: ProxyOption | URL;
   /**
-   * Sockets for requests to one origin at the same time, per user; further requests wait, within their deadlines. `Infinity`:
-   * no limit. Streams that stay open are not counted. Not for a `fetch` of your own.
+   * Maximum number of sockets for requests to one origin, per user. Further requests wait within their timeouts. `Infinity`:
+   * no limit. Streams that stay open do not count. It does not apply to your own `fetch`. See
+   * docs/transports.md#streamable-http.
    * @default 256
    * @example
    * ```ts
@@ -169,10 +98,125 @@ export interface ToolportOptions extends ServerRequestOptions {
    * ```
    */
   maxSockets?: number;
-  /** Close a connection that was not used for this long; it reopens by itself. @default off */
-  idleTimeoutMs?: number;
-  /** Ask every server for a sign of life now and then, and bring back those that give none. @default off */
-  healthCheck?: { intervalMs: number };
-  /** Gets warnings, and what `logEvents`, `logRequests` and `logResponses` ask for. @default silent */
+
+  /** Prepend the name of the server to the name of every tool: `server__tool`. @default true */
+  prefix?: boolean;
+  /** A further prefix of every tool name: `prefix__server__tool`. @default "" */
+  additionalToolNamePrefix?: string;
+  /** Names a tool, `(server, tool) => name`; replaces the prefix. Toolport keeps the names valid and unique. @default none */
+  toolNameMapper?: ToolNameMapper;
+  /** Changes the title, description or schema of a tool: `(server, tool) => tool`. @default none */
+  toolSpecificationMapper?: ToolSpecificationMapper;
+  /**
+   * Offer only these tools, by name or as `server.tool`; `*` and `?` are wildcards. See docs/catalog.md#filters.
+   * @default all tools
+   */
+  only?: readonly string[];
+  /** Offer all tools except these. See docs/catalog.md#filters. @default none */
+  except?: readonly string[];
+  /**
+   * Offer only tools for which this function returns true. A tool must also pass `only`, `except` and the filters of its
+   * server. See docs/catalog.md#filters.
+   * @default all tools
+   */
+  filter?: ToolFilter;
+  /** `connect()` throws if one of these tools is missing. @default [] */
+  requiredTools?: readonly string[];
+  /**
+   * How long lists are cached: until the server announces a change (`true`), at most `{ ttlMs }`, or not at all (`false`).
+   * See docs/catalog.md#how-long-lists-are-kept.
+   * @default true
+   */
+  cache?: CacheOption;
+  /** Lists from `exportCatalog()`: tools are known before any server is connected. @default none */
+  catalog?: CatalogExport;
+  /** Report (`"warn"`) or withhold (`"block"`) tools whose definition changed since Toolport first saw it. @default "off" */
+  pins?: PinMode;
+  /**
+   * Receives every text of a tool, prompt, resource or instructions that a model will read:
+   * `(server, { kind, name }, strings)`. If it returns a reason, the item is withheld.
+   * @default none
+   */
+  scan?: ScanHook;
+  /**
+   * Offer the tools `search_tools` and `call_tool` instead of all definitions; `{ alwaysVisible }` names exceptions.
+   * @default false
+   */
+  deferTools?: DeferToolsOption;
+  /**
+   * Offer the tools `list_resources` and `read_resource` to models: `true`, an object with other names and descriptions, or a
+   * function that creates the tools.
+   * @default false
+   */
+  resourcesAsTools?: ResourcesAsToolsOption;
+  /** Offer the tools `list_prompts` and `get_prompt` to models. @default false */
+  promptsAsTools?: PromptsAsToolsOption;
+
+  /**
+   * Fail a request if the server sends neither a response nor progress for this long. `Infinity`: no limit.
+   * @default 60000
+   */
+  timeoutMs?: number;
+  /**
+   * Maximum time of one call in all, with or without progress. `Infinity`: no limit. A longer `timeoutMs` of a call raises it
+   * for that call.
+   * @default 300000
+   */
+  maxTimeoutMs?: number;
+  /**
+   * Asks your program before every call that is not known to be read-only; `{ ask, when }` chooses the calls.
+   * @default none: every call is made
+   */
+  approve?: ApproveOption;
+  /** Your own steps in the call pipeline, outermost first. @default [] */
+  interceptors?: readonly CallInterceptor[];
+  /** Called before and after every tool call, prompt and resource access. @default [] */
+  listeners?: readonly CallListener[];
+  /**
+   * Retry calls that cannot have run, or that you marked as idempotent: `{ maxAttempts, baseMs, maxMs, when }`, or `false`.
+   * See docs/fallback-and-retries.md.
+   * @default 3 attempts
+   */
+  retry?: RetryOptions;
+  /**
+   * Stop calling a server that keeps failing: `{ failures, openMs, maxOpenMs }`, or `false`.
+   * @default after 5 failures, for 30 s
+   */
+  breaker?: BreakerOptions;
+  /** Called before a call is sent to a fallback server; `false` prevents it. @default none */
+  beforeFallback?: BeforeFallback;
+  /** Maximum number of calls at the same time, per server. @default no limit */
+  concurrency?: number;
+  /** Maximum number of calls per second, per server: `{ perSecond, burst }`. @default no limit */
+  rateLimit?: { perSecond: number; burst?: number };
+  /**
+   * Maximum number of calls that wait for `concurrency` or `rateLimit`, per server. Further calls fail with `OVERLOADED`.
+   * @default 1000
+   */
+  maxQueue?: number;
+  /** Maximum size of a message from a server. @default 10485760 */
+  maxMessageBytes?: number;
+  /** Truncate larger results (a number), or store their largest parts separately: `{ bytes, mode, onSpill }`. @default off */
+  maxResultBytes?: ResultSizeOption;
+  /**
+   * How arguments are treated that do not match the schema of a tool: correct unambiguous mistakes and reject other arguments
+   * (`"repair"`), reject all of them (`"strict"`), or send them unchecked (`"off"`). A server entry and a call may override
+   * it. See docs/calls.md#arguments-are-checked-and-repaired.
+   * @default "repair"
+   * @example
+   * ```ts
+   * createToolport({ mcpServers, checkArguments: "strict" });
+   * ```
+   */
+  checkArguments?: CheckArguments;
+  /** Validates arguments and results instead of the built-in validator. @default built in */
+  validator?: SchemaValidatorFactory;
+  /** Receives every progress notification of every call. If it returns a promise, the next one waits for it. @default none */
+  onProgress?: (server: { readonly name: string }, progress: Progress) => unknown;
+
+  /**
+   * Receives warnings, and what `logEvents`, `logRequests` and `logResponses` write: `debug`, `info`, `warn`, `error`.
+   * @default silent
+   */
   logger?: Logger;
 }
