@@ -2,7 +2,7 @@
 import type { Socket } from "node:net";
 import { expect } from "vitest";
 import type { WebSocket } from "ws";
-import { SecretRecord } from "../../src/config/secret-record.js";
+import { parseServerEntry } from "../../src/config/parse-servers.js";
 import type { WebSocketConfig } from "../../src/config/server-config.js";
 import { createNodeWebSocketTransport } from "../../src/transports/websocket/node-web-socket.js";
 import { type BadFrame, startFaultWebSocket } from "../fixtures/servers/fault-websocket.js";
@@ -19,20 +19,7 @@ const wireOf = (socket: WebSocket): Socket => (socket as unknown as { _socket: S
 /** The entry itself in the long run; else the same transport with shorter times, which no option sets. */
 function quickPings(entry: { transport: "websocket"; url: string }) {
   if (AS_WRITTEN) return entry;
-  const config: WebSocketConfig = {
-    kind: "websocket",
-    name: "it",
-    url: entry.url,
-    headers: new SecretRecord(),
-    timeoutMs: undefined,
-    protocol: "auto",
-    enabled: true,
-    logEvents: false,
-    logRequests: false,
-    logResponses: false,
-    trustAnnotations: false,
-    reconnect: { enabled: true, maxAttempts: undefined, delayMs: undefined },
-  };
+  const config = parseServerEntry("it", entry) as WebSocketConfig;
   const timings = { pingIntervalMs: PING_MS, pongTimeoutMs: PONG_MS };
   return { transport: () => createNodeWebSocketTransport(config, { maxMessageBytes: MAX_BYTES }, timings) };
 }

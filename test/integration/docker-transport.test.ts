@@ -6,10 +6,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { parseServerEntry } from "../../src/config/parse-servers.js";
 import { SecretRecord } from "../../src/config/secret-record.js";
 import type { DockerConfig } from "../../src/config/server-config.js";
 import { createDockerTransport } from "../../src/transports/docker/docker-transport.js";
-import { isAlive, ownChildren, pidFolder, StdioPeer, stdioConfig } from "../fixtures/stdio-peer.js";
+import { isAlive, ownChildren, pidFolder, StdioPeer } from "../fixtures/stdio-peer.js";
 
 const STAND_IN = fileURLToPath(new URL("../fixtures/bin/docker-stand-in.mjs", import.meta.url));
 let scratch: ReturnType<typeof pidFolder>;
@@ -29,21 +30,8 @@ afterEach(() => {
 });
 
 function dockerConfig(overrides: Partial<DockerConfig> = {}): DockerConfig {
-  const { timeoutMs, protocol, enabled, logEvents, logRequests, logResponses, trustAnnotations, reconnect } =
-    stdioConfig();
-  return {
-    kind: "docker",
-    name: "time",
-    image: "mcp/lean",
-    dockerHost: undefined,
-    engine: STAND_IN,
-    args: [],
-    env: new SecretRecord(),
-    mounts: [],
-    runArgs: [],
-    ...{ timeoutMs, protocol, enabled, logEvents, logRequests, logResponses, trustAnnotations, reconnect },
-    ...overrides,
-  };
+  const config = parseServerEntry("time", { image: "mcp/lean", engine: STAND_IN });
+  return { ...(config as DockerConfig), ...overrides };
 }
 
 async function start(overrides: Partial<DockerConfig> = {}): Promise<StdioPeer> {

@@ -1,10 +1,11 @@
 /** Servers in real containers, run by Podman. */
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { parseServerEntry } from "../../src/config/parse-servers.js";
 import { SecretRecord } from "../../src/config/secret-record.js";
 import type { DockerConfig } from "../../src/config/server-config.js";
 import { createToolport } from "../../src/toolport.js";
 import { createDockerTransport } from "../../src/transports/docker/docker-transport.js";
-import { isAlive, ownChildren, StdioPeer, stdioConfig } from "../fixtures/stdio-peer.js";
+import { isAlive, ownChildren, StdioPeer } from "../fixtures/stdio-peer.js";
 import { LEAN_IMAGE, openPodman, type PodmanEngine } from "../support/podman-engine.js";
 import { waitFor } from "../support/wait-for.js";
 
@@ -15,21 +16,8 @@ const engine = ("engine" in found ? found.engine : undefined) as PodmanEngine;
 if (refusal !== undefined) console.warn(`Skipped: servers in Podman containers. ${refusal}`);
 
 function podmanConfig(overrides: Partial<DockerConfig> = {}): DockerConfig {
-  const { timeoutMs, protocol, enabled, logEvents, logRequests, logResponses, trustAnnotations, reconnect } =
-    stdioConfig();
-  return {
-    kind: "docker",
-    name: "lean",
-    image: LEAN_IMAGE,
-    dockerHost: undefined,
-    engine: "podman",
-    args: [],
-    env: new SecretRecord(),
-    mounts: [],
-    runArgs: [],
-    ...{ timeoutMs, protocol, enabled, logEvents, logRequests, logResponses, trustAnnotations, reconnect },
-    ...overrides,
-  };
+  const config = parseServerEntry("lean", { image: LEAN_IMAGE, engine: "podman" });
+  return { ...(config as DockerConfig), ...overrides };
 }
 
 async function start(overrides: Partial<DockerConfig> = {}): Promise<StdioPeer> {
