@@ -8,42 +8,46 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A server that can be away, and remembers how far back it was asked. */
+/** A database that can be down, and records how far back `changedWithin` was asked to look. */
 function createServer() {
   const server = {
     isUp: true,
     isAnswering: true,
+    canMissNotices: false,
     asked: [] as number[],
     missed: [] as string[],
     open: [] as FeedListener[],
     closed: 0,
     connect: async (listener: FeedListener) => {
-      if (!server.isUp) throw new Error("away");
+      if (!server.isUp) throw new Error("down");
       server.open.push(listener);
       return {
-        async changedWithin(ms: number) {
-          server.asked.push(ms);
-          return server.missed.splice(0);
-        },
-        async check() {
-          if (!server.isAnswering) throw new Error("no answer");
+        subscribe: async () => {},
+        async ping() {
+          if (!server.isAnswering) throw new Error("no response");
         },
         close: () => {
           server.closed++;
         },
+        canMissNotices: server.canMissNotices,
       };
     },
+    async changedWithin(ms: number) {
+      server.asked.push(ms);
+      return server.missed.splice(0);
+    },
+    limited: <T>(call: (signal: AbortSignal) => Promise<T>) => call(new AbortController().signal),
   };
   return server;
 }
 
-test("asks after a gap for what happened in it, and tells it", async () => {
+test("reports the changes of a time without a connection", async () => {
   const server = createServer();
-  const told: string[] = [];
-  const stop = followChanges(server.connect, (key) => told.push(key));
+  const reported: string[] = [];
+  const stop = followChanges(server, (key) => reported.push(key));
   await vi.advanceTimersByTimeAsync(0);
   server.open[0]?.onKey("a");
-  // Connections are checked every 15 s; what came before the last good check was told.
+  // Connections are checked every 15 s; changes before the last successful check were reported.
   await vi.advanceTimersByTimeAsync(50_000);
   server.isUp = false;
   server.open[0]?.onLost();
@@ -51,7 +55,7 @@ test("asks after a gap for what happened in it, and tells it", async () => {
   server.missed.push("b");
   server.isUp = true;
   await vi.advanceTimersByTimeAsync(10_000);
-  expect(told).toEqual(["a", "b"]);
+  expect(reported).toEqual(["a", "b"]);
   expect(server.open).toHaveLength(2);
   expect(server.closed).toBe(1);
   expect(server.asked[0]).toBeLessThan(2_000);
@@ -63,9 +67,9 @@ test("asks after a gap for what happened in it, and tells it", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("replaces a connection that is dead without a word", async () => {
+test("replaces a connection that no longer responds", async () => {
   const server = createServer();
-  const stop = followChanges(server.connect, () => {});
+  const stop = followChanges(server, () => {});
   await vi.advanceTimersByTimeAsync(1_000);
   server.isAnswering = false;
   await vi.advanceTimersByTimeAsync(15_000);
@@ -76,14 +80,40 @@ test("replaces a connection that is dead without a word", async () => {
   stop();
 });
 
-test("tells nothing after it was stopped, even if it was just opening", async () => {
+test("reports nothing after it was stopped, even while it connects", async () => {
   const server = createServer();
-  const told: string[] = [];
-  const stop = followChanges(server.connect, (key) => told.push(key));
+  const reported: string[] = [];
+  const stop = followChanges(server, (key) => reported.push(key));
   stop();
   await vi.advanceTimersByTimeAsync(60_000);
   server.open[0]?.onKey("a");
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   expect(server.open.length).toBe(server.closed);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test("asks for recent changes when a notice names no key", async () => {
+  const server = createServer();
+  const reported: string[] = [];
+  const stop = followChanges(server, (key) => reported.push(key));
+  await vi.advanceTimersByTimeAsync(0);
+  server.missed.push("long");
+  server.open[0]?.onUnnamedKey();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(reported).toEqual(["long"]);
+  expect(server.asked.at(-1)).toBe(10_000);
+  stop();
+});
+
+test("asks for recent changes at every check if the connection can miss notices", async () => {
+  const server = createServer();
+  server.canMissNotices = true;
+  const reported: string[] = [];
+  const stop = followChanges(server, (key) => reported.push(key));
+  await vi.advanceTimersByTimeAsync(0);
+  server.missed.push("missed");
+  await vi.advanceTimersByTimeAsync(15_000);
+  expect(reported).toEqual(["missed"]);
+  expect(server.asked.at(-1)).toBe(30_000);
+  stop();
 });

@@ -1,77 +1,100 @@
-/** Follows the changes of a shared database through lost connections: what was missed is told once it is back. */
+/** Follows the changes of a shared database and reports every changed key, also those of a time without a connection. */
 import { backoffMs } from "../../util/backoff.js";
 import { pause } from "../../util/sleep.js";
+import type { LimitedCall } from "./limited-calls.js";
 
-/** One connection that tells of changes until it is lost. */
-export interface ChangeFeed {
-  /** Keys written or deleted within the last `ms` milliseconds, by the server's clock. */
-  changedWithin(ms: number): Promise<string[]>;
-  /** Rejects if the connection is no longer good. */
-  check(): Promise<void>;
-  close(): void;
-}
-
-/** What a feed reports while it is open. */
+/** What a connection reports while it is subscribed. */
 export interface FeedListener {
   onKey(key: string): void;
-  /** The connection is gone. */
+  /** A key changed that the notice does not name. */
+  onUnnamedKey(): void;
+  /** The connection is closed or broken. */
   onLost(): void;
 }
 
-/** How long the server remembers what changed. After a longer gap everything is told. */
+/** A connection that receives the notices of a database. */
+export interface FeedConnection {
+  /** Subscribes to the notices. Called once. */
+  subscribe(): Promise<unknown>;
+  /** Rejects if the connection is broken. */
+  ping(): Promise<unknown>;
+  close(): void;
+  /** Notices can be lost while the connection stays open. */
+  readonly canMissNotices?: boolean;
+}
+
+/** A database whose changes can be followed. */
+export interface ChangeSource {
+  connect(listener: FeedListener): Promise<FeedConnection>;
+  /** Keys written or deleted within the last `ms` milliseconds, by the clock of the database server. */
+  changedWithin(ms: number): Promise<string[]>;
+  /** Bounds the time of a call to the database. */
+  limited: LimitedCall;
+}
+
+/** How long the database remembers changes. After a longer gap, every key is reported. */
 export const CHANGE_MEMORY_MS = 3_600_000;
-/** A connection can be dead without anybody saying so. */
+/** A broken connection does not always close, so it is checked at this interval. */
 const CHECK_EVERY_MS = 15_000;
-/** Clocks and round trips: better told twice than never. */
+/** Two checks: covers what happened since the last one. */
+const SINCE_LAST_CHECK_MS = 2 * CHECK_EVERY_MS;
+/** Covers the delay of a notice. */
+const JUST_NOW_MS = 10_000;
+/** Covers clock differences and round trips. A key may be reported twice. */
 const SLACK_MS = 1_000;
 
 /**
- * Opens a feed, and again whenever it is lost, until the returned function is called. Trouble is waited out. Nothing here
- * keeps the process alive.
+ * Follows the changes until the returned function is called. After a lost connection it connects again, with backoff, and
+ * reports what changed in the meantime. It does not keep the process alive.
  */
-export function followChanges(
-  open: (listener: FeedListener) => Promise<ChangeFeed>,
-  onChange: (key: string) => void,
-): () => void {
+export function followChanges(source: ChangeSource, onChange: (key: string) => void): () => void {
+  const { limited, changedWithin } = source;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const tell = (key: string) => {
+  const report = (key: string) => {
     if (!signal.aborted) onChange(key);
   };
-  /** Everything that happened before this moment has been told, or was before the watch began. */
-  let toldUntil = performance.now();
+  const reportChangesWithin = async (ms: number) => (await changedWithin(ms)).forEach(report);
+  /** Every change before this time was reported, or happened before the first connection. */
+  let reportedUntil = performance.now();
 
   const follow = async (): Promise<void> => {
     const over = new AbortController();
     const end = () => over.abort();
-    const feed = await open({ onKey: tell, onLost: end });
-    if (signal.aborted) return feed.close();
-    signal.addEventListener("abort", end);
+    const connection = await source.connect({
+      onKey: report,
+      onUnnamedKey: () => void reportChangesWithin(JUST_NOW_MS).catch(end),
+      onLost: end,
+    });
     try {
-      const openedAt = performance.now();
-      for (const key of await feed.changedWithin(openedAt - toldUntil + SLACK_MS)) tell(key);
-      toldUntil = openedAt;
+      await limited(() => connection.subscribe());
+      if (signal.aborted) return;
+      signal.addEventListener("abort", end);
+      const subscribedAt = performance.now();
+      await reportChangesWithin(subscribedAt - reportedUntil + SLACK_MS);
+      reportedUntil = subscribedAt;
       for (;;) {
         await pause(CHECK_EVERY_MS, over.signal).catch(() => {});
         if (over.signal.aborted) return;
         const checkedAt = performance.now();
-        await feed.check();
-        toldUntil = checkedAt;
+        await limited(() => connection.ping());
+        if (connection.canMissNotices === true) await reportChangesWithin(SINCE_LAST_CHECK_MS);
+        reportedUntil = checkedAt;
       }
     } finally {
       signal.removeEventListener("abort", end);
-      feed.close();
+      connection.close();
     }
   };
 
-  const followForEver = async (): Promise<void> => {
+  const followUntilStopped = async (): Promise<void> => {
     for (let attempt = 1; !signal.aborted; attempt++) {
-      const startedAt = toldUntil;
+      const startedAt = reportedUntil;
       await follow().catch(() => {});
-      if (toldUntil !== startedAt) attempt = 1;
+      if (reportedUntil !== startedAt) attempt = 1;
       await pause(backoffMs(attempt + 1, { baseMs: 200, maxMs: 5_000 }), signal).catch(() => {});
     }
   };
-  void followForEver();
+  void followUntilStopped();
   return () => stopping.abort();
 }

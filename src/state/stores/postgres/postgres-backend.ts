@@ -1,17 +1,16 @@
-/** The store's records, leases and changes in PostgreSQL. */
+/** Records, leases and change notices of a store in PostgreSQL. */
 import { createHash } from "node:crypto";
 import type { ClientBase } from "pg";
 import type { StoreBackend } from "../../store-backend.js";
-import { followChanges } from "../change-feed.js";
+import { type FeedConnection, type FeedListener, followChanges } from "../change-feed.js";
 import { limitCalls } from "../limited-calls.js";
 import { wholeMs } from "../whole-ms.js";
 import { migrate } from "./migrations.js";
 import { isTableMissing, postgresTooSlow, toPostgresError } from "./postgres-error.js";
-import { openPostgresFeed } from "./postgres-feed.js";
 import type { PostgresSource } from "./postgres-source.js";
 import { createStatements, prefixPattern, qualifyNames, type TableNames } from "./statements.js";
 
-/** Between two sweeps of what expired long ago, by this process. */
+/** Interval at which this process deletes records and leases that expired long ago. */
 const SWEEP_EVERY_MS = 600_000;
 
 interface Query {
@@ -26,7 +25,7 @@ export function createPostgresBackend(source: PostgresSource, tables: TableNames
   const sql = createStatements(names);
   const closing = new AbortController();
   const limited = limitCalls(() => postgresTooSlow(source.place), closing.signal);
-  /** The tables were found to be there and up to date; notices about them go through this channel. */
+  /** The channel of notices; undefined until the tables were found to exist and to be up to date. */
   let channel: string | undefined;
   let sweptAt = Number.NEGATIVE_INFINITY;
 
@@ -47,7 +46,7 @@ export function createPostgresBackend(source: PostgresSource, tables: TableNames
 
   const prepare = async (client: ClientBase): Promise<string> => {
     await migrate(client, names);
-    // Unlike its name, the number of a table is the same under every search path.
+    // The oid of a table is the same under every search path, unlike its name.
     const { rows } = await client.query(`select ${names.recordsConstant}::regclass::oid as oid`);
     return `toolport_${rows[0].oid}`;
   };
@@ -61,12 +60,40 @@ export function createPostgresBackend(source: PostgresSource, tables: TableNames
   const sweep = (): void => {
     if (performance.now() - sweptAt < SWEEP_EVERY_MS) return;
     sweptAt = performance.now();
-    // A write that has succeeded does not fail because of it; the next one that is due does it.
+    // An error does not fail the write that has succeeded; a later sweep deletes the rest.
     for (const text of sql.sweep) run(() => ({ text, values: [] })).catch(() => {});
   };
 
   const changedWithin = async (ms: number): Promise<string[]> =>
     (await run(() => ({ text: sql.changed, values: [ms] }))).rows.map(({ key }) => key);
+
+  /** Receives notices by LISTEN and NOTIFY, which needs a connection of its own. */
+  const connectFeed = async (listener: FeedListener): Promise<FeedConnection> => {
+    const notices = await use(async (_client, name) => name);
+    const { client, close } = await source.listener();
+    // A key that is too long for a notice is left out of it.
+    client.on("notification", ({ payload = "" }) =>
+      payload === "" ? listener.onUnnamedKey() : listener.onKey(payload),
+    );
+    client.once("error", listener.onLost);
+    // `connect()` of the driver stays pending if the connection is ended meanwhile.
+    const ended = new Promise<never>((_resolve, reject) => {
+      client.once("end", () => {
+        listener.onLost();
+        reject(new Error("The connection was closed"));
+      });
+    });
+    ended.catch(() => {});
+    const listen = async () => {
+      await client.connect();
+      await client.query(`listen "${notices}"`);
+    };
+    return {
+      subscribe: () => Promise.race([listen(), ended]),
+      ping: () => client.query("select 1"),
+      close,
+    };
+  };
 
   return {
     async get(key) {
@@ -108,11 +135,7 @@ export function createPostgresBackend(source: PostgresSource, tables: TableNames
     async releaseLease(name, fence) {
       await run(() => ({ text: sql.renewLease, values: [idOf(name), fence, 0] }));
     },
-    watch: (onChange) =>
-      followChanges(async (listener) => {
-        const notices = await use(async (_client, name) => name);
-        return await openPostgresFeed(source, { limited, listener, channel: notices, changedWithin });
-      }, onChange),
+    watch: (onChange) => followChanges({ connect: connectFeed, changedWithin, limited }, onChange),
     async close() {
       closing.abort();
       await source.close();

@@ -1,15 +1,14 @@
-/** The store's records, leases and changes in Redis. */
+/** Records, leases and change notices of a store in Redis. */
 import type { StoreBackend } from "../../store-backend.js";
-import { followChanges } from "../change-feed.js";
+import { type FeedConnection, type FeedListener, followChanges } from "../change-feed.js";
 import { limitCalls } from "../limited-calls.js";
 import { wholeMs } from "../whole-ms.js";
 import { redisTooSlow, replyCode, toRedisError } from "./redis-error.js";
-import { openRedisFeed } from "./redis-feed.js";
 import type { RedisClient, RedisSource } from "./redis-source.js";
 import { ACQUIRE, CHANGED, DELETE, GET, LIST, PUT, RENEW, type Script } from "./scripts.js";
 
-/** Replies after which another connection may find the right server. */
-const WRONG_SERVER: readonly (string | undefined)[] = ["READONLY", "MASTERDOWN"];
+/** Replies of a server that is not the primary; a new connection may reach the primary. */
+const NOT_PRIMARY: readonly (string | undefined)[] = ["READONLY", "MASTERDOWN"];
 
 export function createRedisBackend(source: RedisSource, prefix: string): StoreBackend {
   const closing = new AbortController();
@@ -20,7 +19,7 @@ export function createRedisBackend(source: RedisSource, prefix: string): StoreBa
   const recordKey = (key: string) => `${prefix}record:${key}`;
   const leaseKey = (name: string) => `${prefix}lease:${name}`;
 
-  /** Publish and subscribe know neither the number of the database nor the client's own prefix. */
+  /** Publish and subscribe ignore the number of the database and the key prefix of the client, so the channel contains both. */
   const channelOf = ({ options }: RedisClient): string =>
     `${options.keyPrefix ?? ""}${changes}:${"db" in options ? options.db : 0}`;
 
@@ -37,8 +36,8 @@ export function createRedisBackend(source: RedisSource, prefix: string): StoreBa
         return await work(client);
       } catch (error) {
         const reply = replyCode(error);
-        if (WRONG_SERVER.includes(reply)) drop();
-        // A broken connection fails all its commands alike; what broke it was said once.
+        if (NOT_PRIMARY.includes(reply)) drop();
+        // All commands of a broken connection fail with the same message; its first error has the reason.
         throw toRedisError(reply === undefined ? (source.troubleOf(client) ?? error) : error, source.place);
       } finally {
         signal.removeEventListener("abort", drop);
@@ -95,14 +94,12 @@ export function createRedisBackend(source: RedisSource, prefix: string): StoreBa
     },
     watch: (onChange) =>
       followChanges(
-        (listener) =>
-          openRedisFeed(source, {
-            limited,
-            listener,
-            channelOf,
-            changedWithin: async (ms) =>
-              (await run({ keys: [index, changes], args: [Math.ceil(ms)] }, CHANGED)) as string[],
-          }),
+        {
+          connect: (listener) => connectFeed(source, channelOf, listener),
+          changedWithin: async (ms) =>
+            (await run({ keys: [index, changes], args: [Math.ceil(ms)] }, CHANGED)) as string[],
+          limited,
+        },
         onChange,
       ),
     async close() {
@@ -112,7 +109,25 @@ export function createRedisBackend(source: RedisSource, prefix: string): StoreBa
   };
 }
 
-/** Runs a script by its name; a server that does not know it yet, or no longer, gets the text. */
+/** Receives notices by publish and subscribe, which needs a connection of its own. */
+async function connectFeed(
+  source: RedisSource,
+  channelOf: (client: RedisClient) => string,
+  listener: FeedListener,
+): Promise<FeedConnection> {
+  const client = await source.subscriber();
+  client.on("message", (_channel: string, key: string) => listener.onKey(key));
+  client.once("close", listener.onLost);
+  return {
+    subscribe: () => client.subscribe(channelOf(client)),
+    ping: () => client.ping(),
+    close: () => source.drop(client),
+    // The client of a cluster moves its subscription to another node without an event.
+    canMissNotices: client.isCluster,
+  };
+}
+
+/** Runs a script by its hash. A server that does not have the script gets its text. */
 async function evaluate(
   client: RedisClient,
   { sha, lua }: Script,
