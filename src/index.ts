@@ -73,7 +73,7 @@ export type { BreakerOptions, BreakerSnapshot } from "./execution/breaker.js";
 export { type CacheResultsOptions, cacheResults } from "./execution/cache-results.js";
 export type { BeforeFallback, FallbackRequest } from "./execution/fallback.js";
 export type { CallEndEvent, CallEvent, CallListener, CallNews } from "./execution/listeners.js";
-export type { ResultArtifact, StructuredBlock } from "./execution/result-artifact.js";
+export type { ResultArtifact, StructuredBlock } from "./execution/tool-result.js";
 export {
   type ResultSizeOption,
   type ResultSizeOptions,

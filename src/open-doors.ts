@@ -30,7 +30,7 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
   async function connectOne(connection: ServerConnection, wait: WaitOptions = {}): Promise<ServerReport> {
     const [outcome] = await pool.connect([connection], wait);
     if (wait.signal?.aborted) throw wait.signal.reason;
-    if (outcome!.error === undefined) port.pipeline.forgive(connection.name);
+    if (outcome!.error === undefined) port.pipeline.targets.resetBreaker(connection.name);
     return reportOf(outcome!, catalog);
   }
 
@@ -52,7 +52,9 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
   ): Promise<unknown> {
     return callOptions.task
       ? port.tasks.start(name, args, callOptions)
-      : (port.own.call(name, args, callOptions) ?? port.callTool(name, args, callOptions));
+      : (port.callListedTool(name, args, callOptions) ??
+          port.own.call(name, args, callOptions) ??
+          port.callTool(name, args, callOptions));
   }
 
   /** Brings up what is needed for a list. */

@@ -17,13 +17,18 @@ export interface CatalogEntry {
   readonly source: SourceTool;
 }
 
+/** Tools by their public name, and by server and the name on that server. */
+export interface CatalogIndex {
+  readonly byName: ReadonlyMap<string, CatalogEntry>;
+  readonly bySource: ReadonlyMap<string, ReadonlyMap<string, CatalogEntry>>;
+}
+
 export interface CatalogSnapshot {
   /** In the order of the servers, then as listed. */
   readonly tools: readonly ToolInfo[];
   /** How many of them each server has. */
   readonly counts: ReadonlyMap<string, number>;
-  readonly byName: ReadonlyMap<string, CatalogEntry>;
-  readonly bySource: ReadonlyMap<string, ReadonlyMap<string, CatalogEntry>>;
+  readonly index: () => CatalogIndex;
   readonly withheld: readonly WithheldTool[];
   /** Left out because the filters say so. */
   readonly excluded: readonly WithheldTool[];
@@ -98,20 +103,9 @@ export function buildSnapshot(sources: readonly CatalogSource[], options: BuildO
   });
   const { names, issues: nameIssues } = assigned;
   const tools = candidates.map(({ server, tool }, position) => toInfo(names[position]!, server.name, tool));
-  let indexes: Indexes | undefined;
-  // Made when the first tool is looked for: many programs only list them.
-  const index = () => {
-    indexes ??= indexesOf(tools, candidates);
-    return indexes;
-  };
   return {
     ...{ tools, counts, withheld, excluded, nameIssues },
-    get byName() {
-      return index().byName;
-    },
-    get bySource() {
-      return index().bySource;
-    },
+    index: () => indexTools(tools, candidates),
     get given() {
       return assigned.given;
     },
@@ -135,9 +129,7 @@ function passing(tools: readonly SourceTool[], server: ServerRef, rules: readonl
   return { ...passed, tools: passed.tools.map(({ tool }) => tool) };
 }
 
-type Indexes = Pick<CatalogSnapshot, "byName" | "bySource">;
-
-function indexesOf(tools: readonly ToolInfo[], candidates: readonly Candidate[]): Indexes {
+function indexTools(tools: readonly ToolInfo[], candidates: readonly Candidate[]): CatalogIndex {
   const byName = new Map<string, CatalogEntry>();
   const bySource = new Map<string, Map<string, CatalogEntry>>();
   for (let position = 0; position < tools.length; position += 1) {

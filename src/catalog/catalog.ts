@@ -4,7 +4,7 @@ import type { ServerConfig } from "../config/server-config.js";
 import type { CacheOption } from "../config/server-entry.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/resource-info.js";
-import type { ToolInfo, WithheldTool } from "../model/tool-info.js";
+import type { ToolInfo } from "../model/tool-info.js";
 import { isForModel, isUiResource } from "../model/tool-ui.js";
 import type { ListName } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
@@ -12,6 +12,7 @@ import { debugChannel } from "../telemetry/debug-channel.js";
 import {
   buildSnapshot,
   type CatalogEntry,
+  type CatalogIndex,
   type CatalogSnapshot,
   type CatalogSource,
   type NamingOptions,
@@ -66,7 +67,9 @@ export class Catalog {
   #comparing: Promise<void> | undefined;
   #snapshot: CatalogSnapshot | undefined;
   #filterVersion = -1;
-  #search: { of: CatalogSnapshot; index: SearchIndex } | undefined;
+  // Built on first use: many programs only list tools.
+  #index: CatalogIndex | undefined;
+  #search: SearchIndex | undefined;
 
   constructor(options: CatalogOptions) {
     this.#options = options;
@@ -228,31 +231,20 @@ export class Catalog {
   }
 
   entry(name: string): CatalogEntry | undefined {
-    return this.snapshot().byName.get(name);
+    return this.#indexed().byName.get(name);
   }
 
   /** A tool of one server by its name there. */
   find(server: string, sourceName: string): CatalogEntry | undefined {
-    return this.snapshot().bySource.get(server)?.get(sourceName);
+    return this.#indexed().bySource.get(server)?.get(sourceName);
   }
 
-  tools(): readonly ToolInfo[] {
-    return this.snapshot().tools;
-  }
-
-  toolCount(server: string): number {
-    return this.snapshot().counts.get(server) ?? 0;
-  }
-
-  withheld(): readonly WithheldTool[] {
-    return this.snapshot().withheld;
-  }
+  tools = (): readonly ToolInfo[] => this.snapshot().tools;
 
   search(query: string, limit: number): { tool: ToolInfo; score: number }[] {
     const snapshot = this.snapshot();
-    if (this.#search?.of !== snapshot)
-      this.#search = { of: snapshot, index: createSearchIndex(snapshot.tools.filter(isForModel)) };
-    return this.#search.index.search(query, { limit });
+    this.#search ??= createSearchIndex(snapshot.tools.filter(isForModel));
+    return this.#search.search(query, { limit });
   }
 
   resources = (): ResourceInfo[] => this.#all<ResourceInfo>("resources");
@@ -292,8 +284,16 @@ export class Catalog {
       (config) => listed.get(config.name) ?? this.#standIns.sourceOf(config, listed, filters) ?? [],
     );
     this.#filterVersion = filters.version;
+    this.#index = undefined;
+    this.#search = undefined;
     this.#snapshot = buildSnapshot(sources, { filters, naming, previous: this.#snapshot, onWarning });
     return this.#snapshot;
+  }
+
+  #indexed(): CatalogIndex {
+    const snapshot = this.snapshot();
+    this.#index ??= snapshot.index();
+    return this.#index;
   }
 
   #all<Info>(key: "resources" | "resourceTemplates" | "prompts"): Info[] {

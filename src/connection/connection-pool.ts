@@ -62,6 +62,8 @@ export class ConnectionPool {
 
   add(config: ServerConfig): ServerConnection {
     const connection = new ServerConnection(this.#adapt(config), this.#parts);
+    const previous = this.#connections.get(config.name);
+    if (previous !== undefined) previous.replacement = connection;
     this.#given.set(config.name, config);
     this.#connections.set(config.name, connection);
     return connection;

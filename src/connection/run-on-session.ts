@@ -1,5 +1,6 @@
 /** Runs something on a server's session and heals what can be healed without guessing. */
 import { secretsOf } from "../config/known-secrets.js";
+import type { ServerConfig } from "../config/server-config.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
@@ -7,7 +8,42 @@ import { afterUnknown, type ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
 import type { Resends } from "../transports/resends.js";
 import { pause } from "../util/sleep.js";
-import type { ServerConnection } from "./server-connection.js";
+import type { WaitOptions } from "./connection-parts.js";
+
+/** Whether a connection is in use, and how long it has been idle. */
+export class Usage {
+  #users = 0;
+  #idleSince = 0;
+
+  /** 0 while the connection is in use. */
+  get idleMs(): number {
+    return this.#users === 0 ? performance.now() - this.#idleSince : 0;
+  }
+
+  /** Marks the connection as used until the returned function is called. */
+  begin(): () => void {
+    this.#users += 1;
+    return () => {
+      this.#users -= 1;
+      if (this.#users === 0) this.touch();
+    };
+  }
+
+  /** Restarts the idle time. */
+  touch(): void {
+    this.#idleSince = performance.now();
+  }
+}
+
+/** The part of a connection that is needed to run something on its session. */
+interface SessionOwner {
+  readonly config: ServerConfig;
+  readonly usage: Usage;
+  /** Undefined unless the connection is ready. */
+  readonly session: Session | undefined;
+  acquire(options: WaitOptions & { patient?: boolean | undefined }): Promise<Session>;
+  renew(session: Session, error: ToolportError): void;
+}
 
 export interface RunOptions {
   /** May run twice: reads, and calls whose caller says so. */
@@ -60,7 +96,7 @@ function isWayError(error: ToolportError, session: Session): boolean {
 
 /** One operation, and what is needed to run it again. */
 interface Run<Result> extends RunOptions {
-  readonly connection: ServerConnection;
+  readonly connection: SessionOwner;
   readonly operation: (session: Session) => Promise<Result>;
   /** When the wait for a server that is coming back must be over (`performance.now()`). */
   readonly deadline: number;
@@ -71,13 +107,13 @@ interface Run<Result> extends RunOptions {
  * operation runs again, provided that the server cannot have run it, or that running it twice is allowed.
  */
 export function runOnSession<Result>(
-  connection: ServerConnection,
+  connection: SessionOwner,
   operation: (session: Session) => Promise<Result>,
   options: RunOptions,
 ): Promise<Result> {
   const { session } = connection;
   const startedAt = performance.now();
-  const release = connection.use();
+  const release = connection.usage.begin();
   const run = (): Run<Result> => ({
     ...options,
     connection,

@@ -27,16 +27,18 @@ import {
   StartBudget,
 } from "./reconnect-policy.js";
 import { ReconnectWait } from "./reconnect-wait.js";
-import { Usage } from "./usage.js";
+import { Usage } from "./run-on-session.js";
 
 export type { WaitOptions };
 
 export class ServerConnection {
   readonly config: ServerConfig;
+  readonly usage = new Usage();
+  /** The connection that took the place of this one. Calls that have not been sent yet use it. */
+  replacement: ServerConnection | undefined;
   readonly #parts: ConnectionParts;
   readonly #starts = new StartBudget();
   readonly #departures = new Departures();
-  readonly #usage = new Usage();
   #state: ConnectionState = { status: "idle" };
   #opening: Promise<Session> | undefined;
   /** How many wait for the opening; undefined while it is ours, because a lost connection is brought back unasked. */
@@ -72,14 +74,9 @@ export class ServerConnection {
     return this.#state.status === "ready" ? this.#state.session : undefined;
   }
 
-  /** How long no call was made on a ready connection; 0 while one is under way or there is no connection. */
-  get idleMs(): number {
-    return this.#state.status === "ready" ? this.#usage.idleMs : 0;
-  }
-
-  /** Marks the connection as used until the returned function is called. */
-  use(): () => void {
-    return this.#usage.begin();
+  /** This connection, or the one that has replaced it. */
+  get current(): ServerConnection {
+    return this.replacement === undefined ? this : this.replacement.current;
   }
 
   /** Brings the server up, whatever state it is in. Calls at the same time share one attempt. */
@@ -320,7 +317,7 @@ export class ServerConnection {
       throw signal.reason;
     }
     const readyAt = performance.now();
-    this.#usage.touch();
+    this.usage.touch();
     this.#move({ status: "ready", session, since: readyAt }, "ready");
     session.onSilence(() => void this.checkHealth(session));
     void session.closed.then((error) => {

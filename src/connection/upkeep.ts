@@ -21,7 +21,8 @@ export function startUpkeep(
   if (healthCheckMs !== undefined) every(healthCheckMs, (connection) => void checkHealth(connection));
   if (idleTimeoutMs !== undefined) {
     every(Math.max(50, idleTimeoutMs / 4), (connection) => {
-      if (connection.idleMs >= idleTimeoutMs) connection.disconnect("idleness").catch(() => {});
+      const isIdle = connection.session !== undefined && connection.usage.idleMs >= idleTimeoutMs;
+      if (isIdle) connection.disconnect("idleness").catch(() => {});
     });
   }
   return () => timers.forEach(clearInterval);

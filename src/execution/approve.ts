@@ -1,15 +1,16 @@
-/** Somebody is asked before a call that may change something. */
+/** Asks the program for approval before a call that may change something. */
 
 import { ToolCallError } from "../errors/tool-call-error.js";
-import type { JsonSchema, ServerRef } from "../model/listed-tool.js";
-import type { ArgumentCheck } from "./check-arguments.js";
-import type { CallInterceptor, ToolCall } from "./tool-call.js";
+import type { ServerRef } from "../model/listed-tool.js";
+import type { CallTarget } from "./call-target.js";
+import { type ArgumentCheck, inputSchemaOf } from "./check-arguments.js";
+import type { CallInterceptor, ResolvedCall, ToolCall } from "./tool-call.js";
 
-/** What the one who approves gets to see. */
+/** A call that waits for approval. */
 export interface ApprovalRequest {
   readonly server: ServerRef;
   readonly tool: ToolCall["tool"];
-  /** As they are sent to the tool's own server: checked, repaired, with what interceptors add. */
+  /** The arguments as they would be sent to the tool's own server: checked, repaired, with the values of interceptors. */
   readonly args: Readonly<Record<string, unknown>>;
   readonly principal?: string | undefined;
   /** `context` of the call. */
@@ -19,36 +20,34 @@ export interface ApprovalRequest {
 
 export type ApproveFunction = (call: ApprovalRequest) => boolean | Promise<boolean>;
 
-/** Asks before calls: before those that are not known to be read-only, or before those that `when` chooses. */
+/** Asks before calls that are not known to be read-only, or before those that `when` selects. */
 export type ApproveOption =
   | ApproveFunction
   | {
       readonly ask: ApproveFunction;
-      /** @default "unsafe": all but those that a trusted server marks as read-only */
+      /** @default "unsafe": all calls except those of tools that a trusted server marks as read-only */
       readonly when?: "unsafe" | "always" | ((call: ApprovalRequest) => boolean);
     };
 
-export interface ApproveParts {
-  /** What is known to change nothing. */
-  readonly isReadOnly: (call: ToolCall) => boolean;
+interface ApproveParts {
   readonly check: ArgumentCheck;
-  /** The schema that `check` goes by. */
-  readonly schemaOf: (call: ToolCall) => JsonSchema;
+  readonly resolve: (tool: ToolCall["tool"]) => CallTarget;
 }
 
-/** Refuses what is not approved. Arguments that would be refused anyway are not asked about. */
-export function approveStep(
-  option: ApproveOption,
-  { isReadOnly, check, schemaOf }: ApproveParts,
-): CallInterceptor {
+const isReadOnly = ({ target, tool }: ResolvedCall): boolean =>
+  target.isTrusted && tool.annotations?.readOnlyHint === true;
+
+/** Rejects calls that are not approved. Calls with invalid arguments fail without a question. */
+export function approveStep(option: ApproveOption, { check, resolve }: ApproveParts): CallInterceptor {
   const { ask, when = "unsafe" } = typeof option === "function" ? { ask: option } : option;
-  const isAsked = (call: ToolCall, request: ApprovalRequest): boolean => {
+  const needsApproval = (call: ResolvedCall, request: ApprovalRequest): boolean => {
     if (typeof when === "function") return when(request);
     return when === "always" || !isReadOnly(call);
   };
-  return (next) => async (call) => {
+  return (next) => async (given) => {
+    const call: ResolvedCall = { ...given, target: resolve(given.tool) };
     const { tool, principal, options } = call;
-    const schema = schemaOf(call);
+    const schema = inputSchemaOf(call);
     const sent = await check(call);
     const args = sent?.args ?? call.args;
     const request: ApprovalRequest = {
@@ -59,7 +58,7 @@ export function approveStep(
       context: options.context,
       signal: options.signal,
     };
-    if (isAsked(call, request) && (await ask(request)) !== true) {
+    if (needsApproval(call, request) && (await ask(request)) !== true) {
       throw new ToolCallError({
         code: "REFUSED",
         server: tool.server,
@@ -69,7 +68,8 @@ export function approveStep(
         outcome: "unsent",
       });
     }
-    // Handed on as it came: a fallback server starts from these arguments, the first one need not check them again.
+    // The original arguments are passed on, because a fallback server checks them against its own schema. The first server
+    // reuses the outcome of this check.
     return next({ ...call, checked: { schema, args: call.args, added: call.added, sent } });
   };
 }

@@ -1,6 +1,7 @@
-/** The innermost step: one request to one server, its time, its headers, its trace. */
-import type { CatalogEntry } from "../catalog/build-snapshot.js";
+/** The innermost step: sends one request to one server and records the outcome. */
+
 import { compileNames } from "../catalog/filters/glob.js";
+import type { SourceTool } from "../catalog/source-tool.js";
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { runOnSession } from "../connection/run-on-session.js";
@@ -12,93 +13,93 @@ import { paramHeaders } from "../protocol/param-headers.js";
 import { dependsOnInput, type Session, type SessionRequestOptions } from "../protocol/session.js";
 import { readCreatedTask } from "../protocol/tasks.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
-import { ProgressCallbacks, type ProgressParts } from "./progress-callbacks.js";
-import { askForTask, requireResult, taskReceipt, withoutReceipt } from "./tasks/ask-for-task.js";
-import { createTaskProgress, type TaskProgress } from "./tasks/task-progress.js";
+import {
+  CallProgress,
+  type CallProgressParts,
+  createTaskProgress,
+  type TaskProgress,
+} from "./call-progress.js";
+import { isRepeatable } from "./retry.js";
+import { requestTask, requireResult, taskReceipt, withoutReceipt } from "./tasks/request-task.js";
 import type { StartedTask, TaskRuns } from "./tasks/task-runs.js";
-import type { CallHandler, ToolCall } from "./tool-call.js";
+import type { ResolvedCall, ResolvedHandler } from "./tool-call.js";
 import { INPUT_META_KEY, type MalformedContent, type ToolResult, toToolResult } from "./tool-result.js";
 
-export interface AttemptParts extends ProgressParts {
-  connectionOf: (server: string) => ServerConnection;
-  /** The tool as the server listed it. */
-  sourceOf: (server: string, sourceName: string) => CatalogEntry | undefined;
-  /** Reads the server's lists anew. */
-  refresh: (server: string, call: ToolCall) => Promise<void>;
+export interface AttemptParts extends CallProgressParts {
+  /** Reads the lists of the server again. */
+  refresh: (connection: ServerConnection, signal: AbortSignal | undefined) => Promise<void>;
   timeoutMs: number;
-  /** May run twice although its caller did not say so. */
-  isRepeatable?: ((call: ToolCall) => boolean) | undefined;
   /** Called for every result with malformed content. */
-  onMalformed: (connection: ServerConnection, call: ToolCall, malformed: MalformedContent) => void;
+  onMalformed: (connection: ServerConnection, call: ResolvedCall, malformed: MalformedContent) => void;
   /** Calls that became tasks. */
   tasks: TaskRuns;
-  /** Spans are wanted at this moment; if not, `trace` need not be called. */
-  isTraced: () => boolean;
-  /** Runs one request inside a span, and gives it the trace context for `_meta`. */
+  telemetry: { readonly isActive: boolean };
+  /** Runs one request inside a span with the trace context for `_meta`. Called only while `telemetry` is active. */
   trace: <Result>(
     request: TracedRequest,
     run: (meta: Record<string, string> | undefined) => Promise<Result>,
   ) => Promise<Result>;
 }
 
-/** What a span needs to know about a request. */
-export interface TracedRequest {
-  readonly call: ToolCall;
+/** What a span contains about a request. */
+interface TracedRequest {
+  readonly call: ResolvedCall;
   readonly session: Session;
+}
+
+/** Parts of the pipeline, in addition to those of the port. */
+interface PipelineSide {
+  /** The tool as its server lists it now. */
+  sourceOf: (tool: ResolvedCall["tool"]) => SourceTool | undefined;
 }
 
 const debug = debugChannel("call");
 
-/** The server refused headers that do not match the body: its definition of the tool has changed, nothing was run. */
+/** The headers do not match the body: the server's definition of the tool has changed, and the call was not run. */
 const HEADER_MISMATCH = -32020;
 
-/** Sends `tools/call`, and writes down what became of it. */
-export function createAttempt(parts: AttemptParts): CallHandler {
-  const progress = new ProgressCallbacks(parts);
+/** Sends `tools/call`. */
+export function createAttempt(parts: AttemptParts & PipelineSide): ResolvedHandler {
+  const progress = new CallProgress(parts);
   return (call) => new Attempt(parts, call, progress).run();
 }
 
-/**
- * An object with methods and not functions within functions: of all that an attempt can come to, a plain call needs next to
- * nothing, and what it does not need is not made for it.
- */
+/** A class and not closures: a plain call then allocates only what it needs. */
 class Attempt {
-  readonly #parts: AttemptParts;
-  readonly #call: ToolCall;
+  readonly #parts: AttemptParts & PipelineSide;
+  readonly #call: ResolvedCall;
   readonly #startedAt = performance.now();
-  #connection!: ServerConnection;
-  #timeoutMs = 0;
-  readonly #callbacks: ProgressCallbacks;
-  #progress: TaskProgress | undefined;
-  /** Aborted when the work is over, which may be long after the answer. */
+  /** The connection of the target, or the one that has replaced it since. */
+  readonly #connection: ServerConnection;
+  readonly #timeoutMs: number;
+  readonly #callProgress: CallProgress;
+  #taskProgress: TaskProgress | undefined;
+  /** Aborted when the work is over, which may be long after the first answer. */
   #work: AbortController | undefined;
+  /** The lists of the server were read again during this attempt. */
+  #isRefreshed = false;
 
-  constructor(parts: AttemptParts, call: ToolCall, callbacks: ProgressCallbacks) {
+  constructor(parts: AttemptParts & PipelineSide, call: ResolvedCall, callProgress: CallProgress) {
+    const { tool, options, target } = call;
     this.#parts = parts;
     this.#call = call;
-    this.#callbacks = callbacks;
+    this.#callProgress = callProgress;
+    this.#connection = target.connection.current;
+    const { config } = this.#connection;
+    this.#timeoutMs =
+      options.timeoutMs ?? toolTimeout(config, tool.sourceName) ?? config.timeoutMs ?? parts.timeoutMs;
   }
 
   run(): Promise<ToolResult> {
-    try {
-      const { tool, options } = this.#call;
-      const connection = this.#parts.connectionOf(tool.server);
-      const { config } = connection;
-      this.#connection = connection;
-      this.#timeoutMs =
-        options.timeoutMs ??
-        toolTimeout(config, tool.sourceName) ??
-        config.timeoutMs ??
-        this.#parts.timeoutMs;
-      const started = this.#parts.tasks.of(this.#call);
-      if (started !== undefined) return this.#finishLater(this.#follow(started));
-      return this.#send().then(
-        (raw) => this.#receive(raw),
-        (error: unknown) => this.#finishLater(this.#resend(error)),
-      );
-    } catch (cause) {
-      return this.#finishLater(Promise.reject(cause));
-    }
+    const { attempts, task } = this.#call;
+    // Only a repeated attempt, or a wait for a task's result, can have a task.
+    const started =
+      attempts.length === 0 && task === undefined ? undefined : this.#parts.tasks.of(this.#call);
+    if (started !== undefined) return this.#finishLater(this.#follow(started));
+    return this.#send().then(
+      (raw) => this.#receive(raw),
+      (error: unknown) => this.#finishLater(this.#resend(error)),
+    );
   }
 
   #receive(raw: Record<string, unknown>): ToolResult | Promise<ToolResult> {
@@ -111,8 +112,13 @@ class Attempt {
     return settled instanceof Promise ? this.#finishLater(settled) : this.#finish(settled);
   }
 
-  /** What the call answers, if it did not become a task; else a promise of what that comes to. */
+  /** The result of the call; a promise of it if the call became a task. */
   #settle(raw: Record<string, unknown>): Record<string, unknown> | Promise<Record<string, unknown>> {
+    // Fast path: an ordinary result.
+    if (raw["resultType"] !== "task" && raw["content"] !== undefined) {
+      this.#work?.abort();
+      return raw;
+    }
     const state = readCreatedTask(raw);
     if (state !== undefined) {
       const begun = this.#parts.tasks.begin(this.#call, state, dependsOnInput(raw));
@@ -128,7 +134,8 @@ class Attempt {
       this.#work?.abort();
       throw error;
     }
-    await this.#parts.refresh(this.#call.tool.server, this.#call);
+    await this.#parts.refresh(this.#connection, this.#call.options.signal);
+    this.#isRefreshed = true;
     return this.#settle(await this.#send());
   }
 
@@ -139,7 +146,7 @@ class Attempt {
       return await this.#parts.tasks.finish(call, task, {
         connection: this.#connection,
         timeoutMs: this.#timeoutMs,
-        progress: this.#ofTask(),
+        progress: this.#progress(),
       });
     } finally {
       this.#work?.abort();
@@ -157,28 +164,28 @@ class Attempt {
     const call = this.#call;
     let result: ToolResult;
     try {
-      result = withoutReceipt(call, toToolResult(raw, call.tool.server), raw);
+      result = toToolResult(raw, call.tool.server);
+      if (call.options.task) result = withoutReceipt(call, result, raw);
     } catch (cause) {
       return this.#fail(cause);
     }
-    this.#note();
+    this.#record();
     if (result.malformed !== undefined) this.#parts.onMalformed(this.#connection, call, result.malformed);
-    // The mark on the raw answer would be lost in any copy; this one stays.
+    // Copies of the result lose the mark of `isFromRounds`, but keep `_meta`.
     return dependsOnInput(raw) ? { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } } : result;
   }
 
   #fail(cause: unknown): never {
     const { tool, options } = this.#call;
-    // An abort is the caller's own: its reason passes through as it is.
+    // After an abort, the caller gets the reason of its own signal.
     if (options.signal?.aborted) throw cause;
     const converted = toToolportError(cause, { server: tool.server, tool: tool.sourceName });
-    const error =
-      this.#connection === undefined ? converted : secretsOf(this.#connection.config).redactError(converted);
-    this.#note(error);
+    const error = secretsOf(this.#connection.config).redactError(converted);
+    this.#record(error);
     throw error;
   }
 
-  #note(error?: ToolportError): void {
+  #record(error?: ToolportError): void {
     const { tool, attempts } = this.#call;
     const durationMs = performance.now() - this.#startedAt;
     attempts.push({ server: tool.server, durationMs, error });
@@ -190,15 +197,15 @@ class Attempt {
   #send(): Promise<Record<string, unknown>> {
     const call = this.#call;
     const { options, deadline, patient } = call;
-    const { isRepeatable, isTraced, trace } = this.#parts;
+    const { telemetry, trace } = this.#parts;
     return runOnSession(
       this.#connection,
       (session) =>
-        isTraced()
+        telemetry.isActive
           ? trace({ call, session }, (meta) => this.#request(session, meta))
           : this.#request(session),
       {
-        repeatable: options.idempotent === true || isRepeatable?.(call) === true,
+        repeatable: isRepeatable(call),
         resends: call.resends,
         waitMs: Math.min(this.#timeoutMs, deadline - this.#startedAt),
         patient,
@@ -209,9 +216,11 @@ class Attempt {
 
   #request(session: Session, trace?: Record<string, string>): Promise<Record<string, unknown>> {
     const { tool, args, options, deadline } = this.#call;
-    const source = this.#parts.sourceOf(tool.server, tool.sourceName)?.source;
+    const source = this.#sourceOn(session);
+    const execution = source?.execution ?? tool.execution;
     const meta = trace === undefined ? options.meta : { ...trace, ...options.meta };
-    const task = askForTask(this.#call, session, source?.execution ?? tool.execution);
+    const task =
+      execution === undefined && !options.task ? undefined : requestTask(this.#call, session, execution);
     const plain = { name: tool.sourceName, arguments: args };
     const params =
       task === undefined && meta === undefined
@@ -225,16 +234,23 @@ class Attempt {
       signal: options.signal,
       headers: declared === undefined ? options.headers : { ...options.headers, ...declared },
       resends: this.#call.resends,
-      // Always asked for: without it a server that works for long looks silent.
-      onProgress: (report) => this.#ofTask().reported(report),
+      // Always requested: progress shows that a slow server is still at work.
+      onProgress: (report) => this.#progress().reported(report),
       progressUntil: task && this.#worked(),
     };
     return session.request("tools/call", params, limits);
   }
 
-  #ofTask(): TaskProgress {
-    this.#progress ??= createTaskProgress(this.#callbacks.of(this.#call, this.#connection.config));
-    return this.#progress;
+  /** The tool as listed on this session: a new session, or a refresh, may have changed the definition. */
+  #sourceOn(session: Session): SourceTool | undefined {
+    const { target, tool } = this.#call;
+    const isCurrent = session === target.session && !this.#isRefreshed;
+    return isCurrent ? target.source : this.#parts.sourceOf(tool);
+  }
+
+  #progress(): TaskProgress {
+    this.#taskProgress ??= createTaskProgress(this.#callProgress.of(this.#call, this.#connection.config));
+    return this.#taskProgress;
   }
 
   #worked(): AbortSignal {
@@ -243,7 +259,7 @@ class Attempt {
   }
 }
 
-/** The limit of this one tool, if its server's entry names it. */
+/** The time limit of this tool, if the server's entry sets one. */
 function toolTimeout({ toolTimeoutsMs }: ServerConfig, tool: string): number | undefined {
   if (toolTimeoutsMs === undefined) return undefined;
   return Object.entries(toolTimeoutsMs).find(([pattern]) => compileNames([pattern])(tool))?.[1];

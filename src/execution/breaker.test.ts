@@ -1,11 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { callOf, deferred, inTurn, resultOf, timedOut, unreachable } from "../../test/support/tool-call.js";
+import {
+  callOf,
+  deferred,
+  inTurn,
+  resultOf,
+  targetOf,
+  timedOut,
+  unreachable,
+} from "../../test/support/tool-call.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import { Breaker, breakerStep, judge } from "./breaker.js";
-import type { CallHandler } from "./tool-call.js";
+import type { CallHandler, ResolvedCall } from "./tool-call.js";
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
 afterEach(() => void vi.useRealTimers());
@@ -14,9 +22,11 @@ const ok = resultOf("ok");
 
 function setup(options?: ConstructorParameters<typeof Breaker>[1]) {
   const breaker = new Breaker("a", options);
-  const step = breakerStep(() => breaker);
+  const target = targetOf({ breaker });
   const run = (next: CallHandler, signal?: AbortSignal) =>
-    step(next)(callOf({ options: signal === undefined ? {} : { signal } })).catch((error: unknown) => error);
+    breakerStep<ResolvedCall>(next)(
+      callOf({ target, options: signal === undefined ? {} : { signal } }),
+    ).catch((error: unknown) => error);
   const fail = async (times: number) => {
     for (let count = 0; count < times; count++) await run(inTurn(unreachable()));
   };
@@ -42,7 +52,7 @@ test("five failures in a row open it for 30 s: calls fail at once and are not ma
     outcome: "unsent",
     retryAfterMs: 20_000,
     message:
-      "[a/echo] The server failed too often in a row and is left alone; last: The server cannot be reached. " +
+      "[a/echo] The server failed too often in a row; calls are rejected for a while; last: The server cannot be reached. " +
       "Try again in 20 s. (CIRCUIT_OPEN)",
   });
 });
@@ -66,7 +76,7 @@ test("after its time one call tries the server out; its success closes it", asyn
   expect(breaker.isOpen).toBe(true);
   expect(await run(inTurn(ok))).toMatchObject({
     code: "CIRCUIT_OPEN",
-    next: "Another call is just trying it out",
+    next: "Another call is probing the server now; try again after it",
   });
   resolve(ok);
   expect(await probe).toBe(ok);

@@ -1,41 +1,42 @@
-/** Leaves a server that keeps failing alone for a while, so that its callers learn at once what they would learn late. */
+/** Circuit breaker: after several failures in a row, calls to a server fail at once for a while. */
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
-import type { CallInterceptor } from "./tool-call.js";
+import type { ToolResult } from "./tool-result.js";
 
-/** When a server that keeps failing is left alone; `false`: never. */
+/** When calls to a failing server are rejected without being sent; `false`: never. */
 export type BreakerOptions =
   | false
   | {
       /**
-       * Failures in a row that open the breaker: connection lost (once, however many calls it took along) or not made, a
-       * ping not answered. A request that times out counts only if the ping that follows is not answered. @default 5
+       * Failures in a row that open the breaker. A failure is a lost connection (once, however many calls it interrupts), a
+       * failed attempt to connect, or an unanswered ping. A request that times out counts only if the server does not answer
+       * the ping that follows. @default 5
        */
       failures?: number;
-      /** How long it stays open: the n-th time in a row n times as long. @default 30000 */
+      /** How long it stays open. The n-th time in a row it stays open n times as long. @default 30000 */
       openMs?: number;
       /** Longest time it stays open. @default 300000 */
       maxOpenMs?: number;
     };
 
-/** Where a breaker stands, as plain data. */
+/** State of a circuit breaker as plain data. */
 export interface BreakerSnapshot {
-  /** `closed`: calls pass; `open`: they fail at once; `half-open`: one call is trying out the server. */
+  /** `closed`: calls pass; `open`: calls fail at once; `half-open`: one call probes the server. */
   state: "closed" | "open" | "half-open";
   /** Failures in a row. */
   failures: number;
-  /** When the next call may try it out (epoch milliseconds), while it is not closed. */
+  /** When the next call may probe the server (epoch milliseconds); null while the breaker is closed. */
   openUntil: number | null;
-  /** How often in a row it opened. */
+  /** How many times in a row it opened. */
   opens: number;
 }
 
-/** What a call showed about its server. `nothing`: it never got that far, or the caller gave up. */
+/** What a call shows about its server. `nothing`: the call did not reach the server, or the caller aborted. */
 export type BreakerVerdict = "answered" | "failed" | "nothing";
 
-/** A call that was let through, by the failures counted before it; `probe` is the one that tries out a server. */
+/** Identifies a call that was let through: the number of failures counted before it, or `probe` for the call that probes the server. */
 export type BreakerPass = number | "probe";
 
 type State =
@@ -45,14 +46,14 @@ type State =
 
 const CLOSED: State = { name: "closed" };
 
-/** One server's breaker. */
+/** The circuit breaker of one server. */
 export class Breaker {
   readonly #server: string;
   readonly #limits: { failures: number; openMs: number; maxOpenMs: number };
   readonly #now: () => number;
   #state: State = CLOSED;
   #failures = 0;
-  /** Never goes back, so that it tells what came before what. */
+  /** Failures ever counted. Never reset, so that a pass shows which failures came before it. */
   #counted = 0;
   #opens = 0;
   #lastError: ToolportError | undefined;
@@ -83,10 +84,10 @@ export class Breaker {
     return this.#state.name === "half-open" || (this.#state.name === "open" && this.#leftMs() > 0);
   }
 
-  /** Lets a call through, or throws `CIRCUIT_OPEN`. Whoever is let through must `settle`. */
+  /** Lets a call through, or throws `CIRCUIT_OPEN`. The caller must `settle` a call that is let through. */
   enter(tool?: string): BreakerPass {
     if (this.#state.name === "closed") return this.#counted;
-    if (this.isOpen) throw this.#refusal(tool);
+    if (this.isOpen) throw this.#circuitOpenError(tool);
     this.#state = { name: "half-open", since: this.#state as Extract<State, { name: "open" }> };
     return "probe";
   }
@@ -100,26 +101,26 @@ export class Breaker {
       else this.#state = this.#state.since;
       return;
     }
-    // Calls that were under way when it opened say nothing new.
+    // Calls that were under way when the breaker opened do not count again.
     if (this.#state.name !== "closed" || verdict !== "failed") return;
-    // Nor do calls that went down with one connection: however many they are, it failed once.
+    // All calls interrupted by one lost connection count as one failure.
     if (error?.code === "CLOSED" && known === "CLOSED" && pass !== "probe" && pass < this.#counted) return;
     this.#count();
   }
 
-  /** The server answered no ping: what the calls that timed out could not tell. */
+  /** The server did not answer a ping, so the calls that timed out count as a failure. */
   silent(error: ToolportError): void {
     this.#lastError = error;
     if (this.#state.name === "closed") this.#count();
     else if (this.#leftMs() === 0) this.#open();
   }
 
-  /** The server can be reached again: the next call may try it out, however long it was to be left alone. */
+  /** The server is reachable again: the next call may probe it before the time is up. */
   allowProbe(): void {
     if (this.#state.name === "open") this.#state = { ...this.#state, until: this.#now() };
   }
 
-  /** Closes it: the server answered, or somebody knows that it is back. */
+  /** Closes the breaker. */
   reset(): void {
     this.#state = CLOSED;
     this.#failures = 0;
@@ -140,20 +141,23 @@ export class Breaker {
     this.#state = { name: "open", until: this.#now() + ms, untilEpoch: Date.now() + ms };
   }
 
-  /** How long it stays open; 0: a call may try the server out, or does. */
+  /** How long the breaker stays open; 0: a call may probe the server, or is doing so. */
   #leftMs(): number {
     return this.#state.name === "open" ? Math.max(0, Math.ceil(this.#state.until - this.#now())) : 0;
   }
 
-  #refusal(tool: string | undefined): ConnectionError {
+  #circuitOpenError(tool: string | undefined): ConnectionError {
     const left = this.#leftMs();
     const last = this.#lastError === undefined ? "" : `; last: ${this.#lastError.what}`;
     return new ConnectionError({
       code: "CIRCUIT_OPEN",
       server: this.#server,
       tool,
-      what: `The server failed too often in a row and is left alone${last}`,
-      next: left > 0 ? `Try again in ${Math.ceil(left / 1_000)} s` : "Another call is just trying it out",
+      what: `The server failed too often in a row; calls are rejected for a while${last}`,
+      next:
+        left > 0
+          ? `Try again in ${Math.ceil(left / 1_000)} s`
+          : "Another call is probing the server now; try again after it",
       retryable: true,
       outcome: "unsent",
       retryAfterMs: left,
@@ -162,8 +166,8 @@ export class Breaker {
   }
 }
 
-/** Codes of failures that never reached the server or say nothing about it. */
-const OUR_OWN: readonly string[] = [
+/** Failures before the request reached the server, or unrelated to its health. */
+const UNRELATED: readonly string[] = [
   "ABORTED",
   "INVALID_ARGUMENTS",
   "REFUSED",
@@ -172,14 +176,14 @@ const OUR_OWN: readonly string[] = [
   "ADDRESS_REFUSED",
 ];
 
-/** The server answered, if with something that we do not want. */
+/** The server answered, with a result that was rejected. */
 const ANSWERED: readonly string[] = ["INVALID_OUTPUT", "UNSUPPORTED_CONTENT", "MESSAGE_TOO_LARGE"];
 
 const isClientError = (status: number | undefined): boolean =>
   status !== undefined && status >= 400 && status < 500;
 
 function judgeCall({ code, phase, rpcCode, outcome }: ToolCallError): BreakerVerdict {
-  // A timeout of a request may be one slow tool; the ping that follows shows whether it is the server (`silent`).
+  // One tool may just be slow. The ping that follows a timeout shows whether the server is alive (see `silent`).
   if (code === "TIMEOUT") return phase === "connect" ? "failed" : "nothing";
   const wasAnswered = code === "PROTOCOL" && (rpcCode !== undefined || outcome === "unknown");
   return wasAnswered ? "answered" : "nothing";
@@ -187,23 +191,33 @@ function judgeCall({ code, phase, rpcCode, outcome }: ToolCallError): BreakerVer
 
 /** What a failed call shows about its server. */
 export function judge(error: ToolportError): BreakerVerdict {
-  if (OUR_OWN.includes(error.code)) return "nothing";
+  if (UNRELATED.includes(error.code)) return "nothing";
   if (ANSWERED.includes(error.code)) return "answered";
   if (error instanceof ConnectionError) return isClientError(error.status) ? "answered" : "failed";
   if (error instanceof AuthError) return isClientError(error.status) ? "answered" : "nothing";
   return error instanceof ToolCallError ? judgeCall(error) : "nothing";
 }
 
-/** Counts the failures of every server and fails at once where there were too many. */
-export function breakerStep(breakerFor: (server: string) => Breaker): CallInterceptor {
-  // Without `async`: on the way of every call, a promise of one's own costs more than what is done here.
-  return (next) => (call) => {
-    const breaker = breakerFor(call.tool.server);
+/** The part of a call that the breaker reads. */
+interface GuardedCall {
+  readonly tool: { readonly sourceName: string };
+  readonly options: { readonly signal?: AbortSignal };
+  readonly target: { readonly breaker: Breaker | undefined };
+}
+
+/** Rejects calls while the breaker of their server is open, and reports the outcome of the others to it. */
+export function breakerStep<Call extends GuardedCall>(
+  next: (call: Call) => Promise<ToolResult>,
+): (call: Call) => Promise<ToolResult> {
+  // Not `async`: that would add a promise to every call.
+  return (call) => {
+    const { breaker } = call.target;
+    if (breaker === undefined) return next(call);
     let pass: BreakerPass;
     try {
       pass = breaker.enter(call.tool.sourceName);
-    } catch (refusal) {
-      return Promise.reject(refusal);
+    } catch (circuitOpen) {
+      return Promise.reject(circuitOpen);
     }
     return next(call).then(
       (result) => {

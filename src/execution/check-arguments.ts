@@ -1,94 +1,73 @@
-/** Arguments are checked against the tool's own schema before anything is sent; what does not fit is repaired or refused. */
+/** Checks arguments against the tool's own schema before anything is sent. Invalid arguments are repaired or rejected. */
 
-import type { ServerConfig } from "../config/server-config.js";
 import type { CheckArguments } from "../config/server-entry.js";
 import type { JsonSchema } from "../model/listed-tool.js";
 import { applyDefaults } from "../schema/apply-defaults.js";
-import type { SchemaValidator } from "../schema/create-validator.js";
 import type { ValidationIssue } from "../schema/validation-issue.js";
-import { serverValidator } from "./server-validator.js";
-import type { CallInterceptor, SentArguments, ToolCall } from "./tool-call.js";
+import type { InvalidArguments, OnContradiction } from "./invalid-arguments.js";
+import type { ResolvedCall, SentArguments, ServerStep, ToolCall } from "./tool-call.js";
 import type { ToolResult } from "./tool-result.js";
 
 type Arguments = ToolCall["args"];
 
-export interface ArgumentCheckParts {
-  /** The port's, for servers that bring none of their own. */
-  readonly validator: SchemaValidator;
-  readonly configOf: (server: string) => ServerConfig | undefined;
-  /** The schema as the server sent it, whatever a mapper of the user's shows to models. */
-  readonly schemaOf: (call: ToolCall) => JsonSchema;
-  /** Where neither the call nor its server says otherwise. */
+interface ArgumentCheckParts {
+  /** For calls and servers that do not set `checkArguments`. */
   readonly mode: CheckArguments;
-  /** The arguments fit only a lenient reading of the schema, or nothing can be said about them. */
-  readonly onContradiction: (tool: ToolCall["tool"], message: string) => void;
+  readonly onContradiction: OnContradiction;
 }
 
 /**
- * Checks the arguments of a call for the server that is asked now. Undefined: they are sent as they are. Throws
- * `INVALID_ARGUMENTS`. At once if the validator is loaded and the arguments fit, else a promise.
+ * Checks the arguments of a call for its current server. Throws `INVALID_ARGUMENTS`. Returns undefined if the arguments are
+ * sent unchanged, and a promise only if the validator has to be loaded or the arguments are invalid.
  */
 export type ArgumentCheck = (
-  call: ToolCall,
+  call: ResolvedCall,
 ) => SentArguments | undefined | Promise<SentArguments | undefined>;
+
+/** The schema as the server sent it, even if a mapper shows another one to models. */
+export const inputSchemaOf = ({ target, tool }: ResolvedCall): JsonSchema =>
+  target.source?.inputSchema ?? tool.inputSchema;
 
 export function createArgumentCheck(parts: ArgumentCheckParts): ArgumentCheck {
   return (call) => {
-    const { args, added, options, checked } = call;
-    const schema = parts.schemaOf(call);
+    const { args, added, options, checked, target } = call;
+    const schema = inputSchemaOf(call);
     if (
       checked !== undefined &&
       checked.schema === schema &&
       checked.args === args &&
       checked.added === added
     )
-      return noted(call, checked.sent);
-    const config = parts.configOf(call.tool.server);
-    const mode = options.checkArguments ?? config?.checkArguments ?? parts.mode;
+      return recordSent(call, checked.sent);
+    const mode = options.checkArguments ?? target.config.checkArguments ?? parts.mode;
     const filled = options.applyDefaults === true ? (applyDefaults(schema, args) as Arguments) : args;
-    if (mode === "off") return noted(call, sentFor(call, filled));
-    const validator = serverValidator(config) ?? parts.validator;
-    const issues = validator.validate(schema, filled, call.budget);
-    // Nothing is allocated for the usual case: loaded, valid, sent as it is.
-    if (!(issues instanceof Promise) && issues.length === 0) return noted(call, sentFor(call, filled));
-    return settle(issues, { call, schema, args: filled, validator, mode });
+    if (mode === "off") return recordSent(call, sentFor(call, filled));
+    const issues = target.validator.validate(schema, filled, call.budget);
+    // Fast path: the validator is loaded and the arguments are valid. Allocates nothing.
+    if (!(issues instanceof Promise) && issues.length === 0) return recordSent(call, sentFor(call, filled));
+    return settle(issues, { call, schema, args: filled, mode });
   };
 
   async function settle(
     checking: readonly ValidationIssue[] | Promise<readonly ValidationIssue[]>,
     given: Omit<InvalidArguments, "issues">,
   ): Promise<SentArguments | undefined> {
+    const { call, args } = given;
     const issues = await checking;
-    if (issues.length === 0) return noted(given.call, sentFor(given.call, given.args));
-    return settleInvalid({ ...given, issues });
-  }
-
-  /** Loaded when it is first needed: most calls are valid. */
-  async function settleInvalid(invalid: InvalidArguments): Promise<SentArguments | undefined> {
-    const { repairOrRefuse } = await import("./invalid-arguments.js");
-    const { args, repaired } = await repairOrRefuse(invalid, parts.onContradiction);
-    const sent = sentFor(invalid.call, args);
-    return noted(invalid.call, repaired === undefined ? sent : { ...sent!, repaired });
+    if (issues.length === 0) return recordSent(call, sentFor(call, args));
+    // Loaded on first use: most calls are valid.
+    const { repairOrThrow } = await import("./invalid-arguments.js");
+    const { args: repairedArgs, repaired } = await repairOrThrow({ ...given, issues }, parts.onContradiction);
+    const sent = sentFor(call, repairedArgs);
+    return recordSent(call, repaired === undefined ? sent : { ...sent!, repaired });
   }
 }
 
-/** Arguments that do not fit, and all that is known about them. */
-export interface InvalidArguments {
-  readonly call: ToolCall;
-  readonly schema: JsonSchema;
-  /** With defaults, if the caller wants them. */
-  readonly args: Arguments;
-  readonly issues: readonly ValidationIssue[];
-  readonly validator: SchemaValidator;
-  readonly mode: CheckArguments;
-}
-
-/** Undefined if nothing is changed: nothing is allocated for a call that is sent as it came. */
+/** Undefined if the call is sent unchanged. */
 const sentFor = ({ args: given, added }: ToolCall, args: Arguments): SentArguments | undefined =>
   args === given && added === undefined ? undefined : { args: withAdded({ args, added }) };
 
-/** Tells those who follow the call what is sent. */
-function noted(call: ToolCall, sent: SentArguments | undefined): SentArguments | undefined {
+function recordSent(call: ToolCall, sent: SentArguments | undefined): SentArguments | undefined {
   const { trail } = call;
   if (trail === undefined) return sent;
   trail.sent = sent === undefined ? call : { ...call, args: sent.args };
@@ -97,18 +76,18 @@ function noted(call: ToolCall, sent: SentArguments | undefined): SentArguments |
   return sent;
 }
 
-/** The arguments of a call, with the values that are added to them. */
+/** The arguments of a call together with the values that interceptors and options add. */
 export const withAdded = ({ args, added }: Pick<ToolCall, "args" | "added">): Arguments =>
   added === undefined ? args : { ...args, ...added };
 
-/** Sends what the check makes of the arguments. */
-export function checkArgumentsStep(check: ArgumentCheck): CallInterceptor {
+/** Passes the checked arguments on. */
+export function checkArgumentsStep(check: ArgumentCheck): ServerStep {
   return (next) => {
-    const send = (call: ToolCall, sent: SentArguments | undefined): Promise<ToolResult> => {
+    const send = (call: ResolvedCall, sent: SentArguments | undefined): Promise<ToolResult> => {
       if (sent === undefined) return next(call);
       const { args, repaired } = sent;
-      const answer = next({ ...call, args, added: undefined, checked: undefined });
-      return repaired === undefined ? answer : answer.then((result) => ({ ...result, repaired }));
+      const sending = next({ ...call, args, added: undefined, checked: undefined });
+      return repaired === undefined ? sending : sending.then((result) => ({ ...result, repaired }));
     };
     return (call) => {
       try {

@@ -1,4 +1,4 @@
-/** When one server cannot answer, the next one that the caller named is asked. */
+/** Sends a call to the configured fallback servers, one after the other, when its own server cannot answer. */
 
 import type { FallbackConfig } from "../config/server-config.js";
 import { CatalogError } from "../errors/catalog-error.js";
@@ -8,72 +8,76 @@ import { type Outcome, ToolportError } from "../errors/toolport-error.js";
 import type { ServerRef } from "../model/listed-tool.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { askPredicate } from "./ask-predicate.js";
+import type { CallTarget } from "./call-target.js";
 import { withAdded } from "./check-arguments.js";
-import type { CallHandler, CallInterceptor, ToolCall } from "./tool-call.js";
+import type { ResolvedCall, ResolvedHandler, ServerStep, ToolCall } from "./tool-call.js";
 import type { ToolResult } from "./tool-result.js";
 
-/** What is known at the moment before another server is asked. */
+/** Describes the failure before Toolport asks the next server. */
 export interface FallbackRequest {
   readonly server: ServerRef;
   readonly tool: ToolInfo;
-  /** As the model gave them, with what interceptors add. Each server gets them as its own schema has them repaired. */
+  /** The arguments as the model gave them, with the values of interceptors. They are repaired for each server separately. */
   readonly args: Readonly<Record<string, unknown>>;
   readonly error: ToolportError;
-  /** `"unsent"`: no server asked so far can have run the call. */
+  /** `"unsent"`: none of the servers asked so far can have run the call. */
   readonly outcome: Outcome;
-  /** The server that would be asked now. */
+  /** The server that Toolport would ask next. */
   readonly next: ServerRef;
   readonly context?: unknown;
 }
 
-/** Returns `false` to keep the call from going to another server. */
+/** Return `false` to keep the call from being sent to another server. */
 export type BeforeFallback = (request: FallbackRequest) => unknown;
 
 export interface FallbackParts {
-  /** The fallback of a server, if it has one. */
-  fallbackOf: (server: string) => FallbackConfig | undefined;
-  /** A tool of a server by its name there; the server may have to be connected first. */
+  resolve: (tool: ToolInfo) => CallTarget;
+  /** A tool of a server by its name on that server; connects the server if necessary. */
   findTool: (server: string, sourceName: string, call: ToolCall) => Promise<ToolInfo | undefined>;
   beforeFallback: BeforeFallback | undefined;
-  /** Gets what a rule of the user's throws. */
+  /** Receives errors of callbacks. */
   report: (error: unknown) => void;
 }
 
-/** A list tried in a loop, that ends in one error with all attempts. Never for a tool that reports failure. */
-export function fallbackStep({
-  fallbackOf,
-  findTool,
-  beforeFallback,
-  report,
-}: FallbackParts): CallInterceptor {
+/**
+ * Asks the servers in order until one answers; otherwise throws one error with all attempts. A result with `isError` is an
+ * answer and never leads to a fallback.
+ */
+export function fallbackStep({ resolve, findTool, beforeFallback, report }: FallbackParts): ServerStep {
   return (next) => (call) => {
-    const fallback = fallbackOf(call.tool.server);
+    const { fallback } = call.target.config;
     return fallback === undefined ? next(call) : askInTurn(call, fallback, next);
   };
 
-  async function askInTurn(call: ToolCall, fallback: FallbackConfig, next: CallHandler): Promise<ToolResult> {
+  async function askInTurn(
+    call: ResolvedCall,
+    fallback: FallbackConfig,
+    next: ResolvedHandler,
+  ): Promise<ToolResult> {
     const errors: ToolportError[] = [];
-    const targets = [call.tool.server, ...fallback.servers];
-    for (const [position, server] of targets.entries()) {
-      if (position > 0 && !(await mayAsk({ call, errors, server: targets[position - 1]!, next: server })))
+    const servers = [call.tool.server, ...fallback.servers];
+    for (const [position, server] of servers.entries()) {
+      if (position > 0 && !(await isAllowed({ call, errors, server: servers[position - 1]!, next: server })))
         break;
-      const tool = position === 0 ? call.tool : await target(server, call);
+      const tool = position === 0 ? call.tool : await toolOf(server);
       if (tool === undefined) continue;
-      const patient = position === targets.length - 1;
+      const patient = position === servers.length - 1;
       try {
         const own = tool.definedBy === undefined ? tool : await ownTool({ ...call, patient });
-        return await next({ ...call, tool: own, patient });
+        return await next({ ...call, tool: own, target: resolve(own), patient });
       } catch (error) {
-        errors.push(mayGoOn(error, { call: { ...call, tool }, fallback, position, report }));
+        rethrowUnlessFallbackHelps(error, { call: { ...call, tool }, fallback, position, report });
+        errors.push(error);
       }
     }
-    throw exhausted(call, errors);
+    throw exhaustedError(call, errors);
 
-    async function target(server: string, { tool }: ToolCall): Promise<ToolInfo | undefined> {
-      const name = fallback.tools[tool.sourceName] ?? tool.sourceName;
+    async function toolOf(server: string): Promise<ToolInfo | undefined> {
+      const { sourceName } = call.tool;
+      const name = fallback.tools[sourceName] ?? sourceName;
       try {
         const found = await findTool(server, name, call);
-        if (found === undefined) errors.push(missing(server, name));
+        if (found === undefined) errors.push(missingToolError(server, name));
         return found;
       } catch (error) {
         if (!ToolportError.isInstance(error)) throw error;
@@ -83,7 +87,7 @@ export function fallbackStep({
     }
   }
 
-  /** The definition of the server itself, in place of that of a fallback server: arguments are checked against it. */
+  /** Replaces a definition that came from a fallback server by that of the server itself, which checks the arguments. */
   async function ownTool(call: ToolCall): Promise<ToolInfo> {
     const { server, sourceName } = call.tool;
     const own = await findTool(server, sourceName, call);
@@ -92,14 +96,14 @@ export function fallbackStep({
       code: "TOOL_NOT_FOUND",
       server,
       tool: sourceName,
-      what: "The server has no such tool; while it was away, the tool was listed by its fallback",
-      next: "Look at tools() for what there is",
+      what: "The server has no such tool; the tool was listed by its fallback server while the server was unreachable",
+      next: "Call tools() for the current list",
       outcome: "unsent",
     });
   }
 
-  /** Every server is asked about, also one that comes after another that had no such tool. */
-  async function mayAsk(at: {
+  /** Calls `beforeFallback` for every next server, even if the previous one was skipped because it has no such tool. */
+  async function isAllowed(at: {
     call: ToolCall;
     errors: readonly ToolportError[];
     server: string;
@@ -120,21 +124,23 @@ export function fallbackStep({
   }
 }
 
-/** The error, if another server may be asked after it; throws it otherwise. */
-function mayGoOn(error: unknown, { call, fallback, position, report }: FailedTarget): ToolportError {
-  // An abort, a bug of a caller's interceptor: not ours to catch.
+/** Throws the error again unless the next server may be asked. */
+function rethrowUnlessFallbackHelps(
+  error: unknown,
+  { call, fallback, position, report }: FailedServer,
+): asserts error is ToolportError {
+  // Aborts and errors that are not ours pass through.
   if (call.options.signal?.aborted || !ToolportError.isInstance(error)) throw error;
   if (performance.now() >= call.deadline) throw error;
-  // The arguments fit the tool that was called; the caller has not seen the schema of a fallback.
+  // The caller does not know the schema of a fallback server, only that of the tool it called.
   const isUnfit = position > 0 && error.code === "INVALID_ARGUMENTS";
   const { when } = fallback;
   const verdict = typeof when === "function" ? askPredicate(when, { error, call, report }) : undefined;
   if (!(verdict ?? (isUnfit || classifyError(error).useFallback))) throw error;
   if (when === "unsent" && error.outcome !== "unsent") throw error;
-  return error;
 }
 
-interface FailedTarget {
+interface FailedServer {
   readonly call: ToolCall;
   readonly fallback: FallbackConfig;
   readonly position: number;
@@ -144,25 +150,25 @@ interface FailedTarget {
 const outcomeOf = (errors: readonly ToolportError[]): Outcome =>
   errors.every((error) => error.outcome === "unsent") ? "unsent" : "unknown";
 
-function missing(server: string, tool: string): ToolportError {
+function missingToolError(server: string, tool: string): ToolportError {
   return new ToolCallError({
     code: "REFUSED",
     server,
     tool,
     what: "The fallback server has no such tool",
-    next: "Name the tool it has in fallback.tools",
+    next: "Set the name of its tool in fallback.tools",
     outcome: "unsent",
   });
 }
 
-function exhausted({ tool }: ToolCall, errors: readonly ToolportError[]): ToolportError {
+function exhaustedError({ tool }: ToolCall, errors: readonly ToolportError[]): ToolportError {
   if (errors.length === 1) return errors[0]!;
   return new ToolCallError({
     code: "FALLBACK_EXHAUSTED",
     server: tool.server,
     tool: tool.sourceName,
     what: `No server could answer: ${errors.map((error) => `${error.server ?? "?"}: ${error.what}`).join("; ")}`,
-    next: "Look at attempts for each of them",
+    next: "See attempts for the error of each server",
     retryable: errors.some((error) => error.retryable),
     outcome: outcomeOf(errors),
     attempts: errors,

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { callOf } from "../../test/support/tool-call.js";
+import { callOf, targetOf } from "../../test/support/tool-call.js";
 import { createSchemaValidator } from "../schema/create-validator.js";
 
 afterEach(() => {
@@ -11,7 +11,7 @@ afterEach(() => {
 test("a repair is a line of the debug channel, with paths and kinds of change and without values", async () => {
   vi.stubEnv("DEBUG", "toolport:call");
   vi.resetModules();
-  const { repairOrRefuse } = await import("./invalid-arguments.js");
+  const { repairOrThrow } = await import("./invalid-arguments.js");
   const lines = vi.spyOn(console, "error").mockImplementation(() => {});
   const validator = createSchemaValidator();
   const schema = {
@@ -20,9 +20,9 @@ test("a repair is a line of the debug channel, with paths and kinds of change an
     additionalProperties: false,
   };
   const args = { maxResults: "123456789", token: "s3cret" };
-  const call = callOf({ args });
+  const call = callOf({ args, target: targetOf({ validator }) });
   const issues = await validator.validate(schema, args);
-  const sent = await repairOrRefuse({ call, schema, args, issues, validator, mode: "repair" }, () => {});
+  const sent = await repairOrThrow({ call, schema, args, issues, mode: "repair" }, () => {});
   expect(sent.args).toEqual({ max_results: 123456789, token: ["s3cret"] });
   expect(lines.mock.calls).toEqual([
     [

@@ -4,7 +4,7 @@ import {
   type CallEndEvent,
   type CallListener,
   type CallNews,
-  createAroundCall,
+  createCallObserver,
   listenerStep,
 } from "./listeners.js";
 import type { CallHandler } from "./tool-call.js";
@@ -14,7 +14,7 @@ const ok = resultOf("ok");
 function setup(...listeners: CallListener[]) {
   const report = vi.fn();
   let now = 0;
-  const around = createAroundCall({ listeners, report, now: () => (now += 5) });
+  const around = createCallObserver({ listeners, report, now: () => (now += 5) });
   return { report, around, run: (next: CallHandler, call = callOf()) => listenerStep(around)(next)(call) };
 }
 
@@ -154,9 +154,9 @@ test("who watches hears of calls from then on, with what was tried", async () =>
   const news: CallNews[] = [];
   let isWatched = false;
   let now = 0;
-  const around = createAroundCall({
+  const around = createCallObserver({
     listeners: [],
-    watch: { isWatched: () => isWatched, tell: (told) => news.push(told) },
+    emitter: { has: () => isWatched, emit: (_event, emitted) => void news.push(emitted) },
     report: () => {},
     now: () => (now += 5),
   });

@@ -1,50 +1,49 @@
-/** Tells listeners about every tool call, prompt, resource access and completion, before and after; they cannot harm it. */
+/** Notifies listeners before and after every tool call, prompt, resource access and completion. Listeners cannot change a call. */
 import type { ArgumentRepair } from "../schema/argument-repair.js";
 import { type DropObserver, OrderedCallback } from "../util/ordered-callback.js";
 import type { CallAttempt, CallInterceptor, CallTrail, ToolCall } from "./tool-call.js";
 
-/** What is about to happen. Read it; do not change it. */
+/** A call that starts. The object is frozen. */
 export interface CallEvent {
   readonly kind: "tool" | "prompt" | "resource" | "subscription" | "completion";
-  /** The server asked; after a fallback, the one that answered or failed last. */
+  /** The server that is asked; after a fallback, the server that answered or failed last. */
   readonly server: string;
-  /** Public name of the tool, or name of the prompt that is got or completed. */
+  /** Public name of the tool, or name of the prompt that is rendered or completed. */
   readonly name?: string | undefined;
-  /** Address of the resource that is read or subscribed to; the template that is completed. */
+  /** URI of the resource that is read or subscribed to, or URI template that is completed. */
   readonly uri?: string | undefined;
   /**
-   * Parameters of the request, as sent: arguments are checked, repaired, and hold what interceptors added. Where nothing is
-   * sent (refused, answered by an interceptor), as the caller gave them.
+   * Parameters of the request as sent: the arguments are checked and repaired, and include the values of interceptors. If
+   * nothing is sent (the call is rejected, or an interceptor answers it), the parameters as the caller gave them.
    */
   readonly message: Readonly<Record<string, unknown>>;
-  /** Arguments of a tool as the caller gave them, if others are sent. */
+  /** Arguments of the tool as the caller gave them, if different ones are sent. */
   readonly given?: Readonly<Record<string, unknown>> | undefined;
   /** `context` of the call's options. */
   readonly context?: unknown;
-  /** Whose call it is; undefined outside `as(principal)`. */
+  /** The principal that makes the call; undefined outside `as(principal)`. */
   readonly principal?: string | undefined;
 }
 
-/** What has happened. */
+/** A call that ended. */
 export interface CallEndEvent extends CallEvent {
   readonly durationMs: number;
-  /** How many times a server was asked. */
+  /** Number of requests that were sent for the call. */
   readonly attempts: number;
-  /** `tool_error`: the tool answered that it failed. */
+  /** `tool_error`: the result has `isError`. */
   readonly outcome: "ok" | "error" | "tool_error";
-  /** What was thrown: a `ToolportError`, or the reason of the caller's abort. */
+  /** What was thrown: a `ToolportError`, or the reason of the caller's signal. */
   readonly error?: unknown;
-  /** What was answered. */
   readonly result?: unknown;
-  /** What was changed about the arguments before they were sent; undefined: nothing. */
+  /** How the arguments were repaired before they were sent; undefined if they were not. */
   readonly repaired?: readonly ArgumentRepair[] | undefined;
 }
 
 /**
- * Called before and after every call. `before` comes when it is known what will be sent: after interceptors and the check of
- * arguments, before `approve`. If nothing is sent, it comes directly before `after`. What it throws or rejects with is reported as a warning and changes nothing, and no
- * call waits for it. If it returns promises, up to 100 of them run at once and 1,000 more wait; then the oldest are dropped,
- * with a warning.
+ * Called before and after every call. `before` is called when the request is known: after the interceptors and the check of
+ * the arguments, and before `approve`. If nothing is sent, it is called directly before `after`. Errors of a listener are
+ * reported as warnings. Calls never wait for a listener. If it returns promises, up to 100 of them run at the same time and
+ * 1,000 more wait; beyond that the oldest are dropped, with a warning.
  *
  * @example
  * ```ts
@@ -58,73 +57,70 @@ export interface CallListener {
   after?(event: CallEndEvent): unknown;
 }
 
-/** A call as those see it who came later than the options, by `toolport.on("call", …)`. */
+/** The event `call` of `toolport.on("call", …)`. */
 export type CallNews =
   | ({ readonly phase: "start"; readonly id: number } & CallEvent)
   | ({
       readonly phase: "end";
       /** The same as at the start. */
       readonly id: number;
-      /** Every server that was asked, in order, and why it did not answer; of tool calls only. */
+      /** Every attempt in order, with its error; for tool calls only. */
       readonly tries: readonly CallAttempt[];
     } & CallEndEvent);
 
-/** Watchers who come and go. */
-export interface CallWatch {
-  /** Somebody watches at this moment. */
-  isWatched: () => boolean;
-  tell: (news: CallNews) => void;
-}
-
-export interface CallListening {
+interface CallObserverParts {
   listeners: readonly CallListener[];
-  watch?: CallWatch;
-  /** Gets what a listener threw. */
+  /** Emits `call`, for listeners that were added with `toolport.on`. */
+  emitter?: {
+    has(event: "call"): boolean;
+    emit(event: "call", news: CallNews): void;
+  };
+  /** Receives errors of listeners. */
   report: (error: unknown) => void;
-  /** Is notified of events that a slow listener misses. */
+  /** Counts the events that a slow listener misses. */
   drops?: DropObserver;
   /** @default performance.now */
   now?: () => number;
 }
 
-/** How a call ended, as far as the result alone does not say it. */
-export interface CallProgress {
-  /** How many times a server was asked so far. */
+/** Facts about a call that are known only while it runs. */
+interface RunningCall {
+  /** Number of requests so far. */
   attempts: () => number;
   /** The server asked last. */
   server?: () => string | undefined;
-  /** What was tried so far. */
+  /** All attempts so far. */
   tries?: () => readonly CallAttempt[];
-  /** The event as it is known by now, if it is not known from the start. */
+  /** The event, if it is not complete from the start. */
   event?: () => CallEvent;
-  /** Sets what is called when it is known; without it `before` is called at once. */
-  onReady?: (tell: () => void) => void;
+  /** Registers the function to call once the event is complete. Without it, `before` is called at once. */
+  onReady?: (announce: () => void) => void;
   repaired?: () => readonly ArgumentRepair[] | undefined;
 }
 
-/** Runs something and tells the listeners before and after. */
-export interface AroundCall {
-  <Result>(event: CallEvent, run: () => Promise<Result>, progress?: CallProgress): Promise<Result>;
-  /** Nobody listens at this moment: what there is to tell need not even be put together. */
-  isUnheard(): boolean;
+/** Runs a function and notifies the listeners before and after it. */
+export interface ObserveCall {
+  <Result>(event: CallEvent, run: () => Promise<Result>, running?: RunningCall): Promise<Result>;
+  /** False while there is no listener: then the event need not be created. */
+  isObserved(): boolean;
 }
 
 type CallMoment = { readonly before: CallEvent } | { readonly after: CallEndEvent };
 
 /**
- * Calls of one listener that may be under way. Unlike events of servers, calls are the program's own: an audit that writes
- * to a database should keep up with many of them.
+ * How many calls of one listener may run at the same time. Calls come from the program itself, unlike other events, and a
+ * listener that writes to a database should keep up with many of them.
  */
 export const CALL_LISTENERS_AT_ONCE = 100;
 
-/** Makes the function that tells listeners: for prompts and resources as it is, for tools in {@link listenerStep}. */
-export function createAroundCall({
+/** Creates the function that notifies listeners. Tool calls use it through {@link listenerStep}. */
+export function createCallObserver({
   listeners,
-  watch,
+  emitter,
   report,
   drops,
   now = () => performance.now(),
-}: CallListening): AroundCall {
+}: CallObserverParts): ObserveCall {
   const ordered = listeners.map(
     (listener) =>
       new OrderedCallback<CallMoment>(
@@ -132,45 +128,46 @@ export function createAroundCall({
         { report, ...drops, concurrency: CALL_LISTENERS_AT_ONCE },
       ),
   );
-  const tell = (moment: CallMoment): void => {
+  const notify = (moment: CallMoment): void => {
     for (const listener of ordered) listener.call(moment);
   };
 
   let calls = 0;
-  const isUnheard = () => listeners.length === 0 && watch?.isWatched() !== true;
-  const around = async <Result>(
+  const isObserved = () => listeners.length > 0 || emitter?.has("call") === true;
+  const observe = async <Result>(
     event: CallEvent,
     run: () => Promise<Result>,
-    progress?: CallProgress,
+    running?: RunningCall,
   ): Promise<Result> => {
-    // Whoever begins to watch while a call is under way does not hear of its end.
-    const watcher = watch?.isWatched() ? watch : undefined;
+    // A listener that is added during a call does not get the end of that call.
+    const watcher = emitter?.has("call") ? emitter : undefined;
     if (listeners.length === 0 && watcher === undefined) return run();
     const startedAt = now();
     const id = watcher === undefined ? 0 : ++calls;
-    const current = () => progress?.event?.() ?? event;
-    let isTold = false;
-    const begin = (): void => {
-      if (isTold) return;
-      isTold = true;
-      tell({ before: Object.freeze({ ...current() }) });
-      watcher?.tell(Object.freeze({ phase: "start", id, ...current() }));
+    const current = () => running?.event?.() ?? event;
+    let isAnnounced = false;
+    const announce = (): void => {
+      if (isAnnounced) return;
+      isAnnounced = true;
+      notify({ before: Object.freeze({ ...current() }) });
+      watcher?.emit("call", Object.freeze({ phase: "start", id, ...current() }));
     };
-    if (progress?.onReady === undefined) begin();
-    else progress.onReady(begin);
+    if (running?.onReady === undefined) announce();
+    else running.onReady(announce);
     const finish = (end: Pick<CallEndEvent, "outcome" | "error" | "result">): void => {
-      begin();
-      const repaired = progress?.repaired?.();
+      announce();
+      const repaired = running?.repaired?.();
       const ended = Object.freeze({
         ...current(),
-        server: progress?.server?.() ?? event.server,
-        attempts: progress?.attempts() ?? 1,
+        server: running?.server?.() ?? event.server,
+        attempts: running?.attempts() ?? 1,
         durationMs: now() - startedAt,
         ...(repaired !== undefined && { repaired }),
         ...end,
       });
-      tell({ after: ended });
-      watcher?.tell(Object.freeze({ phase: "end", id, tries: [...(progress?.tries?.() ?? [])], ...ended }));
+      notify({ after: ended });
+      const tries = [...(running?.tries?.() ?? [])];
+      watcher?.emit("call", Object.freeze({ phase: "end", id, tries, ...ended }));
     };
     try {
       const result = await run();
@@ -181,20 +178,19 @@ export function createAroundCall({
       throw error;
     }
   };
-  return Object.assign(around, { isUnheard });
+  return Object.assign(observe, { isObserved });
 }
 
 const isToolError = (result: unknown): boolean =>
   (result as { isError?: unknown } | null | undefined)?.isError === true;
 
-/** Tells the listeners about tool calls. */
-export function listenerStep(around: AroundCall): CallInterceptor {
+/** Notifies the listeners of tool calls. */
+export function listenerStep(observe: ObserveCall): CallInterceptor {
   return (next) => (call) => {
-    if (around.isUnheard()) return next(call);
     const { attempts } = call;
     const trail: CallTrail = call.trail ?? {};
     let answeredBy: string | undefined;
-    return around(
+    return observe(
       eventOf(call, call),
       async () => {
         const result = await next(call.trail === undefined ? { ...call, trail } : call);
@@ -207,15 +203,15 @@ export function listenerStep(around: AroundCall): CallInterceptor {
         tries: () => attempts,
         event: () => eventOf(call, trail.sent ?? call),
         repaired: () => trail.repaired,
-        onReady: (tell) => {
-          trail.onReady = tell;
+        onReady: (announce) => {
+          trail.onReady = announce;
         },
       },
     );
   };
 }
 
-/** A call as listeners see it: who called what, and what is sent for it. */
+/** The event of a call. `sent` is the call as it is sent. */
 function eventOf(call: ToolCall, sent: ToolCall): CallEvent {
   const { tool, args, options, principal } = call;
   return {

@@ -1,14 +1,13 @@
 import { describe, expect, test, vi } from "vitest";
 import { callOf, inTurn } from "../../test/support/tool-call.js";
 import { utf8Length } from "../util/utf8-length.js";
-import type { ResultArtifact } from "./result-artifact.js";
 import {
   type ResultSizeOption,
   type ResultSizeParts,
   resultSizeStep,
   TRUNCATED_META_KEY,
 } from "./result-size.js";
-import type { ContentBlock, ToolResult } from "./tool-result.js";
+import type { ContentBlock, ResultArtifact, ToolResult } from "./tool-result.js";
 
 const text = (value: string): ContentBlock => ({ type: "text", text: value });
 const image = (bytes: number): ContentBlock => ({

@@ -1,9 +1,13 @@
 /** Keeps what one call hands on within bounds: the rest is cut off and said to be so, or kept aside. */
 import { utf8Length } from "../util/utf8-length.js";
-import { blockBytes, blockBytesAtMost, cutText } from "./block-size.js";
-import { artifactNote, keepBlock, type ResultArtifact, type StructuredBlock } from "./result-artifact.js";
 import type { CallInterceptor, ToolCall } from "./tool-call.js";
-import { type ContentBlock, type ToolResult, textOf } from "./tool-result.js";
+import {
+  type ContentBlock,
+  type ResultArtifact,
+  type StructuredBlock,
+  type ToolResult,
+  textOf,
+} from "./tool-result.js";
 
 /** Where the result says how much of it was cut off; see {@link Truncation}. */
 export const TRUNCATED_META_KEY = "toolport/truncated";
@@ -155,3 +159,46 @@ function cutContent(
   });
   return { content, bytes: limit - left };
 }
+
+/** A block whose fields have not been checked. */
+type Block = Readonly<Record<string, unknown>>;
+
+/** The text or base64 data of a block; nothing for links and blocks of unknown types. */
+function payloadOf(block: Block): string {
+  const resource = block["resource"] as { text?: unknown; blob?: unknown } | null | undefined;
+  const payload =
+    block["text"] ?? block["data"] ?? block["blob"] ?? block["value"] ?? resource?.text ?? resource?.blob;
+  return typeof payload === "string" ? payload : "";
+}
+
+/** Bytes of the text or base64 data in a block. */
+export const blockBytes = (block: Block): number => utf8Length(payloadOf(block));
+
+/** A figure that the block's bytes cannot exceed, found without looking at the text. */
+export const blockBytesAtMost = (block: Block): number => 3 * payloadOf(block).length;
+
+/** The beginning of a text, at most `maxBytes` long in UTF-8, with no character cut in two. */
+export function cutText(text: string, maxBytes: number): string {
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(maxBytes));
+  return text.slice(0, read);
+}
+
+/** Keeps a block aside. It lives as long as its handle. */
+function keepBlock(id: string, block: ContentBlock | StructuredBlock, bytes: number): ResultArtifact {
+  const fields: Readonly<Record<string, unknown>> = block;
+  const resource = fields["resource"] as { mimeType?: unknown } | null | undefined;
+  const mimeType = fields["mimeType"] ?? resource?.mimeType;
+  return {
+    id,
+    type: block.type,
+    ...(typeof mimeType === "string" && { mimeType }),
+    bytes,
+    read: async () => block,
+  };
+}
+
+/** What stands in the result in its place. */
+const artifactNote = ({ id, type, mimeType, bytes }: ResultArtifact): ContentBlock => ({
+  type: "text",
+  text: `[kept aside as artifact ${id}: ${mimeType ?? type}, ${bytes} bytes]`,
+});

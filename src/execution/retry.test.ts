@@ -1,12 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { callOf, inTurn, resultOf, timedOut, unreachable } from "../../test/support/tool-call.js";
+import {
+  callOf,
+  callOn,
+  inTurn,
+  resultOf,
+  targetOf,
+  timedOut,
+  unreachable,
+} from "../../test/support/tool-call.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { TokenBucket } from "../util/token-bucket.js";
-import { createRetryBudget, type RetryParts, retryStep } from "./retry.js";
-import type { CallHandler, ToolCall } from "./tool-call.js";
+import { type RetryParts, retryStep } from "./retry.js";
+import type { CallHandler } from "./tool-call.js";
 
 const ok = resultOf("ok");
 
@@ -16,7 +24,6 @@ function setup(parts: Partial<RetryParts> = {}) {
   let now = 0;
   const budget = new TokenBucket({ capacity: 500 });
   const step = retryStep({
-    budgetFor: () => budget,
     sleep: async (ms) => {
       slept.push(ms);
       now += ms;
@@ -25,7 +32,9 @@ function setup(parts: Partial<RetryParts> = {}) {
     now: () => now,
     ...parts,
   });
-  const run = (next: CallHandler, call: ToolCall = callOf()) => step(next)(call);
+  const guards = { breaker: undefined, limiter: undefined, retryBudget: budget };
+  const run = (next: CallHandler, call = callOf()) =>
+    step(next)({ ...call, target: { ...call.target, guards } });
   return { slept, budget, run, rounded: () => slept.map(Math.round) };
 }
 
@@ -64,12 +73,15 @@ describe("what is repeated", () => {
     expect(next.calls).toHaveLength(1);
   });
 
-  test("one that may have run only by the caller's or a trusted server's word", async () => {
+  test("a call that may have run, only if the caller or a trusted server marks it as repeatable", async () => {
     const alone = inTurn(timedOut(), ok);
     await expect(setup().run(alone)).rejects.toThrow("TIMEOUT");
     expect(alone.calls).toHaveLength(1);
     expect(await setup().run(inTurn(timedOut(), ok), callOf(idempotent))).toBe(ok);
-    expect(await setup({ mayRepeat: () => true }).run(inTurn(timedOut(), ok))).toBe(ok);
+    const tool = { ...callOf().tool, annotations: { readOnlyHint: true } };
+    const trusted = callOf({ tool, target: targetOf({ isTrusted: true }) });
+    expect(await setup().run(inTurn(timedOut(), ok), trusted)).toBe(ok);
+    await expect(setup().run(inTurn(timedOut(), ok), callOf({ tool }))).rejects.toThrow("TIMEOUT");
   });
 
   test.each<[string, unknown]>([
@@ -93,7 +105,7 @@ describe("what is repeated", () => {
     ["an error of nobody's", new Error("x")],
   ])("never %s", async (_name, outcome) => {
     const next = inTurn(outcome as Error);
-    await setup({ mayRepeat: () => true })
+    await setup()
       .run(next, callOf(idempotent))
       .catch((error) => expect(error).toBe(outcome));
     expect(next.calls).toHaveLength(1);
@@ -170,7 +182,7 @@ describe("with real timers' stand-ins", () => {
 
   test("an abort ends the wait with the caller's reason", async () => {
     const controller = new AbortController();
-    const step = retryStep({ budgetFor: createRetryBudget, random: () => 1 });
+    const step = retryStep({ random: () => 1 });
     const next = inTurn(unreachable({ status: 503 }));
     const answer = step(next)(callOf({ options: { signal: controller.signal } }));
     const failed = expect(answer).rejects.toBe("enough");
@@ -213,13 +225,13 @@ describe("the budget", () => {
   });
 
   test("is each server's own", async () => {
-    const asked: string[] = [];
-    const budgetFor = (server: string) => {
-      asked.push(server);
-      return createRetryBudget();
-    };
-    await setup({ budgetFor }).run(inTurn(ok));
-    expect(asked).toEqual(["a"]);
+    const step = retryStep({ sleep: async () => {} });
+    const calls = ["a", "b"].map((server) => callOn(server));
+    for (const call of calls) await step(inTurn(unreachable(), ok))(call);
+    const [first, second] = calls.map(({ target }) => target.guards.retryBudget);
+    expect(first).toBeInstanceOf(TokenBucket);
+    expect(second).toBeInstanceOf(TokenBucket);
+    expect(first).not.toBe(second);
   });
 });
 
@@ -260,8 +272,12 @@ test("whatever fails, an unknown outcome is repeated only where somebody allowed
       errors.push(error);
       throw error;
     };
-    const { run } = setup({ random, mayRepeat: () => allowed.trusted });
-    const call = callOf({ options: { idempotent: allowed.idempotent ?? false } });
+    const { run } = setup({ random });
+    const call = callOf({
+      options: { idempotent: allowed.idempotent ?? false },
+      tool: { ...callOf().tool, annotations: { idempotentHint: true } },
+      target: targetOf({ isTrusted: allowed.trusted }),
+    });
     const ended = await run(next, call).catch((error) => error);
     const overcome = ended === ok ? errors : errors.slice(0, -1);
     repeated += overcome.length;

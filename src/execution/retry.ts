@@ -1,4 +1,4 @@
-/** Tries again on the same server: only what may run twice or has not run, only a few times, only while it helps. */
+/** Retries failed calls on the same server if that is safe and can help. */
 import type { FailurePredicate } from "../config/failure-predicate.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
@@ -8,12 +8,12 @@ import { Resends } from "../transports/resends.js";
 import { sleep as sleepInCall } from "../util/sleep.js";
 import { TokenBucket } from "../util/token-bucket.js";
 import { askPredicate } from "./ask-predicate.js";
-import type { CallInterceptor, ToolCall } from "./tool-call.js";
+import type { ResolvedCall, ServerStep, ToolCall } from "./tool-call.js";
 import type { ToolResult } from "./tool-result.js";
 
 /**
- * When and how often a failed call is tried again on the same server. `false`: never; only a lost session or refused
- * credentials are still healed, once. A function is short for `{ when }`.
+ * When and how often a failed call is retried on the same server. `false`: never, except once after a lost session or
+ * rejected credentials. A function is short for `{ when }`.
  *
  * @example
  * ```ts
@@ -27,52 +27,41 @@ export type RetryOptions =
   | false
   | FailurePredicate
   | {
-      /** How often a call is sent in all, the first time and every healing included. @default 3 */
+      /** How often a call is sent in total, including resends after a lost session or rejected credentials. @default 3 */
       maxAttempts?: number;
       /**
-       * Upper bound of the first wait; it doubles with every further one, and the wait itself is random below it.
-       * @default 50, or 1000 where the server says that it is busy (HTTP 429, 503)
+       * Upper bound of the first delay. It doubles with every retry; the delay itself is random below it.
+       * @default 50, or 1000 if the server is busy (HTTP 429, 503)
        */
       baseMs?: number;
-      /** Longest such wait. A `Retry-After` of the server's may be longer (30 s at most). @default 20000 */
+      /** Longest delay. A `Retry-After` header may demand a longer one (30 s at most). @default 20000 */
       maxMs?: number;
       /**
-       * Which failures can pass. It says "transient", never "safe": a call that may have run is still repeated only if it is
-       * idempotent. Not asked about aborts, authorization, refusals and wrong arguments.
-       * @default the failures of the connection, HTTP 408, 425, 429, 5xx, and JSON-RPC -32603
+       * Which failures are transient. Transient does not mean safe: a call that may have run is repeated only if it is
+       * idempotent. Not called for aborts, authorization errors, rejected calls and invalid arguments.
+       * @default connection failures, HTTP 408, 425, 429, 5xx, and JSON-RPC -32603
        */
       when?: FailurePredicate;
     };
-
-/** What a server's failures may cost before its calls are no longer repeated. */
-export interface RetryBudget {
-  /** Takes tokens, or none and says false. */
-  take(cost: number): boolean;
-  /** Puts tokens back. */
-  give(amount: number): void;
-}
 
 const BUDGET_TOKENS = 500;
 const TRANSIENT = { cost: 14, baseMs: 50 };
 const THROTTLED = { cost: 5, baseMs: 1_000 };
 const PLAIN_SUCCESS_REFUND = 1;
 const MAX_ATTEMPTS = 3;
-/** Without retries: the first send, and one more after a new session or new credentials. */
-const HEALED_SENDS = 2;
+/** With `retry: false`: the first send, and one more with a new session or new credentials. */
+const SENDS_WITHOUT_RETRIES = 2;
 const MAX_WAIT_MS = 20_000;
 const MAX_RETRY_AFTER_MS = 30_000;
 
-/** The figures of AWS's standard mode, one budget per server: a server that is down is not hammered by its clients. */
-export const createRetryBudget = (): RetryBudget => new TokenBucket({ capacity: BUDGET_TOKENS });
+/** One budget for each server, with the figures of the standard retry mode of the AWS SDKs: it limits retries while a server is down. */
+const createRetryBudget = (): TokenBucket => new TokenBucket({ capacity: BUDGET_TOKENS });
 
 export interface RetryParts {
-  budgetFor: (server: string) => RetryBudget;
-  /** Says that this call may run twice although its caller did not say so: a trusted server marks the tool so. */
-  mayRepeat?: (call: ToolCall) => boolean;
   options?: RetryOptions;
-  /** Gets what a rule of the user's throws. @default nothing */
+  /** Receives errors that `when` throws. @default ignored */
   report?: (error: unknown) => void;
-  /** Waits, and rejects with the signal's reason when it aborts. */
+  /** Rejects with the reason of the signal when it aborts. */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
   random?: () => number;
   /** @default performance.now */
@@ -80,8 +69,8 @@ export interface RetryParts {
 }
 
 /**
- * Codes that the same call on the same server cannot cure: our own checks, somebody's refusal, and the valves that
- * fail fast so that a caller or a fallback can act at once.
+ * Failures that a retry on the same server cannot change: our own checks, rejected calls, and errors that fail fast so that
+ * the caller or a fallback can react at once.
  */
 const FINAL_CODES: readonly string[] = [
   "ABORTED",
@@ -95,16 +84,16 @@ const FINAL_CODES: readonly string[] = [
 ];
 
 const INTERNAL_ERROR = -32603;
-/** Phases of a timeout in which the call waited for a connection or a socket, for as long as it may. */
+/** Phases of a timeout in which the call used up its time waiting for a connection or a place in the queue. */
 const WAITING_PHASES: readonly unknown[] = ["connect", "queue"];
 
 const isFinal = (error: ToolportError): boolean =>
   error instanceof AuthError || FINAL_CODES.includes(error.code);
 
-/** Another attempt can help; whether it is safe is another question. */
+/** Another attempt can succeed. `isSafe` decides whether it is allowed. */
 function canHelp(error: ToolportError): boolean {
   if (!error.retryable) return false;
-  // The wait for a server that is away has its own limit, and that was it.
+  // The wait for an unreachable server has its own limit, which is used up.
   if (error.code === "CONNECT_TIMEOUT") return false;
   if (error.code === "TIMEOUT" && WAITING_PHASES.includes((error as ToolCallError).phase)) return false;
   return error.code !== "PROTOCOL" || (error as ToolCallError).rpcCode === INTERNAL_ERROR;
@@ -113,7 +102,7 @@ function canHelp(error: ToolportError): boolean {
 const isThrottled = (error: ToolportError): boolean =>
   error instanceof ConnectionError && (error.status === 429 || error.status === 503);
 
-/** A 503 with `Retry-After` asks for the request again. It does not prove that nothing ran, so its outcome is unknown. */
+/** A 503 with `Retry-After` asks the client to send the request again. Its outcome stays unknown, because the call may have run. */
 const isAskedBack = (error: ToolportError): boolean =>
   error instanceof ConnectionError && error.status === 503 && error.retryAfterMs !== undefined;
 
@@ -125,40 +114,45 @@ function readOptions(options: RetryOptions): Exclude<RetryOptions, false | Failu
   return typeof options === "function" ? { when: options } : options;
 }
 
-/** Repeats a failed attempt where that is safe and can help. */
+/** The call may run twice: its caller or a trusted server says so. */
+export function isRepeatable({ options, target, tool }: ResolvedCall): boolean {
+  if (options.idempotent === true) return true;
+  const { annotations } = tool;
+  return target.isTrusted && (annotations?.readOnlyHint === true || annotations?.idempotentHint === true);
+}
+
+/** Repeats a failed attempt if that is safe and can help. */
 export function retryStep({
-  budgetFor,
-  mayRepeat = () => false,
   options = {},
   report = () => {},
   sleep = sleepInCall,
   random = Math.random,
   now = () => performance.now(),
-}: RetryParts): CallInterceptor {
+}: RetryParts): ServerStep {
   const { maxAttempts = MAX_ATTEMPTS, baseMs, maxMs = MAX_WAIT_MS, when } = readOptions(options);
-  const maxSends = options === false ? HEALED_SENDS : maxAttempts;
+  const maxSends = options === false ? SENDS_WITHOUT_RETRIES : maxAttempts;
 
   const isTransient = (error: ToolportError, call: ToolCall): boolean => {
     if (isFinal(error)) return false;
     return (when && askPredicate(when, { error, call, report })) ?? canHelp(error);
   };
 
-  /** The call may run twice, or this error allows one more send of any call. A lost session was healed below, if at all. */
-  const isSafe = (error: ToolportError, call: ToolCall): boolean => {
-    if (call.options.idempotent === true || mayRepeat(call)) return true;
+  /** The call may run twice, or the error allows any call to be sent again. `runOnSession` has already handled a lost session. */
+  const isSafe = (error: ToolportError, call: ResolvedCall): boolean => {
+    if (isRepeatable(call)) return true;
     return isAskedBack(error) || (error.outcome === "unsent" && error.code !== "SESSION_LOST");
   };
 
-  /** The wait before the next attempt and what it costs; undefined: it stays at this error. */
+  /** The delay before the next attempt and its cost; undefined if the error is final. */
   function plan(
     error: unknown,
-    call: ToolCall,
+    call: ResolvedCall,
     attempt: number,
   ): { waitMs: number; cost: number } | undefined {
     if (attempt >= maxAttempts || call.options.signal?.aborted || !ToolportError.isInstance(error))
       return undefined;
     if (!isTransient(error, call) || !isSafe(error, call)) return undefined;
-    // Another server can be asked at once: not worth waiting for one that is away or busy.
+    // A fallback server is left to ask: do not wait for one that is unreachable or busy.
     if (!call.patient && (isThrottled(error) || error.code === "UNREACHABLE")) return undefined;
     const { cost, baseMs: defaultBaseMs } = isThrottled(error) ? THROTTLED : TRANSIENT;
     const bound = Math.min((baseMs ?? defaultBaseMs) * 2 ** (attempt - 1), maxMs);
@@ -167,15 +161,18 @@ export function retryStep({
   }
 
   return (next) => {
-    const attempt = (call: ToolCall, count: number, refund: number): Promise<ToolResult> =>
+    const attempt = (call: ResolvedCall, count: number, refund: number): Promise<ToolResult> =>
       next(call).then(
         (result) => {
-          budgetFor(call.tool.server).give(refund);
+          call.target.guards.retryBudget?.give(refund);
           return result;
         },
         async (error: unknown) => {
           const again = plan(error, call, count);
-          if (again === undefined || !budgetFor(call.tool.server).take(again.cost)) throw error;
+          if (again === undefined) throw error;
+          const { guards } = call.target;
+          guards.retryBudget ??= createRetryBudget();
+          if (!guards.retryBudget.take(again.cost)) throw error;
           if (call.resends?.take() === false) throw error;
           await sleep(again.waitMs, call.options.signal);
           const later = attempt(call, count + 1, again.cost);

@@ -1,4 +1,4 @@
-/** What flows through the call pipeline, and the shape of everything that stands in it. */
+/** The call that flows through the pipeline, its options, and the types of the pipeline's steps. */
 
 import type { CheckArguments } from "../config/server-entry.js";
 import type { ToolportError } from "../errors/toolport-error.js";
@@ -7,33 +7,34 @@ import type { ToolInfo } from "../model/tool-info.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { ArgumentRepair } from "../schema/argument-repair.js";
 import type { Resends } from "../transports/resends.js";
+import type { CallTarget } from "./call-target.js";
 import type { TaskRecord } from "./tasks/task-record.js";
 import type { ToolResult } from "./tool-result.js";
 
-/** What a caller may say about one call. */
+/** Options of one call. */
 export interface CallToolOptions {
   /**
-   * Longest silence of the server's; progress counts as a sign of life. `Infinity`: no limit.
-   * @default the server's `timeoutMs`, then the port's (60 s)
+   * How long the server may stay silent. Every progress report restarts the time. `Infinity`: no limit.
+   * @default `timeoutMs` of the server, or of the port (60 s)
    */
   timeoutMs?: number;
-  /** Ends the call; the server is told. */
+  /** Aborts the call; Toolport cancels the request on the server. */
   signal?: AbortSignal;
-  /** Gets every progress report of the call; one at a time if it returns promises. */
+  /** Receives every progress report of the call. If it returns promises, it gets one report at a time. */
   onProgress?: (progress: Progress) => unknown;
-  /** The call may run twice: it is repeated when its outcome is unknown. @default false */
+  /** The call may run twice, so Toolport may repeat it when its outcome is unknown. @default false */
   idempotent?: boolean;
   /** HTTP headers for this call only. */
   headers?: Readonly<Record<string, string>>;
   /** `_meta` of the request. */
   meta?: Readonly<Record<string, unknown>>;
-  /** Anything of the caller's; reaches interceptors, listeners and `beforeFallback`. */
+  /** Any value of yours. Interceptors, listeners and `beforeFallback` receive it. */
   context?: unknown;
   /** Fill in the defaults of the tool's schema before the arguments are checked. @default false */
   applyDefaults?: boolean;
   /**
-   * What happens to arguments that do not fit the tool's schema.
-   * @default the server's `checkArguments`, then the port's (`"repair"`)
+   * What happens to arguments that do not match the tool's schema.
+   * @default `checkArguments` of the server, or of the port (`"repair"`)
    * @example
    * ```ts
    * await toolport.callTool("files__write", args, { checkArguments: "strict" });
@@ -41,8 +42,8 @@ export interface CallToolOptions {
    */
   checkArguments?: CheckArguments;
   /**
-   * Values of your own that are put over the arguments after these were checked. They are not checked: the tool's schema
-   * need not list them.
+   * Values that Toolport adds to the arguments after it has checked them; they replace arguments of the same name. They are
+   * not checked: the tool's schema need not list them.
    * @default none
    * @example
    * ```ts
@@ -50,21 +51,21 @@ export interface CallToolOptions {
    * ```
    */
   added?: Readonly<Record<string, unknown>>;
-  /** Run it as a task and give back a handle instead of the result: see {@link TaskCallOptions}. @default false */
+  /** Run the call as a task and return a handle instead of the result: see {@link TaskCallOptions}. @default false */
   task?: false;
 }
 
-/** How a task is to be made. */
+/** How a task is created. */
 export interface TaskOptions {
   /**
-   * How long the server should keep the task and its result. Servers from 2026-07-28 on choose by themselves.
+   * How long the server should keep the task and its result. Servers from 2026-07-28 on ignore it and decide on their own.
    * @default 3600000
    */
   ttlMs?: number;
 }
 
 /**
- * The options of a call that gives back a handle at once, while the work goes on at the server.
+ * Options of a call that returns a handle at once while the server still works.
  *
  * @example
  * ```ts
@@ -76,15 +77,15 @@ export interface TaskCallOptions extends Omit<CallToolOptions, "task"> {
   task: true | TaskOptions;
 }
 
-/** One thing that was tried on the way to an answer. */
+/** One attempt of a call. */
 export interface CallAttempt {
   readonly server: string;
   readonly durationMs: number;
-  /** Why it failed; undefined: it answered. */
+  /** Why the attempt failed; undefined if the server answered. */
   readonly error?: ToolportError | undefined;
 }
 
-/** The outcome of a check, good for the same schema, arguments and added values. */
+/** The outcome of a check, valid for the same schema, arguments and added values. */
 interface CheckedArguments {
   readonly schema: JsonSchema;
   readonly args: ToolCall["args"];
@@ -92,7 +93,7 @@ interface CheckedArguments {
   readonly sent: SentArguments | undefined;
 }
 
-/** What is sent for a call, written down when it is known: before the first attempt, and again for every fallback. */
+/** What is sent for a call, recorded before the first attempt and again for every fallback server. */
 export interface CallTrail {
   sent?: ToolCall | undefined;
   repaired?: readonly ArgumentRepair[] | undefined;
@@ -105,44 +106,49 @@ export interface SentArguments {
   readonly repaired?: readonly ArgumentRepair[] | undefined;
 }
 
-/** One call. A step that wants to change it hands a changed copy to the next. */
+/** One call. To change it, an interceptor passes a changed copy to the next step. */
 export interface ToolCall {
-  /** The tool as listed; `tool.server` is the server asked now, which a fallback changes. */
+  /** The tool as listed. `tool.server` is the server of the current attempt; a fallback changes it. */
   readonly tool: ToolInfo;
-  /** As the model gave them; what is sent may be repaired. */
+  /** The arguments as the model gave them. The arguments that are sent may be repaired. */
   readonly args: Readonly<Record<string, unknown>>;
   /**
-   * Put over the arguments after these were checked. To add values, hand on `{ ...call, added: { ...call.added, tenant } }`.
+   * Added to the arguments after they were checked. To add values, pass on `{ ...call, added: { ...call.added, tenant } }`.
    */
   readonly added?: Readonly<Record<string, unknown>> | undefined;
   readonly options: CallToolOptions | TaskCallOptions;
-  /** The task whose result is wanted; undefined: the tool is to be called. */
+  /** Set to wait for the result of this task instead of calling the tool. */
   readonly task?: TaskRecord | undefined;
-  /** Whose call it is; undefined outside `as(principal)`. */
+  /** The principal that makes the call; undefined outside `as(principal)`. */
   readonly principal?: string | undefined;
-  /** What was tried so far, in order. Every step may look; the attempt itself writes it down. */
+  /** All attempts so far, in order. */
   readonly attempts: CallAttempt[];
   /** When the call began (`performance.now()`). */
   readonly startedAt: number;
-  /** When it must be over at the latest (`performance.now()`); `Infinity`: never. */
+  /** When the call must be over (`performance.now()`); `Infinity`: no limit. */
   readonly deadline: number;
-  /** Wait for a server that is coming back; false while another one can be asked instead. */
+  /** Wait for a server that is reconnecting; false while a fallback server is left to try. */
   readonly patient: boolean;
   /**
-   * How often it may still be sent again to this server. Set by the retry step, for the layers below it; a copy of the call
-   * for that would cost every call more than the rest of the step.
+   * The server of `tool`, resolved after all interceptors. Assigned in place: a copy of the call would be an allocation per
+   * call.
+   * @internal
+   */
+  target?: CallTarget | undefined;
+  /**
+   * How often the request may still be sent to this server. The retry step assigns it in place, for the layers below.
    * @internal
    */
   resends?: Resends | undefined;
-  /** What checking arguments and results may still cost; the two share it. */
+  /** Time left for checking arguments and results; both share it. */
   readonly budget: { leftMs: number };
   /**
-   * What an earlier check of the same arguments found.
+   * The outcome of an earlier check of the same arguments.
    * @internal
    */
   readonly checked?: CheckedArguments | undefined;
   /**
-   * What is really sent, for those who follow the call.
+   * Records what is sent, for telemetry and listeners.
    * @internal
    */
   readonly trail?: CallTrail | undefined;
@@ -152,7 +158,7 @@ export interface ToolCall {
 export type CallHandler = (call: ToolCall) => Promise<ToolResult>;
 
 /**
- * A step of the pipeline. Yours have the same type as ours.
+ * A step of the pipeline. Your interceptors have the same type as Toolport's own steps.
  *
  * @example
  * ```ts
@@ -164,3 +170,11 @@ export type CallHandler = (call: ToolCall) => Promise<ToolResult>;
  * ```
  */
 export type CallInterceptor = (next: CallHandler) => CallHandler;
+
+/** A call whose server is resolved. */
+export type ResolvedCall = ToolCall & { target: CallTarget };
+
+export type ResolvedHandler = (call: ResolvedCall) => Promise<ToolResult>;
+
+/** A step that runs once for each server. */
+export type ServerStep = (next: ResolvedHandler) => ResolvedHandler;

@@ -4,7 +4,6 @@ import { MALFORMED_TYPE, toContentPart } from "../content/content-part.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ArgumentRepair } from "../schema/argument-repair.js";
 import { isNestedDeeper } from "../util/json.js";
-import type { ResultArtifact } from "./result-artifact.js";
 
 export type { ContentBlock };
 
@@ -41,6 +40,22 @@ export interface MalformedContent {
   readonly count: number;
   /** The first 100 of them: the type that each claims (`content` if none), and what is wrong with it. */
   readonly items: readonly { readonly type: string; readonly problem: string }[];
+}
+
+/** Structured content as a block. */
+export type StructuredBlock = { readonly type: "structuredContent"; readonly structuredContent: unknown };
+
+/** Handle of a part of a result that was too large; see `maxResultBytes`. */
+export interface ResultArtifact {
+  /** Unique id; the note in the result names it. */
+  readonly id: string;
+  /** Type of the block: `text`, `image`, `audio`, `resource`, or `structuredContent`. */
+  readonly type: string;
+  readonly mimeType?: string | undefined;
+  /** Size as sent: UTF-8 for text, base64 for anything else. */
+  readonly bytes: number;
+  /** The whole block as the server sent it. */
+  read(): Promise<ContentBlock | StructuredBlock>;
 }
 
 /** Where a result says that it took answers of the user's: it is that user's own and must not be kept. */

@@ -58,7 +58,7 @@ export function complete(
     context,
     principal: port.principal?.name,
   };
-  return port.parts.around(event, async () => {
+  return port.parts.observe(event, async () => {
     const connection = port.pool.require(server);
     const timeoutMs = wait.timeoutMs ?? port.parts.settings.timeoutMs;
     const session = await connection.acquire({ signal: wait.signal, timeoutMs });

@@ -22,11 +22,11 @@ export function getPrompt(
   { server, name, args }: { server: string; name: string; args: Readonly<Record<string, string>> },
   { context, ...wait }: AccessOptions,
 ): Promise<PromptResult> {
-  const { settings, around } = port.parts;
+  const { settings, observe } = port.parts;
   const timeoutMs = wait.timeoutMs ?? settings.timeoutMs;
   const message = { name, arguments: args };
   const event = { kind: "prompt" as const, server, name, message, context, principal: port.principal?.name };
-  return around(event, async () => {
+  return observe(event, async () => {
     const connection = port.pool.require(server);
     await connection.acquire({ signal: wait.signal, timeoutMs });
     const reason = port.catalog.refusalOf(server, "prompts", name);

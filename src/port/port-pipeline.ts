@@ -1,20 +1,18 @@
-/** Ties the call pipeline to the connections and the catalog of one port. */
+/** Connects the call pipeline to the connections and the catalog of one port. */
 import { createPipeline, type Pipeline } from "../execution/pipeline.js";
 import type { Port } from "./port.js";
 
 export function createPortPipeline(port: Port): Pipeline {
-  const { settings, telemetry, around, validator, report } = port.parts;
+  const { pool, catalog, parts } = port;
+  const { settings, telemetry, observe, validator, report } = parts;
   return createPipeline({
+    connections: pool,
+    catalog,
     telemetry,
-    around,
+    observe,
     validator,
     checkArguments: settings.checkArguments,
-    onContradiction: port.parts.warnOfSchema,
-    configOf: (server) => port.pool.get(server)?.config,
-    isDown: (server) => {
-      const state = port.pool.get(server)?.state;
-      return state === undefined || (state.status === "closed" && state.by !== "idleness");
-    },
+    onContradiction: parts.warnOfSchema,
     interceptors: settings.interceptors,
     approve: settings.approve,
     retry: settings.retry,
@@ -27,27 +25,22 @@ export function createPortPipeline(port: Port): Pipeline {
     maxResultBytes: settings.maxResultBytes,
     beforeFallback: settings.beforeFallback,
     findTool: async (server, sourceName, { options, deadline, patient }) => {
-      const connection = port.pool.get(server);
+      const connection = pool.get(server);
       const limitMs = options.timeoutMs ?? connection?.config.timeoutMs ?? settings.timeoutMs;
       const timeoutMs = Math.min(limitMs, deadline - performance.now());
-      if (connection !== undefined && !port.catalog.knows(server))
+      if (connection !== undefined && !catalog.knows(server))
         await connection.acquire({ signal: options.signal, timeoutMs, patient });
-      return port.catalog.find(server, sourceName)?.info;
+      return catalog.find(server, sourceName)?.info;
     },
-    attempt: {
-      connectionOf: (server) => port.pool.require(server),
-      sourceOf: (server, sourceName) => port.catalog.find(server, sourceName),
-      refresh: (server, { options }) => port.reread(port.pool.require(server), { signal: options.signal }),
-      timeoutMs: settings.timeoutMs,
-      onProgress: port.parts.onProgress,
-      report,
-      dropsOf: (callback) => port.parts.drops.of(callback),
-      onMalformed: (connection, { tool }, malformed) =>
-        port.malformed.add(connection, tool.sourceName, malformed),
-      tasks: port.tasks.runs,
-      isTraced: () => telemetry.isActive,
-      trace: ({ call, session }, run) =>
-        port.trace(session, { method: "tools/call", tool: call.tool.sourceName, args: call.args }, run),
-    },
+    refresh: (connection, signal) => port.reread(connection, { signal }),
+    timeoutMs: settings.timeoutMs,
+    onProgress: parts.onProgress,
+    report,
+    dropsOf: (callback) => parts.drops.of(callback),
+    onMalformed: (connection, { tool }, malformed) =>
+      port.malformed.add(connection, tool.sourceName, malformed),
+    tasks: port.tasks.runs,
+    trace: ({ call, session }, run) =>
+      port.trace(session, { method: "tools/call", tool: call.tool.sourceName, args: call.args }, run),
   });
 }

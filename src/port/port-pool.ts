@@ -35,9 +35,9 @@ export function createPortPool(port: Port): ConnectionPool {
       }),
     onState: (change) => {
       noteAbsence(port, change);
-      if (change.to === "closed") port.pipeline.disconnected(change.server);
+      if (change.to === "closed") port.pipeline.targets.disconnected(change.server);
       if (change.to === "ready") {
-        port.pipeline.reconnected(change.server);
+        port.pipeline.targets.reconnected(change.server);
         port.resourceCache.forget(change.server);
         port.subscriptions.ready(change.server);
       }
@@ -52,7 +52,7 @@ export function createPortPool(port: Port): ConnectionPool {
       reported.add(key);
       parts.warn(server, message, { code });
     },
-    onSilent: (server, error) => port.pipeline.silent(server, error),
+    onSilent: (server, error) => port.pipeline.targets.silent(server, error),
     onSessionEnded: (session, ms, error) => parts.telemetry.sessionEnded(port.factsOf(session), ms, error),
     onNotification: (server, method, params) => {
       heard(port, server, { method, uri: params["uri"] });

@@ -185,7 +185,7 @@ export class Port {
     await this.pool.remove(name);
     if (config !== undefined) this.oauth.forget(config);
     this.resourceCache.forget(name);
-    this.pipeline.forget(name);
+    this.pipeline.targets.forget(name);
     this.catalog.drop(name);
   }
 
@@ -253,9 +253,18 @@ export class Port {
     args: Readonly<Record<string, unknown>>,
     options: CallToolOptions | TaskCallOptions,
   ): Promise<ToolResult> {
+    const calling = this.callListedTool(name, args, options);
+    return calling ?? findTool(this, name, options).then((found) => this.#call(found, args, options));
+  }
+
+  /** Undefined if the catalog does not contain the tool yet. */
+  callListedTool(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    options: CallToolOptions | TaskCallOptions,
+  ): Promise<ToolResult> | undefined {
     const entry = this.catalog.entry(name);
-    if (entry !== undefined) return this.#call(entry, args, options);
-    return findTool(this, name, options).then((found) => this.#call(found, args, options));
+    return entry && this.#call(entry, args, options);
   }
 
   #call(
@@ -277,6 +286,7 @@ export class Port {
       startedAt,
       deadline: startedAt + limitMs,
       patient: true,
+      target: undefined,
       resends: undefined,
       budget: this.parts.validator.createBudget(),
     });

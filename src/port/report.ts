@@ -28,7 +28,7 @@ export function reportOf({ connection, ms, error }: ConnectOutcome, catalog: Cat
     state: state.status,
     ...(error !== undefined && { error }),
     ...(state.status === "authenticating" && { authUrl: state.authUrl }),
-    toolCount: catalog.toolCount(connection.name),
+    toolCount: catalog.snapshot().counts.get(connection.name) ?? 0,
     ms,
   };
 }

@@ -4,7 +4,7 @@ import { PublicLists } from "../catalog/public-lists.js";
 import type { NetworkConfig } from "../config/read-network.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { StateChange } from "../connection/connection-state.js";
-import { type AroundCall, CALL_LISTENERS_AT_ONCE, createAroundCall } from "../execution/listeners.js";
+import { CALL_LISTENERS_AT_ONCE, createCallObserver, type ObserveCall } from "../execution/listeners.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { Progress } from "../protocol/pending-request.js";
 import { logToLogger } from "../protocol/server-requests/server-log.js";
@@ -33,7 +33,7 @@ export interface SharedParts {
   readonly publicLists: PublicLists;
   readonly telemetry: Telemetry;
   readonly validator: SchemaValidator;
-  readonly around: AroundCall;
+  readonly observe: ObserveCall;
   /** Serves what servers ask of one principal. */
   serverRequestsFor(principal: string | undefined): ServerRequests;
   /** The network options of a server: its own, or those of the port. */
@@ -126,9 +126,9 @@ export function createSharedParts(options: PortSettings): SharedParts {
         report,
         principal,
       }),
-    around: createAroundCall({
+    observe: createCallObserver({
       listeners: settings.listeners,
-      watch: { isWatched: () => emitter.has("call"), tell: (news) => emitter.emit("call", news) },
+      emitter,
       report,
       drops: drops.of("listeners"),
     }),

@@ -79,7 +79,7 @@ export interface Skills {
  * ```
  */
 export function createSkills(port: Port, server: string): Skills {
-  const { settings, around, warn } = port.parts;
+  const { settings, observe, warn } = port.parts;
 
   async function ask<Result>(
     access: AccessOptions,
@@ -135,7 +135,7 @@ export function createSkills(port: Port, server: string): Skills {
         context: access.context,
         principal: port.principal?.name,
       };
-      return around(event, () =>
+      return observe(event, () =>
         ask(access, (session, limits) => readSkillFile(session, { skill: entry, uri }, limits)),
       );
     },

@@ -83,13 +83,13 @@ export function takeSnapshot({
         connection.name,
         {
           ...serverSnapshot(connection, catalog),
-          breaker: pipeline.breakerOf(connection.name),
+          breaker: pipeline.targets.breakerSnapshot(connection.name),
           malformedContent: malformed.of(connection),
         },
       ]),
     ),
     tools: owned(catalog.tools()),
-    withheldTools: [...catalog.withheld()],
+    withheldTools: [...catalog.snapshot().withheld],
     droppedCalls: parts.drops.counts(),
     textFindings: catalog.textFindings(),
     nameIssues: [...catalog.snapshot().nameIssues],
@@ -118,7 +118,7 @@ function serverSnapshot(
     serverInfo: session?.serverInfo
       ? { name: session.serverInfo.name, version: session.serverInfo.version }
       : null,
-    toolCount: catalog.toolCount(name),
+    toolCount: catalog.snapshot().counts.get(name) ?? 0,
     cut: catalog.cutOf(name) ?? null,
     error: error ? { code: error.code, message: error.message } : null,
     droppedAnswers: session?.droppedAnswers ?? 0,

@@ -1,11 +1,20 @@
 /** Calls, results and failures to drive single steps of the pipeline with. */
 import { ConnectionError } from "../../src/errors/connection-error.js";
 import { ToolCallError } from "../../src/errors/tool-call-error.js";
-import type { CallHandler, ToolCall } from "../../src/execution/tool-call.js";
+import type { CallTarget } from "../../src/execution/call-target.js";
+import type { CallHandler, ResolvedCall, ToolCall } from "../../src/execution/tool-call.js";
 import type { ToolResult } from "../../src/execution/tool-result.js";
 
+/** A target with those parts that a single step reads. */
+export const targetOf = (changes: Partial<CallTarget> = {}): CallTarget =>
+  ({
+    isTrusted: false,
+    guards: { breaker: undefined, limiter: undefined, retryBudget: undefined },
+    ...changes,
+  }) as CallTarget;
+
 /** A call of `a__echo`, the tool `echo` on server `a`. */
-export function callOf(changes: Partial<ToolCall> = {}): ToolCall {
+export function callOf(changes: Partial<ResolvedCall> = {}): ResolvedCall {
   return {
     tool: { name: "a__echo", server: "a", sourceName: "echo", inputSchema: {} },
     args: {},
@@ -15,12 +24,13 @@ export function callOf(changes: Partial<ToolCall> = {}): ToolCall {
     deadline: Number.POSITIVE_INFINITY,
     patient: true,
     budget: { leftMs: 200 },
+    target: targetOf(),
     ...changes,
   };
 }
 
 /** The same call on another server. */
-export function callOn(server: string, changes: Partial<ToolCall> = {}): ToolCall {
+export function callOn(server: string, changes: Partial<ResolvedCall> = {}): ResolvedCall {
   const call = callOf(changes);
   return { ...call, tool: { ...call.tool, server } };
 }
@@ -30,7 +40,7 @@ export function resultOf(text: string, changes: Partial<ToolResult> = {}): ToolR
   return { text, content, isError: false, server: "a", attempts: 1, durationMs: 1, ...changes };
 }
 
-/** Answers with the outcomes in turn, the last one for ever; errors are thrown. */
+/** Answers with the outcomes in order and repeats the last one; errors are thrown. */
 export function inTurn(...outcomes: (ToolResult | Error)[]): CallHandler & { calls: ToolCall[] } {
   const calls: ToolCall[] = [];
   const handler: CallHandler = async (call) => {

@@ -7,8 +7,7 @@ import type { Session, SessionRequestOptions } from "../../protocol/session.js";
 import { getTask, getTaskResult, isFinal, type TaskState, updateTask } from "../../protocol/tasks.js";
 import { sleep } from "../../util/sleep.js";
 import { isUnknownTask, taskCancelled, taskFailed, taskFault, taskLost } from "./task-errors.js";
-import { taskPaceMs } from "./task-pace.js";
-import { restFromTask } from "./task-rest.js";
+import { restFromTask, taskPaceMs } from "./task-polling.js";
 
 export interface FollowParts {
   readonly connection: ServerConnection;

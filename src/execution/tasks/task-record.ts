@@ -1,32 +1,31 @@
-/** What is remembered of a task while it runs: enough to ask for it again, and nothing that was sent with the call. */
-import type { ToolCall } from "../tool-call.js";
+/** The stored record of a running task. It contains nothing that was sent with the call. */
 import type { ToolResult } from "../tool-result.js";
 
-/** A task of a server's. */
+/** A task that runs on a server. */
 export interface TaskRecord {
-  /** The server's own name for it. */
+  /** The id that the server gave the task. */
   readonly taskId: string;
-  /** The server that runs it, as configured. */
+  /** Configured name of the server. */
   readonly server: string;
   /** Name of the tool on the server. */
   readonly sourceName: string;
   /** Public name of the tool. */
   readonly tool: string;
-  /** When it was made, in ISO 8601. */
+  /** When the task was created, in ISO 8601. */
   readonly createdAt: string;
-  /** How long after `createdAt` the server keeps it; `null`: without end, or it did not say. */
+  /** How long after `createdAt` the server keeps the task; `null`: for ever, or the server gave no time. */
   readonly ttlMs: number | null;
 }
 
-/** Where the answer to a call with `task` says which task was made. Never taken from a server. */
+/** Key in `_meta` of the result of a call with `task`: the task that was created. Removed from results of servers. */
 export const TASK_META_KEY = "toolport/task";
 
-/** The task that an answer stands for; undefined for a result. */
+/** The task that a receipt names; undefined for a real result. */
 export const receiptOf = ({ _meta }: ToolResult): TaskRecord | undefined =>
   _meta?.[TASK_META_KEY] as TaskRecord | undefined;
 
-/** The answer says that a task was made; the result is still to come. */
+/** The result only says that a task was created. */
 export const isTaskReceipt = (
-  { options, task }: Pick<ToolCall, "options" | "task">,
+  { options, task }: { readonly options: { readonly task?: unknown }; readonly task?: unknown },
   result: ToolResult,
 ): boolean => Boolean(options.task) && task === undefined && receiptOf(result) !== undefined;

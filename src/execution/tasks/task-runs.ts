@@ -6,10 +6,10 @@ import { markDependsOnInput } from "../../protocol/session.js";
 import { canCancel, cancelTask, type TaskState } from "../../protocol/tasks.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
 import { timerMs } from "../../util/timers.js";
+import type { TaskProgress } from "../call-progress.js";
 import type { CallAttempt, ToolCall } from "../tool-call.js";
 import { followTask } from "./follow-task.js";
 import { isTaskOver, isUnknownTask, taskTimedOut } from "./task-errors.js";
-import type { TaskProgress } from "./task-progress.js";
 import type { TaskRecord } from "./task-record.js";
 
 /** What a port does for its tasks. */
@@ -90,7 +90,7 @@ export class TaskRuns {
           tool: record.sourceName,
           deadline: call.deadline,
           signal: over.signal,
-          onStatus: options.progress.said,
+          onStatus: options.progress.statusChanged,
           onNews: (listener) => this.#desk.onNews(record, listener),
         },
         state,

@@ -45,7 +45,7 @@ export async function readResource(
     context,
     principal: port.principal?.name,
   };
-  return port.parts.around(event, async () => {
+  return port.parts.observe(event, async () => {
     const connection = port.pool.require(server);
     const kept = cache ?? connection.config.cache ?? port.parts.settings.cache;
     const known = kept === false ? undefined : port.resourceCache.get(server, uri);

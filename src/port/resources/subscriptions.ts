@@ -48,7 +48,7 @@ export class Subscriptions {
     subscription.feeds.add(feed);
     const remove = () => this.#remove(subscription, feed);
     try {
-      await this.#port.parts.around(event, () => this.#granted(subscription, wait));
+      await this.#port.parts.observe(event, () => this.#granted(subscription, wait));
     } catch (error) {
       await remove();
       throw error;
@@ -94,7 +94,7 @@ export class Subscriptions {
     this.#open.set(connection.name, ofServer);
     const known = ofServer.get(uri);
     if (known?.connection === connection) return known;
-    const endUse = connection.use();
+    const endUse = connection.usage.begin();
     const letHostEnd = holdHost();
     const release = () => {
       endUse();

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { callOf, callOn, deferred, resultOf } from "../../test/support/tool-call.js";
 import { ConnectionError } from "../errors/connection-error.js";
-import { hasLimits, Limiter, type LimitOptions, limitStep } from "./limits.js";
+import { hasLimits, Limiter, type LimitOptions, limitStep } from "./rate-limit.js";
 import type { ToolCall } from "./tool-call.js";
 import type { ToolResult } from "./tool-result.js";
 
@@ -19,7 +19,7 @@ function setup(options: LimitOptions) {
   const limiter = new Limiter("a", options);
   const asked: unknown[] = [];
   const open: { resolve(result: ToolResult): void; reject(error: unknown): void }[] = [];
-  const handler = limitStep(() => limiter)((call) => {
+  const handler = limitStep<ToolCall>(() => limiter)((call) => {
     asked.push(call.args["n"]);
     const answer = deferred<ToolResult>();
     open.push(answer);
@@ -135,7 +135,7 @@ describe("the queue", () => {
     const time = async (count: number): Promise<number> => {
       const limiter = new Limiter("a", { concurrency: 10, maxQueue: count });
       const seen: number[] = [];
-      const handler = limitStep(() => limiter)(async (call) => {
+      const handler = limitStep<ToolCall>(() => limiter)(async (call) => {
         seen.push(call.args["n"] as number);
         return ok;
       });
@@ -205,7 +205,7 @@ describe("limits", () => {
     const limiter = new Limiter("a", { concurrency: 1, maxQueue: 0 });
     const answers = [deferred<ToolResult>(), deferred<ToolResult>()];
     let count = 0;
-    const handler = limitStep((server) => (server === "a" ? limiter : undefined))(
+    const handler = limitStep<ToolCall>(({ tool }) => (tool.server === "a" ? limiter : undefined))(
       () => answers[count++]?.promise ?? Promise.resolve(ok),
     );
     const first = handler(callOn("a"));

@@ -1,4 +1,4 @@
-/** How many calls a server gets at once and how fast: a bounded queue before it, first come, first served. */
+/** Limits the concurrency and the rate of calls to one server with a bounded first-in, first-out queue. */
 import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
@@ -6,19 +6,19 @@ import { LinkedQueue } from "../util/linked-queue.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import { timerMs } from "../util/timers.js";
 import { TokenBucket } from "../util/token-bucket.js";
-import type { CallInterceptor, ToolCall } from "./tool-call.js";
+import type { ToolResult } from "./tool-result.js";
 
-/** Limits of one server. */
+/** Limits for the calls to one server. */
 export interface LimitOptions {
-  /** Calls under way at once. @default no limit */
+  /** Maximum number of calls at the same time. @default no limit */
   concurrency?: number;
-  /** Calls begun per second; `burst` of them may come at once. @default no limit; `burst`: `perSecond`, at least 1 */
+  /** Calls started per second; up to `burst` of them at once. @default no limit; `burst`: `perSecond`, at least 1 */
   rateLimit?: { perSecond: number; burst?: number };
-  /** Calls that may wait for their turn; any more fail with `OVERLOADED`. @default 1000 */
+  /** Maximum number of waiting calls; further calls fail with `OVERLOADED`. @default 1000 */
   maxQueue?: number;
 }
 
-/** Whether there is anything to limit. If not, leave the step out: then it costs nothing. */
+/** Without limits there is no limiter, and the calls skip the queue. */
 export const hasLimits = ({ concurrency, rateLimit }: LimitOptions): boolean =>
   (concurrency !== undefined && concurrency !== Infinity) || rateLimit !== undefined;
 
@@ -29,7 +29,15 @@ interface Waiter {
   fail: (error: unknown) => void;
 }
 
-/** One server's queue. */
+/** The part of a call that the limiter reads. */
+interface QueuedCall {
+  readonly tool: { readonly sourceName: string };
+  readonly options: { readonly signal?: AbortSignal };
+  /** In the time of `performance.now()`. */
+  readonly deadline: number;
+}
+
+/** The queue of one server. */
 export class Limiter {
   readonly #server: string;
   readonly #concurrency: number;
@@ -53,18 +61,18 @@ export class Limiter {
     }
   }
 
-  /** Calls that wait for their turn. */
+  /** Number of waiting calls. */
   get queued(): number {
     return this.#queue.size;
   }
 
-  /** Calls under way. */
+  /** Number of calls under way. */
   get active(): number {
     return this.#active;
   }
 
-  /** Undefined: go on at once; else wait for it. Whoever got in must `leave`. */
-  enter(call: ToolCall): Promise<void> | undefined {
+  /** Undefined: the call may start at once; otherwise await the promise. The caller must `leave` when the call is over. */
+  enter(call: QueuedCall): Promise<void> | undefined {
     if (this.#queue.size === 0 && this.#admit()) return undefined;
     if (this.#queue.size >= this.#maxQueue) throw this.#overloaded(call);
     return this.#wait(call);
@@ -75,7 +83,7 @@ export class Limiter {
     this.#advance();
   }
 
-  /** Fails everything that waits: the port is closing. */
+  /** Rejects every waiting call with the error. */
   clear(error: ToolportError): void {
     for (let waiter = this.#queue.shift(); waiter !== undefined; waiter = this.#queue.shift())
       waiter.fail(error);
@@ -93,7 +101,7 @@ export class Limiter {
     this.#settleTimer();
   }
 
-  /** One timer for the whole queue, and only while nothing but the rate holds it up. */
+  /** Starts the one timer of the queue while only the rate limit delays the next call, and stops it otherwise. */
   #settleTimer(): void {
     const isNeeded = this.#rate !== undefined && this.#queue.size > 0 && this.#active < this.#concurrency;
     if (!isNeeded) {
@@ -105,13 +113,13 @@ export class Limiter {
           this.#timer = undefined;
           this.#advance();
         },
-        // A timer may fire a little early: the clock then says that a moment is left.
+        // A timer may fire slightly early; wait at least 1 ms more then.
         timerMs(Math.max(1, this.#rate?.waitMs(1) ?? 1)),
       );
     }
   }
 
-  async #wait(call: ToolCall): Promise<void> {
+  async #wait(call: QueuedCall): Promise<void> {
     const { signal } = call.options;
     signal?.throwIfAborted();
     const leftMs = call.deadline - this.#now();
@@ -136,25 +144,25 @@ export class Limiter {
     }
   }
 
-  #overloaded({ tool }: ToolCall): ToolCallError {
+  #overloaded({ tool }: QueuedCall): ToolCallError {
     return new ToolCallError({
       code: "OVERLOADED",
       server: this.#server,
       tool: tool.sourceName,
-      what: `${this.#maxQueue} calls wait for the server already`,
-      next: "Call less at once, or raise concurrency, rateLimit or maxQueue",
+      what: `${this.#maxQueue} calls already wait for the server`,
+      next: "Make fewer calls at once, or raise concurrency, rateLimit or maxQueue",
       retryable: true,
       outcome: "unsent",
     });
   }
 
-  #expired({ tool }: ToolCall): ToolCallError {
+  #expired({ tool }: QueuedCall): ToolCallError {
     return new ToolCallError({
       code: "TIMEOUT",
       server: this.#server,
       tool: tool.sourceName,
-      what: "The time for the call was over before its turn came",
-      next: "Call less at once, or raise concurrency, rateLimit or maxTimeoutMs",
+      what: "The call timed out while it waited in the queue of the server",
+      next: "Make fewer calls at once, or raise concurrency, rateLimit or maxTimeoutMs",
       phase: "queue",
       retryable: true,
       outcome: "unsent",
@@ -180,10 +188,12 @@ function checkLimits(server: string, { concurrency, rateLimit, maxQueue }: Limit
     throw new ConfigError({ code: "INVALID_CONFIG", server, what: "The limits are not valid", issues });
 }
 
-/** Lets calls through as the limits of their server allow. */
-export function limitStep(limiterFor: (server: string) => Limiter | undefined): CallInterceptor {
+/** Runs a call when the limiter admits it. */
+export function limitStep<Call extends QueuedCall>(
+  limiterOf: (call: Call) => Limiter | undefined,
+): (next: (call: Call) => Promise<ToolResult>) => (call: Call) => Promise<ToolResult> {
   return (next) => {
-    const inTurn = async (call: ToolCall, limiter: Limiter) => {
+    const runAdmitted = async (call: Call, limiter: Limiter) => {
       await limiter.enter(call);
       try {
         return await next(call);
@@ -192,8 +202,8 @@ export function limitStep(limiterFor: (server: string) => Limiter | undefined): 
       }
     };
     return (call) => {
-      const limiter = limiterFor(call.tool.server);
-      return limiter === undefined ? next(call) : inTurn(call, limiter);
+      const limiter = limiterOf(call);
+      return limiter === undefined ? next(call) : runAdmitted(call, limiter);
     };
   };
 }

@@ -13,7 +13,7 @@ const DEFAULT_TTL_MS = 60 * 60 * 1_000;
  * The `task` parameter of `tools/call`; undefined for none. On the modern wire the server alone decides. Throws if the
  * caller wants a task and this tool cannot be one.
  */
-export function askForTask(
+export function requestTask(
   { tool, options, deadline }: ToolCall,
   session: Session,
   execution: Readonly<Record<string, unknown>> | undefined,

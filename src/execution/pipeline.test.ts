@@ -4,9 +4,9 @@ import { registerOpenTelemetry, type TestTelemetry } from "../../test/support/op
 import { callOf, inTurn, resultOf, unreachable } from "../../test/support/tool-call.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { createTelemetry, type TraceMeta } from "../telemetry/open-telemetry.js";
-import { createRetryBudget, retryStep } from "./retry.js";
-import { telemetryStep } from "./telemetry-step.js";
-import type { CallHandler, CallInterceptor } from "./tool-call.js";
+import { telemetryStep } from "./pipeline.js";
+import { retryStep } from "./retry.js";
+import type { CallHandler, CallInterceptor, ResolvedCall } from "./tool-call.js";
 
 let otel: TestTelemetry | undefined;
 afterEach(async () => {
@@ -17,9 +17,8 @@ afterEach(async () => {
 /** Server `a` is always away, server `b` answers at the second attempt. */
 function setup() {
   const telemetry = createTelemetry();
-  const budget = createRetryBudget();
   const metas: (TraceMeta | undefined)[] = [];
-  const retry = retryStep({ budgetFor: () => budget, options: { maxAttempts: 2 }, sleep: async () => {} });
+  const retry = retryStep({ options: { maxAttempts: 2 }, sleep: async () => {} });
   const fallback: CallInterceptor = (next) => (call) =>
     next(call).catch(() => next({ ...call, tool: { ...call.tool, server: "b" } }));
   let asked = 0;
@@ -34,8 +33,9 @@ function setup() {
       return resultOf("ok", { server });
     });
   };
-  const steps = [telemetryStep(telemetry), fallback, retry];
-  return { run: steps.reduceRight<CallHandler>((next, step) => step(next), attempt), metas };
+  const retrying = retry(attempt);
+  const run = telemetryStep(telemetry)(fallback((call) => retrying(call as ResolvedCall)));
+  return { run, metas };
 }
 
 test("a call with a retry and a fallback is one span with four requests in it", async () => {

@@ -1,6 +1,6 @@
 /** As the server wants it, within reason. */
 import { expect, test } from "vitest";
-import { taskPaceMs } from "./task-pace.js";
+import { taskPaceMs } from "./task-polling.js";
 
 const steady = () => 0;
 
