@@ -1,33 +1,42 @@
-import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+/** The three tiers: `unit` and `integration` are part of `npm test`, `slow` of `npm run test:slow`. */
+import { defineConfig, mergeConfig } from "vitest/config";
+import shared from "./vitest.shared.js";
 
-const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
+const SLOW = "{src,test}/**/*.slow.test.ts";
+/** Suites with a configuration of their own. That no fault is without a test is checked here. */
+const OWN_CONFIGURATION = ["test/faults/!(manifest).test.ts", "test/package/**", "test/workerd/**"];
 
-export default defineConfig({
-  resolve: {
-    alias: [
-      { find: "#platform", replacement: source("transports/platform/node.ts") },
-      { find: "#run-bounded", replacement: source("schema/bounded/node.ts") },
-      { find: "#durable-object", replacement: source("adapters/agents/durable-object/plain.ts") },
-      { find: /^toolport$/, replacement: source("index.ts") },
-      { find: /^toolport\/(node|testing|console)$/, replacement: source("$1/index.ts") },
-      {
-        find: /^toolport\/(langchain|ai-sdk|openai|anthropic|gemini|agents)$/,
-        replacement: source("adapters/$1/index.ts"),
-      },
-      { find: /^toolport\/agents\/mcp$/, replacement: source("adapters/agents/mcp.ts") },
-      { find: /^toolport\/(sqlite|redis|postgres)$/, replacement: source("state/stores/$1/index.ts") },
-    ],
-  },
-  test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    // The fault suite has a command of its own; that no row of it is forgotten is held here.
-    exclude: ["test/faults/!(manifest).test.ts", "test/package/**", "test/workerd/**", "node_modules/**"],
-    // As many as the smallest machine has cores: more would be quicker there, and a test that waits would wait too long.
-    maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
-    // An unhandled rejection anywhere fails the run: that is one of our promises.
-    dangerouslyIgnoreUnhandledErrors: false,
-  },
-});
+export default mergeConfig(
+  shared,
+  defineConfig({
+    test: {
+      projects: [
+        {
+          extends: true,
+          test: {
+            name: "unit",
+            include: ["src/**/*.test.ts", "test/{adapters,types}/**/*.test.ts"],
+            exclude: [SLOW],
+            // Files share the workers and their loaded modules: a test must leave no global state behind.
+            isolate: false,
+            setupFiles: ["test/support/shared-worker.ts"],
+          },
+        },
+        {
+          extends: true,
+          test: {
+            name: "integration",
+            include: ["test/**/*.test.ts"],
+            exclude: [SLOW, ...OWN_CONFIGURATION, "test/{adapters,types}/**"],
+            isolate: false,
+            setupFiles: ["test/support/shared-worker.ts"],
+          },
+        },
+        {
+          extends: true,
+          test: { name: "slow", include: [SLOW], exclude: OWN_CONFIGURATION },
+        },
+      ],
+    },
+  }),
+);

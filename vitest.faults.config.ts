@@ -1,8 +1,8 @@
 /** The fault suite: `npm run test:faults`, and `npm run test:faults:long` with the bounds of the catalogue as written. */
 import { mergeConfig } from "vitest/config";
-import base from "./vitest.config.js";
+import shared from "./vitest.shared.js";
 
-const faults = mergeConfig(base, {
+const faults = mergeConfig(shared, {
   test: {
     reporters: ["default", "./test/faults/fault-table.ts"],
     execArgv: ["--expose-gc"],

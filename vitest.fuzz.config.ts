@@ -1,8 +1,8 @@
 /** The fuzzers, one after the other, each with its share of the time; run by `npm run fuzz`. */
 import { mergeConfig } from "vitest/config";
-import base from "./vitest.config.js";
+import shared from "./vitest.shared.js";
 
-const fuzz = mergeConfig(base, {
+const fuzz = mergeConfig(shared, {
   test: {
     pool: "forks",
     fileParallelism: false,

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig, mergeConfig } from "vitest/config";
-import base from "./vitest.config.js";
+import shared from "./vitest.shared.js";
 
 const CORE = "@langchain/core";
 
@@ -19,7 +19,7 @@ const { exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"
 };
 
 export default mergeConfig(
-  base,
+  shared,
   defineConfig({
     plugins: [
       {

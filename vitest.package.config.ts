@@ -1,8 +1,8 @@
 /** The packed package in projects of other people: `npm run test:package`. */
 import { mergeConfig } from "vitest/config";
-import base from "./vitest.config.js";
+import shared from "./vitest.shared.js";
 
-const packed = mergeConfig(base, {});
+const packed = mergeConfig(shared, {});
 packed.test = { ...packed.test, include: ["test/package/**/*.test.ts"], exclude: [] };
 
 export default packed;

@@ -1,8 +1,8 @@
 /** The package in workerd, the runtime of Cloudflare's Workers: `npm run test:workerd`. */
 import { mergeConfig } from "vitest/config";
-import base from "./vitest.config.js";
+import shared from "./vitest.shared.js";
 
-const workerd = mergeConfig(base, {});
+const workerd = mergeConfig(shared, {});
 workerd.test = {
   ...workerd.test,
   include: ["test/workerd/**/*.test.ts"],

@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { createTelemetry } from "./open-telemetry.js";
 
 const registry = Symbol.for("opentelemetry.js.api.1");
@@ -7,6 +7,7 @@ const load = vi.fn(() => {
   throw new Error("Cannot find package '@opentelemetry/api'");
 });
 vi.doMock("@opentelemetry/api", load);
+afterAll(() => vi.doUnmock("@opentelemetry/api"));
 afterEach(() => {
   delete globals[registry];
 });

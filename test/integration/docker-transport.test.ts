@@ -1,6 +1,6 @@
 /**
  * What a real engine cannot be made to do: hang, pull with a progress display, refuse an image as Docker does. A stand-in for
- * its command line records what it was asked. Real containers are in `podman.test.ts`.
+ * its command line records what it was asked. Real containers are in `podman.slow.test.ts`.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

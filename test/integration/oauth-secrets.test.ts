@@ -5,15 +5,21 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { createToolport, type Logger, type ServerEntry, type Toolport, type ToolportEvents } from "toolport";
 import { createTestServer } from "toolport/testing";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
 import { makeSqlitePlace, openStore } from "../support/oauth-stores.js";
 import { registerOpenTelemetry } from "../support/open-telemetry.js";
 
+// Modules read DEBUG when they are loaded.
 vi.hoisted(() => {
-  process.env["DEBUG"] = "toolport:*";
+  vi.resetModules();
+  vi.stubEnv("DEBUG", "toolport:*");
+});
+afterAll(() => {
+  vi.unstubAllEnvs();
+  vi.resetModules();
 });
 
 /** Each has a value of its own, so that a leak tells which it was. */

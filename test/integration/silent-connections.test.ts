@@ -1,6 +1,6 @@
 /** A request that times out in silence is followed by a ping: a server that shows no life gets a new connection, a busy one does not. */
 import { createToolport, type Toolport, type ToolportOptions } from "toolport";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
 import { failure } from "../support/failure.js";
 import { takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
@@ -13,11 +13,17 @@ import {
 import { startTcpProxy } from "../support/tcp-proxy.js";
 import { waitFor } from "../support/wait-for.js";
 
-/** Ten seconds take too long here. */
+// Other test files of this worker may have loaded the modules with the real limit.
+vi.hoisted(() => vi.resetModules());
+/** The real limit of ten seconds takes too long here. */
 vi.mock("../../src/connection/health-check.js", async (original) => ({
   ...(await original<object>()),
   PING_LIMIT_MS: 300,
 }));
+afterAll(() => {
+  vi.doUnmock("../../src/connection/health-check.js");
+  vi.resetModules();
+});
 
 const SHORT = { timeoutMs: 200 };
 const LONG = { timeoutMs: 60_000 };

@@ -1,11 +1,17 @@
 /** The same promises where a script cannot be stopped: what `#run-bounded` is on Workers, in browsers and in Bun. */
 import { format } from "@cfworker/json-schema";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createSchemaValidator } from "../create-validator.js";
 import type { JsonSchema } from "../json-schema.js";
 
-// As a bundler for those runtimes would resolve the door.
+// Other test files of this worker may have loaded the modules with the engine of Node.
+vi.hoisted(() => vi.resetModules());
+// As a bundler for those runtimes resolves the import.
 vi.mock("#run-bounded", () => import("./web.js"));
+afterAll(() => {
+  vi.doUnmock("#run-bounded");
+  vi.resetModules();
+});
 
 const skipped: string[] = [];
 const validator = createSchemaValidator({ onSkippedPattern: (_schema, pattern) => skipped.push(pattern) });

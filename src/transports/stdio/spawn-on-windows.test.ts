@@ -1,13 +1,14 @@
 /**
- * What Windows would be asked to run. Nothing here runs on Windows: `process.platform` says so before the modules are loaded
- * that look at it, and a recorder stands in for `cmd.exe`.
+ * The commands that Windows would be asked to run. Nothing here runs on Windows: `process.platform` says so before the modules
+ * are loaded that look at it, and a recorder takes the place of `cmd.exe`.
  */
 import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { spawnOnWindows } from "./spawn-on-windows.js";
 
 const RECORDER = "console.log(JSON.stringify([process.argv0, ...process.argv.slice(2)]));";
@@ -32,10 +33,20 @@ beforeAll(async () => {
   Object.defineProperty(process, "platform", { value: "win32" });
   process.env["comspec"] = at("cmd.exe");
   process.env["PATHEXT"] = ".COM;.EXE;.BAT;.CMD";
+  // Another test file of this worker may have loaded `cross-spawn` for the real platform.
+  const require = createRequire(import.meta.url);
+  for (const file of Object.keys(require.cache)) {
+    if (/[\\/](cross-spawn|which|isexe)[\\/]/.test(file)) delete require.cache[file];
+  }
+  const crossSpawn = require("cross-spawn");
+  vi.doMock("cross-spawn", () => ({ default: crossSpawn }));
+  vi.resetModules();
   start = (await import("./spawn-on-windows.js")).spawnOnWindows;
 });
 
 afterAll(() => {
+  vi.doUnmock("cross-spawn");
+  vi.resetModules();
   Object.defineProperty(process, "platform", { value: platform });
   for (const [name, value] of Object.entries({ comspec, PATHEXT })) {
     if (value === undefined) delete process.env[name];

@@ -1,0 +1,14 @@
+/** Runs around every test file that shares its worker with others: the next file finds time, variables and folder as they were. */
+import { afterAll, expect, vi } from "vitest";
+
+const { cwd } = process;
+const folder = cwd();
+const before = { ...process.env };
+
+afterAll(() => {
+  vi.useRealTimers();
+  vi.unstubAllEnvs();
+  vi.unstubAllGlobals();
+  expect(cwd(), "a test file changed the working directory").toBe(folder);
+  expect({ ...process.env }, "a test file left environment variables behind").toEqual(before);
+});

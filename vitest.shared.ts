@@ -1,0 +1,31 @@
+/** Settings that every vitest configuration shares: sources instead of the built package, time limits, unhandled errors. */
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: "#platform", replacement: source("transports/platform/node.ts") },
+      { find: "#run-bounded", replacement: source("schema/bounded/node.ts") },
+      { find: "#durable-object", replacement: source("adapters/agents/durable-object/plain.ts") },
+      { find: /^toolport$/, replacement: source("index.ts") },
+      { find: /^toolport\/(node|testing|console)$/, replacement: source("$1/index.ts") },
+      {
+        find: /^toolport\/(langchain|ai-sdk|openai|anthropic|gemini|agents)$/,
+        replacement: source("adapters/$1/index.ts"),
+      },
+      { find: /^toolport\/agents\/mcp$/, replacement: source("adapters/agents/mcp.ts") },
+      { find: /^toolport\/(sqlite|redis|postgres)$/, replacement: source("state/stores/$1/index.ts") },
+    ],
+  },
+  test: {
+    // As many workers as the smallest machine has cores: with more, a test that waits for the processor fails.
+    maxWorkers: 2,
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    // An unhandled rejection in any file fails the run.
+    dangerouslyIgnoreUnhandledErrors: false,
+  },
+});
