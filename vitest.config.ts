@@ -29,12 +29,15 @@ export default mergeConfig(
             include: ["test/**/*.test.ts"],
             exclude: [SLOW, ...OWN_CONFIGURATION, "test/{adapters,types}/**"],
             isolate: false,
+            // These tests wait for processes and time limits more than they compute, so more workers than cores pay off.
+            maxWorkers: 4,
+            sequence: { groupOrder: 1 },
             setupFiles: ["test/support/shared-worker.ts"],
           },
         },
         {
           extends: true,
-          test: { name: "slow", include: [SLOW], exclude: OWN_CONFIGURATION },
+          test: { name: "slow", include: [SLOW], exclude: OWN_CONFIGURATION, sequence: { groupOrder: 2 } },
         },
       ],
     },

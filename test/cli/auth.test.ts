@@ -90,7 +90,7 @@ test("a login that nobody finishes ends with exit code 3", async () => {
     "vault",
     "--no-browser",
     "--timeout",
-    "1500",
+    "4000",
   );
   expect(code).toBe(3);
   expect(stdout.trim()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/auth\?/);
@@ -103,7 +103,10 @@ test.skipIf(!hasTerminal)(
   async () => {
     await using setup = await setUp();
     const { sandbox } = setup;
-    const opener = await sandbox.write("home/bin/xdg-open", '#!/bin/sh\nprintf %s "$1" > "$HOME/opened"\n');
+    const opener = await sandbox.write(
+      "home/bin/xdg-open",
+      '#!/bin/sh\nprintf %s "$1" > "$HOME/opening" && mv "$HOME/opening" "$HOME/opened"\n',
+    );
     await chmod(opener, 0o755);
     const opened = join(sandbox.home, "opened");
     const terminal = openTerminal([process.execPath, sandbox.main, "auth", "vault"], {

@@ -19,6 +19,10 @@ const built = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 /** The page is made by the build. */
 const page = fileURLToPath(new URL("../../dist/console/page", import.meta.url));
 
+async function copyPage(main: string): Promise<void> {
+  if (main !== built) await cp(page, join(dirname(main), "../console/page"), { recursive: true });
+}
+
 test.skipIf(!existsSync(page))(
   "console (needs a build) prints its address, serves the page, and ends at Ctrl-C",
   async () => {
@@ -27,7 +31,7 @@ test.skipIf(!existsSync(page))(
     try {
       const { url } = await server.http();
       await sandbox.write("home/.config/toolport/toolport.json", { mcpServers: { greeter: { url } } });
-      await cp(page, join(dirname(sandbox.main), "../console/page"), { recursive: true });
+      await copyPage(sandbox.main);
       let child: ChildProcess | undefined;
       let shown = "";
       const running = sandbox.runWith(
@@ -67,7 +71,7 @@ test.skipIf(!existsSync(page) || !hasTerminal)(
       mcpServers: { mine: { url: `${own.origin}/mcp` } },
     });
     await sandbox.write("project/.mcp.json", { mcpServers: { theirs: { url: `${stranger.origin}/mcp` } } });
-    await cp(page, join(dirname(sandbox.main), "../console/page"), { recursive: true });
+    await copyPage(sandbox.main);
     const terminal = openTerminal([process.execPath, sandbox.main, "console"], {
       cwd: sandbox.project,
       env: { ...sandbox.env },

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll } from "vitest";
 
 /** Path of a server in `test/fixtures/servers`. */
 export const fixture = (name: string): string =>
@@ -30,6 +31,35 @@ export async function startPeer(name: string): Promise<ContractPeer> {
     async stop() {
       kill();
       await exited;
+    },
+  };
+}
+
+/**
+ * One peer for all tests of a file. A test that kills it gets a new one started by `replace()`, in its clean-up, so that no test
+ * sees a process more at its end than at its start.
+ */
+export function usePeer(name: string) {
+  let peer: ContractPeer | undefined;
+  let isKilled = false;
+  const start = async () => {
+    peer = await startPeer(name);
+    isKilled = false;
+  };
+  beforeAll(start);
+  afterAll(() => peer?.stop());
+  return {
+    get port() {
+      return peer!.port;
+    },
+    kill() {
+      isKilled = true;
+      peer?.kill();
+    },
+    async replace() {
+      if (!isKilled) return;
+      await peer?.stop();
+      await start();
     },
   };
 }

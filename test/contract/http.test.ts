@@ -5,7 +5,7 @@ import { createHttpTransport } from "../../src/transports/http/http-transport.js
 import { createHttpClient } from "../../src/transports/http/network/node-client.js";
 import { createSseTransport } from "../../src/transports/http/sse/sse-transport.js";
 import type { ServerTransport, TransportContext } from "../../src/transports/server-transport.js";
-import { startPeer } from "./contract-peer.js";
+import { usePeer } from "./contract-peer.js";
 import { type ContractSubject, describeTransport } from "./transport-contract.js";
 
 type Create = (port: number, context: TransportContext) => Promise<ServerTransport>;
@@ -17,19 +17,21 @@ const common = {
   reconnect: { enabled: true, maxAttempts: undefined, delayMs: undefined },
 };
 
+const peers = { http: usePeer("sdk-http"), sse: usePeer("sdk-sse") };
+
 async function make(
-  fixtureName: string,
+  kind: keyof typeof peers,
   limits: { maxMessageBytes: number },
   create: Create,
 ): Promise<ContractSubject> {
-  const peer = await startPeer(fixtureName);
+  const peer = peers[kind];
   const http = createHttpClient();
   return {
     transport: await create(peer.port, { ...limits, http }),
     vanish: peer.kill,
     cleanup: async () => {
       await http.close();
-      await peer.stop();
+      await peer.replace();
     },
   };
 }
@@ -37,7 +39,7 @@ async function make(
 describeTransport(
   "http",
   (limits) =>
-    make("sdk-http", limits, (port, context) => {
+    make("http", limits, (port, context) => {
       const config = { ...common, kind: "http", url: `http://127.0.0.1:${port}/mcp`, sseFallback: false };
       return createHttpTransport(config as HttpConfig, context);
     }),
@@ -45,7 +47,7 @@ describeTransport(
 );
 
 describeTransport("sse", (limits) =>
-  make("sdk-sse", limits, (port, context) => {
+  make("sse", limits, (port, context) => {
     const config = { ...common, kind: "sse", url: `http://127.0.0.1:${port}/sse` };
     return createSseTransport(config as SseConfig, context);
   }),

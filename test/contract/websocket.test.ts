@@ -8,20 +8,21 @@ import {
   type StandardWebSocketConstructor,
 } from "../../src/transports/websocket/global-web-socket.js";
 import { createNodeWebSocketTransport } from "../../src/transports/websocket/node-web-socket.js";
-import { startPeer } from "./contract-peer.js";
+import { usePeer } from "./contract-peer.js";
 import { type ContractSubject, describeTransport } from "./transport-contract.js";
 
 type Create = (config: WebSocketConfig) => Promise<ServerTransport>;
 
+const peer = usePeer("sdk-websocket");
+
 async function make(create: Create): Promise<ContractSubject> {
-  const peer = await startPeer("sdk-websocket");
   const config = {
     kind: "websocket",
     name: "contract",
     url: `ws://127.0.0.1:${peer.port}/mcp/ws`,
     headers: new SecretRecord(),
   } as WebSocketConfig;
-  return { transport: await create(config), vanish: peer.kill, cleanup: peer.stop };
+  return { transport: await create(config), vanish: peer.kill, cleanup: peer.replace };
 }
 
 describeTransport("websocket", (limits) => make((config) => createNodeWebSocketTransport(config, limits)));

@@ -1,17 +1,12 @@
-/** An expired token is refreshed once: by one of fifty calls, by one of eight processes, whatever becomes of the winner. */
+/** An expired token is refreshed once, by one of fifty calls. Several processes are in `oauth-refresh-processes.slow.test.ts`. */
 import { createToolport, memoryStore, type Store, type Toolport } from "toolport";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { failure } from "../support/failure.js";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
-import { type SharedStore, sharedStoreKinds } from "../support/oauth-stores.js";
-import { type OAuthWorker, prepareWorkers, type WorkerSource } from "../support/oauth-workers.js";
 
-const isLong = process.env["TOOLPORT_LONG"] !== undefined;
-const EXPIRIES = isLong ? 20 : 3;
-const PROCESSES = 8;
-const CALLS = 7;
+const EXPIRIES = 3;
 
 async function logInTo(bench: OAuthBench, toolport: Toolport): Promise<void> {
   const { authUrl } = (await toolport.connect()).servers["a"] ?? {};
@@ -134,50 +129,4 @@ test("invalid_grant while a newer token is in the store: it is used, and not del
   expect(await callTimes(quick, 1)).toEqual(["ada"]);
   expect(asked).toBe(2);
   expect(bench.revokedFamilies).toEqual([]);
-});
-
-describe.each(sharedStoreKinds)("over $name", ({ missing, start }) => {
-  let source: WorkerSource;
-  let shared: SharedStore;
-  beforeAll(async () => {
-    if (missing) return;
-    source = await prepareWorkers();
-    shared = await start();
-  }, 60_000);
-  afterAll(async () => {
-    source?.[Symbol.dispose]();
-    await shared?.[Symbol.asyncDispose]();
-  });
-
-  async function startWorkers(bench: OAuthBench, count: number): Promise<OAuthWorker[]> {
-    const store = await shared.makePlace();
-    const options = { mcpServers: { a: { url: bench.url } }, callbackUrl: CALLBACK_URL };
-    const [first, ...others] = await Promise.all(
-      Array.from({ length: count }, () => source.start({ store, options })),
-    );
-    const { authUrl } = (await first!.connect())["a"] ?? {};
-    expect(await first!.callback(await logIn(authUrl as string))).toMatchObject({ status: 200 });
-    return [first!, ...others];
-  }
-
-  test.skipIf(missing)(
-    `${PROCESSES} processes, ${EXPIRIES} expiries, rotating refresh tokens: one token request each`,
-    async () => {
-      await using bench = await startOAuthBench();
-      const workers = await startWorkers(bench, PROCESSES);
-      for (let round = 1; round <= EXPIRIES; round++) {
-        bench.expireAccessTokens();
-        const answers = await Promise.all(
-          workers.map((worker) => worker.call("a__whoami", { times: CALLS })),
-        );
-        expect(answers.flat()).toEqual(Array.from({ length: PROCESSES * CALLS }, () => ({ text: "ada" })));
-        expect(bench.countTokens("refresh_token")).toBe(round);
-      }
-      expect(bench.revokedFamilies).toEqual([]);
-      expect(bench.countTokens("authorization_code")).toBe(1);
-      const codes = await Promise.all(workers.map((worker) => worker.close()));
-      expect(new Set(codes)).toEqual(new Set([0]));
-    },
-    isLong ? 600_000 : 120_000,
-  );
 });

@@ -37,7 +37,7 @@ async function interleave(toolport: Toolport, calls: number): Promise<number> {
   return crossed;
 }
 
-test("10,000 interleaved calls of two users over HTTP: none crosses, counted at the server", async () => {
+test("1,000 interleaved calls of two users over HTTP: none crosses, counted at the server", async () => {
   const seen = { ada: 0, grace: 0, crossed: 0 };
   await using server = await startJsonRpcServer({
     "tools/list": () => ({ tools: [{ name: "whoami", inputSchema: { type: "object" } }] }),
@@ -49,8 +49,8 @@ test("10,000 interleaved calls of two users over HTTP: none crosses, counted at 
     },
   });
   await using toolport = createToolport({ mcpServers: { s: server.entry } });
-  expect(await interleave(toolport, 10_000)).toBe(0);
-  expect(seen).toEqual({ ada: 5_000, grace: 5_000, crossed: 0 });
+  expect(await interleave(toolport, 1_000)).toBe(0);
+  expect(seen).toEqual({ ada: 500, grace: 500, crossed: 0 });
 });
 
 test("interleaved calls in sessions: each user keeps to its own", async () => {

@@ -1,6 +1,6 @@
 /** A request that times out in silence is followed by a ping: a server that shows no life gets a new connection, a busy one does not. */
 import { createToolport, type Toolport, type ToolportOptions } from "toolport";
-import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
 import { failure } from "../support/failure.js";
 import { takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
@@ -29,8 +29,9 @@ const SHORT = { timeoutMs: 200 };
 const LONG = { timeoutMs: 60_000 };
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
+/** Closed at the end of the file: the tests wait most of the time, so they run side by side. */
 const open: AsyncDisposable[] = [];
-afterEach(async () => {
+afterAll(async () => {
   for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]();
 });
 
@@ -60,7 +61,24 @@ async function start(
   };
 }
 
-describe("a process with one thread that is busy", () => {
+// Alone, because it looks at all processes and sockets.
+test("a busy process goes with its connection when that is closed meanwhile, and nothing is left", async () => {
+  const before = takeLeakSnapshot();
+  const { toolport, until, call, snapshot } = await start("stdio");
+  const blocked = failure(call("block", { ms: 60_000 }, SHORT));
+  const waiting = failure(call("slow", {}, LONG));
+  await blocked;
+  await until("reconnecting");
+  const held = failure(call("stats"));
+  await toolport.disconnect("it");
+  expect(snapshot().state).toBe("closed");
+  expect(await waiting).toMatchObject({ code: "CLOSED", outcome: "unknown" });
+  expect(await held).toMatchObject({ code: "CLOSED", outcome: "unsent" });
+  await toolport.close();
+  await waitForNoLeaks(before);
+});
+
+describe.concurrent("a process with one thread that is busy", () => {
   test("goes on, and answers the calls that wait for it, each of them once", async () => {
     const { toolport, states, until, call, snapshot } = await start("stdio");
     const { pid } = await statsOf(toolport);
@@ -111,22 +129,6 @@ describe("a process with one thread that is busy", () => {
     expect((await next).pid).not.toBe(pid);
   });
 
-  test("goes with its connection when that is closed meanwhile, and nothing is left", async () => {
-    const before = takeLeakSnapshot();
-    const { toolport, until, call, snapshot } = await start("stdio");
-    const blocked = failure(call("block", { ms: 60_000 }, SHORT));
-    const waiting = failure(call("slow", {}, LONG));
-    await blocked;
-    await until("reconnecting");
-    const held = failure(call("stats"));
-    await toolport.disconnect("it");
-    expect(snapshot().state).toBe("closed");
-    expect(await waiting).toMatchObject({ code: "CLOSED", outcome: "unknown" });
-    expect(await held).toMatchObject({ code: "CLOSED", outcome: "unsent" });
-    await toolport.close();
-    await waitForNoLeaks(before);
-  });
-
   test("that ends meanwhile is started again", async () => {
     const { toolport, until, call } = await start("stdio");
     const { pid } = await statsOf(toolport);
@@ -157,7 +159,7 @@ describe("a process with one thread that is busy", () => {
   });
 });
 
-describe.each(["stdio", "sse", "websocket"] as const)("a deaf server over %s", (transport) => {
+describe.concurrent.each(["stdio", "sse", "websocket"] as const)("a deaf server over %s", (transport) => {
   test("gets a new connection, and the next call is answered", async () => {
     const { toolport, until, call, snapshot } = await start(transport);
     const before = await statsOf(toolport);
@@ -191,7 +193,7 @@ describe.each(["stdio", "sse", "websocket"] as const)("a deaf server over %s", (
   });
 });
 
-describe.each(["legacy", "modern"] as const)("a deaf server over Streamable HTTP, %s", (era) => {
+describe.concurrent.each(["legacy", "modern"] as const)("a deaf server over Streamable HTTP, %s", (era) => {
   test("is greeted anew, and the next call is answered", async () => {
     let deaf = false;
     const server = await startFaultServer({ era, before: () => deaf });
@@ -216,7 +218,7 @@ describe.each(["legacy", "modern"] as const)("a deaf server over Streamable HTTP
   });
 });
 
-describe.each(TRANSPORTS)("a slow tool over %s", (transport) => {
+describe.concurrent.each(TRANSPORTS)("a slow tool over %s", (transport) => {
   test("times out any number of times without harm to the other tools", async () => {
     const { toolport, states, call, snapshot } = await start(transport);
     const { pid } = await statsOf(toolport);
@@ -242,7 +244,7 @@ describe.each(TRANSPORTS)("a slow tool over %s", (transport) => {
   });
 });
 
-test("an error is an answer to a ping", async () => {
+test.concurrent("an error is an answer to a ping", async () => {
   const { toolport, states, call } = await start("stdio", { flags: ["--refuse-ping"] });
   const { pid } = await statsOf(toolport);
   await failure(call("slow", { ms: 60_000 }, SHORT));
@@ -251,7 +253,7 @@ test("an error is an answer to a ping", async () => {
   expect(states).toEqual([]);
 });
 
-test("a late answer to the request itself is a sign of life, whatever becomes of the ping", async () => {
+test.concurrent("a late answer to the request itself is a sign of life, whatever becomes of the ping", async () => {
   const { toolport, states, call } = await start("stdio", { flags: ["--ignore-ping"] });
   const { pid } = await statsOf(toolport);
   await failure(call("slow", { ms: 400 }, SHORT));
@@ -261,7 +263,7 @@ test("a late answer to the request itself is a sign of life, whatever becomes of
   expect(states).toEqual([]);
 });
 
-test("a health check neither ends a busy process nor minds a refused ping", async () => {
+test.concurrent("a health check neither ends a busy process nor minds a refused ping", async () => {
   const { toolport, call } = await start("stdio", {
     flags: ["--refuse-ping"],
     healthCheck: { intervalMs: 100 },
@@ -272,7 +274,7 @@ test("a health check neither ends a busy process nor minds a refused ping", asyn
   expect((await statsOf(toolport)).pid).toBe(pid);
 });
 
-test("every ping that is not answered counts for the breaker, and once", async () => {
+test.concurrent("every ping that is not answered counts for the breaker, and once", async () => {
   const { call, snapshot, until } = await start("sse", { flags: ["--deaf"], breaker: { failures: 2 } });
   for (const failures of [1, 2]) {
     await Promise.all(Array.from({ length: 5 }, () => failure(call("slow", {}, SHORT))));
@@ -281,7 +283,7 @@ test("every ping that is not answered counts for the breaker, and once", async (
   }
 });
 
-test("HTTP+SSE behind a router that forgets its connections costs one call", async () => {
+test.concurrent("HTTP+SSE behind a router that forgets its connections costs one call", async () => {
   await using server = await startSingleThreadServer("sse");
   await using proxy = await startTcpProxy(server.port);
   const it = { transport: "sse" as const, url: `http://127.0.0.1:${proxy.port}/sse` };

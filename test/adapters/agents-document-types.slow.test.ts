@@ -1,0 +1,59 @@
+/** Every code block of Cloudflare's page "McpClient — API reference" compiles, and its signatures are exactly ours. */
+import type ts from "typescript";
+import { expect, it } from "vitest";
+import { checkSnippets, isForWorkers } from "../docs/check-snippets.js";
+import { readMarkdown } from "../docs/markdown.js";
+import { CLASS_BLOCKS, SIGNATURE_BLOCKS, toTypeTest } from "./agents-repairs.js";
+import { repair } from "./readme-repairs.js";
+
+const original = readMarkdown("test/fixtures/cloudflare-agents/blocks.md").blocks;
+const textOf = (block: number) => original[block - 1]!.text;
+const repaired = new Map(CLASS_BLOCKS.map((entry) => [entry.block, repair(textOf(entry.block), entry)]));
+const snippet = (block: number, text: string) => ({ path: `block ${block}`, line: 1, text });
+
+/** The names that the page takes for granted. */
+const AMBIENT = `import type { LanguageModel } from "ai";
+declare global {
+  interface Env {}
+  const openai: (model: string) => LanguageModel;
+  const servers: Record<"weather" | "other", string>;
+}
+`;
+/** The page is for Workers: the real types of that runtime, and its methods need not say that they override. */
+const PAGE_OPTIONS: ts.CompilerOptions = {
+  types: ["@cloudflare/workers-types", "node"],
+  noImplicitOverride: false,
+};
+
+it("type-checks, its signatures and types being exactly ours", { timeout: 60_000 }, () => {
+  const signatures = SIGNATURE_BLOCKS.map((entry) =>
+    snippet(entry.block, toTypeTest(textOf(entry.block), entry)),
+  );
+  const [entry] = SIGNATURE_BLOCKS;
+  const wrong = textOf(entry!.block).replace("callbackHost?: string", "callbackHost?: number");
+  const classes = [...repaired].map(([block, text]) => snippet(block, text));
+  // Our own page, too: its Workers need the same types.
+  const ours = readMarkdown("docs/agents.md").blocks.filter(({ text }) => isForWorkers(text));
+  expect(ours).toHaveLength(2);
+  const own = ours.map(({ line, text }) => ({ path: "docs/agents.md", line, text }));
+  const documented = [...classes, ...signatures, snippet(0, toTypeTest(wrong, entry!))];
+  const problems = checkSnippets([...documented, ...own], {
+    ambient: AMBIENT,
+    compilerOptions: PAGE_OPTIONS,
+  });
+  const slips = (code: string) =>
+    problems
+      .flatMap((problem) => new RegExp(`^block (\\d+):\\d+ ${code}:`).exec(problem)?.[1] ?? [])
+      .map(Number);
+  // Its own slips: eight methods promise a Response and do not always return one …
+  expect([slips("TS2366"), slips("TS2416")]).toEqual([
+    [2, 8, 12, 26],
+    [1, 7, 11, 25],
+  ]);
+  // … one takes the body of a request for a known type …
+  expect(slips("TS2339")).toEqual([8]);
+  // … and in JavaScript nothing has a type. A signature that is not ours is noticed.
+  expect(slips("TS7006")).toEqual([1, 4, 7, 11, 21, 25]);
+  expect(slips("TS2344")).toEqual([0]);
+  expect(problems).toHaveLength(16);
+});
