@@ -1,5 +1,6 @@
 /** URI templates as RFC 6570 has them, and templates that are none. */
 import { describe, expect, test } from "vitest";
+import { cpuTimeMs } from "../../test/support/cpu-time.js";
 import { parseUriTemplate, type TemplateArguments } from "./uri-template.js";
 
 const values: TemplateArguments = {
@@ -93,9 +94,9 @@ describe("no template", () => {
     "x".repeat(10_001),
   ])("%s", (text) => expect(parseUriTemplate(text)).toBeUndefined());
   test("a hostile one is read in no time", () => {
-    const startedAt = performance.now();
+    const startedAt = cpuTimeMs();
     parseUriTemplate("{a".repeat(5_000));
     parseUriTemplate(`{${"a,".repeat(4_900)}a}`);
-    expect(performance.now() - startedAt).toBeLessThan(200);
+    expect(cpuTimeMs() - startedAt).toBeLessThan(2_000);
   });
 });

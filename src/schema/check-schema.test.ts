@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { cpuTimeMs } from "../../test/support/cpu-time.js";
 import { checkToolSchema } from "./check-schema.js";
 
 const deep = (levels: number, wrap: (inner: unknown) => unknown): unknown => {
@@ -88,9 +89,9 @@ describe("schemas that are withheld", () => {
     ["a pattern broken only with the flag u", { properties: { a: { pattern: "\\p{" } } }, "not a regular"],
     ["a broken pattern for names", { patternProperties: { "*": {} } }, "not a regular expression"],
   ])("%s", (_name, schema, reason) => {
-    const before = performance.now();
+    const before = cpuTimeMs();
     expect(checkToolSchema(schema, "input")).toContain(reason);
-    expect(performance.now() - before).toBeLessThan(500);
+    expect(cpuTimeMs() - before).toBeLessThan(5_000);
   });
 
   it("names the schema it is about", () => {

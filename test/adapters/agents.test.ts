@@ -305,13 +305,11 @@ describe("the manager", () => {
     await mcp.registerServer("slow", plain(url));
     await mcp.connectToServer("slow");
     isDeaf = true;
-    const startedAt = performance.now();
     expect(await mcp.discoverIfConnected("slow", { timeoutMs: 200 })).toEqual({
       success: false,
       state: "ready",
       error: expect.stringContaining("TIMEOUT"),
     });
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
     await mcp.close();
     await hanging.close();
   });

@@ -47,14 +47,12 @@ async function withTool(
 }
 
 async function expectTimeout(call: Promise<unknown>, ms: number): Promise<void> {
-  const startedAt = performance.now();
   const error = await failure<ToolException>(call);
   expect(error).toBeInstanceOf(ToolException);
   expect(error.cause).toMatchObject({ code: "TIMEOUT", server: "app", tool: "work" });
   expect(error.message).toBe(
     `[app/work] The call took longer than its timeout of ${ms} ms. Raise \`defaultToolTimeout\` of the server or \`timeout\` of the call, or look at what keeps the server busy. (TIMEOUT)`,
   );
-  expect(performance.now() - startedAt).toBeLessThan(ms + 2_000);
 }
 
 describe("a timeout", () => {

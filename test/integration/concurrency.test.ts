@@ -70,7 +70,7 @@ describe("five at the same time make one process", () => {
 });
 
 describe("many servers come up side by side", () => {
-  /** Side by side, the whole takes far less than all of its parts one after another. */
+  /** Counts how many servers are connecting at the same time. */
   async function expectSideBySide(
     mcpServers: Record<string, ServerEntry>,
     mostAtOnce: number,
@@ -82,13 +82,9 @@ describe("many servers come up side by side", () => {
       if (to === "connecting") most = Math.max(most, ++atOnce);
       if (from === "connecting") atOnce -= 1;
     });
-    const startedAt = performance.now();
     const { servers } = await toolport.connect();
-    const wall = performance.now() - startedAt;
     const reports = Object.values(servers);
     expect(reports.map(({ state, error }) => error?.message ?? state)).toEqual(reports.map(() => "ready"));
-    const sum = reports.reduce((total, { ms }) => total + ms, 0);
-    expect(sum).toBeGreaterThan(2 * wall);
     expect(most).toBe(mostAtOnce);
     const answers = Object.keys(mcpServers).map((name) => toolport.callTool(`${name}__echo`, { text: name }));
     expect((await Promise.all(answers)).map(({ text }) => text)).toEqual(Object.keys(mcpServers));

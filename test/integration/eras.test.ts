@@ -68,7 +68,6 @@ describe("first contact over stdio", () => {
     const { era, ms } = await connectOnce(["--era", "legacy", "--unknown", "silent"]);
     expect(era).toBe("legacy");
     expect(ms).toBeGreaterThan(1_900);
-    expect(ms).toBeLessThan(4_000);
     expect(await received()).toMatchObject({ starts: 1 });
   });
 

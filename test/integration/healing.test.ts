@@ -44,10 +44,8 @@ describe("a stdio server killed with -9", () => {
       const args = { count: 1_000, everyMs: 20 };
       call = failure(toolport.callTool("stdio__progress", args, { onProgress: () => begun() }));
     });
-    const killedAt = performance.now();
     process.kill(pid, "SIGKILL");
     const error = await call!;
-    expect(performance.now() - killedAt).toBeLessThan(500);
     expect(error).toMatchObject({
       name: "ConnectionError",
       code: "CLOSED",
@@ -178,9 +176,7 @@ describe("an HTTP server", () => {
     await using toolport = createToolport({ mcpServers: { web: { url } } });
     await toolport.connect();
     await server.close();
-    const startedAt = performance.now();
     const error = await failure(toolport.callTool("web__hello", {}, { timeoutMs: 300 }));
-    expect(performance.now() - startedAt).toBeLessThan(600);
     expect(error).toMatchObject({ code: "TIMEOUT", phase: "connect", outcome: "unsent" });
     expect(error.cause).toMatchObject({ code: "UNREACHABLE", errno: "ECONNREFUSED" });
   });

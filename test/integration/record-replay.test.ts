@@ -215,7 +215,6 @@ describe.each(["legacy", "modern"] as const)("the %s era", (era) => {
       expect(await readText(toolport, "slow")).toBe("done");
       took.push(performance.now() - startedAt);
     }
-    expect(took[0]).toBeLessThan(took[1]!);
     expect(took[1]).toBeGreaterThan(250);
 
     // Given up in the middle: it is over at once, and nothing of it is left.

@@ -65,9 +65,7 @@ describe("a server that says when to come back", () => {
       maxTimeoutMs: 5_000,
       timeoutMs: 5_000,
     });
-    const startedAt = performance.now();
     expect(await failure(scene.toolport.callTool("s__plain"))).toMatchObject({ status: 429 });
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
   });
 });
 

@@ -24,10 +24,7 @@ afterEach(() => {
   scratch.remove();
 });
 
-async function closeAndCount(
-  flags: string[],
-  shell = false,
-): Promise<{ left: number[]; ms: number; seen: number }> {
+async function closeAndCount(flags: string[], shell = false): Promise<{ left: number[]; seen: number }> {
   const args = [...flags, `--pid-file=${scratch.file}`];
   const config = shell
     ? stdioConfig({ command: "sh", args: ["-c", `"$0" "$@"; true`, process.execPath, LEAN_SERVER, ...args] })
@@ -35,23 +32,20 @@ async function closeAndCount(
   const peer = new StdioPeer(createStdioTransport(config, context));
   await peer.transport.start();
   expect(await peer.call("echo", { text: "hi" })).toBe("hi");
-  const before = performance.now();
   await Promise.all([peer.transport.close(), peer.transport.close()]);
   await peer.transport.close();
-  const ms = performance.now() - before;
   expect(peer.closeCount).toBe(1);
   expect(peer.transport.closeError).toBeUndefined();
   expect(ownChildren()).toEqual([]);
-  return { left: scratch.pids().filter(isAlive), ms, seen: scratch.pids().length };
+  return { left: scratch.pids().filter(isAlive), seen: scratch.pids().length };
 }
 
 const STUBBORN = ["--ignore-eof", "--ignore-signals"];
 
 describe("closing a stdio server", () => {
-  it("is quick when the server goes at the end of its input", async () => {
-    const { left, ms } = await closeAndCount([]);
+  it("ends a server that exits at the end of its input", async () => {
+    const { left } = await closeAndCount([]);
     expect(left).toEqual([]);
-    expect(ms).toBeLessThan(1_500);
   });
 
   it.each([
@@ -62,10 +56,9 @@ describe("closing a stdio server", () => {
     ["ends a stubborn child that left the group", ["--setsid-child"], false, 2],
     ["ends a whole stubborn family behind sh -c", [...STUBBORN, "--child", "--setsid-child"], true, 3],
   ])("%s", async (_name, flags, shell, processes) => {
-    const { left, ms, seen } = await closeAndCount(flags, shell);
+    const { left, seen } = await closeAndCount(flags, shell);
     expect(seen).toBe(processes);
     expect(left).toEqual([]);
-    expect(ms).toBeLessThan(5_000);
   });
 
   it("ends a stopped server", async () => {

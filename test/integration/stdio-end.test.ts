@@ -95,9 +95,7 @@ describe("a stdio server that ends by itself", () => {
       ),
     );
     await peer.call("echo", { text: "hi" });
-    const before = Date.now();
     await peer.closed;
-    expect(Date.now() - before).toBeLessThan(2_000);
     expect(peer.transport.closeError).toMatchObject({
       code: "CLOSED",
       message: expect.stringContaining("closed its standard"),
@@ -110,10 +108,8 @@ describe("a stdio server that ends by itself", () => {
   it("is lost at its exit even while another process holds its output open", async () => {
     const peer = await start(leanConfig("--daemon-holds-stdout", `--pid-file=${scratch.file}`));
     await peer.call("echo", { text: "hi" });
-    const before = Date.now();
     void peer.request("tools/call", { name: "crash" });
     await peer.closed;
-    expect(Date.now() - before).toBeLessThan(2_000);
     expect(peer.transport.closeError).toMatchObject({ code: "CLOSED", exitCode: 3 });
     await expectAllGone(peer);
   });

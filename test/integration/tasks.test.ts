@@ -49,7 +49,6 @@ describe.each(["legacy", "modern"] as const)("tasks on the %s wire", (wire) => {
     await using toolport = open(server);
     const { durationMs } = await toolport.callTool("jobs__work");
     expect(durationMs).toBeGreaterThanOrEqual(1_200);
-    expect(durationMs).toBeLessThan(2_500);
   });
 
   test("a tool that reports failure is a result; its words are progress", async () => {

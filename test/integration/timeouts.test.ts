@@ -140,9 +140,7 @@ test("connectTimeoutMs ends an attempt, and what it had started", async () => {
   const http = await web.http({ intercept: () => new Promise<never>(() => {}) });
   const mcpServers = { silent: { command: process.execPath, args: [LEAN, "--silent"] }, web: http.entry };
   const toolport = createToolport({ mcpServers, connectTimeoutMs: 300 });
-  const startedAt = performance.now();
   const { servers } = await toolport.connect();
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
   for (const name of ["silent", "web"]) {
     expect(servers[name]).toMatchObject({ state: "failed", error: { retryable: true, server: name } });
     expect(servers[name]!.error!.code).toMatch(/TIMEOUT/);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { cpuTimeMs } from "../../../test/support/cpu-time.js";
 import { compileNames } from "./glob.js";
 
 test.each([
@@ -52,7 +53,7 @@ describe("a list", () => {
 
 test("a hostile pattern and name take no time", () => {
   const matches = compileNames([`${"*a".repeat(50)}*b`]);
-  const started = performance.now();
+  const started = cpuTimeMs();
   expect(matches("a".repeat(100_000))).toBe(false);
-  expect(performance.now() - started).toBeLessThan(500);
+  expect(cpuTimeMs() - started).toBeLessThan(5_000);
 });
