@@ -25,6 +25,12 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 20_000,
+    // For `npm run coverage`. The page of the console runs in a browser.
+    coverage: {
+      provider: "v8",
+      include: ["src/**/*.ts"],
+      exclude: ["src/**/*.test.ts", "src/console/page/**"],
+    },
     // An unhandled rejection in any file fails the run.
     dangerouslyIgnoreUnhandledErrors: false,
   },

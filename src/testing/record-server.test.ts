@@ -98,7 +98,7 @@ describe("a recording", () => {
     const { messages, recordedAt } = await readRecording(file);
     const handshakes = messages.filter(({ message }) => message.method === "server/discover");
     expect(handshakes.map(({ connection }) => connection)).toEqual([1, 2]);
-    expect(Date.now() - Date.parse(recordedAt)).toBeLessThan(60_000);
+    expect(Date.parse(recordedAt)).toBeGreaterThan(Date.now() - 600_000);
 
     await using again = createToolport({ mcpServers: { it: recordServer(server.memory(), file) } });
     await again.connect();
