@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { sqliteStore } from "toolport/sqlite";
 import { afterAll, expect } from "vitest";
-import { expectIntegrity, runKillRound } from "../support/sqlite-kill-round.js";
+import { expectIntegrity, runKillRound } from "../support/store-kill-round.js";
 import { createStateHosts } from "../support/state-host.js";
 import { AS_WRITTEN, faultCase } from "./fault-case.js";
 

@@ -1,54 +1,49 @@
-/** Trouble with the file of a SQLite store: every kind has its error, and what was saved stays. */
+/** Faults of the file of a SQLite store: each has its error, and saved records stay. */
 import {
   chmodSync,
   chownSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StateError } from "toolport";
 import { type SqliteStoreOptions, type StoreWarning, sqliteStore } from "toolport/sqlite";
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import type { SqliteDriver } from "../../src/state/stores/sqlite/sqlite-driver.js";
+import { testDiskFaults } from "../contract/store-on-disk-faults.js";
 import { failure } from "../support/failure.js";
-import { createStateHosts } from "../support/state-host.js";
+import { useStateFolder } from "../support/state-folder.js";
 
 const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite") as {
   DatabaseSync: SqliteDriver;
 };
-const NOBODY = 65_534;
+/** The user id of `nobody`: any user that owns nothing here. */
+const OTHER_USER = 65_534;
 const isRoot = process.getuid?.() === 0;
 
-const hosts = createStateHosts();
-const folders: string[] = [];
+const state = useStateFolder("state.db");
+const { hosts } = state;
 let folder = "";
 let path = "";
 let warnings: StoreWarning[] = [];
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "toolport-faults-"));
-  folders.push(folder);
-  path = join(folder, "state.db");
+  ({ folder, path } = state);
   warnings = [];
 });
-afterAll(() => {
-  hosts.remove();
-  for (const each of folders) rmSync(each, { recursive: true });
-});
+
+testDiskFaults(state, sqliteStore);
 
 const open = (options: SqliteStoreOptions = {}) =>
   sqliteStore(path, { onWarning: (warning) => warnings.push(warning), ...options });
 
-/** Leaves a file behind that holds some records. */
+/** Creates a file with some records. */
 async function writeSome(): Promise<void> {
   const store = open();
   for (let index = 0; index < 200; index++) await store.put(`key/${index}`, "x".repeat(500));
@@ -57,48 +52,7 @@ async function writeSome(): Promise<void> {
 }
 
 describe("permissions", () => {
-  test("a new file is 0600, a new directory 0700, whatever the umask", async () => {
-    path = join(folder, "new", "deep", "state.db");
-    const umask = process.umask(0);
-    const store = open();
-    await store.put("a", 1, { secret: true });
-    process.umask(umask);
-    for (const file of readdirSync(join(path, "..")))
-      expect(statSync(join(path, "..", file)).mode & 0o777).toBe(0o600);
-    for (const directory of ["new", "new/deep"])
-      expect(statSync(join(folder, directory)).mode & 0o777).toBe(0o700);
-    await store.close();
-    expect(warnings).toEqual([]);
-  });
-
-  test("a file that others can read is taken back, with a warning", async () => {
-    await writeSome();
-    chmodSync(path, 0o644);
-    chmodSync(`${path}.key`, 0o640);
-    const store = open();
-    expect((await store.get("token"))?.value).toBe("the token");
-    expect(warnings.map(({ code, path: file }) => [code, file])).toEqual([
-      ["PERMISSIONS_FIXED", path],
-      ["PERMISSIONS_FIXED", `${path}.key`],
-    ]);
-    expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(statSync(`${path}.key`).mode & 0o777).toBe(0o600);
-    await store.close();
-  });
-
-  test("a symbolic link is refused, and what it points to is untouched", async () => {
-    await writeSome();
-    const before = readFileSync(path);
-    symlinkSync(path, join(folder, "link.db"));
-    const store = sqliteStore(join(folder, "link.db"));
-    const error = await failure<StateError>(store.put("a", 1));
-    expect(error).toMatchObject({ name: "StateError", code: "UNAVAILABLE" });
-    expect(error.message).toContain("symbolic link");
-    await store.close();
-    expect(readFileSync(path)).toEqual(before);
-  });
-
-  test("a link in the place of the key file is refused", async () => {
+  test("refuses a symbolic link in place of the key file", async () => {
     writeFileSync(join(folder, "elsewhere"), "");
     symlinkSync(join(folder, "elsewhere"), `${path}.key`);
     const store = open();
@@ -107,16 +61,16 @@ describe("permissions", () => {
     await store.close();
   });
 
-  test("a directory is refused", async () => {
+  test("refuses a directory", async () => {
     mkdirSync(path);
     const store = open();
     expect(await failure(store.get("a"))).toMatchObject({ code: "UNAVAILABLE" });
     await store.close();
   });
 
-  test.runIf(isRoot)("somebody else's file is refused", async () => {
+  test.runIf(isRoot)("refuses a file of another user", async () => {
     await writeSome();
-    chownSync(path, NOBODY, NOBODY);
+    chownSync(path, OTHER_USER, OTHER_USER);
     const store = open();
     const error = await failure<StateError>(store.get("token"));
     expect(error).toMatchObject({ name: "StateError", code: "UNAVAILABLE" });
@@ -126,9 +80,11 @@ describe("permissions", () => {
     await store.close();
   });
 
-  test.skipIf(process.platform === "win32")("a directory that cannot be written is told", async () => {
+  test.skipIf(process.platform === "win32")("names the path when the directory is not writable", async () => {
     chmodSync(folder, 0o555);
-    const { error } = await hosts.start(["read-only", path, String(NOBODY)]).result<{ error: StateError }>();
+    const { error } = await hosts
+      .start(["read-only", path, String(OTHER_USER)])
+      .result<{ error: StateError }>();
     chmodSync(folder, 0o755);
     expect(error).toMatchObject({ name: "StateError", code: "UNAVAILABLE" });
     expect(error.message).toContain(path);
@@ -136,17 +92,17 @@ describe("permissions", () => {
   });
 
   test.skipIf(process.platform === "win32")(
-    "a saved file in a directory that became read-only stays as it was",
+    "leaves a file unchanged in a directory that became read-only",
     async () => {
       await writeSome();
       for (const name of readdirSync(folder)) {
-        if (isRoot) chownSync(join(folder, name), NOBODY, NOBODY);
+        if (isRoot) chownSync(join(folder, name), OTHER_USER, OTHER_USER);
         chmodSync(join(folder, name), 0o400);
       }
       chmodSync(folder, 0o555);
       const before = readFileSync(path);
       const { error } = await hosts
-        .start(["read-only", path, String(NOBODY)])
+        .start(["read-only", path, String(OTHER_USER)])
         .result<{ error: StateError }>();
       expect(error).toMatchObject({ name: "StateError", code: "UNAVAILABLE" });
       expect(readFileSync(path)).toEqual(before);
@@ -167,7 +123,7 @@ describe("a damaged file", () => {
     expect(existsSync(`${path}.repair`)).toBe(false);
   };
 
-  test("of random bytes is set aside, and a new one begun", async () => {
+  test("of random bytes is set aside, and a new one is created", async () => {
     const bytes = crypto.getRandomValues(Buffer.alloc(10_000));
     writeFileSync(path, bytes, { mode: 0o600 });
     await expectSetAside(bytes);
@@ -187,7 +143,7 @@ describe("a damaged file", () => {
     await expectSetAside(bytes);
   });
 
-  test("of no bytes at all is new", async () => {
+  test("of zero bytes counts as new", async () => {
     writeFileSync(path, "", { mode: 0o600 });
     const store = open();
     expect(await store.put("a", 1)).toBeGreaterThan(0);
@@ -208,20 +164,9 @@ describe("a damaged file", () => {
     expect(await store.list("started/")).toHaveLength(4);
     await store.close();
   });
-
-  test("a file that is deleted under an open store is begun anew", async () => {
-    const store = open();
-    await store.put("a", 1);
-    for (const name of readdirSync(folder)) rmSync(join(folder, name));
-    expect(await store.get("a")).toBeUndefined();
-    expect(await store.put("b", 1)).toBeGreaterThan(0);
-    const other = open();
-    expect((await other.get("b"))?.value).toBe(1);
-    await Promise.all([store.close(), other.close()]);
-  });
 });
 
-test("a file of a newer Toolport is refused and not touched", async () => {
+test("refuses a file of a newer Toolport and leaves it unchanged", async () => {
   await writeSome();
   const database = new DatabaseSync(path);
   database.exec("INSERT INTO toolport_migrations VALUES (99, 0)");
@@ -240,7 +185,7 @@ test("a file of a newer Toolport is refused and not touched", async () => {
 });
 
 describe("a locked file", () => {
-  test("is waited for 5 s without stopping the event loop, then BUSY; reads go on; afterwards all is well", async () => {
+  test("makes a write fail with BUSY after 5 s without blocking the event loop or reads", async () => {
     await writeSome();
     const store = open();
     await store.get("token");
@@ -264,7 +209,7 @@ describe("a locked file", () => {
     await store.close();
   });
 
-  test("that is freed in time is written", async () => {
+  test("that is released in time is written", async () => {
     await writeSome();
     const holder = hosts.start(["lock", path, "300"]);
     await holder.begun;
@@ -275,23 +220,26 @@ describe("a locked file", () => {
   });
 });
 
-test.skipIf(process.platform === "win32")("a full disk: FULL, and the old token is still there", async () => {
-  // A limit on the size of files behaves as a full disk does, and needs no rights. Dash and bash count differently.
-  const limited = ["sh", "-c", 'ulimit -f 600; exec "$@"', "sh"];
-  const host = hosts.start(["fill", path], limited);
-  const { error, written, token, count } = await host.result<{
-    error: StateError;
-    written: number;
-    token: string;
-    count: number;
-  }>();
-  expect(error).toMatchObject({ name: "StateError", code: "FULL" });
-  expect(token).toBe("the old token");
-  expect(written).toBeGreaterThan(0);
-  expect(count).toBe(written);
-  const store = open();
-  expect((await store.get("token"))?.value).toBe("the old token");
-  expect(await store.put("a", 1)).toBeGreaterThan(0);
-  await store.close();
-  expect(warnings).toEqual([]);
-});
+test.skipIf(process.platform === "win32")(
+  "fails with FULL on a full disk and keeps the old token",
+  async () => {
+    // A limit on the size of files behaves as a full disk does, and needs no rights. Dash and bash count differently.
+    const limited = ["sh", "-c", 'ulimit -f 600; exec "$@"', "sh"];
+    const host = hosts.start(["fill", path], limited);
+    const { error, written, token, count } = await host.result<{
+      error: StateError;
+      written: number;
+      token: string;
+      count: number;
+    }>();
+    expect(error).toMatchObject({ name: "StateError", code: "FULL" });
+    expect(token).toBe("the old token");
+    expect(written).toBeGreaterThan(0);
+    expect(count).toBe(written);
+    const store = open();
+    expect((await store.get("token"))?.value).toBe("the old token");
+    expect(await store.put("a", 1)).toBeGreaterThan(0);
+    await store.close();
+    expect(warnings).toEqual([]);
+  },
+);

@@ -1,59 +1,40 @@
-/** A SQLite store leaves nothing behind: no timer, no handle, no file it did not need. */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+/** A SQLite store leaves nothing behind: no timer, no handle, no unneeded file. */
+import { readdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { sqliteStore } from "toolport/sqlite";
-import { afterAll, beforeEach, expect, test } from "vitest";
-import { createStateHosts } from "../support/state-host.js";
+import { expect, test } from "vitest";
+import { useStateFolder } from "../support/state-folder.js";
 
-const hosts = createStateHosts();
-const folders: string[] = [];
-let folder = "";
-let path = "";
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "toolport-lifecycle-"));
-  folders.push(folder);
-  path = join(folder, "state.db");
-});
-afterAll(() => {
-  hosts.remove();
-  for (const each of folders) rmSync(each, { recursive: true });
-});
+const state = useStateFolder("state.db");
 
-test("a store that is never used makes no file", async () => {
-  const store = sqliteStore(path);
+test("creates no file before its first use", async () => {
+  const store = sqliteStore(state.path);
   await store.close();
-  expect(readdirSync(folder)).toEqual([]);
-});
-
-test("a watcher does not keep the process alive", async () => {
-  await hosts.start(["watch", path]).result();
-  expect(readdirSync(folder)).toEqual(["state.db"]);
+  expect(readdirSync(state.folder)).toEqual([]);
 });
 
 test.runIf(process.platform === "linux")(
-  "fifty stores opened and closed hold neither file nor timer",
+  "fifty opened and closed stores hold no file and no timer",
   async () => {
-    const { held, resources } = await hosts
-      .start(["reopen", path, "50"])
+    const { held, resources } = await state.hosts
+      .start(["reopen", state.path, "50"])
       .result<{ held: number; resources: string[] }>();
     expect(held).toBe(0);
     expect(resources).not.toContain("Timeout");
-    expect(readdirSync(folder).sort()).toEqual(["state.db", "state.db.key"]);
+    expect(readdirSync(state.folder).sort()).toEqual(["state.db", "state.db.key"]);
   },
 );
 
-test("without secrets no key is made; a URL is a path too", async () => {
-  const store = sqliteStore(pathToFileURL(path));
+test("accepts a file URL, and creates no key without secrets", async () => {
+  const store = sqliteStore(pathToFileURL(state.path));
   await store.put("a", 1);
   await store.close();
-  expect(readdirSync(folder)).not.toContain("state.db.key");
-  const again = sqliteStore(path);
+  expect(readdirSync(state.folder)).not.toContain("state.db.key");
+  const again = sqliteStore(state.path);
   expect((await again.get("a"))?.value).toBe(1);
   await again.close();
 });
 
-test.each(["", ":memory:"])("%j is no file", (name) => {
+test.each(["", ":memory:"])("refuses %j as a path", (name) => {
   expect(() => sqliteStore(name)).toThrow(TypeError);
 });

@@ -5,15 +5,15 @@ import { expect } from "vitest";
 import type { Store } from "../../src/state/store.js";
 import type { createStateHosts, StateHost } from "./state-host.js";
 
-/** The file is whole, as SQLite sees it. */
+/** SQLite finds no damage in the file. */
 export function expectIntegrity(path: string): void {
   const database = new DatabaseSync(path);
   expect(database.prepare("PRAGMA integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
   database.close();
 }
 
-/** The last number each key was promised with. */
-const promised = (host: StateHost): [key: string, n: number][] => {
+/** The last number that the host reported for each key. */
+const reported = (host: StateHost): [key: string, n: number][] => {
   const pairs = host.lines().map((line): [string, number] => {
     const [key = "", n] = line.split(" ");
     return [key, Number(n)];
@@ -21,7 +21,7 @@ const promised = (host: StateHost): [key: string, n: number][] => {
   return [...new Map(pairs)];
 };
 
-/** A kind of store that a round can be run on. */
+/** A kind of store whose writers are killed. */
 export interface KilledStore {
   open(path: string, options: { onWarning: (warning: StoreWarning) => void }): Store;
   expectIntegrity(path: string): void;
@@ -29,7 +29,7 @@ export interface KilledStore {
   readonly writers: number;
 }
 
-const SQLITE: KilledStore = { open: sqliteStore, expectIntegrity, writers: 2 };
+export const SQLITE: KilledStore = { open: sqliteStore, expectIntegrity, writers: 2 };
 
 /** Returns how many commits were reported. */
 export async function runKillRound(
@@ -52,10 +52,10 @@ export async function runKillRound(
   const store = kind.open(path, { onWarning: ({ message }) => expect.fail(message) });
   try {
     for (const writer of writers) {
-      expect(promised(writer)).not.toEqual([]);
-      for (const [key, n] of promised(writer)) {
+      expect(reported(writer)).not.toEqual([]);
+      for (const [key, n] of reported(writer)) {
         const value = (await store.get(key))?.value as { n: number; text: string };
-        // The one after it may have been committed without being told.
+        // The process may have been killed between the next commit and its report.
         expect(value.n).toBeGreaterThanOrEqual(n);
         expect(value.text).toBe(`${value.n};`.repeat((value.n * 37) % 3_000));
       }

@@ -1,0 +1,37 @@
+/** A temporary folder for each test of a store that is a file, and the processes that share the file. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeEach } from "vitest";
+import { createStateHosts } from "./state-host.js";
+
+export interface StateFolder {
+  readonly hosts: ReturnType<typeof createStateHosts>;
+  /** Empty at the start of each test. */
+  readonly folder: string;
+  /** Where the store of this test goes. */
+  readonly path: string;
+}
+
+/** Makes a folder before each test, and removes all of them at the end. */
+export function useStateFolder(fileName: string): StateFolder {
+  const hosts = createStateHosts();
+  const folders: string[] = [];
+  const current = () => folders.at(-1) ?? "";
+  beforeEach(() => {
+    folders.push(mkdtempSync(join(tmpdir(), "toolport-state-")));
+  });
+  afterAll(() => {
+    hosts.remove();
+    for (const folder of folders) rmSync(folder, { recursive: true });
+  });
+  return {
+    hosts,
+    get folder() {
+      return current();
+    },
+    get path() {
+      return join(current(), fileName);
+    },
+  };
+}
