@@ -80,11 +80,11 @@ describe.each([
       async (client) => {
         const [hello] = await client.getTools();
         expect(await hello!.invoke({})).toBe("hello");
-        server.expireTokens();
+        server.expireAccessTokens();
         const answers = await Promise.all(Array.from({ length: 50 }, () => hello!.invoke({})));
         expect(answers).toEqual(Array.from({ length: 50 }, () => "hello"));
-        expect(server.count.refused).toBeGreaterThanOrEqual(50);
-        expect(server.count.refresh).toBe(1);
+        expect(server.refused).toBeGreaterThanOrEqual(50);
+        expect(server.counts.refresh).toBe(1);
         expect(provider.redirects).toEqual([]);
       },
       transport,
@@ -94,14 +94,14 @@ describe.each([
   it("a connection that begins with an expired token is made after a refresh", async () => {
     await using server = await startOAuthServer(definition(era), { transport });
     const provider = new MemoryProvider(server);
-    server.expireTokens();
+    server.expireAccessTokens();
     await withClient(
       server,
       provider,
       async (client) => {
         const [hello] = await client.getTools();
         expect(await hello!.invoke({})).toBe("hello");
-        expect(server.count.refresh).toBe(1);
+        expect(server.counts.refresh).toBe(1);
       },
       transport,
     );
@@ -128,7 +128,7 @@ describe.each([
         expect(await auth(provider, { serverUrl: server.url, authorizationCode })).toBe("AUTHORIZED");
         const [hello] = await client.getTools();
         expect(await hello!.invoke({})).toBe("hello");
-        expect(server.count).toMatchObject({ code: 1, register: 1 });
+        expect(server.counts).toMatchObject({ code: 1, register: 1 });
       },
       transport,
     );
@@ -141,14 +141,14 @@ describe("a tool", () => {
     const provider = new MemoryProvider(server);
     await withClient(server, provider, async (client) => {
       const [hello] = await client.getTools();
-      server.expireTokens();
+      server.expireAccessTokens();
       server.revokeRefreshTokens();
       const errors = await Promise.all([1, 2, 3].map(() => failure<ToolException>(hello!.invoke({}))));
       for (const error of errors) {
         expect(error).toMatchObject({ name: "ToolException", cause: { code: "AUTH_REQUIRED" } });
         expect(isUnauthorized(error)).toBe(true);
       }
-      expect(server.count.refresh).toBe(1);
+      expect(server.counts.refresh).toBe(1);
       expect(provider.redirects.length).toBe(1);
     });
   });
@@ -159,10 +159,10 @@ describe("a tool", () => {
     await using client = new MultiServerMCPClient({ safe: { url: server.url } });
     const [ofAda] = await client.getTools(["safe"], { authProvider: ada });
     const [ofBob] = await client.getTools(["safe"], { authProvider: bob });
-    server.expireTokens();
+    server.expireAccessTokens();
     expect(await Promise.all([ofAda, ofBob, ofAda].map((tool) => tool!.invoke({})))).toEqual(
       Array.from({ length: 3 }, () => "hello"),
     );
-    expect(server.count.refresh).toBe(2);
+    expect(server.counts.refresh).toBe(2);
   });
 });

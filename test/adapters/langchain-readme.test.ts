@@ -229,12 +229,12 @@ describe("run", () => {
   });
 
   it("block 12: OAuth, with a refresh of the token it has stored", async () => {
-    oauth.expireTokens();
+    oauth.expireAccessTokens();
     const outcome = await run(12);
     const client = outcome.exports["client"] as MultiServerMCPClient;
     const [secret] = await client.getTools();
     expect(await secret!.invoke({})).toBe("secret");
-    expect(oauth.count.refresh).toBe(1);
+    expect(oauth.counts.refresh).toBe(1);
     expect(localStorage.getItem("mcp_redirect")).toBeNull();
   });
 

@@ -174,9 +174,9 @@ for (const status of [401, 403] as const) {
     await finish().catch(() => {});
     const expected = { code: ["AUTH_REQUIRED", "INSUFFICIENT_SCOPE", "AUTH_FAILED"], server: "it" };
     for (let calls = 0; calls < 2; calls++) {
-      const before = server.count.refresh + server.count.code;
+      const before = server.counts.refresh + server.counts.code;
       await room.fails(whoami(toolport), { ...expected, withinMs: atMost(2_000) });
-      expect(server.count.refresh + server.count.code - before).toBeLessThanOrEqual(2);
+      expect(server.counts.refresh + server.counts.code - before).toBeLessThanOrEqual(2);
     }
     await expectFewTokens(server);
   });
@@ -197,8 +197,8 @@ for (const status of [401, 403] as const) {
 
 /** Nobody comes back for more by itself: looked at when the first reconnects are over. */
 async function expectFewTokens(server: OAuthTestServer): Promise<void> {
-  await waitFor(() => server.count.refused > 0);
+  await waitFor(() => server.refused > 0);
   await new Promise((resolve) => setTimeout(resolve, 1_500));
-  expect(server.count.code).toBe(1);
-  expect(server.count.refresh).toBeLessThanOrEqual(2);
+  expect(server.counts.code).toBe(1);
+  expect(server.counts.refresh).toBeLessThanOrEqual(2);
 }

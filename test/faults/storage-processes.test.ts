@@ -3,8 +3,8 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { sqliteStore } from "toolport/sqlite";
 import { afterAll, expect } from "vitest";
-import { expectIntegrity, runKillRound } from "../support/store-kill-round.js";
 import { createStateHosts } from "../support/state-host.js";
+import { expectIntegrity, runKillRound } from "../support/store-kill-round.js";
 import { AS_WRITTEN, faultCase } from "./fault-case.js";
 
 const ROUNDS = AS_WRITTEN ? 200 : 8;

@@ -27,11 +27,11 @@ test("the event stream is refused, a user logs in, an expired token is renewed",
   await toolport.finishAuth("old", approve(server, authUrl as string));
   expect((await toolport.callTool("old__hello")).text).toBe("hello");
 
-  server.expireTokens();
+  server.expireAccessTokens();
   expect((await toolport.callTool("old__hello")).text).toBe("hello");
-  expect(server.count).toMatchObject({ refresh: 1, code: 1, register: 1 });
+  expect(server.counts).toMatchObject({ refresh: 1, code: 1, register: 1 });
 
-  server.expireTokens();
+  server.expireAccessTokens();
   server.revokeRefreshTokens();
   const error = await failure<AuthError>(toolport.callTool("old__hello"));
   expect(error).toMatchObject({ code: "AUTH_REQUIRED", server: "old", authUrl: expect.any(String) });
