@@ -5,7 +5,8 @@ import addFormats from "ajv-formats";
 import { deriveSchema } from "../../src/schema/derive/derive-schema.js";
 import type { DerivedSchema } from "../../src/schema/derive/derived-schema.js";
 import { type RuleTarget, refusals } from "../support/provider-refusals.js";
-import { createRandom, makeInstance } from "./schema-instances.js";
+import { createSeededRandom } from "../support/random.js";
+import { makeInstance } from "./schema-instances.js";
 import { withoutChangedKeywords } from "./without-changed-keywords.js";
 
 type Node = Record<string, unknown>;
@@ -64,7 +65,7 @@ export function checkLaws(schema: Node, target: RuleTarget, { seed = 1, rounds =
   const [isOriginal, isDerived] = [compileOriginal(schema), compile(form)];
   const kept = withoutChangedKeywords(schema, derived.changes);
   const isKept = JSON.stringify(kept) === JSON.stringify(schema) ? isOriginal : compile(kept);
-  const random = createRandom(seed);
+  const random = createSeededRandom(seed);
   // Arguments are objects; and a closed object is closed, which is what the report calls it.
   const isOpen = !derived.changes.some(({ what }) => what === "closed");
   const originals = Array.from({ length: rounds }, () =>

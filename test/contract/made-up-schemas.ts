@@ -1,7 +1,6 @@
 /** Makes schemas up: every keyword, in combinations that nobody would write. */
-import type { createRandom } from "./schema-instances.js";
+import type { SeededRandom as Random } from "../support/random.js";
 
-type Random = ReturnType<typeof createRandom>;
 type Node = Record<string, unknown>;
 
 const THEN = "then";

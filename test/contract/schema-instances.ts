@@ -1,22 +1,10 @@
 /** Makes values that a schema may accept. A validator has to look which of them it does. */
 
+import type { SeededRandom as Random } from "../support/random.js";
+
 type Node = Record<string, unknown>;
 const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** Mulberry32: small, and the same numbers on every run. */
-export function createRandom(seed: number) {
-  let state = seed;
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const below = (limit: number) => Math.floor(next() * limit);
-  return { below, pick: <T>(items: readonly T[]): T => items[below(items.length)]! };
-}
-type Random = ReturnType<typeof createRandom>;
 
 const TEXTS = [
   "",

@@ -1,8 +1,10 @@
 /** WebSocket servers that behave and that do not, and a transport under observation. */
+
 import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo, Server as TcpServer } from "node:net";
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { type WebSocket, WebSocketServer } from "ws";
+import { parseServerEntry } from "../../src/config/parse-servers.js";
 import { SecretRecord } from "../../src/config/secret-record.js";
 import type { HeaderSource, WebSocketConfig } from "../../src/config/server-config.js";
 import type { ServerTransport } from "../../src/transports/server-transport.js";
@@ -63,19 +65,7 @@ export async function listen(server: Server | TcpServer): Promise<string> {
 }
 
 export function configOf(url: string, headers: HeaderSource = new SecretRecord()): WebSocketConfig {
-  return {
-    kind: "websocket",
-    name: "peer",
-    url,
-    headers,
-    timeoutMs: undefined,
-    protocol: "auto",
-    enabled: true,
-    logEvents: false,
-    logRequests: false,
-    logResponses: false,
-    reconnect: { enabled: true, maxAttempts: undefined, delayMs: undefined },
-  } as WebSocketConfig;
+  return { ...(parseServerEntry("peer", { transport: "websocket", url }) as WebSocketConfig), headers };
 }
 
 /** The transport with promises for its first message and its end. */

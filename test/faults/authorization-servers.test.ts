@@ -3,13 +3,14 @@ import type { ServerResponse } from "node:http";
 import { type AuthError, memoryStore, type Store } from "toolport";
 import { beforeAll, expect } from "vitest";
 import { logIn } from "../support/oauth-browser.js";
-import type { HostileServer, Lies } from "../support/oauth-hostile-server.js";
+import type { Lies } from "../support/oauth-hostile-server.js";
 import { atMost } from "./at-most.js";
 import { faultCase } from "./fault-case.js";
 import type { FaultRoom } from "./fault-room.js";
 import {
   askForLogin,
   attempt,
+  bytesAt,
   linesOf,
   openBench,
   openHostile,
@@ -23,10 +24,6 @@ beforeAll(warmUpOAuth, 60_000);
 
 const SERVER_METADATA = "/.well-known/oauth-authorization-server";
 const RESOURCE_METADATA = "/.well-known/oauth-protected-resource/mcp";
-
-/** Everything that went there, as one text. */
-const bytesAt = ({ seen }: HostileServer): string =>
-  JSON.stringify(seen.map(({ line, headers, body }) => [line, headers, decodeURIComponent(body)]));
 
 interface Saved {
   readonly key: string;

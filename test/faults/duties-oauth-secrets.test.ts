@@ -6,11 +6,11 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { memoryStore } from "toolport";
 import { sqliteStore } from "toolport/sqlite";
 import { beforeAll, expect } from "vitest";
-import type { HostileServer } from "../support/oauth-hostile-server.js";
 import { atMost } from "./at-most.js";
 import { faultCase } from "./fault-case.js";
 import {
   askForLogin,
+  bytesAt,
   linesOf,
   openBench,
   openHostile,
@@ -21,9 +21,6 @@ import {
 } from "./oauth-stage.js";
 
 beforeAll(warmUpOAuth, 60_000);
-
-const bytesAt = ({ seen }: HostileServer): string =>
-  JSON.stringify(seen.map(({ line, headers, body }) => [line, headers, decodeURIComponent(body)]));
 
 faultCase(
   "S8",

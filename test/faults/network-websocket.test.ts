@@ -1,4 +1,5 @@
 /** WebSockets that go deaf, close in every way, or send frames that are too large or of the wrong kind. */
+
 import type { Socket } from "node:net";
 import { expect } from "vitest";
 import type { WebSocket } from "ws";

@@ -108,3 +108,7 @@ export async function attempt(
 
 /** Paths that a lying server was asked for, as `METHOD path`. */
 export const linesOf = ({ seen }: HostileServer): string[] => seen.map(({ line }) => line);
+
+/** Everything that a lying server received, as one text. */
+export const bytesAt = ({ seen }: HostileServer): string =>
+  JSON.stringify(seen.map(({ line, headers, body }) => [line, headers, decodeURIComponent(body)]));

@@ -1,30 +1,17 @@
 /** An abort is the caller's: its reason passes through, the server is told, and nothing is left on the signal. */
 import { getEventListeners } from "node:events";
-import { createToolport, type ServerEntry } from "toolport";
+import { createToolport } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { pidFolder } from "../fixtures/stdio-peer.js";
-import { type LeakSnapshot, takeLeakSnapshot, waitFor, waitForNoLeaks } from "../support/leaks.js";
+import { describe, expect, test } from "vitest";
+import { usePidFolder } from "../fixtures/stdio-peer.js";
+import { checkLeaksAfterEach, waitFor } from "../support/leaks.js";
 import { isAlive, waitForExit } from "../support/processes.js";
 
-const LEAN = "test/fixtures/servers/stdio-lean.mjs";
 const REASON = { because: "the caller says so" };
 
-let scratch: ReturnType<typeof pidFolder>;
-let before: LeakSnapshot;
-beforeEach(() => {
-  scratch = pidFolder();
-  before = takeLeakSnapshot();
-});
-afterEach(async () => {
-  scratch.remove();
-  await waitForNoLeaks(before);
-});
-
-const lean = (...flags: string[]): ServerEntry => ({
-  command: process.execPath,
-  args: [LEAN, `--pid-file=${scratch.file}`, ...flags],
-});
+const scratch = usePidFolder();
+const { lean } = scratch;
+checkLeaksAfterEach();
 const left = (signal: AbortSignal) => getEventListeners(signal, "abort").length;
 
 describe("before anything was done", () => {

@@ -6,11 +6,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { parseServerEntry } from "../../src/config/parse-servers.js";
 import { SecretRecord } from "../../src/config/secret-record.js";
 import type { DockerConfig } from "../../src/config/server-config.js";
 import { createDockerTransport } from "../../src/transports/docker/docker-transport.js";
-import { isAlive, ownChildren, pidFolder, StdioPeer } from "../fixtures/stdio-peer.js";
+import { containerConfig, isAlive, ownChildren, pidFolder, StdioPeer } from "../fixtures/stdio-peer.js";
 
 const STAND_IN = fileURLToPath(new URL("../fixtures/bin/docker-stand-in.mjs", import.meta.url));
 let scratch: ReturnType<typeof pidFolder>;
@@ -29,10 +28,8 @@ afterEach(() => {
   expect(ownChildren()).toEqual([]);
 });
 
-function dockerConfig(overrides: Partial<DockerConfig> = {}): DockerConfig {
-  const config = parseServerEntry("time", { image: "mcp/lean", engine: STAND_IN });
-  return { ...(config as DockerConfig), ...overrides };
-}
+const dockerConfig = (overrides: Partial<DockerConfig> = {}): DockerConfig =>
+  containerConfig({ name: "time", image: "mcp/lean", engine: STAND_IN, ...overrides });
 
 async function start(overrides: Partial<DockerConfig> = {}): Promise<StdioPeer> {
   const peer = new StdioPeer(createDockerTransport(dockerConfig(overrides), { maxMessageBytes: 1_000_000 }));

@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { createServer } from "node:net";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { SecretRecord } from "../../src/config/secret-record.js";
 import {
   openEvents,
@@ -13,16 +13,11 @@ import {
   startScriptedServer,
 } from "../fixtures/servers/http-scripted.js";
 import { call, envelope, initialize, inSession } from "../fixtures/servers/http-session.js";
-import { createSetup, type Setup } from "../fixtures/servers/http-setup.js";
+import { useSetup } from "../fixtures/servers/http-setup.js";
 import { waitFor } from "../support/wait-for.js";
 
-let setup: Setup;
-beforeEach(() => {
-  setup = createSetup();
-});
-afterEach(() => setup.end());
-
-const start = async (script: Script) => setup.keep(await startScriptedServer(script));
+const setup = useSetup();
+const { start } = setup;
 
 describe("statuses", () => {
   it.each([

@@ -1,28 +1,22 @@
 /** Answers larger than the limit cost only themselves, over HTTP. */
 import type { ServerResponse } from "node:http";
 import { createGzip, gzipSync } from "node:zlib";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   event,
   openEvents,
   result,
   type Script,
   sendJson,
-  startScriptedServer,
   writeFiller,
 } from "../fixtures/servers/http-scripted.js";
-import { createSetup, type Setup } from "../fixtures/servers/http-setup.js";
+import { useSetup } from "../fixtures/servers/http-setup.js";
 import { waitFor } from "../support/wait-for.js";
 
 const MIB = 1024 * 1024;
 
-let setup: Setup;
-beforeEach(() => {
-  setup = createSetup();
-});
-afterEach(() => setup.end());
-
-const start = async (script: Script) => setup.keep(await startScriptedServer(script));
+const setup = useSetup();
+const { start } = setup;
 const call = (id: string, method = "tools/call") => ({ jsonrpc: "2.0" as const, id, method, params: {} });
 
 /** Answers "big" by the script, everything else properly. */

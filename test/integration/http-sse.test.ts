@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { Client } from "@modelcontextprotocol/client";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { SecretRecord } from "../../src/config/secret-record.js";
 import {
   event,
@@ -13,17 +13,12 @@ import {
   type SeenRequest,
   startScriptedServer,
 } from "../fixtures/servers/http-scripted.js";
-import { createSetup, type Setup } from "../fixtures/servers/http-setup.js";
+import { useSetup } from "../fixtures/servers/http-setup.js";
 import { takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
 import { waitFor } from "../support/wait-for.js";
 
-let setup: Setup;
-beforeEach(() => {
-  setup = createSetup();
-});
-afterEach(() => setup.end());
-
-const start = async (script: Script) => setup.keep(await startScriptedServer(script));
+const setup = useSetup();
+const { start } = setup;
 const call = { jsonrpc: "2.0" as const, id: 1, method: "tools/call", params: {} };
 
 /** A server whose stream the test holds. */

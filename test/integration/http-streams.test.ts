@@ -1,25 +1,13 @@
 /** Answer streams and listening streams that end, break, come back or do not. */
 import type { ServerResponse } from "node:http";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  event,
-  openEvents,
-  result,
-  type Script,
-  sendJson,
-  startScriptedServer,
-} from "../fixtures/servers/http-scripted.js";
+import { describe, expect, it } from "vitest";
+import { event, openEvents, result, type Script, sendJson } from "../fixtures/servers/http-scripted.js";
 import { call, envelope, initialize, initialized, inSession } from "../fixtures/servers/http-session.js";
-import { createSetup, type Setup } from "../fixtures/servers/http-setup.js";
+import { useSetup } from "../fixtures/servers/http-setup.js";
 import { waitFor } from "../support/wait-for.js";
 
-let setup: Setup;
-beforeEach(() => {
-  setup = createSetup();
-});
-afterEach(() => setup.end());
-
-const start = async (script: Script) => setup.keep(await startScriptedServer(script));
+const setup = useSetup();
+const { start } = setup;
 
 describe("broken streams", () => {
   it.each<[string, (response: ServerResponse) => unknown]>([

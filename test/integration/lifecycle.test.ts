@@ -1,38 +1,19 @@
 /** From making a port to closing it: what every method does in every phase, and what is left afterwards. */
-import {
-  ConfigError,
-  createToolport,
-  type ServerEntry,
-  type StdioServerEntry,
-  type ToolportError,
-} from "toolport";
+import { ConfigError, createToolport, type ServerEntry, type ToolportError } from "toolport";
 import { createTestServer } from "toolport/testing";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { pidFolder } from "../fixtures/stdio-peer.js";
-import { type LeakSnapshot, takeLeakSnapshot, waitFor, waitForNoLeaks } from "../support/leaks.js";
+import { describe, expect, test } from "vitest";
+import { usePidFolder } from "../fixtures/stdio-peer.js";
+import { checkLeaksAfterEach, waitFor } from "../support/leaks.js";
 import { isAlive } from "../support/processes.js";
 
-const LEAN = "test/fixtures/servers/stdio-lean.mjs";
 const tools = {
   hello: { handler: () => "hello" },
   hang: { handler: () => new Promise<string>(() => {}) },
 };
 
-let scratch: ReturnType<typeof pidFolder>;
-let before: LeakSnapshot;
-beforeEach(() => {
-  scratch = pidFolder();
-  before = takeLeakSnapshot();
-});
-afterEach(async () => {
-  scratch.remove();
-  await waitForNoLeaks(before);
-});
-
-const lean = (...flags: string[]): StdioServerEntry => ({
-  command: process.execPath,
-  args: [LEAN, `--pid-file=${scratch.file}`, ...flags],
-});
+const scratch = usePidFolder();
+const { lean } = scratch;
+const waitForNoLeaks = checkLeaksAfterEach();
 
 const failure = (promise: Promise<unknown>): Promise<ToolportError> =>
   promise.then(
@@ -68,8 +49,8 @@ describe("close()", () => {
       expect(servers["it"]).toMatchObject({ state: "closed", error: { code: "CLOSED" } });
       const started = scratch.pids();
       expect(started.filter(isAlive)).toEqual([]);
-      // Nothing is started any more by what was under way.
-      await waitForNoLeaks(before);
+      // The interrupted connect starts nothing more.
+      await waitForNoLeaks();
       expect(scratch.pids()).toEqual(started);
     },
   );

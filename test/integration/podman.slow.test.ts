@@ -1,11 +1,10 @@
 /** Servers in real containers, run by Podman. */
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { parseServerEntry } from "../../src/config/parse-servers.js";
 import { SecretRecord } from "../../src/config/secret-record.js";
 import type { DockerConfig } from "../../src/config/server-config.js";
 import { createToolport } from "../../src/toolport.js";
 import { createDockerTransport } from "../../src/transports/docker/docker-transport.js";
-import { isAlive, ownChildren, StdioPeer } from "../fixtures/stdio-peer.js";
+import { containerConfig, isAlive, ownChildren, StdioPeer } from "../fixtures/stdio-peer.js";
 import { LEAN_IMAGE, openPodman, type PodmanEngine } from "../support/podman-engine.js";
 import { waitFor } from "../support/wait-for.js";
 
@@ -15,10 +14,8 @@ const engine = ("engine" in found ? found.engine : undefined) as PodmanEngine;
 // Reporters leave out the titles of skipped suites.
 if (refusal !== undefined) console.warn(`Skipped: servers in Podman containers. ${refusal}`);
 
-function podmanConfig(overrides: Partial<DockerConfig> = {}): DockerConfig {
-  const config = parseServerEntry("lean", { image: LEAN_IMAGE, engine: "podman" });
-  return { ...(config as DockerConfig), ...overrides };
-}
+const podmanConfig = (overrides: Partial<DockerConfig> = {}): DockerConfig =>
+  containerConfig({ name: "lean", image: LEAN_IMAGE, engine: "podman", ...overrides });
 
 async function start(overrides: Partial<DockerConfig> = {}): Promise<StdioPeer> {
   const peer = new StdioPeer(createDockerTransport(podmanConfig(overrides), { maxMessageBytes: 1_000_000 }));

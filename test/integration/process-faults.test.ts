@@ -1,30 +1,15 @@
 /** Processes that misbehave: stopped, noisy, half closed. A call ends in time, the next one works, nothing is left. */
-import { type ConnectionError, createToolport, type StdioServerEntry } from "toolport";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { pidFolder } from "../fixtures/stdio-peer.js";
+import { type ConnectionError, createToolport } from "toolport";
+import { describe, expect, test } from "vitest";
+import { usePidFolder } from "../fixtures/stdio-peer.js";
 import { failure } from "../support/failure.js";
-import { type LeakSnapshot, takeLeakSnapshot, waitFor, waitForNoLeaks } from "../support/leaks.js";
-import { isAlive, waitForExit } from "../support/processes.js";
+import { checkLeaksAfterEach, waitFor } from "../support/leaks.js";
+import { waitForExit } from "../support/processes.js";
 
-const LEAN = "test/fixtures/servers/stdio-lean.mjs";
-
-let scratch: ReturnType<typeof pidFolder>;
-let before: LeakSnapshot;
-beforeEach(() => {
-  scratch = pidFolder();
-  before = takeLeakSnapshot();
-});
-afterEach(async () => {
-  // A test that failed must not leave what it tested.
-  for (const pid of scratch.pids().filter(isAlive)) process.kill(pid, "SIGKILL");
-  scratch.remove();
-  await waitForNoLeaks(before);
-});
-
-const lean = (...flags: string[]): StdioServerEntry => ({
-  command: process.execPath,
-  args: [LEAN, `--pid-file=${scratch.file}`, ...flags],
-});
+// The hooks run in reverse: processes of a failed test are killed before the leak check.
+checkLeaksAfterEach();
+const scratch = usePidFolder();
+const { lean } = scratch;
 
 /** Sees what passes on the wire of the server named `it`. */
 function wiretap() {

@@ -1,28 +1,19 @@
 /** close() leaves no process behind, however the server and what it started behave. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createStdioTransport } from "../../src/transports/stdio/stdio-transport.js";
 import {
   isAlive,
   LEAN_SERVER,
   leanConfig,
   ownChildren,
-  pidFolder,
   StdioPeer,
   stdioConfig,
+  usePidFolder,
 } from "../fixtures/stdio-peer.js";
 import { takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
 
 const context = { maxMessageBytes: 1_000_000 };
-let scratch: ReturnType<typeof pidFolder>;
-
-beforeEach(() => {
-  scratch = pidFolder();
-});
-
-afterEach(() => {
-  for (const pid of scratch.pids().filter(isAlive)) process.kill(pid, "SIGKILL");
-  scratch.remove();
-});
+const scratch = usePidFolder();
 
 async function closeAndCount(flags: string[], shell = false): Promise<{ left: number[]; seen: number }> {
   const args = [...flags, `--pid-file=${scratch.file}`];

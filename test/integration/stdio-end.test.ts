@@ -1,5 +1,5 @@
 /** A stdio server that ends, or stops listening, without being asked to. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { SecretRecord } from "../../src/config/secret-record.js";
 import type { StdioConfig } from "../../src/config/server-config.js";
 import { createStdioTransport } from "../../src/transports/stdio/stdio-transport.js";
@@ -8,23 +8,14 @@ import {
   LEAN_SERVER,
   leanConfig,
   ownChildren,
-  pidFolder,
   StdioPeer,
   stdioConfig,
   until,
+  usePidFolder,
 } from "../fixtures/stdio-peer.js";
 
 const context = { maxMessageBytes: 1_000_000 };
-let scratch: ReturnType<typeof pidFolder>;
-
-beforeEach(() => {
-  scratch = pidFolder();
-});
-
-afterEach(() => {
-  for (const pid of scratch.pids().filter(isAlive)) process.kill(pid, "SIGKILL");
-  scratch.remove();
-});
+const scratch = usePidFolder();
 
 async function start(config: StdioConfig): Promise<StdioPeer> {
   const peer = new StdioPeer(createStdioTransport(config, context));

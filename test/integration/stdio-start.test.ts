@@ -1,7 +1,7 @@
 /** Starting a stdio server: what works, and every way it cannot work, as a typed error that says what to check. */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { SecretRecord } from "../../src/config/secret-record.js";
 import type { StdioConfig } from "../../src/config/server-config.js";
 import { createStdioTransport } from "../../src/transports/stdio/stdio-transport.js";
@@ -9,22 +9,14 @@ import {
   LEAN_SERVER,
   leanConfig,
   ownChildren,
-  pidFolder,
   StdioPeer,
   stdioConfig,
+  usePidFolder,
 } from "../fixtures/stdio-peer.js";
 
 const context = { maxMessageBytes: 1_000_000 };
-let scratch: ReturnType<typeof pidFolder>;
-
-beforeEach(() => {
-  scratch = pidFolder();
-});
-
-afterEach(() => {
-  scratch.remove();
-  expect(ownChildren()).toEqual([]);
-});
+const scratch = usePidFolder();
+afterEach(() => expect(ownChildren()).toEqual([]));
 
 async function startFailure(config: StdioConfig) {
   const peer = new StdioPeer(createStdioTransport(config, context));

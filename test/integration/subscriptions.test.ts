@@ -48,6 +48,16 @@ function onTheWire(entry: CustomServerEntry) {
   };
 }
 
+/** Updates the resource until the subscription reports it. */
+const updateUntilReported = (server: TestServer, updates: readonly ResourceUpdate[]) =>
+  waitFor(
+    async () => {
+      await server.resourceUpdated("t://a");
+      return updates.length > 0;
+    },
+    { intervalMs: 100 },
+  );
+
 describe.each(["legacy", "modern"] as const)("%s era", (era) => {
   test.each(["memory", "stdio", "http", "webSocket"] as const)("updates arrive over %s", async (way) => {
     await using server = createTestServer({ era, resources });
@@ -55,21 +65,15 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
     await using toolport = createToolport({ mcpServers: { it: served.entry } });
     const updates: ResourceUpdate[] = [];
     const stop = await toolport.subscribe("it", "t://a", (update) => updates.push(update));
-    // On HTTP the stream for what the server says by itself is opened beside the first requests.
-    await waitFor(
-      async () => {
-        await server.resourceUpdated("t://a");
-        return updates.length > 0;
-      },
-      { intervalMs: 100 },
-    );
+    // Over HTTP the stream for server messages opens in parallel with the first requests.
+    await updateUntilReported(server, updates);
     expect(updates[0]).toEqual({ server: "it", uri: "t://a", missed: false });
     await server.resourceUpdated("t://b");
     await stop();
-    const told = updates.length;
+    const reported = updates.length;
     await server.resourceUpdated("t://a");
     await toolport.ping("it");
-    expect(updates).toHaveLength(told);
+    expect(updates).toHaveLength(reported);
     expect(uris(updates)).not.toContain("t://b");
   });
 
@@ -108,18 +112,18 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
   test("ended and begun again in one breath, it is there", async () => {
     await using server = createTestServer({ era, resources });
     await using toolport = createToolport({ mcpServers: { it: server.memory() } });
-    let told = 0;
+    let reported = 0;
     for (let round = 0; round < 5; round += 1) {
       const stop = await toolport.subscribe("it", "t://a", () => {});
       void stop();
     }
-    const stop = await toolport.subscribe("it", "t://a", () => told++);
+    const stop = await toolport.subscribe("it", "t://a", () => reported++);
     await server.resourceUpdated("t://a");
-    await waitFor(() => told > 0);
+    await waitFor(() => reported > 0);
     await stop();
   });
 
-  test("a restart of the server: opened again, the listener told once that it may have missed something", async () => {
+  test("a restart of the server: opened again, the listener reported once that it may have missed something", async () => {
     await using server = createTestServer({ era, resources });
     const stdio = await server.stdio();
     await using toolport = createToolport({ mcpServers: { it: stdio.entry } });
@@ -141,25 +145,13 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
     await using toolport = createToolport({ mcpServers: { it: first.entry } });
     const updates: ResourceUpdate[] = [];
     const stop = await toolport.subscribe("it", "t://a", (update) => updates.push(update));
-    await waitFor(
-      async () => {
-        await server.resourceUpdated("t://a");
-        return updates.length > 0;
-      },
-      { intervalMs: 100 },
-    );
+    await updateUntilReported(server, updates);
     await first.close();
     const second = await server.http({ port: Number(new URL(String(first.entry.url)).port) });
-    // Nobody calls anything: it is noticed all the same.
+    // The subscription notices the restart although no call is made.
     await waitFor(() => uris(updates).includes("t://a missed"), { timeoutMs: 20_000 });
     updates.length = 0;
-    await waitFor(
-      async () => {
-        await server.resourceUpdated("t://a");
-        return updates.length > 0;
-      },
-      { intervalMs: 100 },
-    );
+    await updateUntilReported(server, updates);
     expect(uris(updates)).not.toContain("t://a missed");
     await stop();
     await second.close();
@@ -220,27 +212,27 @@ test("a part of what was subscribed to counts; a neighbour does not", async () =
   expect(uris(updates)).toEqual(["t://dir/x", "t://dir"]);
 });
 
-test("a listener that takes its time is told of a flood once", async () => {
+test("a listener that takes its time is reported of a flood once", async () => {
   await using server = createTestServer({ era: "legacy", resources });
   await using toolport = createToolport({ mcpServers: { it: server.memory() } });
   let letGo = () => {};
   const held = new Promise<void>((resolve) => {
     letGo = resolve;
   });
-  let told = 0;
+  let reported = 0;
   await toolport.subscribe("it", "t://a", async () => {
-    told += 1;
+    reported += 1;
     await held;
   });
   let heard = 0;
   toolport.on("notification", () => heard++);
   for (let count = 0; count < 500; count += 1) await server.resourceUpdated("t://a");
   await waitFor(() => heard === 500);
-  expect(told).toBe(1);
+  expect(reported).toBe(1);
   letGo();
-  await waitFor(() => told === 2);
+  await waitFor(() => reported === 2);
   await toolport.ping("it");
-  expect(told).toBe(2);
+  expect(reported).toBe(2);
 });
 
 test("what is subscribed to is not closed for idleness; what is not any more is", async () => {

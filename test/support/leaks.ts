@@ -1,5 +1,7 @@
 /** Takes stock of what a process holds (children, sockets, timers, listeners) so that a test can prove nothing was left. */
+
 import { readdirSync, readlinkSync } from "node:fs";
+import { afterEach, beforeEach } from "vitest";
 import { processTree } from "./processes.js";
 import { waitFor } from "./wait-for.js";
 
@@ -117,4 +119,14 @@ function countBy(names: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
   return counts;
+}
+
+/** Fails every test that leaves something behind. The returned function makes the same check during a test. */
+export function checkLeaksAfterEach(): () => Promise<void> {
+  let before: LeakSnapshot;
+  beforeEach(() => {
+    before = takeLeakSnapshot();
+  });
+  afterEach(() => waitForNoLeaks(before));
+  return () => waitForNoLeaks(before);
 }

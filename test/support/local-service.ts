@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { isAlive, processTree } from "./processes.js";
+import { freePort } from "./program-on-port.js";
 import { waitFor } from "./wait-for.js";
 
 /** A server that a test may put through anything; its data and its port stay the same from one start to the next. */
@@ -53,15 +53,6 @@ export function otherThanRoot(names: readonly string[]): ServiceProgram["user"] 
     .map((line) => line.split(":"));
   const found = names.map((name) => users.find(([user]) => user === name)).find((user) => user !== undefined);
   return found && { uid: Number(found[2]), gid: Number(found[3]) };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** Runs a program to its end, and rejects with what it said if that is not a success. */

@@ -1,7 +1,9 @@
 /** A proxy for names that only it can resolve: every host it is asked for is 127.0.0.1. It records what it is sent. */
+
 import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import { joinSockets } from "./join-sockets.js";
 
 export interface NameProxy extends AsyncDisposable {
   readonly url: string;
@@ -48,14 +50,7 @@ export async function startNameProxy(): Promise<NameProxy> {
     if (proxy.status !== 200) return socket.end(`HTTP/1.1 ${proxy.status} No\r\n\r\n`);
     const behind = connect(Number(url.slice(url.lastIndexOf(":") + 1)), "127.0.0.1");
     behind.once("connect", () => socket.write("HTTP/1.1 200 OK\r\n\r\n"));
-    for (const [one, other] of [
-      [socket, behind],
-      [behind, socket],
-    ] as const) {
-      one.on("error", () => other.destroy());
-      one.on("close", () => other.destroy());
-      one.pipe(other);
-    }
+    joinSockets(socket, behind);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,17 +1,8 @@
 /** Schemas and values made up at random, the same on every run. */
+import { createSeededRandom } from "./random.js";
 
-/** Mulberry32: small, and the same numbers on every run. */
-export function createRandom(seed: number, alone = false) {
-  let state = seed;
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const below = (limit: number) => Math.floor(next() * limit);
-  return { alone, below, pick: <T>(items: readonly T[]): T => items[below(items.length)]! };
-}
+/** `alone`: a `$ref` hides its siblings, as in draft-07. */
+export const createRandom = (seed: number, alone = false) => ({ alone, ...createSeededRandom(seed) });
 export type Random = ReturnType<typeof createRandom>;
 
 const THEN = "then";

@@ -1,8 +1,10 @@
 /** Puts TLS with a given certificate before a server on a port of 127.0.0.1. */
+
 import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
 import { createServer, type TLSSocket } from "node:tls";
 import type { Certificate } from "./certificates.js";
+import { joinSockets } from "./join-sockets.js";
 
 export interface TlsFront {
   readonly port: number;
@@ -20,14 +22,7 @@ export async function startTlsFront(certificate: Certificate, target: number): P
     socket.on("data", (chunk) => {
       bytes += chunk.byteLength;
     });
-    for (const [one, other] of [
-      [socket, behind],
-      [behind, socket],
-    ] as const) {
-      one.on("error", () => other.destroy());
-      one.on("close", () => other.destroy());
-      one.pipe(other);
-    }
+    joinSockets(socket, behind);
     socket.on("close", () => sockets.delete(socket));
   });
   // A client that does not like the certificate leaves in the middle of the handshake.
