@@ -17,16 +17,16 @@ import {
 import { startCanary } from "../support/oauth-hostile-server.js";
 import { atMost } from "./at-most.js";
 import { faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
-import { attempt, disposeAtEnd, linesOf, openHostile, warmUpOAuth } from "./oauth-stage.js";
+import type { FaultHarness } from "./fault-harness.js";
+import { attempt, disposeAtEnd, linesOf, openHostile, warmUpOAuth } from "./oauth-setup.js";
 
 beforeAll(warmUpOAuth, 60_000);
 
-faultCase("A08", "in the metadata of an authorization server", async (room) => {
-  room.open({});
-  const hostile = await openHostile(room, "127.0.0.3");
+faultCase("A08", "in the metadata of an authorization server", async (harness) => {
+  harness.open({});
+  const hostile = await openHostile(harness, "127.0.0.3");
   for (const page of WILD_LOGIN_PAGES) {
-    const { report, ms } = await attempt(room, hostile, { metadata: { authorization_endpoint: page } });
+    const { report, ms } = await attempt(harness, hostile, { metadata: { authorization_endpoint: page } });
     expect(report, String(page)).toMatchObject({ state: "failed", error: { name: "AuthError" } });
     expect(report.authUrl, String(page)).toBeUndefined();
     expect(report.error?.message).not.toContain("owned");
@@ -37,9 +37,9 @@ faultCase("A08", "in the metadata of an authorization server", async (room) => {
 });
 
 /** A browser that leaves a mark: whatever is started by its name is known. */
-function installBrowser(room: FaultRoom): { wasStarted(): boolean } {
-  const bin = join(room.folder, "bin");
-  const mark = join(room.folder, "started");
+function installBrowser(harness: FaultHarness): { wasStarted(): boolean } {
+  const bin = join(harness.folder, "bin");
+  const mark = join(harness.folder, "started");
   mkdirSync(bin);
   for (const name of ["xdg-open", "open", "sh", "cmd"]) {
     writeFileSync(join(bin, name), `#!/bin/sh\n: > '${mark}'\n`);
@@ -47,15 +47,15 @@ function installBrowser(room: FaultRoom): { wasStarted(): boolean } {
   }
   const { PATH = "" } = process.env;
   process.env["PATH"] = `${bin}${delimiter}${PATH}`;
-  room.atEnd(() => {
+  harness.atEnd(() => {
     process.env["PATH"] = PATH;
   });
   return { wasStarted: () => existsSync(mark) };
 }
 
-faultCase("A08", "handed to whoever opens browsers", async (room) => {
-  room.open({});
-  const browser = installBrowser(room);
+faultCase("A08", "handed to whoever opens browsers", async (harness) => {
+  harness.open({});
+  const browser = installBrowser(harness);
   const shown: string[] = [];
   for (const page of WILD_LOGIN_PAGES) {
     const opening = authorizeInBrowser({
@@ -63,7 +63,7 @@ faultCase("A08", "handed to whoever opens browsers", async (room) => {
       onUrl: (url) => shown.push(url),
       timeoutMs: 5_000,
     });
-    const error: unknown = await room.within(
+    const error: unknown = await harness.within(
       atMost(1_000),
       opening.catch((reason: unknown) => reason),
     );
@@ -74,14 +74,14 @@ faultCase("A08", "handed to whoever opens browsers", async (room) => {
 });
 
 for (const field of addressFields) {
-  faultCase("A09", `${PRIVATE_HOSTS.length} spellings in ${field}`, async (room) => {
-    room.open({});
-    const hostile = await openHostile(room, "127.0.0.3");
-    const canary = disposeAtEnd(room, await startCanary());
+  faultCase("A09", `${PRIVATE_HOSTS.length} spellings in ${field}`, async (harness) => {
+    harness.open({});
+    const hostile = await openHostile(harness, "127.0.0.3");
+    const canary = disposeAtEnd(harness, await startCanary());
     for (const host of PRIVATE_HOSTS) {
       for (const scheme of ["http", "https"]) {
         const origin = `${scheme}://${host}:${canary.port}`;
-        const { report, finished, ms } = await attempt(room, hostile, ADDRESS_FIELDS[field](origin));
+        const { report, finished, ms } = await attempt(harness, hostile, ADDRESS_FIELDS[field](origin));
         const error = report.authUrl === undefined ? report.error : finished;
         // A wrong address of the first document is passed over for the one at its own place.
         if (field !== "resource_metadata" || report.authUrl === undefined) {
@@ -96,10 +96,10 @@ for (const field of addressFields) {
   });
 }
 
-faultCase("A09", "redirects from every place that is asked", async (room) => {
-  room.open({});
-  const hostile = await openHostile(room);
-  const canary = disposeAtEnd(room, await startCanary());
+faultCase("A09", "redirects from every place that is asked", async (harness) => {
+  harness.open({});
+  const hostile = await openHostile(harness);
+  const canary = disposeAtEnd(harness, await startCanary());
   const cases = [
     ...[301, 302, 303, 307, 308].map((status) => ({ status, host: "127.0.0.2" })),
     ...["[::1]", "169.254.169.254"].map((host) => ({ status: 302, host })),
@@ -107,7 +107,7 @@ faultCase("A09", "redirects from every place that is asked", async (room) => {
   for (const path of REDIRECTING_PATHS) {
     for (const { status, host } of cases) {
       const to = `http://${host}:${canary.port}/latest/meta-data`;
-      const { ms } = await attempt(room, hostile, { redirect: { path, status, to } });
+      const { ms } = await attempt(harness, hostile, { redirect: { path, status, to } });
       expect(ms, `${path} ${status}`).toBeLessThanOrEqual(atMost(1_000));
     }
     expect(linesOf(hostile).map((line) => line.split(" ")[1])).toContain(path);
@@ -118,16 +118,16 @@ faultCase("A09", "redirects from every place that is asked", async (room) => {
 faultCase(
   "A09",
   "a resolver that changes its mind",
-  async (room) => {
-    room.open({});
-    const hostile = await openHostile(room, "127.0.0.3");
-    const canary = disposeAtEnd(room, await startCanary());
+  async (harness) => {
+    harness.open({});
+    const hostile = await openHostile(harness, "127.0.0.3");
+    const canary = disposeAtEnd(harness, await startCanary());
     const resolver = installRebindingResolver();
-    room.atEnd(() => resolver[Symbol.dispose]());
+    harness.atEnd(() => resolver[Symbol.dispose]());
     for (const answers of Object.values(REBINDINGS)) {
       for (const field of addressFields) {
         resolver.answer(answers);
-        await attempt(room, hostile, ADDRESS_FIELDS[field](`https://${REBINDING_HOST}:${canary.port}`));
+        await attempt(harness, hostile, ADDRESS_FIELDS[field](`https://${REBINDING_HOST}:${canary.port}`));
       }
     }
     expect(canary.hits).toBe(0);

@@ -10,8 +10,8 @@ import { logIn } from "../support/oauth-browser.js";
 import { waitFor } from "../support/wait-for.js";
 import { atMost } from "./at-most.js";
 import { bound, faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
-import { askForLogin, openBench, openPort, warmUpOAuth, whoami } from "./oauth-stage.js";
+import type { FaultHarness } from "./fault-harness.js";
+import { askForLogin, openBench, openPort, warmUpOAuth, whoami } from "./oauth-setup.js";
 
 beforeAll(warmUpOAuth, 60_000);
 
@@ -50,7 +50,7 @@ interface OpenLogin {
 }
 
 /** A login at a terminal, up to the moment when the browser comes back. */
-async function beginLogin(room: FaultRoom, bench: OAuthBench): Promise<OpenLogin> {
+async function beginLogin(harness: FaultHarness, bench: OAuthBench): Promise<OpenLogin> {
   let toolport: Toolport | undefined;
   let show: (url: string) => void = () => {};
   const shown = new Promise<string>((resolve) => {
@@ -58,7 +58,7 @@ async function beginLogin(room: FaultRoom, bench: OAuthBench): Promise<OpenLogin
   });
   const ended = authorizeInBrowser({
     authUrl: async (redirectUrl) => {
-      toolport = openPort(room, bench, { callbackUrl: redirectUrl });
+      toolport = openPort(harness, bench, { callbackUrl: redirectUrl });
       return askForLogin(toolport);
     },
     openBrowser: false,
@@ -76,9 +76,9 @@ const isListening = (url: URL): Promise<boolean> =>
     () => false,
   );
 
-faultCase("A13", "wrong path, host, method and state: the login goes on waiting", async (room) => {
-  const bench = await openBench(room);
-  const { toolport, back, ended } = await beginLogin(room, bench);
+faultCase("A13", "wrong path, host, method and state: the login goes on waiting", async (harness) => {
+  const bench = await openBench(harness);
+  const { toolport, back, ended } = await beginLogin(harness, bench);
   const changed = (change: (url: URL) => void) => {
     const url = new URL(back);
     change(url);
@@ -106,32 +106,32 @@ faultCase("A13", "wrong path, host, method and state: the login goes on waiting"
   expect(await isListening(back)).toBe(false);
 });
 
-faultCase("A13", "error full of markup", async (room) => {
-  const bench = await openBench(room);
-  const { back, ended } = await beginLogin(room, bench);
+faultCase("A13", "error full of markup", async (harness) => {
+  const bench = await openBench(harness);
+  const { back, ended } = await beginLogin(harness, bench);
   for (const name of ["error", "error_description", "error_uri"]) back.searchParams.set(name, MARKUP);
   back.searchParams.delete("code");
   const page = await visit(back);
   expect(page.status).toBe(400);
   expectStatic(page);
   const error = (await ended) as AuthError;
-  room.note(error);
+  harness.note(error);
   expect(error).toMatchObject({ name: "AuthError", code: "AUTH_FAILED", server: "it" });
   expect(`${error.message} ${error.stack}`).not.toMatch(/script|alert/);
   expect(bench.countTokens()).toBe(0);
   expect(await isListening(back)).toBe(false);
 });
 
-faultCase("A13", "replayed code", async (room) => {
-  const bench = await openBench(room);
-  const toolport = openPort(room, bench);
+faultCase("A13", "replayed code", async (harness) => {
+  const bench = await openBench(harness);
+  const toolport = openPort(harness, bench);
   const back = await logIn(await askForLogin(toolport));
   const answers = await Promise.all(
     Array.from({ length: 5 }, () => toolport.handleOAuthCallback(new Request(back))),
   );
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400]);
   expect((await toolport.handleOAuthCallback(new Request(back))).status).toBe(400);
-  await room.fails(toolport.finishAuth("it", back.searchParams), {
+  await harness.fails(toolport.finishAuth("it", back.searchParams), {
     code: "AUTH_FAILED",
     withinMs: atMost(1_000),
   });
@@ -140,9 +140,9 @@ faultCase("A13", "replayed code", async (room) => {
   expect(await whoami(toolport)).toBe("ada");
 });
 
-faultCase("A13", "two tabs", async (room) => {
-  const bench = await openBench(room);
-  const toolport = openPort(room, bench);
+faultCase("A13", "two tabs", async (harness) => {
+  const bench = await openBench(harness);
+  const toolport = openPort(harness, bench);
   const pages = [await askForLogin(toolport), await askForLogin(toolport)];
   const [first, second] = await Promise.all(pages.map((page) => logIn(page)));
   expect((await toolport.handleOAuthCallback(new Request(second as URL))).status).toBe(200);
@@ -151,14 +151,14 @@ faultCase("A13", "two tabs", async (room) => {
   expect(bench.revokedFamilies).toEqual([]);
 });
 
-faultCase("A13", "port busy", async (room) => {
-  room.open({});
+faultCase("A13", "port busy", async (harness) => {
+  harness.open({});
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
-  room.atEnd(() => new Promise((resolve) => other.close(resolve)));
+  harness.atEnd(() => new Promise((resolve) => other.close(resolve)));
   const { port } = other.address() as AddressInfo;
   const shown: string[] = [];
-  const error = await room.fails(
+  const error = await harness.fails(
     authorizeInBrowser({
       authUrl: "https://auth.example.com/authorize",
       redirectUrl: `http://127.0.0.1:${port}/callback`,
@@ -171,8 +171,8 @@ faultCase("A13", "port busy", async (room) => {
   expect(shown).toEqual([]);
 });
 
-faultCase("A13", "user never returns", async (room) => {
-  room.open({});
+faultCase("A13", "user never returns", async (harness) => {
+  harness.open({});
   // The default is the five minutes of the catalogue.
   const timeoutMs = bound(500, 300_000);
   let home: URL | undefined;
@@ -184,7 +184,7 @@ faultCase("A13", "user never returns", async (room) => {
     openBrowser: false,
     timeoutMs,
   });
-  const failing = room.fails(waiting, { code: "AUTH_FAILED", withinMs: timeoutMs + atMost(1_000) });
+  const failing = harness.fails(waiting, { code: "AUTH_FAILED", withinMs: timeoutMs + atMost(1_000) });
   await waitFor(() => home);
   expect(await isListening(home as URL)).toBe(true);
   await failing;

@@ -13,8 +13,8 @@ import {
 } from "../support/oauth-workers.js";
 import { crowd } from "./at-most.js";
 import { AS_WRITTEN, bound, faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
-import { openBench, warmUpOAuth } from "./oauth-stage.js";
+import type { FaultHarness } from "./fault-harness.js";
+import { openBench, warmUpOAuth } from "./oauth-setup.js";
 
 const CYCLES = bound(4, 20);
 const CALLS = 5;
@@ -29,14 +29,14 @@ beforeAll(async () => {
 afterAll(() => source?.[Symbol.dispose]());
 
 /** Processes over one SQLite file, with a user logged in. */
-async function startWorkers(room: FaultRoom, bench: OAuthBench, count: number): Promise<OAuthWorker[]> {
+async function startWorkers(harness: FaultHarness, bench: OAuthBench, count: number): Promise<OAuthWorker[]> {
   const place = makeSqlitePlace();
-  room.atEnd(() => place[Symbol.dispose]());
+  harness.atEnd(() => place[Symbol.dispose]());
   const options = { mcpServers: { it: { url: bench.url } }, callbackUrl: CALLBACK_URL };
   const { kind, at, key } = place;
   const start = async () => {
     const worker = await source.start({ store: { kind, at, key }, options });
-    room.atEnd(() => worker.kill());
+    harness.atEnd(() => worker.kill());
     return worker;
   };
   const workers = await Promise.all(Array.from({ length: count }, start));
@@ -44,7 +44,7 @@ async function startWorkers(room: FaultRoom, bench: OAuthBench, count: number): 
   expect(await workers[0]!.callback(await logIn(authUrl as string))).toMatchObject({ status: 200 });
   await callAll(workers);
   // The neighbour lives here, beside them; it need not see how busy the machine is while they start.
-  room.open({});
+  harness.open({});
   return workers;
 }
 
@@ -57,9 +57,9 @@ async function callAll(workers: readonly OAuthWorker[], times = CALLS): Promise<
 faultCase(
   "A02",
   `${CYCLES} expiries over SQLite`,
-  async (room) => {
-    const bench = await openBench(room);
-    const workers = await startWorkers(room, bench, 8);
+  async (harness) => {
+    const bench = await openBench(harness);
+    const workers = await startWorkers(harness, bench, 8);
     for (let cycle = 1; cycle <= CYCLES; cycle++) {
       bench.expireAccessTokens();
       expect(await callAll(workers)).toEqual(Array.from({ length: 8 * CALLS }, () => ({ text: "ada" })));
@@ -110,9 +110,9 @@ async function callUnderFire(
 faultCase(
   "A04",
   "winner killed after the authorization server rotated, before it saved",
-  async (room) => {
-    const bench = await openBench(room);
-    const workers = await startWorkers(room, bench, 3);
+  async (harness) => {
+    const bench = await openBench(harness);
+    const workers = await startWorkers(harness, bench, 3);
     const { death, answers, tookMs } = await callUnderFire(bench, workers, "answered");
     expect(new Set(answers.map(({ error }) => error?.code))).toEqual(new Set(["AUTH_REQUIRED"]));
     expect(tookMs).toBeLessThanOrEqual(TAKEOVER_MS * crowd());
@@ -131,9 +131,9 @@ faultCase(
 faultCase(
   "A04",
   "winner killed before the authorization server saw its request",
-  async (room) => {
-    const bench = await openBench(room);
-    const workers = await startWorkers(room, bench, 3);
+  async (harness) => {
+    const bench = await openBench(harness);
+    const workers = await startWorkers(harness, bench, 3);
     const { death, answers, tookMs } = await callUnderFire(bench, workers, "arrived");
     expect(new Set(answers.map(({ text }) => text))).toEqual(new Set(["ada"]));
     expect(tookMs).toBeLessThanOrEqual(TAKEOVER_MS * crowd());

@@ -7,7 +7,7 @@ import { CALLBACK_URL } from "../support/oauth-callback-url.js";
 import { waitFor } from "../support/wait-for.js";
 import { atMost } from "./at-most.js";
 import { faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 import {
   askForLogin,
   callTimes,
@@ -18,30 +18,30 @@ import {
   openPort,
   warmUpOAuth,
   whoami,
-} from "./oauth-stage.js";
+} from "./oauth-setup.js";
 
 beforeAll(warmUpOAuth, 60_000);
 
 const FIFTY = Array.from({ length: 50 }, () => "ada");
 
-faultCase("A01", "the server no longer knows the token", async (room) => {
-  const bench = await openBench(room);
-  const toolport = await openLoggedIn(room, bench);
+faultCase("A01", "the server no longer knows the token", async (harness) => {
+  const bench = await openBench(harness);
+  const toolport = await openLoggedIn(harness, bench);
   bench.expireAccessTokens();
-  expect(await room.within(atMost(1_000), callTimes(toolport, 50))).toEqual(FIFTY);
+  expect(await harness.within(atMost(1_000), callTimes(toolport, 50))).toEqual(FIFTY);
   expect(bench.countTokens("refresh_token")).toBe(1);
   expect(bench.revokedFamilies).toEqual([]);
 });
 
-faultCase("A01", "its time is over, and the client knows", async (room) => {
-  const bench = await openBench(room, { accessTokenSeconds: 1 });
-  const toolport = await openLoggedIn(room, bench);
+faultCase("A01", "its time is over, and the client knows", async (harness) => {
+  const bench = await openBench(harness, { accessTokenSeconds: 1 });
+  const toolport = await openLoggedIn(harness, bench);
   const refused = () => bench.resource.seen.filter(({ status }) => status === 401).length;
   const before = refused();
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   bench.accessTokenSeconds = 3_600;
   const asked = bench.countTokens("refresh_token");
-  expect(await room.within(atMost(1_000), callTimes(toolport, 50))).toEqual(FIFTY);
+  expect(await harness.within(atMost(1_000), callTimes(toolport, 50))).toEqual(FIFTY);
   expect(bench.countTokens("refresh_token") - asked).toBe(1);
   // Nobody sent a token that was known to be spent.
   expect(refused()).toBe(before);
@@ -62,11 +62,11 @@ const withoutLeases = (store: Store): Store => ({
   lease: async (name) => ({ name, fence: 1, renew: async () => true, release: async () => {} }),
 });
 
-faultCase("A04", "invalid_grant while a newer token is in the store", async (room) => {
-  const bench = await openBench(room);
+faultCase("A04", "invalid_grant while a newer token is in the store", async (harness) => {
+  const bench = await openBench(harness);
   const store = memoryStore();
-  const quick = await openLoggedIn(room, bench, { store });
-  const slow = openPort(room, bench, { store: withoutLeases(store) });
+  const quick = await openLoggedIn(harness, bench, { store });
+  const slow = openPort(harness, bench, { store: withoutLeases(store) });
   expect(await whoami(slow)).toBe("ada");
   bench.expireAccessTokens();
   const held = createGate();
@@ -84,7 +84,7 @@ faultCase("A04", "invalid_grant while a newer token is in the store", async (roo
   const [key = ""] = await store.list("oauth/tokens/");
   const written = await store.get(key);
   renewed.open();
-  expect(await room.within(atMost(2_000), late)).toEqual(Array(5).fill("ada"));
+  expect(await harness.within(atMost(2_000), late)).toEqual(Array(5).fill("ada"));
   // What it had not read it did not delete, and nobody asked once more.
   expect(await store.get(key)).toEqual(written);
   expect(await whoami(quick)).toBe("ada");
@@ -92,12 +92,12 @@ faultCase("A04", "invalid_grant while a newer token is in the store", async (roo
   expect(bench.revokedFamilies).toEqual([]);
 });
 
-faultCase("A04", "invalid_grant and nothing newer: a login, no loop", async (room) => {
-  const bench = await openBench(room);
-  const toolport = await openLoggedIn(room, bench);
+faultCase("A04", "invalid_grant and nothing newer: a login, no loop", async (harness) => {
+  const bench = await openBench(harness);
+  const toolport = await openLoggedIn(harness, bench);
   bench.revokeGrants();
   for (let calls = 0; calls < 3; calls++) {
-    const error = await room.fails<AuthError>(whoami(toolport), {
+    const error = await harness.fails<AuthError>(whoami(toolport), {
       code: "AUTH_REQUIRED",
       server: "it",
       withinMs: atMost(2_000),
@@ -109,24 +109,24 @@ faultCase("A04", "invalid_grant and nothing newer: a login, no loop", async (roo
   expect(await whoami(toolport)).toBe("ada");
 });
 
-faultCase("A05", "every token refused with 401", async (room) => {
-  const bench = await openBench(room);
-  const toolport = await openLoggedIn(room, bench);
+faultCase("A05", "every token refused with 401", async (harness) => {
+  const bench = await openBench(harness);
+  const toolport = await openLoggedIn(harness, bench);
   bench.refusal = "invalid_token";
   for (let calls = 0; calls < 3; calls++) {
     const before = bench.countTokens();
-    await room.fails(whoami(toolport), { code: "AUTH_REQUIRED", server: "it", withinMs: atMost(2_000) });
+    await harness.fails(whoami(toolport), { code: "AUTH_REQUIRED", server: "it", withinMs: atMost(2_000) });
     expect(bench.countTokens() - before).toBeLessThanOrEqual(2);
   }
   expect(bench.countTokens("refresh_token")).toBeLessThanOrEqual(2);
 });
 
-faultCase("A05", "insufficient_scope for ever", async (room) => {
-  const bench = await openBench(room);
-  const toolport = await openLoggedIn(room, bench);
+faultCase("A05", "insufficient_scope for ever", async (harness) => {
+  const bench = await openBench(harness);
+  const toolport = await openLoggedIn(harness, bench);
   bench.refusal = "insufficient_scope";
   const erase = () => toolport.callTool("it__erase");
-  const first = await room.fails<AuthError>(erase(), {
+  const first = await harness.fails<AuthError>(erase(), {
     code: "AUTH_REQUIRED",
     server: "it",
     withinMs: atMost(2_000),
@@ -139,7 +139,7 @@ faultCase("A05", "insufficient_scope for ever", async (room) => {
   await toolport.finishAuth("it", (await logIn(first.authUrl as string)).searchParams);
   const logins = bench.countTokens("authorization_code");
   for (let calls = 0; calls < 3; calls++) {
-    await room.fails(erase(), {
+    await harness.fails(erase(), {
       code: "INSUFFICIENT_SCOPE",
       server: "it",
       withinMs: atMost(2_000),
@@ -153,13 +153,13 @@ faultCase("A05", "insufficient_scope for ever", async (room) => {
 const TOOLS = { tools: { whoami: { handler: () => "ada" } } };
 
 /** A server that can refuse single kinds of requests, with a user logged in. */
-async function openRefusing(room: FaultRoom, transport: "http" | "sse") {
-  const server = disposeAtEnd(room, await startOAuthServer(TOOLS, { transport }));
+async function openRefusing(harness: FaultHarness, transport: "http" | "sse") {
+  const server = disposeAtEnd(harness, await startOAuthServer(TOOLS, { transport }));
   const entry =
     transport === "sse"
       ? { transport: "sse" as const, url: server.url }
       : { url: server.url, protocol: "legacy" as const };
-  const toolport = room.open({ it: entry }, { callbackUrl: CALLBACK_URL });
+  const toolport = harness.open({ it: entry }, { callbackUrl: CALLBACK_URL });
   const authUrl = new URL(await askForLogin(toolport));
   const state = authUrl.searchParams.get("state") ?? "";
   const finish = () =>
@@ -168,25 +168,25 @@ async function openRefusing(room: FaultRoom, transport: "http" | "sse") {
 }
 
 for (const status of [401, 403] as const) {
-  faultCase("A05", `event stream of legacy HTTP+SSE refused with ${status}`, async (room) => {
-    const { server, toolport, finish } = await openRefusing(room, "sse");
+  faultCase("A05", `event stream of legacy HTTP+SSE refused with ${status}`, async (harness) => {
+    const { server, toolport, finish } = await openRefusing(harness, "sse");
     server.refusal = ({ method }) => (method === "GET" ? status : undefined);
     await finish().catch(() => {});
     const expected = { code: ["AUTH_REQUIRED", "INSUFFICIENT_SCOPE", "AUTH_FAILED"], server: "it" };
     for (let calls = 0; calls < 2; calls++) {
       const before = server.counts.refresh + server.counts.code;
-      await room.fails(whoami(toolport), { ...expected, withinMs: atMost(2_000) });
+      await harness.fails(whoami(toolport), { ...expected, withinMs: atMost(2_000) });
       expect(server.counts.refresh + server.counts.code - before).toBeLessThanOrEqual(2);
     }
     await expectFewTokens(server);
   });
 
-  faultCase("A05", `GET stream of a session refused with ${status}`, async (room) => {
-    const { server, toolport, finish } = await openRefusing(room, "http");
+  faultCase("A05", `GET stream of a session refused with ${status}`, async (harness) => {
+    const { server, toolport, finish } = await openRefusing(harness, "http");
     server.refusal = ({ method }) => (method === "GET" ? status : undefined);
-    await finish().catch(room.note);
+    await finish().catch(harness.note);
     // The stream is extra: a call goes on without it, or asks for a login if the stream's refusals came first.
-    const outcome = await room.within(
+    const outcome = await harness.within(
       atMost(2_000),
       whoami(toolport).catch((error: AuthError) => error.code),
     );

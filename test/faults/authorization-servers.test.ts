@@ -6,7 +6,7 @@ import { logIn } from "../support/oauth-browser.js";
 import type { Lies } from "../support/oauth-hostile-server.js";
 import { atMost } from "./at-most.js";
 import { faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 import {
   askForLogin,
   attempt,
@@ -18,7 +18,7 @@ import {
   openPort,
   warmUpOAuth,
   whoami,
-} from "./oauth-stage.js";
+} from "./oauth-setup.js";
 
 beforeAll(warmUpOAuth, 60_000);
 
@@ -44,17 +44,17 @@ async function savedTokens(store: Store): Promise<Saved> {
 }
 
 /** A user is logged in; then all that is worthless, and the server names an authorization server of an attacker. */
-async function moveToEvil(room: FaultRoom, change: (store: Store, saved: Saved) => Promise<unknown>) {
-  const bench = await openBench(room);
-  const evil = await openHostile(room);
+async function moveToEvil(harness: FaultHarness, change: (store: Store, saved: Saved) => Promise<unknown>) {
+  const bench = await openBench(harness);
+  const evil = await openHostile(harness);
   const store = memoryStore();
-  const first = await openLoggedIn(room, bench, { store });
+  const first = await openLoggedIn(harness, bench, { store });
   await first.close();
   const saved = await savedTokens(store);
   await change(store, saved);
   bench.namedIssuers = [evil.origin];
   bench.revokeGrants();
-  return { evil, saved, toolport: openPort(room, bench, { store }) };
+  return { evil, saved, toolport: openPort(harness, bench, { store }) };
 }
 
 const STORES: Readonly<Record<string, (store: Store, saved: Saved) => Promise<unknown>>> = {
@@ -67,9 +67,9 @@ const STORES: Readonly<Record<string, (store: Store, saved: Saved) => Promise<un
 };
 
 for (const [name, change] of Object.entries(STORES)) {
-  faultCase("A06", name, async (room) => {
-    const { evil, saved, toolport } = await moveToEvil(room, change);
-    const error = await room.fails<AuthError>(whoami(toolport), {
+  faultCase("A06", name, async (harness) => {
+    const { evil, saved, toolport } = await moveToEvil(harness, change);
+    const error = await harness.fails<AuthError>(whoami(toolport), {
       code: "AUTH_REQUIRED",
       server: "it",
       withinMs: atMost(1_000),
@@ -83,21 +83,21 @@ for (const [name, change] of Object.entries(STORES)) {
   });
 }
 
-faultCase("A06", "refresh token that is good where it came from", async (room) => {
-  const bench = await openBench(room);
-  const evil = await openHostile(room);
+faultCase("A06", "refresh token that is good where it came from", async (harness) => {
+  const bench = await openBench(harness);
+  const evil = await openHostile(harness);
   const store = memoryStore();
-  const toolport = await openLoggedIn(room, bench, { store });
+  const toolport = await openLoggedIn(harness, bench, { store });
   const { refreshToken } = await savedTokens(store);
   bench.namedIssuers = [evil.origin];
   bench.expireAccessTokens();
-  await whoami(toolport).then(room.note, room.note);
+  await whoami(toolport).then(harness.note, harness.note);
   expect(bytesAt(evil)).not.toContain(refreshToken);
   expect(linesOf(evil)).not.toContain("POST /token");
 });
 
-faultCase("A06", "secret of a client that was registered by hand", async (room) => {
-  const secret = room.secret();
+faultCase("A06", "secret of a client that was registered by hand", async (harness) => {
+  const secret = harness.secret();
   const client = {
     client_id: "by-hand",
     client_secret: secret,
@@ -106,14 +106,14 @@ faultCase("A06", "secret of a client that was registered by hand", async (room) 
     application_type: "native" as const,
     token_endpoint_auth_method: "client_secret_basic" as const,
   };
-  const bench = await openBench(room, { clients: [client] });
-  const evil = await openHostile(room);
+  const bench = await openBench(harness, { clients: [client] });
+  const evil = await openHostile(harness);
   const store = memoryStore();
   const oauth = { clientId: "by-hand", clientSecret: secret };
-  const toolport = await openLoggedIn(room, bench, { store, oauth });
+  const toolport = await openLoggedIn(harness, bench, { store, oauth });
   bench.namedIssuers = [evil.origin];
   bench.expireAccessTokens();
-  await room.fails(whoami(toolport), { code: "ISSUER_MISMATCH", server: "it", withinMs: atMost(1_000) });
+  await harness.fails(whoami(toolport), { code: "ISSUER_MISMATCH", server: "it", withinMs: atMost(1_000) });
   expect(bytesAt(evil)).not.toContain(secret);
   expect(bytesAt(evil)).not.toContain(Buffer.from(`by-hand:${secret}`).toString("base64"));
   expect(linesOf(evil).filter((line) => line.startsWith("POST"))).toEqual([]);
@@ -140,10 +140,10 @@ const UNTRUSTED: Readonly<Record<string, { lies: (origin: string) => Lies; code:
 };
 
 for (const [name, { lies, code }] of Object.entries(UNTRUSTED)) {
-  faultCase("A07", name, async (room) => {
-    room.open({});
-    const hostile = await openHostile(room);
-    const { report, ms } = await attempt(room, hostile, lies(hostile.origin));
+  faultCase("A07", name, async (harness) => {
+    harness.open({});
+    const hostile = await openHostile(harness);
+    const { report, ms } = await attempt(harness, hostile, lies(hostile.origin));
     expect(report).toMatchObject({ state: "failed", error: { name: "AuthError", code } });
     expect(report.authUrl).toBeUndefined();
     expect(ms).toBeLessThanOrEqual(atMost(1_000));
@@ -181,19 +181,19 @@ const CALLBACKS: Readonly<Record<string, { change: (params: URLSearchParams) => 
 };
 
 for (const [name, { change, code }] of Object.entries(CALLBACKS)) {
-  faultCase("A07", name, async (room) => {
-    const bench = await openBench(room);
-    const toolport = openPort(room, bench);
+  faultCase("A07", name, async (harness) => {
+    const bench = await openBench(harness);
+    const toolport = openPort(harness, bench);
     const { searchParams } = await logIn(await askForLogin(toolport));
     change(searchParams);
-    const error = await room.fails(toolport.finishAuth("it", searchParams), {
+    const error = await harness.fails(toolport.finishAuth("it", searchParams), {
       code,
       server: "it",
       withinMs: atMost(1_000),
     });
     expect(`${error.message} ${error.stack} ${String(error.cause)}`).not.toMatch(/evil\.example|555-0100/);
     expect(bench.countTokens()).toBe(0);
-    room.secret(EVIL_WORDS);
+    harness.secret(EVIL_WORDS);
   });
 }
 
@@ -214,10 +214,10 @@ const NONSENSE: Readonly<Record<string, Lies>> = {
 };
 
 for (const [name, lies] of Object.entries(NONSENSE)) {
-  faultCase("A11", name, async (room) => {
-    room.open({});
-    const hostile = await openHostile(room);
-    const { report, ms } = await attempt(room, hostile, lies);
+  faultCase("A11", name, async (harness) => {
+    harness.open({});
+    const hostile = await openHostile(harness);
+    const { report, ms } = await attempt(harness, hostile, lies);
     expect(report).toMatchObject({ state: "failed", error: { name: "AuthError", code: "AUTH_FAILED" } });
     expect(report.authUrl).toBeUndefined();
     expect(ms).toBeLessThanOrEqual(atMost(1_000));
@@ -225,20 +225,20 @@ for (const [name, lies] of Object.entries(NONSENSE)) {
   });
 }
 
-faultCase("A11", "1,000 authorization servers", async (room) => {
-  room.open({});
-  const hostile = await openHostile(room);
-  const others = await openHostile(room);
+faultCase("A11", "1,000 authorization servers", async (harness) => {
+  harness.open({});
+  const hostile = await openHostile(harness);
+  const others = await openHostile(harness);
   const many = Array.from({ length: 999 }, (_, index) => `${others.origin}/${index}`);
-  const { report } = await attempt(room, hostile, { authorizationServers: [hostile.origin, ...many] });
+  const { report } = await attempt(harness, hostile, { authorizationServers: [hostile.origin, ...many] });
   expect(report.state).toBe("authenticating");
   // The first has nothing to say: the other 999 are not tried one by one.
-  const last = await attempt(room, hostile, { authorizationServers: [...many, hostile.origin] });
+  const last = await attempt(harness, hostile, { authorizationServers: [...many, hostile.origin] });
   expect(last.report).toMatchObject({ state: "failed", error: { code: "AUTH_FAILED" } });
   expect(others.seen.length).toBeLessThanOrEqual(4);
 });
 
-/** Headers, then nothing, or one byte now and then: until the room is left. */
+/** Headers, then nothing, or one byte now and then: until the harness is left. */
 const SILENCES: Readonly<Record<string, (response: ServerResponse) => void>> = {
   "says nothing": () => {},
   "sends headers, then nothing": (response) => {
@@ -254,13 +254,13 @@ const SILENCES: Readonly<Record<string, (response: ServerResponse) => void>> = {
 faultCase(
   "A11",
   "metadata that does not come, or not to an end",
-  async (room) => {
-    const toolport = room.open({});
+  async (harness) => {
+    const toolport = harness.open({});
     // All at once: each takes its ten seconds.
     const attempts = [SERVER_METADATA, RESOURCE_METADATA].flatMap((path) =>
       Object.entries(SILENCES).map(async ([name, silence]) => {
-        const hostile = await openHostile(room);
-        const { report, ms } = await attempt(room, hostile, { answer: { path, with: silence } });
+        const hostile = await openHostile(harness);
+        const { report, ms } = await attempt(harness, hostile, { answer: { path, with: silence } });
         const expected = { state: "failed", error: { code: "AUTH_FAILED", retryable: true } };
         expect(report, `${path} ${name}`).toMatchObject(expected);
         expect(report.authUrl).toBeUndefined();

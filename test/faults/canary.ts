@@ -1,7 +1,7 @@
 /** A port of this machine that nobody knows of but by a server: whoever connects to it was led there. */
 import { once } from "node:events";
 import { createServer } from "node:net";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 
 export interface Canary {
   /** Host and port. */
@@ -9,8 +9,8 @@ export interface Canary {
   visits(): number;
 }
 
-/** Closed at the end of the room. */
-export async function openCanary(room: FaultRoom): Promise<Canary> {
+/** Closed at the end of the harness. */
+export async function openCanary(harness: FaultHarness): Promise<Canary> {
   let visits = 0;
   const server = createServer((socket) => {
     visits += 1;
@@ -18,6 +18,6 @@ export async function openCanary(room: FaultRoom): Promise<Canary> {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  room.atEnd(() => new Promise((resolve) => server.close(resolve)));
+  harness.atEnd(() => new Promise((resolve) => server.close(resolve)));
   return { host: `127.0.0.1:${(server.address() as { port: number }).port}`, visits: () => visits };
 }

@@ -11,7 +11,7 @@ import { isAlive, LEAN_SERVER } from "../fixtures/stdio-peer.js";
 import { createCommandLinePlace } from "../support/command-line.js";
 import { waitFor } from "../support/wait-for.js";
 import { faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 
 const lean = (...flags: string[]) => ({ command: process.execPath, args: [LEAN_SERVER, ...flags] });
 
@@ -26,19 +26,19 @@ beforeAll(async () => {
 const good = `"good": ${JSON.stringify(lean())}`;
 const servers = (...lines: string[]): string => `{\n"mcpServers": {\n${[good, ...lines].join(",\n")}\n}\n}`;
 
-async function load(room: FaultRoom, content: string) {
-  const file = join(room.folder, "toolport.json");
+async function load(harness: FaultHarness, content: string) {
+  const file = join(harness.folder, "toolport.json");
   writeFileSync(file, content);
   const loaded = await loadConfig(file, { env: {}, onProblem: "report" });
-  room.note(inspect(loaded, { depth: 12 }));
+  harness.note(inspect(loaded, { depth: 12 }));
   return { file, loaded };
 }
 
 async function expectGoodToWork(
-  room: FaultRoom,
+  harness: FaultHarness,
   loaded: Awaited<ReturnType<typeof loadConfig>>,
 ): Promise<void> {
-  const toolport = room.open({ ...loaded.mcpServers });
+  const toolport = harness.open({ ...loaded.mcpServers });
   expect((await toolport.callTool("good__echo", { text: "hi" })).text).toBe("hi");
 }
 
@@ -63,16 +63,16 @@ const wrong: Record<string, { bad: string; line: number; message: RegExp }> = {
   },
 };
 for (const [kind, { bad, line, message }] of Object.entries(wrong)) {
-  faultCase("K01", `${kind}: told by line, the other servers load`, async (room) => {
-    const canary = room.secret();
-    const { file, loaded } = await load(room, servers(bad.replace("CANARY", canary)));
+  faultCase("K01", `${kind}: told by line, the other servers load`, async (harness) => {
+    const canary = harness.secret();
+    const { file, loaded } = await load(harness, servers(bad.replace("CANARY", canary)));
     expect(loaded.issues).toMatchObject([{ file, line }]);
     expect(loaded.issues[0]?.message).toMatch(message);
     expect(({} as Record<string, unknown>)["command"]).toBeUndefined();
     // Of two entries with one name neither is trusted more.
-    await expectGoodToWork(room, loaded);
+    await expectGoodToWork(harness, loaded);
     const error = (await loadConfig(file, { env: {} }).catch((caught: unknown) => caught)) as ConfigError;
-    room.note(error);
+    harness.note(error);
     expect(error).toMatchObject({ name: "ConfigError", code: "INVALID_CONFIG" });
     expect(error.message).toContain(`${file}:${line}: `);
   });
@@ -90,19 +90,22 @@ const unwise: Record<string, { entry: string; message: RegExp }> = {
   },
 };
 for (const [kind, { entry, message }] of Object.entries(unwise)) {
-  faultCase("K01", `${kind}: a warning, and the secret in no view of it`, async (room) => {
-    const canary = room.secret();
-    const { loaded } = await load(room, servers(entry.replace("CANARY", canary)));
+  faultCase("K01", `${kind}: a warning, and the secret in no view of it`, async (harness) => {
+    const canary = harness.secret();
+    const { loaded } = await load(harness, servers(entry.replace("CANARY", canary)));
     expect(loaded.issues).toEqual([]);
     expect(loaded.warnings).toMatchObject([{ line: 4, message: expect.stringMatching(message) }]);
-    await expectGoodToWork(room, loaded);
+    await expectGoodToWork(harness, loaded);
   });
 }
 
-faultCase("K01", "JSONC with a BOM: read", async (room) => {
-  const { loaded } = await load(room, `\ufeff// servers\n${servers("/* none */").replace(",\n/*", ", /*")}`);
+faultCase("K01", "JSONC with a BOM: read", async (harness) => {
+  const { loaded } = await load(
+    harness,
+    `\ufeff// servers\n${servers("/* none */").replace(",\n/*", ", /*")}`,
+  );
   expect(loaded.issues).toEqual([]);
-  await expectGoodToWork(room, loaded);
+  await expectGoodToWork(harness, loaded);
 });
 
 const unreadable: Record<string, { content: () => string; line?: number; message: RegExp }> = {
@@ -113,12 +116,12 @@ const unreadable: Record<string, { content: () => string; line?: number; message
   "50 MB": { content: () => " ".repeat(50_000_000), message: /larger than \d+ bytes/ },
 };
 for (const [kind, { content, line, message }] of Object.entries(unreadable)) {
-  faultCase("K01", `${kind}: told at once, nothing loaded`, async (room) => {
-    const { file, loaded } = await room.within(3_000, load(room, content()));
+  faultCase("K01", `${kind}: told at once, nothing loaded`, async (harness) => {
+    const { file, loaded } = await harness.within(3_000, load(harness, content()));
     expect(loaded).toMatchObject({ mcpServers: {}, files: [] });
     expect(loaded.issues).toMatchObject([{ file, message: expect.stringMatching(message) }]);
     expect(loaded.issues[0]?.line).toBe(line);
-    await room.fails(loadConfig(file, { env: {} }), { code: "UNREADABLE_CONFIG", withinMs: 3_000 });
+    await harness.fails(loadConfig(file, { env: {} }), { code: "UNREADABLE_CONFIG", withinMs: 3_000 });
   });
 }
 
@@ -146,13 +149,13 @@ faultCase("K03", "hash: every change of the entry as it is written asks again", 
 faultCase(
   "K03",
   "command line: changed args, env and url start and send nothing before a new yes",
-  async (room) => {
+  async (harness) => {
     const place = createCommandLinePlace();
-    room.atEnd(() => place[Symbol.dispose]());
-    const started = join(room.folder, "started");
+    harness.atEnd(() => place[Symbol.dispose]());
+    const started = join(harness.folder, "started");
     await using web = createTestServer({ tools: { hello: { handler: () => "hello" } } });
     const [one, two] = [await web.http(), await web.http()];
-    const secret = room.secret();
+    const secret = harness.secret();
     const remote = (url: string) => ({ url, headers: { "X-Key": "${SECRET_KEY}" } });
     const local = (more: object = {}, ...flags: string[]) => ({
       ...lean(`--pid-file=${started}`, ...flags),
@@ -162,7 +165,7 @@ faultCase(
       const { json, stdout, stderr } = await place.run(["list", "--json", ...flags], {
         env: { SECRET_KEY: secret },
       });
-      room.note([stdout, stderr]);
+      harness.note([stdout, stderr]);
       expect(stdout, stderr).not.toBe("");
       const list = json<{ servers: { status: string; error?: { code: string } }[] }>().servers;
       return list.map(({ status, error }) => error?.code ?? status);
@@ -176,7 +179,7 @@ faultCase(
     for (const changed of [
       local({}, "--garbage"),
       local({ env: { TOKEN: "x" } }),
-      local({ cwd: room.folder }),
+      local({ cwd: harness.folder }),
     ]) {
       place.configure({ local: changed, remote: remote(two.url) });
       expect(await states()).toEqual(["NOT_TRUSTED", "NOT_TRUSTED"]);
@@ -193,28 +196,28 @@ faultCase(
 /** How a call to a server that is being removed may fail. */
 const GONE = ["CLOSED", "TOOL_NOT_FOUND", "UNKNOWN_SERVER"];
 
-faultCase("K05", "removed during a call: the call settles, the server is gone", async (room) => {
-  const pids = join(room.folder, "pids");
+faultCase("K05", "removed during a call: the call settles, the server is gone", async (harness) => {
+  const pids = join(harness.folder, "pids");
   await using web = createTestServer({ tools: { hang: { handler: () => new Promise<never>(() => {}) } } });
   const http = await web.http();
-  const toolport = room.open({ it: lean(`--pid-file=${pids}`), web: { url: http.url } });
+  const toolport = harness.open({ it: lean(`--pid-file=${pids}`), web: { url: http.url } });
   await toolport.connect();
   const calls = [toolport.callTool("it__slow", { ms: 60_000 }), toolport.callTool("web__hang")];
-  const failures = calls.map((call) => room.fails(call, { code: "CLOSED", withinMs: 5_000 }));
+  const failures = calls.map((call) => harness.fails(call, { code: "CLOSED", withinMs: 5_000 }));
   await waitFor(() => web.calls.length === 1);
-  await room.within(5_000, Promise.all([toolport.remove("it"), toolport.remove("web")]));
+  await harness.within(5_000, Promise.all([toolport.remove("it"), toolport.remove("web")]));
   await Promise.all(failures);
   expect(readFileSync(pids, "utf8").trim().split("\n").map(Number).filter(isAlive)).toEqual([]);
   await waitFor(() => http.connectionCount === 0);
   expect((await toolport.tools()).map(({ server }) => server)).not.toContain("it");
-  await room.fails(toolport.callTool("it__echo"), { code: "TOOL_NOT_FOUND", withinMs: 5_000 });
+  await harness.fails(toolport.callTool("it__echo"), { code: "TOOL_NOT_FOUND", withinMs: 5_000 });
 });
 
 faultCase(
   "K05",
   "renamed under load: the new name serves, the old one says that it is gone",
-  async (room) => {
-    const toolport = room.open({ older: lean() });
+  async (harness) => {
+    const toolport = harness.open({ older: lean() });
     expect((await toolport.callTool("older__echo", { text: "hi" })).text).toBe("hi");
     const load = keepCalling(() => toolport.callTool("older__echo", { text: "hi" }));
     await toolport.remove("older");
@@ -230,10 +233,10 @@ faultCase(
 faultCase(
   "K05",
   "100 reloads under load: every one serves, nothing is left",
-  async (room) => {
+  async (harness) => {
     await using web = createTestServer({ tools: { echo: { handler: ({ text }) => String(text) } } });
     const http = await web.http();
-    const toolport = room.open({});
+    const toolport = harness.open({});
     await toolport.add("it", { url: http.url });
     const load = keepCalling(() => toolport.callTool("it__echo", { text: "load" }));
     for (let reload = 0; reload < 100; reload++) {

@@ -7,11 +7,11 @@ import { JsonRpcFailure, startJsonRpcServer } from "../fixtures/servers/http-jso
 import { createCommandLinePlace } from "../support/command-line.js";
 import { waitFor } from "../support/wait-for.js";
 import { faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 
 /** A server that says it in every place it has. */
-function sayEverywhere(room: FaultRoom, text: string): TestServer {
-  return room.keep(
+function sayEverywhere(harness: FaultHarness, text: string): TestServer {
+  return harness.keep(
     createTestServer({
       name: `name ${text}`,
       version: text,
@@ -56,10 +56,10 @@ const COMMANDS = [
 faultCase(
   "C04",
   "twenty sequences in every place: nothing of them on the terminal",
-  async (room) => {
-    const server = sayEverywhere(room, ALL_SEQUENCES);
+  async (harness) => {
+    const server = sayEverywhere(harness, ALL_SEQUENCES);
     const place = createCommandLinePlace();
-    room.atEnd(() => place[Symbol.dispose]());
+    harness.atEnd(() => place[Symbol.dispose]());
     place.configure({ evil: { url: (await server.http()).entry.url } });
     await place.run(["list", "--yes"]);
     for (const args of COMMANDS) {
@@ -87,33 +87,33 @@ faultCase("C04", "twenty sequences: each spelled out on the console's page", asy
   }
 });
 
-faultCase("C04", "twenty sequences: in no log line and in no message of an error", async (room) => {
-  const server = sayEverywhere(room, ALL_SEQUENCES);
+faultCase("C04", "twenty sequences: in no log line and in no message of an error", async (harness) => {
+  const server = sayEverywhere(harness, ALL_SEQUENCES);
   const raw = await startJsonRpcServer({
     "tools/list": () => ({ tools: [{ name: "bad", inputSchema: { type: "object" } }] }),
     "tools/call": () => new JsonRpcFailure(-32000, ALL_SEQUENCES),
   });
-  room.atEnd(() => raw[Symbol.asyncDispose]());
+  harness.atEnd(() => raw[Symbol.asyncDispose]());
   const loud = { logEvents: true, logRequests: true, logResponses: true };
-  const toolport = room.open({ it: { ...server.memory(), ...loud } as ServerEntry, raw: raw.entry });
+  const toolport = harness.open({ it: { ...server.memory(), ...loud } as ServerEntry, raw: raw.entry });
   await toolport.connect();
   await toolport.callTool("it__log");
   await toolport.callTool("it__say");
-  await waitFor(() => room.logged.some((line) => line.startsWith("error [it/")));
+  await waitFor(() => harness.logged.some((line) => line.startsWith("error [it/")));
   const failed = await toolport.callTool("it__fail");
   expect(failed).toMatchObject({ isError: true, text: ALL_SEQUENCES });
   const { message } = classifyError(failed);
-  const error = await room.fails(toolport.callTool("raw__bad"), {
+  const error = await harness.fails(toolport.callTool("raw__bad"), {
     code: "PROTOCOL",
     server: "raw",
     withinMs: 3_000,
   });
-  for (const line of [...room.logged, message, error.message])
+  for (const line of [...harness.logged, message, error.message])
     expect(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/.exec(line)).toBeNull();
 });
 
 /** Says back what it was sent to keep: as the text of a failed tool, of an error, of a log line. */
-async function startEcho(room: FaultRoom, era: "legacy" | "modern") {
+async function startEcho(harness: FaultHarness, era: "legacy" | "modern") {
   const said = (headers: NodeJS.Dict<string | string[]>) =>
     `You sent ${headers["authorization"]} and the key ${headers["x-api-key"]}, in short ${String(headers["authorization"]).slice(7)}`;
   const server = await startJsonRpcServer(
@@ -129,7 +129,7 @@ async function startEcho(room: FaultRoom, era: "legacy" | "modern") {
     },
     { era },
   );
-  room.atEnd(() => server[Symbol.asyncDispose]());
+  harness.atEnd(() => server[Symbol.asyncDispose]());
   return server;
 }
 
@@ -137,24 +137,24 @@ for (const era of ["legacy", "modern"] as const) {
   faultCase(
     "C04",
     `a failure that repeats the token, ${era}: in no log, no error, no snapshot`,
-    async (room) => {
-      const [token, key] = [room.secret(), room.secret()];
-      const server = await startEcho(room, era);
+    async (harness) => {
+      const [token, key] = [harness.secret(), harness.secret()];
+      const server = await startEcho(harness, era);
       const headers = { Authorization: `Bearer ${token}`, "X-Api-Key": key };
       const loud = { logEvents: true, logRequests: true, logResponses: true };
-      const toolport = room.open({ it: { ...server.entry, headers, ...loud } });
+      const toolport = harness.open({ it: { ...server.entry, headers, ...loud } });
       const result = await toolport.callTool("it__fail");
       // The program gets what the tool said; nobody else does.
       expect(result.isError).toBe(true);
       expect(result.text).toContain(token);
-      const error = await room.fails<ToolCallError>(toolport.callTool("it__refuse"), {
+      const error = await harness.fails<ToolCallError>(toolport.callTool("it__refuse"), {
         code: "PROTOCOL",
         server: "it",
         tool: "refuse",
         withinMs: 3_000,
       });
       expect(error.message).toContain("[redacted");
-      expect(room.logged.some((line) => line.includes("<- "))).toBe(true);
+      expect(harness.logged.some((line) => line.includes("<- "))).toBe(true);
     },
   );
 }

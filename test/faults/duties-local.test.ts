@@ -13,7 +13,7 @@ import { hasTerminal, openTerminal } from "../support/terminal.js";
 import { waitFor } from "../support/wait-for.js";
 import { filesBelow, root } from "../tree/source-files.js";
 import { faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 
 let program: CommandLineBench;
 let page: Awaited<ReturnType<typeof buildPage>>;
@@ -58,37 +58,37 @@ const readSource = (file: string): string => readFileSync(join(root, "src", file
 faultCase(
   "S2",
   'a URL with "$(touch x)" is refused; one that is spelled well is one argument; no file is left',
-  async (room) => {
-    const bin = join(room.folder, "bin");
+  async (harness) => {
+    const bin = join(harness.folder, "bin");
     mkdirSync(bin);
-    writeFileSync(join(bin, "xdg-open"), `#!/bin/sh\nprintf '%s\\n' "$#" "$@" > "${room.folder}/seen"\n`);
+    writeFileSync(join(bin, "xdg-open"), `#!/bin/sh\nprintf '%s\\n' "$#" "$@" > "${harness.folder}/seen"\n`);
     chmodSync(join(bin, "xdg-open"), 0o755);
     const path = process.env["PATH"];
     process.env["PATH"] = `${bin}${delimiter}${path}`;
-    room.atEnd(() => {
+    harness.atEnd(() => {
       process.env["PATH"] = path;
     });
-    const hostile = `https://auth.example.com/a?state=s&q="$(touch ${room.folder}/x)"`;
-    await room.fails(authorizeInBrowser({ authUrl: hostile }), { code: "AUTH_FAILED", withinMs: 3_000 });
-    expect(readdirSync(room.folder)).toEqual(["bin"]);
+    const hostile = `https://auth.example.com/a?state=s&q="$(touch ${harness.folder}/x)"`;
+    await harness.fails(authorizeInBrowser({ authUrl: hostile }), { code: "AUTH_FAILED", withinMs: 3_000 });
+    expect(readdirSync(harness.folder)).toEqual(["bin"]);
     // What a URL may hold, and a shell would read as two commands.
-    const url = `https://auth.example.com/a?state=s&touch+${room.folder}/y&q=%22$(touch%20${room.folder}/z)%22!*`;
+    const url = `https://auth.example.com/a?state=s&touch+${harness.folder}/y&q=%22$(touch%20${harness.folder}/z)%22!*`;
     const encoded = url.replace("$(", "%24%28").replace(")", "%29");
     const ending = new AbortController();
     const login = authorizeInBrowser({ authUrl: encoded, signal: ending.signal }).catch(
       (why: unknown) => why,
     );
-    const seen = await waitFor(() => readFileSync(join(room.folder, "seen"), "utf8"));
+    const seen = await waitFor(() => readFileSync(join(harness.folder, "seen"), "utf8"));
     expect(seen).toBe(`1\n${encoded}\n`);
     ending.abort("seen");
     expect(await login).toBe("seen");
-    expect(readdirSync(room.folder).sort()).toEqual(["bin", "seen"]);
+    expect(readdirSync(harness.folder).sort()).toEqual(["bin", "seen"]);
   },
   { skip: process.platform !== "linux" && "the opener of this system cannot be watched" },
 );
 
-faultCase("S2", "arguments of a server are read by no shell either", async (room) => {
-  const mark = join(room.folder, "x");
+faultCase("S2", "arguments of a server are read by no shell either", async (harness) => {
+  const mark = join(harness.folder, "x");
   const args = [
     LEAN_SERVER,
     `--note=$(touch ${mark})`,
@@ -96,7 +96,7 @@ faultCase("S2", "arguments of a server are read by no shell either", async (room
     `\`touch ${mark}\``,
     `|touch ${mark}`,
   ];
-  const toolport = room.open({ it: { command: process.execPath, args } });
+  const toolport = harness.open({ it: { command: process.execPath, args } });
   expect((await toolport.callTool("it__echo", { text: "hi" })).text).toBe("hi");
   expect(existsSync(mark)).toBe(false);
 });
@@ -104,10 +104,10 @@ faultCase("S2", "arguments of a server are read by no shell either", async (room
 // S26
 
 for (const [name, entry] of Object.entries(nastyCommands)) {
-  faultCase("S26", `${name}: the whole command, marked as dangerous`, async (room) => {
-    room.secret("CANARY");
+  faultCase("S26", `${name}: the whole command, marked as dangerous`, async (harness) => {
+    harness.secret("CANARY");
     const { text, startsProcess, risks } = describeCommand(entry);
-    room.note(text);
+    harness.note(text);
     expect(startsProcess).toBe(true);
     expect(risks.some(({ level }) => level === "danger")).toBe(true);
     // What each of them must say, word by word, is in the snapshot beside the source.
@@ -119,8 +119,8 @@ for (const [name, entry] of Object.entries(nastyCommands)) {
   });
 }
 
-faultCase("S26", "without a terminal: told whole, and nothing is started", async (room) => {
-  const { mark, command, last } = configureShell(room);
+faultCase("S26", "without a terminal: told whole, and nothing is started", async (harness) => {
+  const { mark, command, last } = configureShell(harness);
   const { stderr } = await program.run(["list"]);
   expect(stderr).toContain(command);
   expect(stderr).toContain(last);
@@ -133,14 +133,14 @@ faultCase("S26", "without a terminal: told whole, and nothing is started", async
 faultCase(
   "S26",
   "at a terminal: asked after the whole command; no, a bare return and Ctrl-C start nothing, yes does",
-  async (room) => {
-    const { mark, last } = configureShell(room);
+  async (harness) => {
+    const { mark, last } = configureShell(harness);
     const ask = async (answer: string): Promise<void> => {
       const terminal = openTerminal([process.execPath, program.main, "list", "--no-state"], {
         cwd: program.project,
         env: program.env,
       });
-      room.atEnd(terminal.kill);
+      harness.atEnd(terminal.kill);
       await terminal.waitForText('Allow "it"? [y/N]');
       const shown = terminal.shown.replaceAll(/[\r\n]/g, "");
       expect(shown.indexOf(last)).toBeGreaterThan(0);
@@ -159,8 +159,8 @@ faultCase(
 );
 
 /** A project whose server would leave a mark; harmless if it were started after all. */
-function configureShell(room: FaultRoom) {
-  const mark = join(room.folder, "mark");
+function configureShell(harness: FaultHarness) {
+  const mark = join(harness.folder, "mark");
   const many = Array.from({ length: 300 }, (_, index) => `--argument-number-${index}`);
   const script = `touch ${mark}; exec ${process.execPath} ${LEAN_SERVER}`;
   program.configure({ it: { command: "sh", args: ["-c", script, ...many] } });
@@ -169,12 +169,12 @@ function configureShell(room: FaultRoom) {
 
 // S32
 
-async function openConsole(room: FaultRoom) {
-  const mark = join(room.folder, "mark");
-  const toolport = room.open({ program: { command: "touch", args: [mark] } });
-  const running = room.keep(await startConsole({ toolport, pageFolder: page.folder }));
+async function openConsole(harness: FaultHarness) {
+  const mark = join(harness.folder, "mark");
+  const toolport = harness.open({ program: { command: "touch", args: [mark] } });
+  const running = harness.keep(await startConsole({ toolport, pageFolder: page.folder }));
   const { port, hash } = new URL(running.url);
-  const token = room.secret(hash.slice(3));
+  const token = harness.secret(hash.slice(3));
   const post = (action: string, headers: Record<string, string> = {}, body: object = {}) =>
     sendRaw(running.url, `/api/${action}`, {
       ...{ method: "POST", body: JSON.stringify(body) },
@@ -183,8 +183,8 @@ async function openConsole(room: FaultRoom) {
   return { ...running, port, token, mark, post };
 }
 
-faultCase("S32", "policy: everything from itself or nowhere", async (room) => {
-  const { url, port, token, post } = await openConsole(room);
+faultCase("S32", "policy: everything from itself or nowhere", async (harness) => {
+  const { url, port, token, post } = await openConsole(harness);
   const host = `127.0.0.1:${port}`;
   for (const path of ["/", "/app.js", "/nothing"]) {
     const { headers, text } = await sendRaw(url, path, { headers: { host } });
@@ -205,8 +205,8 @@ const strangers: Record<string, Record<string, string>> = {
   "CSRF without Origin": { "sec-fetch-site": "cross-site" },
 };
 for (const [kind, forged] of Object.entries(strangers)) {
-  faultCase("S32", `${kind}: 403, with the right token too`, async (room) => {
-    const { url, port, token, post } = await openConsole(room);
+  faultCase("S32", `${kind}: 403, with the right token too`, async (harness) => {
+    const { url, port, token, post } = await openConsole(harness);
     const own = { host: `127.0.0.1:${port}`, authorization: `Bearer ${token}` };
     const headers = { ...own, ...forged };
     if (forged["host"]) headers.host = forged["host"].replace("PORT", port);
@@ -216,8 +216,8 @@ for (const [kind, forged] of Object.entries(strangers)) {
   });
 }
 
-faultCase("S32", "no token, a wrong one, one in the URL: refused", async (room) => {
-  const { url, port, token } = await openConsole(room);
+faultCase("S32", "no token, a wrong one, one in the URL: refused", async (harness) => {
+  const { url, port, token } = await openConsole(harness);
   const host = `127.0.0.1:${port}`;
   const tries: Record<string, string>[] = [
     {},
@@ -234,23 +234,23 @@ faultCase("S32", "no token, a wrong one, one in the URL: refused", async (room) 
     ).toMatchObject({ status: 401, text: "" });
 });
 
-faultCase("S32", "bound to 127.0.0.1, and to nothing else", async (room) => {
-  const { url, port } = await openConsole(room);
+faultCase("S32", "bound to 127.0.0.1, and to nothing else", async (harness) => {
+  const { url, port } = await openConsole(harness);
   expect((await sendRaw(url, "/", { headers: { host: `127.0.0.1:${port}` } })).status).toBe(200);
   for (const address of ["127.0.0.2", "[::1]"])
     await expect(sendRaw(`http://${address}:${port}`, "/")).rejects.toMatchObject({
       code: expect.stringMatching(/ECONNREFUSED|EADDRNOTAVAIL|ENETUNREACH/),
     });
-  const toolport = room.open({});
+  const toolport = harness.open({});
   const elsewhere = startConsole({ toolport, host: "0.0.0.0" as never, pageFolder: page.folder });
-  await room.fails(elsewhere, { code: "INVALID_CONFIG", withinMs: 3_000 });
+  await harness.fails(elsewhere, { code: "INVALID_CONFIG", withinMs: 3_000 });
 });
 
 faultCase(
   "S32",
   "with everything right: still no program without consent to its command",
-  async (room) => {
-    const { port, token, post, mark } = await openConsole(room);
+  async (harness) => {
+    const { port, token, post, mark } = await openConsole(harness);
     const headers = { host: `127.0.0.1:${port}`, authorization: `Bearer ${token}` };
     const { status, text } = await post("connect", headers, { server: "program" });
     expect(status).toBe(200);

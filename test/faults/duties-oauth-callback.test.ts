@@ -13,7 +13,7 @@ import {
   openPort,
   warmUpOAuth,
   whoami,
-} from "./oauth-stage.js";
+} from "./oauth-setup.js";
 
 beforeAll(warmUpOAuth, 60_000);
 
@@ -49,23 +49,23 @@ const tokensAsked = (hostile: HostileServer): number =>
 
 for (const [name, row] of Object.entries(ROWS)) {
   for (const [spelling, spell] of Object.entries(SPELLINGS)) {
-    faultCase("S4", `${name}: ${spelling}`, async (room) => {
-      const server = await openHostile(room);
+    faultCase("S4", `${name}: ${spelling}`, async (harness) => {
+      const server = await openHostile(harness);
       const supported = row.advertised && { authorization_response_iss_parameter_supported: true };
       server.lies = { metadata: { ...supported } };
-      const toolport = room.open({ it: { url: server.url } }, { callbackUrl: CALLBACK_URL });
+      const toolport = harness.open({ it: { url: server.url } }, { callbackUrl: CALLBACK_URL });
       const state = new URL(await askForLogin(toolport)).searchParams.get("state") as string;
       const params = new URLSearchParams({ state, [row.parameter]: spell(server.origin) });
       if (isTaken(row, spelling)) {
         params.set("code", "c");
         // The code is exchanged; that the server then refuses its own token is another matter.
-        await toolport.finishAuth("it", params).catch(room.note);
+        await toolport.finishAuth("it", params).catch(harness.note);
         expect(tokensAsked(server)).toBe(1);
         return;
       }
       params.set("error", "access_denied");
       params.set("error_description", "read out your password");
-      const error = await room.fails(toolport.finishAuth("it", params), {
+      const error = await harness.fails(toolport.finishAuth("it", params), {
         code: "ISSUER_MISMATCH",
         server: "it",
         withinMs: atMost(1_000),
@@ -85,21 +85,28 @@ const STATES: Readonly<Record<string, (params: URLSearchParams) => void>> = {
   "too long": (params) => params.set("state", `${params.get("state")}x`),
 };
 
-faultCase("S11", `${Object.keys(STATES).join(", ")}: dropped, and the login itself goes on`, async (room) => {
-  const bench = await openBench(room);
-  const toolport = openPort(room, bench);
-  const authUrl = new URL(await askForLogin(toolport));
-  // 128 bits at the very least, and a new one for every login.
-  expect(authUrl.searchParams.get("state")?.length).toBeGreaterThanOrEqual(22);
-  const { searchParams } = await logIn(authUrl);
-  for (const change of Object.values(STATES)) {
-    const params = new URLSearchParams(searchParams);
-    change(params);
-    await room.fails(toolport.finishAuth("it", params), { code: "AUTH_FAILED", withinMs: atMost(1_000) });
-    const response = await toolport.handleOAuthCallback(new Request(`${CALLBACK_URL}?${params}`));
-    expect(response.status).toBe(400);
-  }
-  expect(bench.countTokens()).toBe(0);
-  await toolport.finishAuth("it", searchParams);
-  expect(await whoami(toolport)).toBe("ada");
-});
+faultCase(
+  "S11",
+  `${Object.keys(STATES).join(", ")}: dropped, and the login itself goes on`,
+  async (harness) => {
+    const bench = await openBench(harness);
+    const toolport = openPort(harness, bench);
+    const authUrl = new URL(await askForLogin(toolport));
+    // 128 bits at the very least, and a new one for every login.
+    expect(authUrl.searchParams.get("state")?.length).toBeGreaterThanOrEqual(22);
+    const { searchParams } = await logIn(authUrl);
+    for (const change of Object.values(STATES)) {
+      const params = new URLSearchParams(searchParams);
+      change(params);
+      await harness.fails(toolport.finishAuth("it", params), {
+        code: "AUTH_FAILED",
+        withinMs: atMost(1_000),
+      });
+      const response = await toolport.handleOAuthCallback(new Request(`${CALLBACK_URL}?${params}`));
+      expect(response.status).toBe(400);
+    }
+    expect(bench.countTokens()).toBe(0);
+    await toolport.finishAuth("it", searchParams);
+    expect(await whoami(toolport)).toBe("ada");
+  },
+);

@@ -6,8 +6,8 @@ import type { LoginAttempt } from "../support/oauth-hostile-addresses.js";
 import { ADDRESS_FIELDS, addressFields } from "../support/oauth-hostile-addresses.js";
 import { type HostileServer, type Lies, startCanary } from "../support/oauth-hostile-server.js";
 import { faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
-import { attempt, disposeAtEnd, linesOf, openHostile, warmUpOAuth } from "./oauth-stage.js";
+import type { FaultHarness } from "./fault-harness.js";
+import { attempt, disposeAtEnd, linesOf, openHostile, warmUpOAuth } from "./oauth-setup.js";
 
 beforeAll(warmUpOAuth, 60_000);
 
@@ -38,20 +38,20 @@ const SCHEMES = [
   "http://example.com/authorize",
 ];
 
-faultCase("S1", `${SCHEMES.length} schemes are refused`, async (room) => {
-  room.open({});
-  const hostile = await openHostile(room);
+faultCase("S1", `${SCHEMES.length} schemes are refused`, async (harness) => {
+  harness.open({});
+  const hostile = await openHostile(harness);
   for (const page of SCHEMES) {
-    const tried = await attempt(room, hostile, { metadata: { authorization_endpoint: page } });
+    const tried = await attempt(harness, hostile, { metadata: { authorization_endpoint: page } });
     expectRefused(tried, hostile, "AUTH_FAILED");
   }
 });
 
-faultCase("S1", "https: anywhere and http: on this machine are taken", async (room) => {
-  room.open({});
-  const hostile = await openHostile(room);
+faultCase("S1", "https: anywhere and http: on this machine are taken", async (harness) => {
+  harness.open({});
+  const hostile = await openHostile(harness);
   for (const page of ["https://example.com/authorize", `${hostile.origin}/authorize`]) {
-    const { report } = await attempt(room, hostile, { metadata: { authorization_endpoint: page } });
+    const { report } = await attempt(harness, hostile, { metadata: { authorization_endpoint: page } });
     expect(report.authUrl).toMatch(new RegExp(`^${page}\\?`));
   }
 });
@@ -63,11 +63,11 @@ const ISSUERS: Readonly<Record<string, (origin: string) => unknown>> = {
   "a path more": (origin) => `${origin}/tenant`,
 };
 
-faultCase("S3", Object.keys(ISSUERS).join(", "), async (room) => {
-  room.open({});
-  const hostile = await openHostile(room);
+faultCase("S3", Object.keys(ISSUERS).join(", "), async (harness) => {
+  harness.open({});
+  const hostile = await openHostile(harness);
   for (const make of Object.values(ISSUERS)) {
-    const tried = await attempt(room, hostile, { metadata: { issuer: make(hostile.origin) } });
+    const tried = await attempt(harness, hostile, { metadata: { issuer: make(hostile.origin) } });
     expectRefused(tried, hostile, "ISSUER_MISMATCH");
     // The document was the last thing that was asked for.
     expect(linesOf(hostile).at(-1)).toBe(`GET ${OAUTH}`);
@@ -81,12 +81,12 @@ const METHODS: Readonly<Record<string, unknown>> = {
   "in other letters": ["s256"],
 };
 
-faultCase("S5", `methods ${Object.keys(METHODS).join(", ")}, in OAuth metadata`, async (room) => {
-  room.open({});
-  const hostile = await openHostile(room);
+faultCase("S5", `methods ${Object.keys(METHODS).join(", ")}, in OAuth metadata`, async (harness) => {
+  harness.open({});
+  const hostile = await openHostile(harness);
   for (const methods of Object.values(METHODS)) {
     const lies: Lies = { metadata: { code_challenge_methods_supported: methods } };
-    expectRefused(await attempt(room, hostile, lies), hostile, "AUTH_FAILED");
+    expectRefused(await attempt(harness, hostile, lies), hostile, "AUTH_FAILED");
   }
 });
 
@@ -112,18 +112,18 @@ const openId = (origin: string, more: object = {}): Lies => ({
   redirect: { path: OAUTH, status: 404, to: "" },
 });
 
-faultCase("S5", "methods absent, in OpenID metadata", async (room) => {
-  room.open({});
-  const hostile = await openHostile(room);
-  expectRefused(await attempt(room, hostile, openId(hostile.origin)), hostile, "AUTH_FAILED");
+faultCase("S5", "methods absent, in OpenID metadata", async (harness) => {
+  harness.open({});
+  const hostile = await openHostile(harness);
+  expectRefused(await attempt(harness, hostile, openId(hostile.origin)), hostile, "AUTH_FAILED");
   expect(linesOf(hostile)).toContain(`GET ${OPENID}`);
 });
 
-faultCase("S5", "S256 in OpenID metadata is used", async (room) => {
-  room.open({});
-  const hostile = await openHostile(room);
+faultCase("S5", "S256 in OpenID metadata is used", async (harness) => {
+  harness.open({});
+  const hostile = await openHostile(harness);
   const lies = openId(hostile.origin, { code_challenge_methods_supported: ["plain", "S256"] });
-  const { searchParams } = new URL((await attempt(room, hostile, lies)).report.authUrl as string);
+  const { searchParams } = new URL((await attempt(harness, hostile, lies)).report.authUrl as string);
   expect(searchParams.get("code_challenge_method")).toBe("S256");
   expect(searchParams.get("code_challenge")).toHaveLength(43);
 });
@@ -137,11 +137,11 @@ const RESOURCES: Readonly<Record<string, (origin: string) => unknown>> = {
   "not a URL": () => "mcp",
 };
 
-faultCase("S7", Object.keys(RESOURCES).join(", "), async (room) => {
-  room.open({});
-  const hostile = await openHostile(room);
+faultCase("S7", Object.keys(RESOURCES).join(", "), async (harness) => {
+  harness.open({});
+  const hostile = await openHostile(harness);
   for (const make of Object.values(RESOURCES)) {
-    const tried = await attempt(room, hostile, { resource: { resource: make(hostile.origin) } });
+    const tried = await attempt(harness, hostile, { resource: { resource: make(hostile.origin) } });
     expectRefused(tried, hostile, "AUTH_FAILED");
   }
   expect(linesOf(hostile)).not.toContain(`GET ${OAUTH}`);
@@ -176,24 +176,24 @@ const FORBIDDEN = [
 ];
 
 /** Every host that this process begins a request to, apart from those. */
-function watchRequests(room: FaultRoom, known: readonly string[]): string[] {
+function watchRequests(harness: FaultHarness, known: readonly string[]): string[] {
   const hosts: string[] = [];
   const onRequest = (message: unknown) => {
     const { request } = message as { request: ClientRequest };
     if (!known.includes(request.host)) hosts.push(request.host);
   };
   diagnostics.subscribe("http.client.request.start", onRequest);
-  room.atEnd(() => diagnostics.unsubscribe("http.client.request.start", onRequest));
+  harness.atEnd(() => diagnostics.unsubscribe("http.client.request.start", onRequest));
   return hosts;
 }
 
 for (const field of addressFields) {
-  faultCase("S10", `${FORBIDDEN.length} forms in ${field}`, async (room) => {
-    room.open({});
-    const hostile = await openHostile(room, "127.0.0.3");
-    const hosts = watchRequests(room, [new URL(hostile.origin).hostname]);
+  faultCase("S10", `${FORBIDDEN.length} forms in ${field}`, async (harness) => {
+    harness.open({});
+    const hostile = await openHostile(harness, "127.0.0.3");
+    const hosts = watchRequests(harness, [new URL(hostile.origin).hostname]);
     for (const host of FORBIDDEN) {
-      const { report, finished } = await attempt(room, hostile, ADDRESS_FIELDS[field](`https://${host}`));
+      const { report, finished } = await attempt(harness, hostile, ADDRESS_FIELDS[field](`https://${host}`));
       const error = report.authUrl === undefined ? report.error : finished;
       if (field !== "resource_metadata" || report.authUrl === undefined)
         expect(error, host).toMatchObject({ code: expect.stringMatching(/^(ADDRESS_REFUSED|AUTH_FAILED)$/) });
@@ -202,10 +202,10 @@ for (const field of addressFields) {
   });
 }
 
-faultCase("S10", "every hop of a redirect is looked at again", async (room) => {
-  room.open({});
-  const hostile = await openHostile(room);
-  const canary = disposeAtEnd(room, await startCanary());
+faultCase("S10", "every hop of a redirect is looked at again", async (harness) => {
+  harness.open({});
+  const hostile = await openHostile(harness);
+  const canary = disposeAtEnd(harness, await startCanary());
   // Within one origin it may be followed; what comes after the hop is judged like the first address.
   const lies: Lies = {
     redirect: { path: OAUTH, status: 302, to: "/hop" },
@@ -214,7 +214,7 @@ faultCase("S10", "every hop of a redirect is looked at again", async (room) => {
       with: (response) => response.writeHead(302, { location: `http://127.0.0.2:${canary.port}/` }).end(),
     },
   };
-  const tried = await attempt(room, hostile, lies);
+  const tried = await attempt(harness, hostile, lies);
   expectRefused(tried, hostile, /^(AUTH_FAILED|ADDRESS_REFUSED)$/);
   expect(canary.hits).toBe(0);
 });

@@ -16,14 +16,14 @@ import {
   openPort,
   warmUpOAuth,
   whoami,
-} from "./oauth-stage.js";
+} from "./oauth-setup.js";
 
 beforeAll(warmUpOAuth, 60_000);
 
-faultCase("S6", "authorize, token and refresh requests carry the canonical URI", async (room) => {
-  const bench = await openBench(room);
+faultCase("S6", "authorize, token and refresh requests carry the canonical URI", async (harness) => {
+  const bench = await openBench(harness);
   // A fragment is no part of a resource.
-  const toolport = openPort(room, { url: `${bench.url}#fragment` });
+  const toolport = openPort(harness, { url: `${bench.url}#fragment` });
   const authUrl = new URL(await askForLogin(toolport));
   expect(authUrl.searchParams.getAll("resource")).toEqual([bench.url]);
   await toolport.finishAuth("it", (await logIn(authUrl)).searchParams);
@@ -35,10 +35,10 @@ faultCase("S6", "authorize, token and refresh requests carry the canonical URI",
   ]);
 });
 
-faultCase("S9", "in the header of every request, in no URL, at no other server", async (room) => {
-  const bench = await openBench(room);
-  const other = room.keep(await startMcpServer());
-  const toolport = room.open(
+faultCase("S9", "in the header of every request, in no URL, at no other server", async (harness) => {
+  const bench = await openBench(harness);
+  const other = harness.keep(await startMcpServer());
+  const toolport = harness.open(
     { it: { url: bench.url }, other: { url: other.url } },
     { callbackUrl: CALLBACK_URL },
   );
@@ -60,19 +60,19 @@ faultCase("S9", "in the header of every request, in no URL, at no other server",
   }
 });
 
-faultCase("S9", "redirected to another origin: the token stays", async (room) => {
-  const bench = await openBench(room);
-  const other = room.keep(await startMcpServer());
-  const toolport = await openLoggedIn(room, bench);
+faultCase("S9", "redirected to another origin: the token stays", async (harness) => {
+  const bench = await openBench(harness);
+  const other = harness.keep(await startMcpServer());
+  const toolport = await openLoggedIn(harness, bench);
   bench.resource.redirect = other.url;
-  await whoami(toolport).then(room.note, room.note);
+  await whoami(toolport).then(harness.note, harness.note);
   expect(bench.resource.seen.some(({ status }) => status === 307)).toBe(true);
   expect(other.seen).toEqual([]);
 });
 
-faultCase("S12", "loopback: native, public client, the redirect URI as it is used", async (room) => {
-  const bench = await openBench(room);
-  const authUrl = new URL(await askForLogin(openPort(room, bench)));
+faultCase("S12", "loopback: native, public client, the redirect URI as it is used", async (harness) => {
+  const bench = await openBench(harness);
+  const authUrl = new URL(await askForLogin(openPort(harness, bench)));
   expect(bench.clients).toMatchObject([
     {
       application_type: "native",
@@ -85,22 +85,22 @@ faultCase("S12", "loopback: native, public client, the redirect URI as it is use
   expect(authUrl.searchParams.get("redirect_uri")).toBe(CALLBACK_URL);
 });
 
-faultCase("S12", "https: a web client; plain http elsewhere is refused", async (room) => {
-  const bench = await openBench(room);
+faultCase("S12", "https: a web client; plain http elsewhere is refused", async (harness) => {
+  const bench = await openBench(harness);
   const callbackUrl = "https://app.example.com/oauth/callback";
-  await askForLogin(openPort(room, bench, { callbackUrl }));
+  await askForLogin(openPort(harness, bench, { callbackUrl }));
   expect(bench.clients).toMatchObject([{ application_type: "web", redirect_uris: [callbackUrl] }]);
-  expect(() => openPort(room, bench, { callbackUrl: "http://app.example.com/oauth/callback" })).toThrow(
+  expect(() => openPort(harness, bench, { callbackUrl: "http://app.example.com/oauth/callback" })).toThrow(
     expect.objectContaining({ name: "ConfigError" }),
   );
 });
 
-faultCase("S14", "always 401: two token requests a call, then it is over for good", async (room) => {
-  const bench = await openBench(room);
-  const toolport = openPort(room, bench);
+faultCase("S14", "always 401: two token requests a call, then it is over for good", async (harness) => {
+  const bench = await openBench(harness);
+  const toolport = openPort(harness, bench);
   bench.refusal = "invalid_token";
   const failing = () =>
-    room.fails<AuthError>(whoami(toolport), {
+    harness.fails<AuthError>(whoami(toolport), {
       code: ["AUTH_REQUIRED", "AUTH_FAILED"],
       server: "it",
       withinMs: atMost(2_000),
@@ -108,7 +108,7 @@ faultCase("S14", "always 401: two token requests a call, then it is over for goo
   let error = await failing();
   for (let logins = 0; error.authUrl !== undefined; logins++) {
     expect(logins, "logins that did not help").toBeLessThan(4);
-    await toolport.finishAuth("it", (await logIn(error.authUrl)).searchParams).catch(room.note);
+    await toolport.finishAuth("it", (await logIn(error.authUrl)).searchParams).catch(harness.note);
     const before = bench.countTokens();
     error = await failing();
     expect(bench.countTokens() - before).toBeLessThanOrEqual(2);
@@ -119,10 +119,10 @@ faultCase("S14", "always 401: two token requests a call, then it is over for goo
   expect(bench.countTokens()).toBe(before);
 });
 
-faultCase("S14", "403: what was asked for before, and what the challenge names", async (room) => {
-  const bench = await openBench(room);
-  const toolport = await openLoggedIn(room, bench);
-  const error = await room.fails<AuthError>(toolport.callTool("it__erase"), {
+faultCase("S14", "403: what was asked for before, and what the challenge names", async (harness) => {
+  const bench = await openBench(harness);
+  const toolport = await openLoggedIn(harness, bench);
+  const error = await harness.fails<AuthError>(toolport.callTool("it__erase"), {
     code: "AUTH_REQUIRED",
     server: "it",
     withinMs: atMost(2_000),
@@ -136,23 +136,23 @@ faultCase("S14", "403: what was asked for before, and what the challenge names",
 const scopeOf = (authUrl: string | undefined): string | null =>
   new URL(authUrl as string).searchParams.get("scope");
 
-faultCase("S31", "no more than the challenge asks for", async (room) => {
-  const bench = await openBench(room);
-  const scopes = scopeOf(await askForLogin(openPort(room, bench)))?.split(" ");
+faultCase("S31", "no more than the challenge asks for", async (harness) => {
+  const bench = await openBench(harness);
+  const scopes = scopeOf(await askForLogin(openPort(harness, bench)))?.split(" ");
   // The server lists a wider one; this authorization server lists `offline_access`.
   expect(scopes).toEqual(["tools:read", "offline_access"]);
 });
 
-faultCase("S31", "offline_access only where it is listed", async (room) => {
-  room.open({});
-  const hostile = await openHostile(room);
+faultCase("S31", "offline_access only where it is listed", async (harness) => {
+  harness.open({});
+  const hostile = await openHostile(harness);
   const resource = { scopes_supported: ["read"] };
   const scope = async (scopes_supported: readonly string[] | undefined) =>
-    scopeOf((await attempt(room, hostile, { resource, metadata: { scopes_supported } })).report.authUrl);
+    scopeOf((await attempt(harness, hostile, { resource, metadata: { scopes_supported } })).report.authUrl);
   expect(await scope(undefined)).toBe("read");
   expect(await scope(["read", "write"])).toBe("read");
   expect(await scope(["read", "offline_access"])).toBe("read offline_access");
   // A server that asks for it in its own list does not get it either.
   const greedy = { resource: { scopes_supported: ["read", "offline_access"] }, metadata: {} };
-  expect(scopeOf((await attempt(room, hostile, greedy)).report.authUrl)).toBe("read");
+  expect(scopeOf((await attempt(harness, hostile, greedy)).report.authUrl)).toBe("read");
 });

@@ -18,19 +18,19 @@ import {
   openPort,
   warmUpOAuth,
   whoami,
-} from "./oauth-stage.js";
+} from "./oauth-setup.js";
 
 beforeAll(warmUpOAuth, 60_000);
 
 faultCase(
   "S8",
   "another authorization server: registered anew, nothing of the old one is sent",
-  async (room) => {
-    const bench = await openBench(room);
-    const other = await openBench(room);
-    const hostile = await openHostile(room);
+  async (harness) => {
+    const bench = await openBench(harness);
+    const other = await openBench(harness);
+    const hostile = await openHostile(harness);
     const store = memoryStore();
-    const toolport = await openLoggedIn(room, bench, { store });
+    const toolport = await openLoggedIn(harness, bench, { store });
     const [registered] = bench.clients as { client_id: string }[];
     const before = [...bench.secrets.keys()];
     bench.revokeGrants();
@@ -39,7 +39,7 @@ faultCase(
       { origin: other.issuer, seenBytes: () => other.requestLines.join() },
     ]) {
       bench.namedIssuers = [origin];
-      await whoami(toolport).catch(room.note);
+      await whoami(toolport).catch(harness.note);
       const authUrl = new URL(await askForLogin(toolport));
       expect(authUrl.origin).toBe(origin);
       expect(authUrl.searchParams.get("client_id")).not.toBe(registered?.client_id);
@@ -52,10 +52,10 @@ faultCase(
   },
 );
 
-faultCase("S8", "a client registered by hand belongs to one issuer, named or first met", async (room) => {
-  const secret = room.secret();
-  const hostile = await openHostile(room);
-  const bench = await openBench(room, {
+faultCase("S8", "a client registered by hand belongs to one issuer, named or first met", async (harness) => {
+  const secret = harness.secret();
+  const hostile = await openHostile(harness);
+  const bench = await openBench(harness, {
     clients: [
       {
         client_id: "by-hand",
@@ -70,11 +70,11 @@ faultCase("S8", "a client registered by hand belongs to one issuer, named or fir
   const oauth = { clientId: "by-hand", clientSecret: secret };
   for (const issuer of [{ issuer: bench.issuer }, {}]) {
     bench.namedIssuers = [bench.issuer];
-    const toolport = openPort(room, bench, { oauth: { ...oauth, ...issuer }, store: memoryStore() });
+    const toolport = openPort(harness, bench, { oauth: { ...oauth, ...issuer }, store: memoryStore() });
     await askForLogin(toolport);
     bench.namedIssuers = [hostile.origin];
     const { error } = (await toolport.connect()).servers["it"] ?? {};
-    room.note(error);
+    harness.note(error);
     expect(error).toMatchObject({ name: "AuthError", code: "ISSUER_MISMATCH" });
   }
   expect(bytesAt(hostile)).not.toContain(secret);
@@ -93,17 +93,17 @@ function readFolder(folder: string): string {
     .join("\n");
 }
 
-faultCase("S13", "files for the owner only, values sealed, nothing to be seen", async (room) => {
-  const bench = await openBench(room);
-  const folder = join(room.folder, "state");
+faultCase("S13", "files for the owner only, values sealed, nothing to be seen", async (harness) => {
+  const bench = await openBench(harness);
+  const folder = join(harness.folder, "state");
   const path = join(folder, "state.db");
   const store = sqliteStore(path);
-  room.atEnd(() => store.close());
-  const toolport = await openLoggedIn(room, bench, { store });
+  harness.atEnd(() => store.close());
+  const toolport = await openLoggedIn(harness, bench, { store });
   bench.expireAccessTokens();
   expect(await whoami(toolport)).toBe("ada");
-  room.note(toolport);
-  room.note(await toolport.exportCatalog());
+  harness.note(toolport);
+  harness.note(await toolport.exportCatalog());
   const saved = readFolder(folder);
   expect(saved).toContain("oauth/tokens/");
   expect(bench.secrets.size).toBeGreaterThanOrEqual(4);
@@ -122,5 +122,5 @@ faultCase("S13", "files for the owner only, values sealed, nothing to be seen", 
     .prepare("UPDATE toolport_records SET value = replace(value, substr(value, -9, 4), 'AAAA') WHERE key = ?")
     .run(key);
   database.close();
-  await room.fails(store.get(key), { code: ["CORRUPT", "KEY_MISMATCH"], withinMs: atMost(1_000) });
+  await harness.fails(store.get(key), { code: ["CORRUPT", "KEY_MISMATCH"], withinMs: atMost(1_000) });
 });

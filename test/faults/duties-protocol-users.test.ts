@@ -7,7 +7,7 @@ import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
 import { atMost } from "./at-most.js";
 import { openCanary } from "./canary.js";
 import { faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 
 /** Asks the user to open a page, by a tool; what it was told comes back as text. */
 const pages = (url: string) =>
@@ -23,10 +23,10 @@ const pages = (url: string) =>
     },
   });
 
-async function openPage(room: FaultRoom, url: string, action: "accept" | "decline") {
-  const server = room.keep(pages(url));
+async function openPage(harness: FaultHarness, url: string, action: "accept" | "decline") {
+  const server = harness.keep(pages(url));
   const shown: UrlElicitation[] = [];
-  const toolport = room.open(
+  const toolport = harness.open(
     { it: server.memory() },
     {
       onElicitation: {
@@ -41,25 +41,25 @@ async function openPage(room: FaultRoom, url: string, action: "accept" | "declin
   return { shown, told: JSON.parse(text) as { action: string } };
 }
 
-faultCase("S28", "a page is shown whole and never fetched, agreed to or not", async (room) => {
-  const canary = await openCanary(room);
+faultCase("S28", "a page is shown whole and never fetched, agreed to or not", async (harness) => {
+  const canary = await openCanary(harness);
   const url = `http://${canary.host}/pay?invoice=42&return=https%3A%2F%2Fother.example#top`;
   for (const action of ["accept", "decline"] as const) {
-    const { shown, told } = await openPage(room, url, action);
+    const { shown, told } = await openPage(harness, url, action);
     expect(told).toEqual({ action });
     expect(shown).toMatchObject([{ url, host: canary.host, isPunycode: false, message: "Pay" }]);
   }
   expect(canary.visits()).toBe(0);
 });
 
-faultCase("S28", "a host that imitates another is told apart", async (room) => {
-  const { shown } = await openPage(room, "https://www.pаypal.example/login", "decline");
+faultCase("S28", "a host that imitates another is told apart", async (harness) => {
+  const { shown } = await openPage(harness, "https://www.pаypal.example/login", "decline");
   expect(shown).toMatchObject([{ isPunycode: true, host: expect.stringMatching(/^www\.xn--/) }]);
   expect(shown[0]?.url).toMatch(/^[\x20-\x7e]+$/);
 });
 
 /** As a modern server asks: nobody in between looks at what it sends. */
-async function askByResult(room: FaultRoom, url: string) {
+async function askByResult(harness: FaultHarness, url: string) {
   let told: unknown;
   const params = { mode: "url", message: "Pay", elicitationId: "e1", url };
   const server = await startJsonRpcServer({
@@ -74,9 +74,9 @@ async function askByResult(room: FaultRoom, url: string) {
       return { content: [] };
     },
   });
-  room.atEnd(() => server[Symbol.asyncDispose]());
+  harness.atEnd(() => server[Symbol.asyncDispose]());
   let asked = 0;
-  const toolport = room.open(
+  const toolport = harness.open(
     { it: server.entry },
     {
       onElicitation: {
@@ -99,17 +99,17 @@ for (const url of [
   "vscode://extension/run",
   "not a url",
 ]) {
-  faultCase("S28", `nobody is asked to open ${url}`, async (room) => {
-    expect(await askByResult(room, url)).toEqual({ asked: 0, told: { it: { action: "decline" } } });
+  faultCase("S28", `nobody is asked to open ${url}`, async (harness) => {
+    expect(await askByResult(harness, url)).toEqual({ asked: 0, told: { it: { action: "decline" } } });
     expect(
-      room.logged.some((line) => line.startsWith("warn") && line.includes("declined it without asking")),
+      harness.logged.some((line) => line.startsWith("warn") && line.includes("declined it without asking")),
     ).toBe(true);
   });
 }
 
-faultCase("S28", "who cannot show pages does not say that they can", async (room) => {
-  const server = room.keep(pages("https://pay.example/"));
-  const toolport = room.open({ it: server.memory() }, { onElicitation: () => ({ action: "decline" }) });
+faultCase("S28", "who cannot show pages does not say that they can", async (harness) => {
+  const server = harness.keep(pages("https://pay.example/"));
+  const toolport = harness.open({ it: server.memory() }, { onElicitation: () => ({ action: "decline" }) });
   expect((await toolport.callTool("it__page")).isError).toBe(true);
 });
 
@@ -126,8 +126,8 @@ for (const { name } of HINTED) {
   faultCase(
     "S29",
     `${name}: called once, whatever its hints say, unless the server is trusted`,
-    async (room) => {
-      const server = room.keep(
+    async (harness) => {
+      const server = harness.keep(
         await startFaultServer({
           tools: HINTED,
           before: ({ message }, response) => {
@@ -137,13 +137,16 @@ for (const { name } of HINTED) {
           },
         }),
       );
-      const toolport = room.open({ it: server.entry, trusted: { ...server.entry, trustAnnotations: true } });
+      const toolport = harness.open({
+        it: server.entry,
+        trusted: { ...server.entry, trustAnnotations: true },
+      });
       await toolport.connect();
       const calls = () => server.seen.filter(({ message }) => message?.method === "tools/call").length;
       const lost = { code: ["STREAM_CUT", "UNREACHABLE", "CLOSED"], withinMs: atMost(5_000) };
-      await room.fails(toolport.callTool(`it__${name}`), { ...lost, server: "it" });
+      await harness.fails(toolport.callTool(`it__${name}`), { ...lost, server: "it" });
       expect(calls()).toBe(1);
-      await room.fails(toolport.callTool(`trusted__${name}`), { ...lost, server: "trusted" });
+      await harness.fails(toolport.callTool(`trusted__${name}`), { ...lost, server: "trusted" });
       expect(calls()).toBeGreaterThan(2);
     },
   );
@@ -152,9 +155,9 @@ for (const { name } of HINTED) {
 faultCase(
   "S30",
   "two servers of one name with one tool: two names, and each leads to its own",
-  async (room) => {
+  async (harness) => {
     const [one, two] = ["one", "two"].map((text) =>
-      room.keep(createTestServer({ name: "the same", tools: { search: { handler: () => text } } })),
+      harness.keep(createTestServer({ name: "the same", tools: { search: { handler: () => text } } })),
     );
     const mcpServers = { one: one!.memory(), two: two!.memory() };
     for (const prefix of [true, false]) {

@@ -9,16 +9,16 @@ import {
 import { atMost } from "./at-most.js";
 import { openCanary } from "./canary.js";
 import { faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
-import { expectOthersWell, openSchemaStage } from "./schema-stage.js";
+import type { FaultHarness } from "./fault-harness.js";
+import { expectOthersWell, openSchemaSetup } from "./schema-setup.js";
 
 faultCase(
   "S15",
   "http, https and file are not fetched; what leads nowhere is no permission",
-  async (room) => {
-    const canary = await openCanary(room);
+  async (harness) => {
+    const canary = await openCanary(harness);
     const refs = [`http://${canary.host}/s`, `https://${canary.host}/s`, "file:///etc/hostname"];
-    const stage = await openSchemaStage(room, [
+    const setup = await openSchemaSetup(harness, [
       ...refs.map(($ref, at) => ({
         name: `far_${at}`,
         inputSchema: { type: "object", properties: { x: { $ref } } },
@@ -26,20 +26,20 @@ faultCase(
       { name: "nowhere", inputSchema: { type: "object", properties: { x: { $ref: "#/$defs/none" } } } },
     ]);
     for (const at of refs.keys())
-      await room.fails(stage.toolport.callTool(`it__far_${at}`, { x: 1 }), {
+      await harness.fails(setup.toolport.callTool(`it__far_${at}`, { x: 1 }), {
         code: "TOOL_WITHHELD",
         server: "it",
         withinMs: atMost(250),
       });
-    await room.fails(stage.toolport.callTool("it__nowhere", { x: 1 }, { checkArguments: "strict" }), {
+    await harness.fails(setup.toolport.callTool("it__nowhere", { x: 1 }, { checkArguments: "strict" }), {
       code: "INVALID_ARGUMENTS",
       server: "it",
       withinMs: atMost(250),
     });
-    expect(stage.server.asked).not.toContain("tools/call");
+    expect(setup.server.asked).not.toContain("tools/call");
     // By default what nothing can be said about is the server's to decide.
-    expect((await stage.toolport.callTool("it__nowhere", { x: 1 })).text).toBe('{"x":1}');
-    await expectOthersWell(stage);
+    expect((await setup.toolport.callTool("it__nowhere", { x: 1 })).text).toBe('{"x":1}');
+    await expectOthersWell(setup);
     expect(canary.visits()).toBe(0);
   },
 );
@@ -50,36 +50,36 @@ const BAIT = `${"a".repeat(28)}!`;
 faultCase(
   "S16",
   "10,000 levels, 10,000 choices and a pattern that takes for ever, in one list",
-  async (room) => {
+  async (harness) => {
     const deep = `${'{"type":"object","properties":{"a":'.repeat(10_000)}{}${"}}".repeat(10_000)}`;
     const choices = Array.from({ length: 10_000 }, (_, at) => `choice ${at}`);
-    const stage = await openSchemaStage(room, [
+    const setup = await openSchemaSetup(harness, [
       `{"name":"deep","inputSchema":${deep}}`,
       { name: "long", inputSchema: { type: "object", properties: { x: { enum: choices } } } },
       { name: "slow", inputSchema: { type: "object", properties: { x: { type: "string", pattern: SLOW } } } },
     ]);
-    const { toolport } = stage;
+    const { toolport } = setup;
     await toolport.callTool("it__first", { text: "warm" });
     const refused = { server: "it", withinMs: atMost(1_000) };
-    await room.fails(toolport.callTool("it__deep"), { code: "TOOL_WITHHELD", ...refused });
+    await harness.fails(toolport.callTool("it__deep"), { code: "TOOL_WITHHELD", ...refused });
     expect((await toolport.callTool("it__long", { x: "choice 9999" })).isError).toBe(false);
-    await room.fails(toolport.callTool("it__long", { x: "other" }), {
+    await harness.fails(toolport.callTool("it__long", { x: "other" }), {
       code: "INVALID_ARGUMENTS",
       ...refused,
     });
-    await room.fails(toolport.callTool("it__slow", { x: BAIT }, { checkArguments: "strict" }), {
+    await harness.fails(toolport.callTool("it__slow", { x: BAIT }, { checkArguments: "strict" }), {
       code: "INVALID_ARGUMENTS",
       ...refused,
     });
     expect((await toolport.callTool("it__slow", { x: BAIT })).isError).toBe(false);
-    await expectOthersWell(stage);
+    await expectOthersWell(setup);
   },
   { maxLagMs: 750 },
 );
 
 /** A modern server over HTTP whose only tool answers so. */
 async function openTool(
-  room: FaultRoom,
+  harness: FaultHarness,
   answer: JsonRpcMethods[string],
 ): Promise<{ toolport: Toolport; calls: JsonRpcRequest[] }> {
   const calls: JsonRpcRequest[] = [];
@@ -90,8 +90,8 @@ async function openTool(
       return answer(request);
     },
   });
-  room.atEnd(() => server[Symbol.asyncDispose]());
-  const toolport = room.open({ it: server.entry }, { onElicitation: () => ({ action: "decline" }) });
+  harness.atEnd(() => server[Symbol.asyncDispose]());
+  const toolport = harness.open({ it: server.entry }, { onElicitation: () => ({ action: "decline" }) });
   await toolport.connect();
   return { toolport, calls };
 }
@@ -103,9 +103,9 @@ const form = {
 };
 
 for (const resultType of ["partial", "", 7, null]) {
-  faultCase("S19", `a resultType that nobody knows (${JSON.stringify(resultType)})`, async (room) => {
-    const { toolport, calls } = await openTool(room, () => ({ resultType, content }));
-    await room.fails(toolport.callTool("it__ask"), {
+  faultCase("S19", `a resultType that nobody knows (${JSON.stringify(resultType)})`, async (harness) => {
+    const { toolport, calls } = await openTool(harness, () => ({ resultType, content }));
+    await harness.fails(toolport.callTool("it__ask"), {
       code: "PROTOCOL",
       server: "it",
       tool: "ask",
@@ -115,8 +115,8 @@ for (const resultType of ["partial", "", 7, null]) {
   });
 }
 
-faultCase("S19", "none means complete", async (room) => {
-  const { toolport } = await openTool(room, () => ({ content }));
+faultCase("S19", "none means complete", async (harness) => {
+  const { toolport } = await openTool(harness, () => ({ content }));
   expect((await toolport.callTool("it__ask")).text).toBe("done");
 });
 
@@ -124,8 +124,8 @@ faultCase("S19", "none means complete", async (room) => {
 const STATES = ['{"n":1e3,  "x":null, "é":"\\u00e9 ü 💡"}', "{ not json", "", " \n\t ", "\u0000\u2028"];
 
 for (const state of STATES) {
-  faultCase("S19", `requestState comes back byte for byte: ${JSON.stringify(state)}`, async (room) => {
-    const { toolport, calls } = await openTool(room, ({ params }) =>
+  faultCase("S19", `requestState comes back byte for byte: ${JSON.stringify(state)}`, async (harness) => {
+    const { toolport, calls } = await openTool(harness, ({ params }) =>
       "requestState" in params
         ? { content }
         : { resultType: "input_required", inputRequests: { who: form }, requestState: state },
@@ -139,8 +139,8 @@ for (const state of STATES) {
   });
 }
 
-faultCase("S19", "where there was no requestState none is sent", async (room) => {
-  const { toolport, calls } = await openTool(room, ({ params }) =>
+faultCase("S19", "where there was no requestState none is sent", async (harness) => {
+  const { toolport, calls } = await openTool(harness, ({ params }) =>
     "inputResponses" in params ? { content } : { resultType: "input_required", inputRequests: { who: form } },
   );
   expect((await toolport.callTool("it__ask")).text).toBe("done");
@@ -152,7 +152,7 @@ const READS = 10_000;
 faultCase(
   "S20",
   "two users read 10,000 times what may be kept: none sees what is the other's",
-  async (room) => {
+  async (harness) => {
     let asked = 0;
     const server = await startJsonRpcServer({
       "resources/list": () => ({ resources: [] }),
@@ -167,8 +167,8 @@ faultCase(
         };
       },
     });
-    room.atEnd(() => server[Symbol.asyncDispose]());
-    const toolport = room.open({ it: server.entry });
+    harness.atEnd(() => server[Symbol.asyncDispose]());
+    const toolport = harness.open({ it: server.entry });
     const users = ["ada", "grace"].map((user) => ({
       user,
       port: toolport.as(user, { headers: { "x-user": user } }),
@@ -192,7 +192,7 @@ faultCase(
   { timeoutMs: 60_000 },
 );
 
-faultCase("S20", "a negative or missing time is none; another address is another answer", async (room) => {
+faultCase("S20", "a negative or missing time is none; another address is another answer", async (harness) => {
   const asked: string[] = [];
   const ttl: Record<string, unknown> = {
     "x://negative": -1,
@@ -208,8 +208,8 @@ faultCase("S20", "a negative or missing time is none; another address is another
       return { resultType: "complete", ttlMs: ttl[uri], contents: [{ uri, text: uri }] };
     },
   });
-  room.atEnd(() => server[Symbol.asyncDispose]());
-  const toolport = room.open({ it: server.entry });
+  harness.atEnd(() => server[Symbol.asyncDispose]());
+  const toolport = harness.open({ it: server.entry });
   for (let round = 0; round < 3; round += 1)
     for (const uri of Object.keys(ttl)) expect((await toolport.readResource("it", uri))[0]?.text).toBe(uri);
   for (const uri of Object.keys(ttl))
@@ -219,7 +219,7 @@ faultCase("S20", "a negative or missing time is none; another address is another
     ).toHaveLength(uri === "x://kept" ? 1 : 3);
 });
 
-faultCase("S20", "what took answers of the user's is not kept", async (room) => {
+faultCase("S20", "what took answers of the user's is not kept", async (harness) => {
   let rounds = 0;
   const server = await startJsonRpcServer({
     "resources/list": () => ({ resources: [] }),
@@ -235,8 +235,8 @@ faultCase("S20", "what took answers of the user's is not kept", async (room) => 
       };
     },
   });
-  room.atEnd(() => server[Symbol.asyncDispose]());
-  const toolport = room.open({ it: server.entry }, { onElicitation: () => ({ action: "decline" }) });
+  harness.atEnd(() => server[Symbol.asyncDispose]());
+  const toolport = harness.open({ it: server.entry }, { onElicitation: () => ({ action: "decline" }) });
   expect((await toolport.readResource("it", "x://it"))[0]?.text).toBe("round 1");
   expect((await toolport.readResource("it", "x://it"))[0]?.text).toBe("round 2");
 });

@@ -24,47 +24,47 @@ const ECHOES: Record<string, Script> = {
 };
 
 for (const [how, bad] of Object.entries(ECHOES)) {
-  faultCase("S27", `in no log and no error: ${how}`, async (room) => {
+  faultCase("S27", `in no log and no error: ${how}`, async (harness) => {
     const unknownSession: Script = (_request, response) => response.writeHead(404).end();
-    const server = room.keep(await startFaultServer({ unknownSession, bad }));
-    const toolport = room.open({ it: { ...server.entry, ...LOUD } });
-    toolport.on("state", (change) => room.note(change));
-    toolport.on("notification", (notification) => room.note(notification));
-    room.note(await toolport.connect());
+    const server = harness.keep(await startFaultServer({ unknownSession, bad }));
+    const toolport = harness.open({ it: { ...server.entry, ...LOUD } });
+    toolport.on("state", (change) => harness.note(change));
+    toolport.on("notification", (notification) => harness.note(notification));
+    harness.note(await toolport.connect());
     expect((await toolport.callTool("it__fine")).text).toBe("fine");
     // The session is shown to nobody but the server; what the server itself says in an error's `data` is its own affair.
     await toolport
       .callTool("it__bad", {}, { timeoutMs: 1_500 })
       .catch((error: Error & { data?: unknown }) => {
-        room.note(how === "an error that repeats it" ? error.message : error);
+        harness.note(how === "an error that repeats it" ? error.message : error);
       });
     expect(server.sessionIds.length).toBeGreaterThan(0);
-    for (const id of server.sessionIds) room.secret(id);
-    expect(room.logged.length).toBeGreaterThan(0);
+    for (const id of server.sessionIds) harness.secret(id);
+    expect(harness.logged.length).toBeGreaterThan(0);
   });
 }
 
-faultCase("S27", "in no log and no error: the message address of HTTP+SSE", async (room) => {
-  const session = room.secret();
-  const server = room.keep(
+faultCase("S27", "in no log and no error: the message address of HTTP+SSE", async (harness) => {
+  const session = harness.secret();
+  const server = harness.keep(
     await startScriptedServer(({ method, path }, response) => {
       if (method === "POST") return response.writeHead(500).end(`Crashed at ${path}`);
       openEvents(response);
       return response.write(`event: endpoint\ndata: /messages?session=${session}\n\n`);
     }),
   );
-  const toolport = room.open({ it: { transport: "sse", url: `${server.url}/sse`, ...LOUD } });
-  room.note(await toolport.connect());
-  await room.fails(toolport.callTool("it__fine"), { code: "HTTP_STATUS", server: "it", withinMs: 5_000 });
+  const toolport = harness.open({ it: { transport: "sse", url: `${server.url}/sse`, ...LOUD } });
+  harness.note(await toolport.connect());
+  await harness.fails(toolport.callTool("it__fine"), { code: "HTTP_STATUS", server: "it", withinMs: 5_000 });
   expect(server.seen.some(({ path }) => path.includes(session))).toBe(true);
 });
 
-faultCase("S27", "every user has a session of their own, and each request its own token", async (room) => {
+faultCase("S27", "every user has a session of their own, and each request its own token", async (harness) => {
   const unknownSession: Script = (_request, response) => response.writeHead(404).end();
-  const server = room.keep(await startFaultServer({ unknownSession }));
-  const toolport = room.open({ it: { ...server.entry, ...LOUD } });
+  const server = harness.keep(await startFaultServer({ unknownSession }));
+  const toolport = harness.open({ it: { ...server.entry, ...LOUD } });
   const users = ["ada", "bob", "cyd"].map((name) =>
-    toolport.as(name, { headers: { authorization: `Bearer ${room.secret()}` } }),
+    toolport.as(name, { headers: { authorization: `Bearer ${harness.secret()}` } }),
   );
   for (let round = 0; round < 3; round += 1)
     await Promise.all(users.map((user) => user.callTool("it__fine")));
@@ -81,10 +81,10 @@ faultCase("S27", "every user has a session of their own, and each request its ow
   expect(new Set(owners).size).toBe(owners.length);
 });
 
-faultCase("S27", "the session is ended on close", async (room) => {
+faultCase("S27", "the session is ended on close", async (harness) => {
   const unknownSession: Script = (_request, response) => response.writeHead(404).end();
-  const server = room.keep(await startFaultServer({ unknownSession }));
-  const toolport = room.open({ it: server.entry });
+  const server = harness.keep(await startFaultServer({ unknownSession }));
+  const toolport = harness.open({ it: server.entry });
   await toolport.callTool("it__fine");
   await toolport.disconnect("it");
   await waitFor(() => server.seen.some(({ method }) => method === "DELETE"), { label: "the DELETE" });

@@ -7,7 +7,7 @@ import { openEvents, result, type Script, type SeenRequest } from "../fixtures/s
 import { LEAN_SERVER } from "../fixtures/stdio-peer.js";
 import { waitFor } from "../support/wait-for.js";
 import { bound, faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 
 const answer = ({ message }: SeenRequest, text: string) =>
   JSON.stringify(result(message?.id, { content: [{ type: "text", text }] }));
@@ -26,20 +26,24 @@ const BAD_HEADERS: Record<string, Record<string, unknown>> = {
 };
 
 for (const [what, property] of Object.entries(BAD_HEADERS)) {
-  faultCase("S17", what, async (room) => {
+  faultCase("S17", what, async (harness) => {
     const good = Array.from({ length: 7 }, (_, at) =>
       withProperty(`good_${at}`, { type: "string", "x-mcp-header": "Region" }),
     );
     const tools = [...good, withProperty("evil", property)];
-    const server = room.keep(await startFaultServer({ era: "modern", tools }));
-    const toolport = room.open({ it: server.entry });
+    const server = harness.keep(await startFaultServer({ era: "modern", tools }));
+    const toolport = harness.open({ it: server.entry });
     await toolport.connect();
     const listed = (await toolport.tools({ servers: ["it"] })).map(({ sourceName }) => sourceName);
     expect(listed).toHaveLength(9);
     expect(listed).not.toContain("evil");
     expect(JSON.stringify(toolport.snapshot().withheldTools)).toContain("evil");
-    expect(room.logged.filter((line) => line.startsWith("warn") && line.includes("evil"))).not.toEqual([]);
-    await room.fails(toolport.callTool("it__evil"), { code: "TOOL_WITHHELD", server: "it", withinMs: 3_000 });
+    expect(harness.logged.filter((line) => line.startsWith("warn") && line.includes("evil"))).not.toEqual([]);
+    await harness.fails(toolport.callTool("it__evil"), {
+      code: "TOOL_WITHHELD",
+      server: "it",
+      withinMs: 3_000,
+    });
     expect((await toolport.callTool("it__good_3", { region: "north" })).text).toBe("fine");
   });
 }
@@ -54,10 +58,10 @@ for (const value of [
   "=?base64?eA==?=",
   "x".repeat(5_000),
 ]) {
-  faultCase("S18", JSON.stringify(value.slice(0, 30)), async (room) => {
+  faultCase("S18", JSON.stringify(value.slice(0, 30)), async (harness) => {
     const tools = [withProperty("locate", { type: "string", "x-mcp-header": "Region" })];
-    const server = room.keep(await startFaultServer({ era: "modern", tools }));
-    const toolport = room.open({ it: server.entry });
+    const server = harness.keep(await startFaultServer({ era: "modern", tools }));
+    const toolport = harness.open({ it: server.entry });
     expect((await toolport.callTool("it__locate", { region: value })).text).toBe("fine");
     const request = server.seen.find(({ message }) => message?.method === "tools/call");
     expect(request?.headers).not.toHaveProperty("x-evil");
@@ -88,8 +92,12 @@ function hanging() {
   return { seen, hang };
 }
 
-async function abortsInTime(room: FaultRoom, entry: ServerEntry, seen: { begun: number; toldAt: number }) {
-  const toolport = room.open({ it: entry });
+async function abortsInTime(
+  harness: FaultHarness,
+  entry: ServerEntry,
+  seen: { begun: number; toldAt: number },
+) {
+  const toolport = harness.open({ it: entry });
   await toolport.connect();
   const caller = new AbortController();
   const call = toolport.callTool("it__hang", {}, { signal: caller.signal });
@@ -103,10 +111,10 @@ async function abortsInTime(room: FaultRoom, entry: ServerEntry, seen: { begun: 
 }
 
 for (const kind of ["stdio", "sse", "webSocket"] as const) {
-  faultCase("S21", `${kind}: the server is told`, async (room) => {
+  faultCase("S21", `${kind}: the server is told`, async (harness) => {
     const { seen, hang } = hanging();
-    const server = room.keep(createTestServer({ tools: { hang } }));
-    await abortsInTime(room, (await server[kind]()).entry, seen);
+    const server = harness.keep(createTestServer({ tools: { hang } }));
+    await abortsInTime(harness, (await server[kind]()).entry, seen);
   });
 }
 
@@ -114,7 +122,7 @@ for (const [what, answers] of [
   ["before the headers", () => {}],
   ["in an open stream", (_request: SeenRequest, response: Parameters<Script>[1]) => openEvents(response)],
 ] as const) {
-  faultCase("S21", `HTTP 2025-11-25, ${what}: notifications/cancelled`, async (room) => {
+  faultCase("S21", `HTTP 2025-11-25, ${what}: notifications/cancelled`, async (harness) => {
     const seen = { begun: 0, toldAt: 0 };
     let called: unknown;
     const bad: Script = (request, response) => {
@@ -123,7 +131,7 @@ for (const [what, answers] of [
       return answers(request, response);
     };
     const tools = [{ name: "hang", inputSchema: { type: "object" } }];
-    const server = room.keep(
+    const server = harness.keep(
       await startFaultServer({
         tools,
         before: (request, response) => {
@@ -137,13 +145,13 @@ for (const [what, answers] of [
         },
       }),
     );
-    await abortsInTime(room, server.entry, seen);
+    await abortsInTime(harness, server.entry, seen);
   });
 
-  faultCase("S21", `HTTP 2026-07-28, ${what}: the stream is closed, and nothing is sent`, async (room) => {
+  faultCase("S21", `HTTP 2026-07-28, ${what}: the stream is closed, and nothing is sent`, async (harness) => {
     const seen = { begun: 0, toldAt: 0 };
     const tools = [{ name: "hang", inputSchema: { type: "object" } }];
-    const server = room.keep(
+    const server = harness.keep(
       await startFaultServer({
         era: "modern",
         tools,
@@ -158,20 +166,20 @@ for (const [what, answers] of [
         },
       }),
     );
-    await abortsInTime(room, server.entry, seen);
+    await abortsInTime(harness, server.entry, seen);
     expect(server.asked("notifications/cancelled")).toBe(0);
   });
 }
 
 const CAP_MS = bound(1_200, 300_000);
 
-faultCase("S22", "progress every second for ever: the cap ends it", async (room) => {
+faultCase("S22", "progress every second for ever: the cap ends it", async (harness) => {
   const it = { command: process.execPath, args: [LEAN_SERVER] };
-  const toolport = room.open({ it }, { timeoutMs: CAP_MS / 2, maxTimeoutMs: CAP_MS });
+  const toolport = harness.open({ it }, { timeoutMs: CAP_MS / 2, maxTimeoutMs: CAP_MS });
   await toolport.connect();
   const began = performance.now();
   const args = { count: 1_000_000, everyMs: bound(100, 1_000) };
-  await room.fails(toolport.callTool("it__progress", args), {
+  await harness.fails(toolport.callTool("it__progress", args), {
     code: "TIMEOUT",
     server: "it",
     withinMs: CAP_MS + 1_500,
@@ -179,11 +187,11 @@ faultCase("S22", "progress every second for ever: the cap ends it", async (room)
   expect(performance.now() - began).toBeGreaterThanOrEqual(CAP_MS - 5);
 });
 
-faultCase("S22", "a limit for one request, shorter or longer than the others'", async (room) => {
+faultCase("S22", "a limit for one request, shorter or longer than the others'", async (harness) => {
   const it = { command: process.execPath, args: [LEAN_SERVER] };
-  const toolport = room.open({ it }, { timeoutMs: 600 });
+  const toolport = harness.open({ it }, { timeoutMs: 600 });
   await toolport.connect();
-  await room.fails(toolport.callTool("it__slow", { ms: 60_000 }, { timeoutMs: 100 }), {
+  await harness.fails(toolport.callTool("it__slow", { ms: 60_000 }, { timeoutMs: 100 }), {
     code: "TIMEOUT",
     server: "it",
     withinMs: 590,
@@ -191,10 +199,10 @@ faultCase("S22", "a limit for one request, shorter or longer than the others'", 
   expect((await toolport.callTool("it__slow", { ms: 900 }, { timeoutMs: 10_000 })).text).toBe("done");
 });
 
-faultCase("S23", "404: one new session, begun without the old id", async (room) => {
+faultCase("S23", "404: one new session, begun without the old id", async (harness) => {
   const unknownSession: Script = (_request, response) => response.writeHead(404).end("Session not found");
-  const server = room.keep(await startFaultServer({ unknownSession }));
-  const toolport = room.open({ it: server.entry });
+  const server = harness.keep(await startFaultServer({ unknownSession }));
+  const toolport = harness.open({ it: server.entry });
   await toolport.connect();
   server.forget();
   expect((await toolport.callTool("it__fine")).text).toBe("fine");
@@ -206,7 +214,7 @@ faultCase("S23", "404: one new session, begun without the old id", async (room) 
 });
 
 for (const retryMs of [150, 400, 900]) {
-  faultCase("S24", `retry: ${retryMs}, for an answer and for the listening stream`, async (room) => {
+  faultCase("S24", `retry: ${retryMs}, for an answer and for the listening stream`, async (harness) => {
     const stream = { endedAt: 0, again: 0, token: undefined as unknown };
     const listening = { ...stream };
     let asking: SeenRequest | undefined;
@@ -216,7 +224,7 @@ for (const retryMs of [150, 400, 900]) {
         of.endedAt = performance.now();
       });
     };
-    const server = room.keep(
+    const server = harness.keep(
       await startFaultServer({
         unknownSession: (_request, response) => response.writeHead(404).end(),
         bad: (request, response) => {
@@ -237,7 +245,7 @@ for (const retryMs of [150, 400, 900]) {
         },
       }),
     );
-    const toolport = room.open({ it: server.entry });
+    const toolport = harness.open({ it: server.entry });
     expect((await toolport.callTool("it__bad")).text).toBe("resumed");
     await waitFor(() => listening.again > 0, { label: "the listening stream to be opened again" });
     expect(stream.token).toBe("answer-1");

@@ -1,7 +1,7 @@
-/** Declares the test of a fault or a duty: named by its id, run in a room of its own, held to the common rule. */
+/** Declares the test of a fault or a duty: named by its id, run in a harness of its own, held to the common rule. */
 import { test } from "vitest";
 import { type CaseId, describeCase } from "./catalogue.js";
-import { type FaultRoom, openFaultRoom, type RoomOptions } from "./fault-room.js";
+import { type FaultHarness, type HarnessOptions, openFaultHarness } from "./fault-harness.js";
 
 /** `npm run test:faults:long`: bounds as the catalogue writes them, not shortened by configuration. */
 export const AS_WRITTEN = process.env["TOOLPORT_FAULTS_LONG"] === "1";
@@ -9,7 +9,7 @@ export const AS_WRITTEN = process.env["TOOLPORT_FAULTS_LONG"] === "1";
 /** Picks the time to configure: the short one every day, the one of the catalogue in the long run. */
 export const bound = (shortMs: number, asWrittenMs: number): number => (AS_WRITTEN ? asWrittenMs : shortMs);
 
-export interface CaseOptions extends RoomOptions {
+export interface CaseOptions extends HarnessOptions {
   /** Of the whole test. @default 30000, ten minutes in the long run */
   readonly timeoutMs?: number;
   /** Why it cannot run here, if it cannot: the test is skipped by this name. */
@@ -21,16 +21,16 @@ export interface CaseOptions extends RoomOptions {
  *
  * @example
  * ```ts
- * faultCase("N08", "204", async (room) => {
- *   const toolport = room.open({ it: { url } });
- *   await room.fails(toolport.callTool("it__echo"), { code: "BAD_RESPONSE", server: "it", withinMs: 1_000 });
+ * faultCase("N08", "204", async (harness) => {
+ *   const toolport = harness.open({ it: { url } });
+ *   await harness.fails(toolport.callTool("it__echo"), { code: "BAD_RESPONSE", server: "it", withinMs: 1_000 });
  * });
  * ```
  */
 export function faultCase(
   id: CaseId,
   what: string,
-  run: (room: FaultRoom) => Promise<void>,
+  run: (harness: FaultHarness) => Promise<void>,
   { timeoutMs = AS_WRITTEN ? 600_000 : 30_000, skip, ...options }: CaseOptions = {},
 ): void {
   const title = `${id} ${describeCase(id)}: ${what}`;
@@ -39,15 +39,15 @@ export function faultCase(
     return;
   }
   test(title, { timeout: timeoutMs }, async () => {
-    const room = await openFaultRoom(options);
+    const harness = await openFaultHarness(options);
     let failed = true;
     try {
-      await run(room);
+      await run(harness);
       failed = false;
     } finally {
-      // After a failure the room is only swept: what it would find as well is not the story.
-      if (failed) await room.sweep();
+      // After a failure the harness is only swept: what it would find as well is not the story.
+      if (failed) await harness.sweep();
     }
-    await room.leave();
+    await harness.leave();
   });
 }

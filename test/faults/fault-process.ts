@@ -1,11 +1,11 @@
-/** A stdio server made to break, in a room: its entry, what it noted, and the promise that nothing of it is left. */
+/** A stdio server made to break, in a harness: its entry, what it noted, and the promise that nothing of it is left. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { StdioServerEntry } from "toolport";
 import { isAlive } from "../support/processes.js";
 import { waitFor } from "../support/wait-for.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 
 const SERVER = fileURLToPath(new URL("../fixtures/servers/fault-stdio.mjs", import.meta.url));
 
@@ -21,10 +21,10 @@ export interface FaultProcess {
 
 let count = 0;
 
-/** The server with these flags. At the end of the room none of its processes may live. */
-export function faultProcess(room: FaultRoom, ...flags: string[]): FaultProcess {
+/** The server with these flags. At the end of the harness none of its processes may live. */
+export function faultProcess(harness: FaultHarness, ...flags: string[]): FaultProcess {
   count += 1;
-  const journal = join(room.folder, `journal-${count}`);
+  const journal = join(harness.folder, `journal-${count}`);
   const notes = () => {
     try {
       const lines = readFileSync(journal, "utf8").split("\n").filter(Boolean);
@@ -37,7 +37,7 @@ export function faultProcess(room: FaultRoom, ...flags: string[]): FaultProcess 
     notes()
       .filter(({ what }) => what === "start" || what === "child")
       .map(({ pid }) => pid);
-  noneLeft(room, pids);
+  noneLeft(harness, pids);
   return {
     entry: { command: process.execPath, args: [SERVER, `--journal=${journal}`, ...flags] },
     notes,
@@ -49,9 +49,9 @@ export function faultProcess(room: FaultRoom, ...flags: string[]): FaultProcess 
 /** How long the guardian of a host that is gone may take. */
 const GUARDIAN_MS = 3_000;
 
-/** Fails the room if one of these lives on after everything is closed, and ends it. */
-export function noneLeft(room: FaultRoom, pids: () => readonly number[]): void {
-  room.atEnd(async () => {
+/** Fails the harness if one of these lives on after everything is closed, and ends it. */
+export function noneLeft(harness: FaultHarness, pids: () => readonly number[]): void {
+  harness.atEnd(async () => {
     const left = () => pids().filter(isAlive);
     await waitFor(() => left().length === 0, { timeoutMs: GUARDIAN_MS }).catch(() => {
       const stubborn = left();

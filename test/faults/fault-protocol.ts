@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { StdioServerEntry, Toolport } from "toolport";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 
 export const FAULT_PROTOCOL_SERVER = fileURLToPath(
   new URL("../fixtures/servers/fault-protocol.mjs", import.meta.url),
@@ -21,11 +21,11 @@ export async function connecting(toolport: Toolport): Promise<void> {
 }
 
 /** Told of the server `it`. */
-export const warningsOf = ({ logged }: FaultRoom): string[] =>
+export const warningsOf = ({ logged }: FaultHarness): string[] =>
   logged.filter((line) => line.startsWith("warn [it]"));
 
-/** A file in the room that a server writes to, and its lines so far. */
-export function journalIn({ folder }: FaultRoom): { readonly path: string; lines(): string[] } {
+/** A file in the harness that a server writes to, and its lines so far. */
+export function journalIn({ folder }: FaultHarness): { readonly path: string; lines(): string[] } {
   const path = join(folder, "journal");
   return {
     path,

@@ -4,8 +4,8 @@ import { createTestServer, type TestTool } from "toolport/testing";
 import { expect } from "vitest";
 import { waitFor } from "../support/wait-for.js";
 import { faultCase } from "./fault-case.js";
+import type { FaultHarness } from "./fault-harness.js";
 import { faultProcess } from "./fault-process.js";
-import type { FaultRoom } from "./fault-room.js";
 
 const WORDS = "the user's own failure";
 
@@ -20,7 +20,8 @@ const failing: [how: string, fail: () => never][] = [
   ["rejects", (() => Promise.reject(new Error(WORDS))) as () => never],
 ];
 
-const reported = (room: FaultRoom) => waitFor(() => room.logged.some((line) => line.includes(WORDS)));
+const reported = (harness: FaultHarness) =>
+  waitFor(() => harness.logged.some((line) => line.includes(WORDS)));
 
 /** Fails for the tools of `it` only: the neighbour has the same callback. */
 const forIt =
@@ -41,8 +42,8 @@ async function expectWell(toolport: Toolport): Promise<void> {
 }
 
 for (const [how, fail] of failing) {
-  faultCase("Y04", `a listener of events that ${how}`, async (room) => {
-    const toolport = room.open({ it: faultProcess(room).entry });
+  faultCase("Y04", `a listener of events that ${how}`, async (harness) => {
+    const toolport = harness.open({ it: faultProcess(harness).entry });
     const states: string[] = [];
     toolport.on("state", fail);
     toolport.on("tools", fail);
@@ -50,32 +51,32 @@ for (const [how, fail] of failing) {
     toolport.on("state", ({ server, to }) => server === "it" && states.push(to));
     await expectWell(toolport);
     expect(states.at(-1)).toBe("ready");
-    await reported(room);
+    await reported(harness);
   });
 
-  faultCase("Y04", `onProgress that ${how}`, async (room) => {
+  faultCase("Y04", `onProgress that ${how}`, async (harness) => {
     const work: TestTool = {
       async handler(_args, { progress }) {
         await progress(1);
         return "done";
       },
     };
-    const server = room.keep(createTestServer({ tools: { work } }));
-    const toolport = room.open({ it: server.memory() }, { onProgress: fail });
+    const server = harness.keep(createTestServer({ tools: { work } }));
+    const toolport = harness.open({ it: server.memory() }, { onProgress: fail });
     const { text } = await toolport.callTool("it__work", {}, { onProgress: fail });
     expect(text).toBe("done");
-    await reported(room);
+    await reported(harness);
   });
 
-  const logged = (room: FaultRoom, text = WORDS) => room.logged.some((line) => line.includes(text));
+  const logged = (harness: FaultHarness, text = WORDS) => harness.logged.some((line) => line.includes(text));
   const options: [
     what: string,
     options: Omit<ToolportOptions, "mcpServers">,
-    isReported: (room: FaultRoom, toolport: Toolport) => boolean,
+    isReported: (harness: FaultHarness, toolport: Toolport) => boolean,
   ][] = [
-    ["onLog", { onLog: fail }, (room) => logged(room)],
-    ["onServerError", { onServerError: fail }, (room) => logged(room)],
-    ["a call listener", { listeners: [{ before: fail, after: fail }] }, (room) => logged(room)],
+    ["onLog", { onLog: fail }, (harness) => logged(harness)],
+    ["onServerError", { onServerError: fail }, (harness) => logged(harness)],
+    ["a call listener", { listeners: [{ before: fail, after: fail }] }, (harness) => logged(harness)],
     [
       "toolNameMapper",
       { toolNameMapper: forIt(fail, ({ name }, tool) => `${name}__${tool.name}`) },
@@ -85,45 +86,45 @@ for (const [how, fail] of failing) {
     [
       "toolSpecificationMapper",
       { toolSpecificationMapper: forIt(fail, (_server, tool) => tool) },
-      (room) => logged(room, "toolSpecificationMapper threw for it/echo"),
+      (harness) => logged(harness, "toolSpecificationMapper threw for it/echo"),
     ],
   ];
   for (const [what, given, isReported] of options) {
-    faultCase("Y04", `${what} that ${how}: reported, and the call is made all the same`, async (room) => {
-      const server = room.keep(
+    faultCase("Y04", `${what} that ${how}: reported, and the call is made all the same`, async (harness) => {
+      const server = harness.keep(
         createTestServer({ era: "legacy", capabilities: { logging: {} }, tools: { echo: chatty } }),
       );
-      const toolport = room.open({ it: server.memory(), broken: { command: "no-such-program" } }, given);
+      const toolport = harness.open({ it: server.memory(), broken: { command: "no-such-program" } }, given);
       await toolport.connect();
       await expectWell(toolport);
-      await waitFor(() => isReported(room, toolport));
+      await waitFor(() => isReported(harness, toolport));
     });
   }
 
-  faultCase("Y04", `a filter that ${how}: its tool is withheld, the others are there`, async (room) => {
+  faultCase("Y04", `a filter that ${how}: its tool is withheld, the others are there`, async (harness) => {
     const echo = { handler: () => "well" };
-    const server = room.keep(createTestServer({ tools: { echo, other: echo } }));
+    const server = harness.keep(createTestServer({ tools: { echo, other: echo } }));
     const filter = (ref: ServerRef, tool: { name: string }) =>
       ref.name === "it" && tool.name === "other" ? fail() : true;
-    const toolport = room.open({ it: server.memory() }, { filter });
+    const toolport = harness.open({ it: server.memory() }, { filter });
     await expectWell(toolport);
-    await room.fails(toolport.callTool("it__other"), {
+    await harness.fails(toolport.callTool("it__other"), {
       code: "TOOL_WITHHELD",
       server: "it",
       withinMs: 1_000,
     });
   });
 
-  faultCase("Y04", `a logger that ${how}`, async (room) => {
+  faultCase("Y04", `a logger that ${how}`, async (harness) => {
     const logger: Logger = { debug: fail, info: fail, warn: fail, error: fail };
-    const entry = { ...faultProcess(room).entry, logEvents: true, logRequests: true, logResponses: true };
-    await expectWell(room.open({ it: entry }, { logger }));
+    const entry = { ...faultProcess(harness).entry, logEvents: true, logRequests: true, logResponses: true };
+    await expectWell(harness.open({ it: entry }, { logger }));
   });
 
-  faultCase("Y04", `approve that ${how}: the call is not made, others are`, async (room) => {
-    const server = room.keep(createTestServer({ tools: { echo: chatty } }));
+  faultCase("Y04", `approve that ${how}: the call is not made, others are`, async (harness) => {
+    const server = harness.keep(createTestServer({ tools: { echo: chatty } }));
     const approve = ({ server: { name } }: { server: { name: string } }) => (name === "it" ? fail() : true);
-    const toolport = room.open({ it: server.memory() }, { approve });
+    const toolport = harness.open({ it: server.memory() }, { approve });
     await expect(toolport.callTool("it__echo", { text: "?" })).rejects.toThrow(WORDS);
     expect(server.calls).toEqual([]);
   });
@@ -131,7 +132,7 @@ for (const [how, fail] of failing) {
   faultCase(
     "Y04",
     `an elicitation callback that ${how}: the server is told, the call goes on`,
-    async (room) => {
+    async (harness) => {
       const ask: TestTool = {
         async handler(_args, { server }) {
           const params = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
@@ -141,10 +142,10 @@ for (const [how, fail] of failing) {
           );
         },
       };
-      const server = room.keep(createTestServer({ era: "legacy", tools: { ask } }));
-      const toolport = room.open({ it: server.memory() }, { onElicitation: fail });
+      const server = harness.keep(createTestServer({ era: "legacy", tools: { ask } }));
+      const toolport = harness.open({ it: server.memory() }, { onElicitation: fail });
       expect((await toolport.callTool("it__ask")).text).toBe("refused");
-      await reported(room);
+      await reported(harness);
     },
   );
 
@@ -154,10 +155,10 @@ for (const [how, fail] of failing) {
     ["a transport", () => ({ transport: fail })],
   ];
   for (const [what, entry] of entries) {
-    faultCase("Y04", `${what} that ${how} costs its own server only`, async (room) => {
-      const web = room.keep(createTestServer({ tools: { echo: { handler: () => "well" } } }));
+    faultCase("Y04", `${what} that ${how} costs its own server only`, async (harness) => {
+      const web = harness.keep(createTestServer({ tools: { echo: { handler: () => "well" } } }));
       const { url } = await web.http();
-      const toolport = room.open({ bad: entry(url), it: { url } });
+      const toolport = harness.open({ bad: entry(url), it: { url } });
       const { servers } = await toolport.connect();
       expect(servers["bad"]).toMatchObject({ state: "failed", error: { server: "bad" } });
       await expectWell(toolport);
@@ -165,8 +166,8 @@ for (const [how, fail] of failing) {
   }
 }
 
-faultCase("Y04", "a listener that closes the port while it is told of a state", async (room) => {
-  const toolport = room.open({ it: faultProcess(room).entry });
+faultCase("Y04", "a listener that closes the port while it is told of a state", async (harness) => {
+  const toolport = harness.open({ it: faultProcess(harness).entry });
   let closing: Promise<void> | undefined;
   toolport.on("state", ({ server, to }) => {
     if (server === "it" && to === "connected") closing = toolport.close();

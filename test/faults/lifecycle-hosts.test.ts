@@ -8,15 +8,15 @@ import { type Host, hostPath, startHost } from "../support/start-host.js";
 import { waitFor } from "../support/wait-for.js";
 import { atMost } from "./at-most.js";
 import { faultCase } from "./fault-case.js";
+import type { FaultHarness } from "./fault-harness.js";
 import { faultProcess } from "./fault-process.js";
-import type { FaultRoom } from "./fault-room.js";
 
 const FIVE_SECONDS = 5_000;
 const elsewhere = { neighbour: false } as const;
 
 for (const how of ["runs to its end", "throws"]) {
-  faultCase("Y06", `await using, a block that ${how}`, async (room) => {
-    const server = faultProcess(room);
+  faultCase("Y06", `await using, a block that ${how}`, async (harness) => {
+    const server = faultProcess(harness);
     const block = async () => {
       await using toolport = createToolport({ mcpServers: { it: server.entry } });
       await toolport.callTool("it__echo", { text: "up" });
@@ -25,14 +25,14 @@ for (const how of ["runs to its end", "throws"]) {
     await block().catch(({ message }: Error) => expect(message).toBe("in the block"));
     expect(server.pids()).toHaveLength(1);
     expect(server.pids().filter(isAlive)).toEqual([]);
-    room.open({});
+    harness.open({});
   });
 }
 
-/** Starts a host and sees to it that it ends with the room. */
-async function open(room: FaultRoom, way: string, entries: Record<string, ServerEntry>): Promise<Host> {
+/** Starts a host and sees to it that it ends with the harness. */
+async function open(harness: FaultHarness, way: string, entries: Record<string, ServerEntry>): Promise<Host> {
   const host = await startHost("toolport-host.mjs", [way, JSON.stringify(entries)]);
-  room.atEnd(() => host.kill("SIGKILL"));
+  harness.atEnd(() => host.kill("SIGKILL"));
   return host;
 }
 
@@ -42,9 +42,9 @@ const endsWithin = (host: Host, ms: number) =>
 faultCase(
   "Y06",
   "forgotten without close(): the host ends by itself, and its processes with it",
-  async (room) => {
-    const servers = [faultProcess(room), faultProcess(room, "--stubborn", "--group-child")];
-    const host = await open(room, "forget", { good: servers[0]!.entry, stubborn: servers[1]!.entry });
+  async (harness) => {
+    const servers = [faultProcess(harness), faultProcess(harness, "--stubborn", "--group-child")];
+    const host = await open(harness, "forget", { good: servers[0]!.entry, stubborn: servers[1]!.entry });
     await endsWithin(host, FIVE_SECONDS);
     expect(await host.exited).toEqual({ code: 0, signal: null });
     for (const pid of servers.flatMap((server) => server.pids())) await waitForExit(pid, FIVE_SECONDS);
@@ -59,14 +59,14 @@ for (const [era, ways] of [
   faultCase(
     "Y06",
     `forgotten without close(): ${ways.join(", ")} of the ${era} era, with the streams that stay open`,
-    async (room) => {
+    async (harness) => {
       const tools = { pid: { handler: () => String(process.pid) } };
       const entries: Record<string, ServerEntry> = {};
       for (const way of ways) {
-        const server = room.keep(createTestServer({ era, tools }));
+        const server = harness.keep(createTestServer({ era, tools }));
         entries[way] = (await server[way]()).entry;
       }
-      const host = await open(room, "forget", entries);
+      const host = await open(harness, "forget", entries);
       await endsWithin(host, FIVE_SECONDS);
       expect(await host.exited).toEqual({ code: 0, signal: null });
     },
@@ -77,9 +77,9 @@ for (const [era, ways] of [
 faultCase(
   "Y06",
   "forgotten in the middle of a call: the host waits for the answer, then ends",
-  async (room) => {
-    const server = faultProcess(room);
-    const host = await open(room, "last-call", { it: server.entry });
+  async (harness) => {
+    const server = faultProcess(harness);
+    const host = await open(harness, "last-call", { it: server.entry });
     await host.exited;
     expect(host.heard("answered")).toBe("done");
     for (const pid of server.pids()) await waitForExit(pid, FIVE_SECONDS);
@@ -90,11 +90,11 @@ faultCase(
 faultCase(
   "Y06",
   "forgotten with a subscription: the host stays, somebody waits for news",
-  async (room) => {
+  async (harness) => {
     const resources = { "t://a": { text: "a" } };
-    const server = room.keep(createTestServer({ era: "legacy", resources }));
+    const server = harness.keep(createTestServer({ era: "legacy", resources }));
     const { entry } = await server.stdio();
-    const host = await open(room, "subscribe", { it: entry });
+    const host = await open(harness, "subscribe", { it: entry });
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(isAlive(host.pid)).toBe(true);
     await server.resourceUpdated("t://a");
@@ -108,9 +108,9 @@ faultCase(
 faultCase(
   "Y06",
   "forgotten in a process that goes on: no call is lost to the collector",
-  async (room) => {
-    const server = faultProcess(room);
-    const forget = () => room.open({ it: server.entry }).callTool("it__slow", { ms: 300 });
+  async (harness) => {
+    const server = faultProcess(harness);
+    const forget = () => harness.open({ it: server.entry }).callTool("it__slow", { ms: 300 });
     const call = forget();
     await waitFor(() => server.said().includes("call slow"));
     globalThis.gc?.();
@@ -127,11 +127,11 @@ for (const [way, what] of [
   faultCase(
     "Y06",
     `a worker thread ${what}`,
-    async (room) => {
-      const server = faultProcess(room, "--stubborn", "--group-child");
+    async (harness) => {
+      const server = faultProcess(harness, "--stubborn", "--group-child");
       const entries = JSON.stringify({ it: server.entry });
       const worker = new Worker(hostPath("toolport-host.mjs"), { argv: [way, entries], stdout: true });
-      room.atEnd(() => worker.terminate());
+      harness.atEnd(() => worker.terminate());
       const over = new Promise((resolve) => worker.once("exit", resolve));
       if (way === "wait") {
         await new Promise((resolve) => worker.stdout.once("data", resolve));
@@ -154,16 +154,16 @@ interface Members {
 faultCase(
   "Y06",
   "cluster: a killed worker takes its own servers along and no others",
-  async (room) => {
-    const server = faultProcess(room, "--stubborn");
+  async (harness) => {
+    const server = faultProcess(harness, "--stubborn");
     const host = await startHost("cluster-host.mjs", [JSON.stringify(server.entry)]);
-    room.atEnd(() => host.kill("SIGKILL"));
+    harness.atEnd(() => host.kill("SIGKILL"));
     const members = host.report as Members;
     host.tell("kill");
     await waitForExit(members.killed, FIVE_SECONDS);
     expect([members.primary, members.kept].filter(isAlive)).toHaveLength(2);
     host.tell("end");
-    await room.within(atMost(FIVE_SECONDS), host.exited);
+    await harness.within(atMost(FIVE_SECONDS), host.exited);
     expect(await host.exited).toEqual({ code: 0, signal: null });
     expect(host.heard("ended")).toBe("still here");
     for (const pid of server.pids()) await waitForExit(pid, FIVE_SECONDS);

@@ -7,8 +7,8 @@ import { isAlive, waitForExit } from "../support/processes.js";
 import { waitFor } from "../support/wait-for.js";
 import { atMost } from "./at-most.js";
 import { faultCase } from "./fault-case.js";
+import type { FaultHarness } from "./fault-harness.js";
 import { faultProcess } from "./fault-process.js";
-import type { FaultRoom } from "./fault-room.js";
 
 const FIVE_SECONDS = 5_000;
 const HALF_A_SECOND = atMost(500);
@@ -20,24 +20,24 @@ const tools = {
   hang: { handler: () => new Promise<string>(() => {}) },
 };
 
-faultCase("Y01", "close twice, and at once", async (room) => {
-  const server = faultProcess(room);
-  const toolport = room.open({ it: server.entry });
+faultCase("Y01", "close twice, and at once", async (harness) => {
+  const server = faultProcess(harness);
+  const toolport = harness.open({ it: server.entry });
   await toolport.connect();
-  await room.within(FIVE_SECONDS, Promise.all([toolport.close(), toolport.close()]));
+  await harness.within(FIVE_SECONDS, Promise.all([toolport.close(), toolport.close()]));
   await toolport.close();
   await toolport[Symbol.asyncDispose]();
   expect(server.pids().filter(isAlive)).toEqual([]);
 });
 
 for (const kind of ["process", "HTTP server"] as const) {
-  faultCase("Y01", `close while connecting to a silent ${kind}`, async (room) => {
-    const web = room.keep(createTestServer({ tools }));
+  faultCase("Y01", `close while connecting to a silent ${kind}`, async (harness) => {
+    const web = harness.keep(createTestServer({ tools }));
     const http = await web.http({ intercept: () => new Promise<never>(() => {}) });
-    const toolport = room.open({ it: kind === "process" ? SILENT : http.entry });
+    const toolport = harness.open({ it: kind === "process" ? SILENT : http.entry });
     const connecting = toolport.connect();
     if (kind === "HTTP server") await waitFor(() => http.requestCount === 1);
-    await room.within(FIVE_SECONDS, toolport.close());
+    await harness.within(FIVE_SECONDS, toolport.close());
     expect((await connecting).servers["it"]).toMatchObject({ state: "closed", error: { code: "CLOSED" } });
     await waitFor(() => http.connectionCount === 0);
   });
@@ -53,22 +53,27 @@ const WAYS = {
 } satisfies Record<string, (server: TestServer) => Promise<ServerEntry>>;
 
 for (const [way, serve] of Object.entries(WAYS)) {
-  faultCase("Y01", `close during a call over ${way}`, async (room) => {
-    const server = room.keep(createTestServer({ tools }));
-    const toolport = room.open({ it: await serve(server) });
+  faultCase("Y01", `close during a call over ${way}`, async (harness) => {
+    const server = harness.keep(createTestServer({ tools }));
+    const toolport = harness.open({ it: await serve(server) });
     await toolport.connect();
     const call = toolport.callTool("it__hang");
-    const failing = room.fails(call, { code: "CLOSED", server: "it", tool: "hang", withinMs: FIVE_SECONDS });
+    const failing = harness.fails(call, {
+      code: "CLOSED",
+      server: "it",
+      tool: "hang",
+      withinMs: FIVE_SECONDS,
+    });
     await waitFor(() => server.calls.length === 1);
-    await room.within(FIVE_SECONDS, toolport.close());
+    await harness.within(FIVE_SECONDS, toolport.close());
     await failing;
     expect(server.calls).toHaveLength(1);
   });
 }
 
-faultCase("Y01", "everything asked after close", async (room) => {
-  const server = faultProcess(room);
-  const toolport = room.open({ it: server.entry });
+faultCase("Y01", "everything asked after close", async (harness) => {
+  const server = faultProcess(harness);
+  const toolport = harness.open({ it: server.entry });
   await toolport.connect();
   await toolport.close();
   const asked: (() => Promise<unknown>)[] = [
@@ -83,7 +88,7 @@ faultCase("Y01", "everything asked after close", async (room) => {
     () => toolport.subscribe("it", "t://a", () => {}),
   ];
   for (const ask of asked) {
-    const error = await room.fails(ask(), { code: "CLOSED", withinMs: 100 });
+    const error = await harness.fails(ask(), { code: "CLOSED", withinMs: 100 });
     expect(error.outcome).toBe("unsent");
   }
   expect(server.pids()).toHaveLength(1);
@@ -96,9 +101,9 @@ for (const [what, ask] of [
   ["callTool()", "callTool"],
   ["everything", "mixed"],
 ] as const) {
-  faultCase("Y02", `five times ${what}: one process`, async (room) => {
-    const server = faultProcess(room);
-    const toolport = room.open({ it: server.entry });
+  faultCase("Y02", `five times ${what}: one process`, async (harness) => {
+    const server = faultProcess(harness);
+    const toolport = harness.open({ it: server.entry });
     const asks = {
       connect: () => toolport.connect(),
       tools: () => toolport.tools(),
@@ -117,9 +122,9 @@ for (const [what, ask] of [
 
 const listening = (signal: AbortSignal) => getEventListeners(signal, "abort").length;
 
-faultCase("Y03", "before anything was done: nothing is started", async (room) => {
-  const server = faultProcess(room);
-  const toolport = room.open({ it: server.entry });
+faultCase("Y03", "before anything was done: nothing is started", async (harness) => {
+  const server = faultProcess(harness);
+  const toolport = harness.open({ it: server.entry });
   const options = { signal: AbortSignal.abort(REASON) };
   for (const asked of [
     toolport.connect(options),
@@ -133,16 +138,16 @@ faultCase("Y03", "before anything was done: nothing is started", async (room) =>
 });
 
 /** A port whose neighbour is up, so that nobody but the test waits for the server it adds. */
-async function openSettled(room: FaultRoom, entry: ServerEntry): Promise<Toolport> {
-  const toolport = room.open({});
+async function openSettled(harness: FaultHarness, entry: ServerEntry): Promise<Toolport> {
+  const toolport = harness.open({});
   await toolport.connect();
   toolport.register("it", entry);
   return toolport;
 }
 
-faultCase("Y03", "while connecting: the process is gone", async (room) => {
-  const server = faultProcess(room, "--silent");
-  const toolport = await openSettled(room, server.entry);
+faultCase("Y03", "while connecting: the process is gone", async (harness) => {
+  const server = faultProcess(harness, "--silent");
+  const toolport = await openSettled(harness, server.entry);
   const abort = new AbortController();
   const asked = toolport.connectServer("it", { signal: abort.signal });
   await waitFor(() => server.pids().length === 1);
@@ -152,10 +157,10 @@ faultCase("Y03", "while connecting: the process is gone", async (room) => {
   await waitForExit(server.pids()[0]!, HALF_A_SECOND);
 });
 
-faultCase("Y03", "while connecting: the socket is gone", async (room) => {
-  const server = room.keep(createTestServer({ tools }));
+faultCase("Y03", "while connecting: the socket is gone", async (harness) => {
+  const server = harness.keep(createTestServer({ tools }));
   const http = await server.http({ intercept: () => new Promise<never>(() => {}) });
-  const toolport = await openSettled(room, http.entry);
+  const toolport = await openSettled(harness, http.entry);
   const abort = new AbortController();
   const asked = toolport.callTool("it__hello", {}, { signal: abort.signal });
   await waitFor(() => http.requestCount === 1);
@@ -170,7 +175,7 @@ for (const era of ["legacy", "modern"] as const) {
     faultCase(
       "Y03",
       `during a call over ${way} (${era}): the server is told, the rest goes on`,
-      async (room) => {
+      async (harness) => {
         let cancelled = false;
         const wait = {
           handler: (_args: unknown, { signal }: { signal: AbortSignal }) =>
@@ -181,8 +186,8 @@ for (const era of ["legacy", "modern"] as const) {
               });
             }),
         };
-        const server = room.keep(createTestServer({ era, tools: { ...tools, wait } }));
-        const toolport = room.open({ it: await WAYS[way](server) });
+        const server = harness.keep(createTestServer({ era, tools: { ...tools, wait } }));
+        const toolport = harness.open({ it: await WAYS[way](server) });
         await toolport.connect();
         const abort = new AbortController();
         const call = toolport.callTool("it__wait", {}, { signal: abort.signal });
@@ -197,9 +202,9 @@ for (const era of ["legacy", "modern"] as const) {
   }
 }
 
-faultCase("Y03", "after the answer: nothing happens", async (room) => {
-  const server = faultProcess(room);
-  const toolport = room.open({ it: server.entry });
+faultCase("Y03", "after the answer: nothing happens", async (harness) => {
+  const server = faultProcess(harness);
+  const toolport = harness.open({ it: server.entry });
   const abort = new AbortController();
   await toolport.callTool("it__echo", { text: "hi" }, { signal: abort.signal });
   expect(listening(abort.signal)).toBe(0);

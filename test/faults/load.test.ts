@@ -14,7 +14,7 @@ import {
 import { compareInFlight, type InFlightFigures, measureConnections } from "../../scripts/load/scenarios.mjs";
 import { runSoak } from "../../scripts/soak/run-soak.mjs";
 import { AS_WRITTEN, bound, faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 
 const run = promisify(execFile);
 const SDK_REFERENCE = fileURLToPath(new URL("../../scripts/load/sdk-reference.mjs", import.meta.url));
@@ -43,9 +43,9 @@ function openFiles(): number {
 faultCase(
   "L01",
   "HTTP connections",
-  async (room) => {
-    const servers = room.keep(await startHttpServers(CONNECTIONS));
-    const toolport = room.open(servers.entries);
+  async (harness) => {
+    const servers = harness.keep(await startHttpServers(CONNECTIONS));
+    const toolport = harness.open(servers.entries);
     const figures = await measureConnections(toolport, CONNECTIONS);
     expect(figures.problems).toEqual([]);
     expect(figures.ready).toBe(CONNECTIONS);
@@ -59,8 +59,8 @@ faultCase(
 faultCase(
   "L01",
   "processes",
-  async (room) => {
-    const toolport = room.open(shellServers(PROCESSES));
+  async (harness) => {
+    const toolport = harness.open(shellServers(PROCESSES));
     const figures = await measureConnections(toolport, PROCESSES);
     expect(figures.problems).toEqual([]);
     expect(figures.ready).toBe(PROCESSES);
@@ -72,8 +72,8 @@ faultCase(
 faultCase(
   "L02",
   "one server over stdio",
-  async (room) => {
-    await expectFairCost(room, nodeServers(1), 1);
+  async (harness) => {
+    await expectFairCost(harness, nodeServers(1), 1);
   },
   { ...BUSY, neighbour: false },
 );
@@ -81,9 +81,9 @@ faultCase(
 faultCase(
   "L02",
   "one server over HTTP",
-  async (room) => {
-    const servers = room.keep(await startHttpServers(1));
-    await expectFairCost(room, servers.entries, 1);
+  async (harness) => {
+    const servers = harness.keep(await startHttpServers(1));
+    await expectFairCost(harness, servers.entries, 1);
   },
   { ...BUSY, neighbour: false, skip: TOO_FEW_FILES },
 );
@@ -91,8 +91,8 @@ faultCase(
 faultCase(
   "L02",
   "a hundred servers over stdio",
-  async (room) => {
-    await expectFairCost(room, shellServers(100), 100);
+  async (harness) => {
+    await expectFairCost(harness, shellServers(100), 100);
   },
   { ...BUSY, neighbour: false, skip: NO_SHELL },
 );
@@ -100,9 +100,9 @@ faultCase(
 faultCase(
   "L02",
   "a hundred servers over HTTP",
-  async (room) => {
-    const servers = room.keep(await startHttpServers(100));
-    await expectFairCost(room, servers.entries, 100);
+  async (harness) => {
+    const servers = harness.keep(await startHttpServers(100));
+    await expectFairCost(harness, servers.entries, 100);
   },
   { ...BUSY, neighbour: false, skip: TOO_FEW_FILES },
 );
@@ -112,9 +112,9 @@ faultCase(
  * and over HTTP has a socket of its own: the less a call costs, the more that shows. So where it is more than one and a half
  * times as much, it must at least be less than a call of the SDK's bare client costs in the same place.
  */
-async function expectFairCost(room: FaultRoom, entries: LeanEntries, servers: number): Promise<void> {
+async function expectFairCost(harness: FaultHarness, entries: LeanEntries, servers: number): Promise<void> {
   const options = { calls: IN_FLIGHT, servers, rounds: AS_WRITTEN ? 3 : 1 };
-  const toolport = room.keep(createToolport({ mcpServers: entries, timeoutMs: 120_000 }));
+  const toolport = harness.keep(createToolport({ mcpServers: entries, timeoutMs: 120_000 }));
   await toolport.connect();
   const { few, many, ratio } = await compareInFlight(toolport, options);
   await toolport.close();
@@ -136,9 +136,9 @@ async function expectFairCost(room: FaultRoom, entries: LeanEntries, servers: nu
   );
 }
 
-faultCase("L02", "more than the queue holds", async (room) => {
+faultCase("L02", "more than the queue holds", async (harness) => {
   const [concurrency, maxQueue, calls] = [10, 100, 1_000];
-  const toolport = room.open(nodeServers(1), { concurrency, maxQueue });
+  const toolport = harness.open(nodeServers(1), { concurrency, maxQueue });
   await toolport.connectServer("s0");
   const began = performance.now();
   const settled = await Promise.allSettled(
@@ -146,7 +146,7 @@ faultCase("L02", "more than the queue holds", async (room) => {
       try {
         return (await toolport.callTool("s0__echo", { text: `${index}` })).text;
       } catch (error) {
-        room.note(error);
+        harness.note(error);
         throw Object.assign(error as ToolportError, { afterMs: performance.now() - began });
       }
     }),

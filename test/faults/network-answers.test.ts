@@ -50,11 +50,11 @@ const BREAKS: Record<string, Script> = {
 
 for (const era of ["legacy", "modern"] as const) {
   for (const [how, bad] of Object.entries(BREAKS)) {
-    faultCase("N03", `${how}, ${era}`, async (room) => {
-      const server = room.keep(await startFaultServer({ era, bad }));
-      const toolport = room.open({ it: server.entry });
+    faultCase("N03", `${how}, ${era}`, async (harness) => {
+      const server = harness.keep(await startFaultServer({ era, bad }));
+      const toolport = harness.open({ it: server.entry });
       await toolport.connect();
-      const error = await room.fails(toolport.callTool("it__bad"), {
+      const error = await harness.fails(toolport.callTool("it__bad"), {
         code: ["STREAM_CUT", "UNREACHABLE"],
         server: "it",
         tool: "bad",
@@ -67,9 +67,9 @@ for (const era of ["legacy", "modern"] as const) {
   }
 }
 
-faultCase("N03", "event stream with ids ends: the rest is fetched by Last-Event-ID", async (room) => {
+faultCase("N03", "event stream with ids ends: the rest is fetched by Last-Event-ID", async (harness) => {
   let asking: SeenRequest | undefined;
-  const server = room.keep(
+  const server = harness.keep(
     await startFaultServer({
       bad: (request, response) => {
         asking = request;
@@ -83,25 +83,29 @@ faultCase("N03", "event stream with ids ends: the rest is fetched by Last-Event-
       },
     }),
   );
-  const toolport = room.open({ it: server.entry });
+  const toolport = harness.open({ it: server.entry });
   await toolport.connect();
-  expect((await room.within(CUT_MS, toolport.callTool("it__bad"))).text).toBe("resumed");
+  expect((await harness.within(CUT_MS, toolport.callTool("it__bad"))).text).toBe("resumed");
   expect(server.asked("bad")).toBe(1);
 });
 
 for (const kind of ["sse", "webSocket"] as const) {
-  faultCase("N03", `${kind}: the line is cut during a call`, async (room) => {
+  faultCase("N03", `${kind}: the line is cut during a call`, async (harness) => {
     const hang = { handler: () => new Promise<string>(() => {}) };
     const fine = { handler: () => "fine" };
-    const server = room.keep(createTestServer({ tools: { hang, fine } }));
+    const server = harness.keep(createTestServer({ tools: { hang, fine } }));
     const listening = await server[kind]();
-    const toolport = room.open({ it: listening.entry });
+    const toolport = harness.open({ it: listening.entry });
     await toolport.connect();
     const call = toolport.callTool("it__hang");
     call.catch(() => {});
     await waitFor(() => server.calls.length === 1);
     listening.dropConnections();
-    const error = await room.fails(call, { code: ["STREAM_CUT", "CLOSED"], server: "it", withinMs: CUT_MS });
+    const error = await harness.fails(call, {
+      code: ["STREAM_CUT", "CLOSED"],
+      server: "it",
+      withinMs: CUT_MS,
+    });
     expect(error).toMatchObject({ retryable: true, outcome: "unknown" });
     expect((await toolport.callTool("it__fine")).text).toBe("fine");
     expect(server.calls.filter(({ name }) => name === "hang")).toHaveLength(1);
@@ -121,10 +125,10 @@ for (const status of [429, 503]) {
     ["1", () => "1", 1_000],
     ["a date", () => new Date(Date.now() + 2_000).toUTCString(), 900],
   ] as const) {
-    faultCase("N07", `${status}, Retry-After ${what}: the call waits and then works`, async (room) => {
-      const server = room.keep(await startFaultServer({ bad: (...given) => script(...given) }));
+    faultCase("N07", `${status}, Retry-After ${what}: the call waits and then works`, async (harness) => {
+      const server = harness.keep(await startFaultServer({ bad: (...given) => script(...given) }));
       // Without a time from the server the wait would be next to nothing.
-      const toolport = room.open({ it: server.entry }, { retry: { baseMs: 1 } });
+      const toolport = harness.open({ it: server.entry }, { retry: { baseMs: 1 } });
       await toolport.connect();
       // Made here: a date that is reached while the port connects is no wait.
       const script = busy(status, retryAfter(), 1);
@@ -139,11 +143,11 @@ for (const status of [429, 503]) {
   const unnamed =
     status === 429 ? { sends: 3, outcome: "unsent" as const } : { sends: 1, outcome: "unknown" as const };
   for (const retryAfter of ["-1", "soon", "1.5", ""]) {
-    faultCase("N07", `${status}, Retry-After "${retryAfter}": ${unnamed.sends} send(s)`, async (room) => {
-      const server = room.keep(await startFaultServer({ bad: busy(status, retryAfter, 99) }));
-      const toolport = room.open({ it: server.entry }, { retry: { baseMs: 20 } });
+    faultCase("N07", `${status}, Retry-After "${retryAfter}": ${unnamed.sends} send(s)`, async (harness) => {
+      const server = harness.keep(await startFaultServer({ bad: busy(status, retryAfter, 99) }));
+      const toolport = harness.open({ it: server.entry }, { retry: { baseMs: 20 } });
       await toolport.connect();
-      const error = await room.fails<ConnectionError>(toolport.callTool("it__bad"), {
+      const error = await harness.fails<ConnectionError>(toolport.callTool("it__bad"), {
         code: "HTTP_STATUS",
         server: "it",
         withinMs: AT_ONCE_MS,
@@ -155,12 +159,12 @@ for (const status of [429, 503]) {
   }
 }
 
-faultCase("N07", "Retry-After 999999: 30 s at most, and not beyond the call's own time", async (room) => {
-  const server = room.keep(await startFaultServer({ bad: busy(503, "999999", 1) }));
+faultCase("N07", "Retry-After 999999: 30 s at most, and not beyond the call's own time", async (harness) => {
+  const server = harness.keep(await startFaultServer({ bad: busy(503, "999999", 1) }));
   // A limit that the wait does not fit in: nobody waits for nothing.
-  const toolport = room.open({ it: server.entry }, { maxTimeoutMs: 20_000 });
+  const toolport = harness.open({ it: server.entry }, { maxTimeoutMs: 20_000 });
   await toolport.connect();
-  const error = await room.fails<ConnectionError>(toolport.callTool("it__bad"), {
+  const error = await harness.fails<ConnectionError>(toolport.callTool("it__bad"), {
     code: "HTTP_STATUS",
     server: "it",
     withinMs: AT_ONCE_MS,
@@ -172,19 +176,19 @@ faultCase("N07", "Retry-After 999999: 30 s at most, and not beyond the call's ow
 faultCase(
   "N07",
   "Retry-After 999999: the call is made again after 30 s",
-  async (room) => {
-    const server = room.keep(await startFaultServer({ bad: busy(503, "999999", 1) }));
-    const toolport = room.open({ it: server.entry });
+  async (harness) => {
+    const server = harness.keep(await startFaultServer({ bad: busy(503, "999999", 1) }));
+    const toolport = harness.open({ it: server.entry });
     const began = performance.now();
-    expect((await room.within(33_000, toolport.callTool("it__bad"))).text).toBe("fine");
+    expect((await harness.within(33_000, toolport.callTool("it__bad"))).text).toBe("fine");
     expect(performance.now() - began).toBeGreaterThanOrEqual(30_000);
   },
   { skip: !AS_WRITTEN && "30 s long" },
 );
 
-faultCase("N07", "many calls: the budget of repeats is spent", async (room) => {
-  const server = room.keep(await startFaultServer({ bad: busy(503, "0", 9_999) }));
-  const toolport = room.open({ it: server.entry }, { retry: { baseMs: 1 }, breaker: false });
+faultCase("N07", "many calls: the budget of repeats is spent", async (harness) => {
+  const server = harness.keep(await startFaultServer({ bad: busy(503, "0", 9_999) }));
+  const toolport = harness.open({ it: server.entry }, { retry: { baseMs: 1 }, breaker: false });
   await toolport.connect();
   const calls = Array.from({ length: 60 }, () => toolport.callTool("it__bad"));
   const failures = await Promise.allSettled(calls);
@@ -232,21 +236,21 @@ const WRONG: Record<string, Wrong> = {
 };
 
 for (const [what, [bad, shown]] of Object.entries(WRONG)) {
-  faultCase("N08", `${what}, for a call and for the handshake`, async (room) => {
-    const server = room.keep(await startFaultServer({ bad }));
-    const toolport = room.open({ it: server.entry });
+  faultCase("N08", `${what}, for a call and for the handshake`, async (harness) => {
+    const server = harness.keep(await startFaultServer({ bad }));
+    const toolport = harness.open({ it: server.entry });
     await toolport.connect();
     const expected = { code: "BAD_RESPONSE", server: "it", withinMs: AT_ONCE_MS };
-    const error = await room.fails(toolport.callTool("it__bad"), { ...expected, tool: "bad" });
+    const error = await harness.fails(toolport.callTool("it__bad"), { ...expected, tool: "bad" });
     for (const part of shown) expect(error.message).toContain(part);
     expect(error.what.length).toBeLessThan(400);
     expect((await toolport.callTool("it__fine")).text).toBe("fine");
     expect(server.asked("bad")).toBe(1);
 
-    const portal = room.keep(await startFaultServer());
+    const portal = harness.keep(await startFaultServer());
     portal.script = bad;
     await toolport.add("portal", portal.entry).catch(() => {});
-    await room.fails(toolport.callTool("portal__fine"), {
+    await harness.fails(toolport.callTool("portal__fine"), {
       ...expected,
       code: "BAD_RESPONSE",
       server: "portal",
@@ -254,22 +258,22 @@ for (const [what, [bad, shown]] of Object.entries(WRONG)) {
   });
 }
 
-faultCase("N08", "another character set that it names rightly is read", async (room) => {
+faultCase("N08", "another character set that it names rightly is read", async (harness) => {
   const bad: Script = (request, response) =>
     response.writeHead(200, json("iso-8859-1")).end(Buffer.from(answer(request, "Müller"), "latin1"));
-  const server = room.keep(await startFaultServer({ bad }));
-  const toolport = room.open({ it: server.entry });
+  const server = harness.keep(await startFaultServer({ bad }));
+  const toolport = harness.open({ it: server.entry });
   expect((await toolport.callTool("it__bad")).text).toBe("Müller");
 });
 
 for (const type of ["application/json", "text/event-stream"]) {
-  faultCase("N08", `gzip bomb as ${type}`, async (room) => {
+  faultCase("N08", `gzip bomb as ${type}`, async (harness) => {
     const bad: Script = (_request, response) =>
       response.writeHead(200, { "content-type": type, "content-encoding": "gzip" }).end(BOMB);
-    const server = room.keep(await startFaultServer({ bad }));
-    const toolport = room.open({ it: server.entry });
+    const server = harness.keep(await startFaultServer({ bad }));
+    const toolport = harness.open({ it: server.entry });
     await toolport.connect();
-    await room.fails(toolport.callTool("it__bad"), {
+    await harness.fails(toolport.callTool("it__bad"), {
       code: "MESSAGE_TOO_LARGE",
       server: "it",
       withinMs: AT_ONCE_MS,

@@ -39,16 +39,16 @@ const FORMS: Record<string, (json: string) => string> = {
 
 for (const [form, write] of Object.entries(FORMS)) {
   for (const pieces of ["whole", "one byte a piece"] as const) {
-    faultCase("N11", `${form}, ${pieces}`, async (room) => {
+    faultCase("N11", `${form}, ${pieces}`, async (harness) => {
       const bad: Script = (request, response) => {
         openEvents(response);
         const bytes = Buffer.from(write(answer(request, ODD)));
         return pieces === "whole" ? response.end(bytes) : oneByOne(response, bytes);
       };
-      const server = room.keep(await startFaultServer({ bad }));
-      const toolport = room.open({ it: server.entry });
+      const server = harness.keep(await startFaultServer({ bad }));
+      const toolport = harness.open({ it: server.entry });
       await toolport.connect();
-      const { text } = await room.within(3 * CUT_MS, toolport.callTool("it__bad"));
+      const { text } = await harness.within(3 * CUT_MS, toolport.callTool("it__bad"));
       expect(text).toBe(ODD);
       expect(server.asked("bad")).toBe(1);
     });
@@ -82,28 +82,28 @@ function dropping({ lines }: Dropped) {
   return { bad, listen, seen };
 }
 
-faultCase("N11", "retry: 0 means no less than a tenth of a second", async (room) => {
+faultCase("N11", "retry: 0 means no less than a tenth of a second", async (harness) => {
   const { seen, ...scripts } = dropping({ lines: "id: 7\nretry: 0\ndata:\n\n" });
-  const server = room.keep(await startFaultServer(scripts));
-  const toolport = room.open({ it: server.entry });
+  const server = harness.keep(await startFaultServer(scripts));
+  const toolport = harness.open({ it: server.entry });
   await toolport.connect();
-  expect((await room.within(CUT_MS, toolport.callTool("it__bad"))).text).toBe("resumed");
+  expect((await harness.within(CUT_MS, toolport.callTool("it__bad"))).text).toBe("resumed");
   expect(seen.resumes).toEqual(["7"]);
   expect(seen.resumedAt - seen.endedAt).toBeGreaterThanOrEqual(90);
 });
 
 for (const value of ["1000000000000", "99999999999999999999999"]) {
-  faultCase("N11", `retry: ${value} means a minute, and no overflow`, async (room) => {
+  faultCase("N11", `retry: ${value} means a minute, and no overflow`, async (harness) => {
     const { seen, ...scripts } = dropping({ lines: `id: 7\nretry: ${value}\ndata:\n\n` });
-    const server = room.keep(await startFaultServer(scripts));
-    const toolport = room.open({ it: server.entry }, { timeoutMs: bound(1_000, 70_000) });
+    const server = harness.keep(await startFaultServer(scripts));
+    const toolport = harness.open({ it: server.entry }, { timeoutMs: bound(1_000, 70_000) });
     await toolport.connect();
     if (AS_WRITTEN) {
       expect((await toolport.callTool("it__bad")).text).toBe("resumed");
       expect(seen.resumedAt - seen.endedAt).toBeGreaterThanOrEqual(59_900);
       return;
     }
-    await room.fails(toolport.callTool("it__bad"), {
+    await harness.fails(toolport.callTool("it__bad"), {
       code: "TIMEOUT",
       server: "it",
       withinMs: 1_000 + CUT_MS,
@@ -112,12 +112,12 @@ for (const value of ["1000000000000", "99999999999999999999999"]) {
   });
 }
 
-faultCase("N11", "an id with NUL is no id: the one before it counts", async (room) => {
+faultCase("N11", "an id with NUL is no id: the one before it counts", async (harness) => {
   const { seen, ...scripts } = dropping({ lines: "id: 7\ndata:\n\nid: 8\0\nretry: 100\ndata:\n\n" });
-  const server = room.keep(await startFaultServer(scripts));
-  const toolport = room.open({ it: server.entry });
+  const server = harness.keep(await startFaultServer(scripts));
+  const toolport = harness.open({ it: server.entry });
   await toolport.connect();
-  expect((await room.within(CUT_MS, toolport.callTool("it__bad"))).text).toBe("resumed");
+  expect((await harness.within(CUT_MS, toolport.callTool("it__bad"))).text).toBe("resumed");
   expect(seen.resumes).toEqual(["7"]);
 });
 
@@ -125,12 +125,12 @@ for (const [what, id] of [
   ["NUL only", "a\0b"],
   ["no header value", "a\u0001b\u{1f600}"],
 ] as const) {
-  faultCase("N11", `an id that is ${what}: the cut is told at once`, async (room) => {
+  faultCase("N11", `an id that is ${what}: the cut is told at once`, async (harness) => {
     const { seen, ...scripts } = dropping({ lines: `id: ${id}\nretry: 100\ndata:\n\n` });
-    const server = room.keep(await startFaultServer(scripts));
-    const toolport = room.open({ it: server.entry });
+    const server = harness.keep(await startFaultServer(scripts));
+    const toolport = harness.open({ it: server.entry });
     await toolport.connect();
-    await room.fails(toolport.callTool("it__bad"), { code: "STREAM_CUT", server: "it", withinMs: CUT_MS });
+    await harness.fails(toolport.callTool("it__bad"), { code: "STREAM_CUT", server: "it", withinMs: CUT_MS });
     expect(seen.resumes).toEqual([]);
     expect((await toolport.callTool("it__fine")).text).toBe("fine");
   });

@@ -6,7 +6,7 @@ import { startFaultServer } from "../fixtures/servers/fault-http.js";
 import { openEvents, type Script } from "../fixtures/servers/http-scripted.js";
 import { waitFor } from "../support/wait-for.js";
 import { faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 
 /** The catalogue says 1 s; a busy machine gets three times that. */
 const SWITCH_MS = 3_000;
@@ -17,12 +17,12 @@ const tools = (text: string): Record<string, TestTool> => ({
 });
 
 /** A primary on a fixed port, and a spare in memory. */
-async function scene(room: FaultRoom, era: "legacy" | "modern") {
-  const spare = room.keep(createTestServer({ tools: tools("spare") }));
+async function scene(harness: FaultHarness, era: "legacy" | "modern") {
+  const spare = harness.keep(createTestServer({ tools: tools("spare") }));
   let main = createTestServer({ era, tools: tools("main") });
   const { entry, url } = await main.http();
-  room.atEnd(() => main.close());
-  const toolport = room.open({
+  harness.atEnd(() => main.close());
+  const toolport = harness.open({
     main: { ...entry, fallback: "spare", reconnect: { delayMs: 30 } },
     spare: spare.memory(),
   });
@@ -40,15 +40,15 @@ async function scene(room: FaultRoom, era: "legacy" | "modern") {
 }
 
 for (const era of ["legacy", "modern"] as const) {
-  faultCase("N17", `primary dies and returns, ${era}`, async (room) => {
-    const { toolport, die, comeBack } = await scene(room, era);
+  faultCase("N17", `primary dies and returns, ${era}`, async (harness) => {
+    const { toolport, die, comeBack } = await scene(harness, era);
     const ask = () => toolport.callTool("main__ask");
     expect(await ask()).toMatchObject({ text: "main", server: "main", attempts: 1 });
     await die();
-    expect(await room.within(SWITCH_MS, ask())).toMatchObject({ text: "spare", server: "spare" });
+    expect(await harness.within(SWITCH_MS, ask())).toMatchObject({ text: "spare", server: "spare" });
     // As long as it is away nobody waits for it.
     for (let round = 0; round < 5; round += 1)
-      expect(await room.within(SWITCH_MS, ask())).toMatchObject({ text: "spare", server: "spare" });
+      expect(await harness.within(SWITCH_MS, ask())).toMatchObject({ text: "spare", server: "spare" });
     await comeBack({ extra: { handler: () => "extra" } });
     expect(await ask()).toMatchObject({ text: "main", server: "main", attempts: 1 });
     // Its list was read again.
@@ -57,8 +57,8 @@ for (const era of ["legacy", "modern"] as const) {
   });
 }
 
-faultCase("N17", "primary flaps under load: every answer is of one server", async (room) => {
-  const { toolport, die, comeBack } = await scene(room, "legacy");
+faultCase("N17", "primary flaps under load: every answer is of one server", async (harness) => {
+  const { toolport, die, comeBack } = await scene(harness, "legacy");
   const ending = new AbortController();
   const seen = new Set<string>();
   async function callOn(): Promise<void> {
@@ -94,12 +94,12 @@ const HALF: Record<string, Script> = {
 };
 
 for (const [how, bad] of Object.entries(HALF)) {
-  faultCase("N17", `primary ${how}: the spare answers the whole call at once`, async (room) => {
-    const server = room.keep(await startFaultServer({ bad }));
-    const spare = room.keep(createTestServer({ tools: { bad: { handler: () => "spare" } } }));
-    const toolport = room.open({ main: { ...server.entry, fallback: "spare" }, spare: spare.memory() });
+  faultCase("N17", `primary ${how}: the spare answers the whole call at once`, async (harness) => {
+    const server = harness.keep(await startFaultServer({ bad }));
+    const spare = harness.keep(createTestServer({ tools: { bad: { handler: () => "spare" } } }));
+    const toolport = harness.open({ main: { ...server.entry, fallback: "spare" }, spare: spare.memory() });
     await toolport.connect();
-    const result = await room.within(SWITCH_MS, toolport.callTool("main__bad"));
+    const result = await harness.within(SWITCH_MS, toolport.callTool("main__bad"));
     expect(result).toMatchObject({ text: "spare", server: "spare" });
     expect(result.content).toHaveLength(1);
     expect(server.asked("bad")).toBe(1);
@@ -107,16 +107,19 @@ for (const [how, bad] of Object.entries(HALF)) {
   });
 }
 
-faultCase("N17", "both dead: one error that names both", async (room) => {
+faultCase("N17", "both dead: one error that names both", async (harness) => {
   const [main, spare] = [await startFaultServer(), await startFaultServer()];
-  const toolport = room.open({ main: { ...main.entry, fallback: "spare" }, spare: spare.entry });
+  const toolport = harness.open({ main: { ...main.entry, fallback: "spare" }, spare: spare.entry });
   await toolport.connect();
   await Promise.all([main.close(), spare.close()]);
-  const error = await room.fails<ToolCallError>(toolport.callTool("main__fine", {}, { timeoutMs: 1_000 }), {
-    code: "FALLBACK_EXHAUSTED",
-    server: "main",
-    withinMs: 2 * SWITCH_MS,
-  });
+  const error = await harness.fails<ToolCallError>(
+    toolport.callTool("main__fine", {}, { timeoutMs: 1_000 }),
+    {
+      code: "FALLBACK_EXHAUSTED",
+      server: "main",
+      withinMs: 2 * SWITCH_MS,
+    },
+  );
   expect(error.attempts?.map(({ server }) => server)).toEqual(["main", "spare"]);
   expect(error).toMatchObject({ retryable: true, outcome: "unsent" });
 });

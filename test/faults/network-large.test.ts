@@ -4,7 +4,7 @@ import type { ServerEntry } from "toolport";
 import { expect } from "vitest";
 import { startProgramOnPort } from "../support/program-on-port.js";
 import { faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 import { watchMemory } from "./memory-watch.js";
 
 const FLOOD = fileURLToPath(new URL("../fixtures/servers/fault-flood.mjs", import.meta.url));
@@ -26,10 +26,10 @@ const ENTRIES: Record<string, (port: number) => ServerEntry> = {
   WebSocket: (port) => ({ transport: "websocket", url: `ws://127.0.0.1:${port}/ws` }),
 };
 
-async function begin(room: FaultRoom, kind: string) {
+async function begin(harness: FaultHarness, kind: string) {
   const program = await startProgramOnPort([FLOOD]);
-  room.atEnd(() => program[Symbol.asyncDispose]());
-  const toolport = room.open({ it: ENTRIES[kind]!(program.port) });
+  harness.atEnd(() => program[Symbol.asyncDispose]());
+  const toolport = harness.open({ it: ENTRIES[kind]!(program.port) });
   await toolport.connect();
   // What is made once for the first answer is not the fault's.
   await toolport.callTool("it__flood", { bytes: MIB });
@@ -38,24 +38,24 @@ async function begin(room: FaultRoom, kind: string) {
 
 for (const kind of Object.keys(ENTRIES)) {
   for (const bytes of [64 * MB, 100 * MB]) {
-    faultCase("C02", `${bytes / MB} MB over ${kind}: costs its own call only`, async (room) => {
-      const toolport = await begin(room, kind);
+    faultCase("C02", `${bytes / MB} MB over ${kind}: costs its own call only`, async (harness) => {
+      const toolport = await begin(harness, kind);
       const { grownBytes } = await watchMemory(() =>
-        room.fails(toolport.callTool("it__flood", { bytes }), {
+        harness.fails(toolport.callTool("it__flood", { bytes }), {
           code: "MESSAGE_TOO_LARGE",
           server: "it",
           withinMs: BOUND_MS,
         }),
       );
       expect(grownBytes / MIB, "MiB of memory").toBeLessThanOrEqual(GROWTH / MIB);
-      const next = await room.within(BOUND_MS, toolport.callTool("it__echo", { text: "next" }));
+      const next = await harness.within(BOUND_MS, toolport.callTool("it__echo", { text: "next" }));
       expect(next.text).toBe("next");
       expect(toolport.snapshot().servers["it"]?.state).toBe("ready");
     });
   }
 
-  faultCase("C02", `9.9 MiB in 4 KiB pieces over ${kind}: passes, in linear time`, async (room) => {
-    const toolport = await begin(room, kind);
+  faultCase("C02", `9.9 MiB in 4 KiB pieces over ${kind}: passes, in linear time`, async (harness) => {
+    const toolport = await begin(harness, kind);
     /** The best of several: a busy machine makes any single one late. */
     async function best(bytes: number, isGood: (lagMs: number) => boolean) {
       let lagMs = Number.POSITIVE_INFINITY;
@@ -77,10 +77,10 @@ for (const kind of Object.keys(ENTRIES)) {
 }
 
 for (const kind of ["HTTP, events", "HTTP+SSE"]) {
-  faultCase("N12", `over ${kind}`, async (room) => {
-    const toolport = await begin(room, kind);
+  faultCase("N12", `over ${kind}`, async (harness) => {
+    const toolport = await begin(harness, kind);
     const { grownBytes } = await watchMemory(() =>
-      room.fails(toolport.callTool("it__endless", { bytes: 300 * MB }), {
+      harness.fails(toolport.callTool("it__endless", { bytes: 300 * MB }), {
         code: "MESSAGE_TOO_LARGE",
         server: "it",
         withinMs: BOUND_MS,

@@ -5,7 +5,7 @@ import { startFaultServer } from "../fixtures/servers/fault-http.js";
 import { startSocketServer } from "../fixtures/servers/fault-socket.js";
 import { openEvents, type Script, startScriptedServer } from "../fixtures/servers/http-scripted.js";
 import { faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 
 /** The catalogue says 1 s; a busy machine gets three times that. */
 const AT_ONCE_MS = 3_000;
@@ -17,21 +17,21 @@ const to =
     response.writeHead(status, { location }).end();
 
 /** Another host, where nothing may arrive. */
-async function elsewhere(room: FaultRoom) {
-  const target = room.keep(await startSocketServer((socket) => socket.end(), "127.0.0.2"));
+async function elsewhere(harness: FaultHarness) {
+  const target = harness.keep(await startSocketServer((socket) => socket.end(), "127.0.0.2"));
   const expectUntouched = () =>
     expect({ connections: target.connections, bytes: target.bytes }).toEqual({ connections: 0, bytes: 0 });
   return { url: `http://127.0.0.2:${target.port}/mcp`, host: `127.0.0.2:${target.port}`, expectUntouched };
 }
 
 for (const status of [301, 302, 303, 307, 308]) {
-  faultCase("N09", `${status} to another host, for a call`, async (room) => {
-    const target = await elsewhere(room);
-    const server = room.keep(await startFaultServer({ bad: to(target.url, status) }));
-    const headers = { "x-key": room.secret(), authorization: `Bearer ${room.secret()}` };
-    const toolport = room.open({ it: { ...server.entry, headers } });
+  faultCase("N09", `${status} to another host, for a call`, async (harness) => {
+    const target = await elsewhere(harness);
+    const server = harness.keep(await startFaultServer({ bad: to(target.url, status) }));
+    const headers = { "x-key": harness.secret(), authorization: `Bearer ${harness.secret()}` };
+    const toolport = harness.open({ it: { ...server.entry, headers } });
     await toolport.connect();
-    const error = await room.fails(toolport.callTool("it__bad", { text: room.secret() }), {
+    const error = await harness.fails(toolport.callTool("it__bad", { text: harness.secret() }), {
       code: ["ADDRESS_REFUSED", "HTTP_STATUS", "BAD_RESPONSE"],
       server: "it",
       withinMs: AT_ONCE_MS,
@@ -44,13 +44,13 @@ for (const status of [301, 302, 303, 307, 308]) {
 }
 
 for (const era of ["legacy", "modern"] as const) {
-  faultCase("N09", `307 to another host, for the handshake, ${era}`, async (room) => {
-    const target = await elsewhere(room);
-    const server = room.keep(await startFaultServer({ era }));
+  faultCase("N09", `307 to another host, for the handshake, ${era}`, async (harness) => {
+    const target = await elsewhere(harness);
+    const server = harness.keep(await startFaultServer({ era }));
     server.script = to(target.url);
-    const it = { ...server.entry, headers: { "x-key": room.secret() } };
-    const toolport = room.open({ it });
-    await room.fails(toolport.callTool("it__fine"), {
+    const it = { ...server.entry, headers: { "x-key": harness.secret() } };
+    const toolport = harness.open({ it });
+    await harness.fails(toolport.callTool("it__fine"), {
       code: ["ADDRESS_REFUSED", "HTTP_STATUS", "BAD_RESPONSE", "UNREACHABLE"],
       server: "it",
       withinMs: AT_ONCE_MS,
@@ -59,21 +59,23 @@ for (const era of ["legacy", "modern"] as const) {
   });
 }
 
-faultCase("N09", "307 to another host, for the listening stream", async (room) => {
-  const target = await elsewhere(room);
-  const server = room.keep(
+faultCase("N09", "307 to another host, for the listening stream", async (harness) => {
+  const target = await elsewhere(harness);
+  const server = harness.keep(
     await startFaultServer({ unknownSession: (_r, response) => response.end(), listen: to(target.url) }),
   );
-  const toolport = room.open({ it: { ...server.entry, headers: { "x-key": room.secret() } } });
+  const toolport = harness.open({ it: { ...server.entry, headers: { "x-key": harness.secret() } } });
   expect((await toolport.callTool("it__fine")).text).toBe("fine");
   target.expectUntouched();
 });
 
-faultCase("N09", "the same host, another port", async (room) => {
-  const target = room.keep(await startSocketServer((socket) => socket.end()));
-  const server = room.keep(await startFaultServer({ bad: to(`http://127.0.0.1:${target.port}/mcp`, 308) }));
-  const toolport = room.open({ it: { ...server.entry, headers: { "x-key": room.secret() } } });
-  await room.fails(toolport.callTool("it__bad"), {
+faultCase("N09", "the same host, another port", async (harness) => {
+  const target = harness.keep(await startSocketServer((socket) => socket.end()));
+  const server = harness.keep(
+    await startFaultServer({ bad: to(`http://127.0.0.1:${target.port}/mcp`, 308) }),
+  );
+  const toolport = harness.open({ it: { ...server.entry, headers: { "x-key": harness.secret() } } });
+  await harness.fails(toolport.callTool("it__bad"), {
     code: ["ADDRESS_REFUSED", "HTTP_STATUS", "BAD_RESPONSE"],
     server: "it",
     withinMs: AT_ONCE_MS,
@@ -81,9 +83,9 @@ faultCase("N09", "the same host, another port", async (room) => {
   expect(target.bytes).toBe(0);
 });
 
-faultCase("N09", `30 hops within the origin: ${MAX_HOPS} at most`, async (room) => {
+faultCase("N09", `30 hops within the origin: ${MAX_HOPS} at most`, async (harness) => {
   let hops = 0;
-  const server = room.keep(
+  const server = harness.keep(
     await startFaultServer({
       before: ({ message, path }, response) => {
         const isOurs = path.startsWith("/hop") || message?.params?.["name"] === "bad";
@@ -94,9 +96,9 @@ faultCase("N09", `30 hops within the origin: ${MAX_HOPS} at most`, async (room) 
       },
     }),
   );
-  const toolport = room.open({ it: server.entry });
+  const toolport = harness.open({ it: server.entry });
   await toolport.connect();
-  const error = await room.fails(toolport.callTool("it__bad"), {
+  const error = await harness.fails(toolport.callTool("it__bad"), {
     code: ["ADDRESS_REFUSED", "HTTP_STATUS", "BAD_RESPONSE"],
     server: "it",
     withinMs: AT_ONCE_MS,
@@ -107,8 +109,8 @@ faultCase("N09", `30 hops within the origin: ${MAX_HOPS} at most`, async (room) 
   expect((await toolport.callTool("it__fine")).text).toBe("fine");
 });
 
-faultCase("N09", "a hop within the origin is followed, headers and body and all", async (room) => {
-  const server = room.keep(await startFaultServer({ bad: to("/moved") }));
+faultCase("N09", "a hop within the origin is followed, headers and body and all", async (harness) => {
+  const server = harness.keep(await startFaultServer({ bad: to("/moved") }));
   const { script } = server;
   server.script = (request, response) => {
     if (request.path !== "/moved") return script(request, response);
@@ -116,22 +118,22 @@ faultCase("N09", "a hop within the origin is followed, headers and body and all"
     const moved = { ...request, message: { ...request.message, params: { name: "fine" } } };
     return script(moved, response);
   };
-  const toolport = room.open({ it: { ...server.entry, headers: { "x-key": "value" } } });
+  const toolport = harness.open({ it: { ...server.entry, headers: { "x-key": "value" } } });
   expect((await toolport.callTool("it__bad")).text).toBe("fine");
 });
 
-faultCase("N09", "legacy SSE: the endpoint event names another origin", async (room) => {
-  const target = await elsewhere(room);
-  const server = room.keep(
+faultCase("N09", "legacy SSE: the endpoint event names another origin", async (harness) => {
+  const target = await elsewhere(harness);
+  const server = harness.keep(
     await startScriptedServer((_request, response) => {
       openEvents(response);
       response.write(`event: endpoint\ndata: ${target.url}\n\n`);
     }),
   );
-  const headers = { "x-key": room.secret() };
+  const headers = { "x-key": harness.secret() };
   const it: ServerEntry = { transport: "sse", url: `${server.url}/sse`, headers };
-  const toolport = room.open({ it });
-  const error = await room.fails(toolport.callTool("it__fine"), {
+  const toolport = harness.open({ it });
+  const error = await harness.fails(toolport.callTool("it__fine"), {
     code: "ADDRESS_REFUSED",
     server: "it",
     withinMs: AT_ONCE_MS,
@@ -144,16 +146,16 @@ for (const [what, entry] of [
   ["legacy SSE", (port: number) => ({ transport: "sse" as const, url: `http://127.0.0.1:${port}/sse` })],
   ["WebSocket", (port: number) => ({ transport: "websocket" as const, url: `ws://127.0.0.1:${port}/ws` })],
 ] as const) {
-  faultCase("N09", `${what}: 307 to another host`, async (room) => {
-    const target = await elsewhere(room);
+  faultCase("N09", `${what}: 307 to another host`, async (harness) => {
+    const target = await elsewhere(harness);
     // Written by hand: an HTTP server would not answer an upgrade.
     const answer = `HTTP/1.1 307 Temporary Redirect\r\nlocation: ${target.url}\r\ncontent-length: 0\r\n\r\n`;
-    const server = room.keep(
+    const server = harness.keep(
       await startSocketServer((socket) => socket.once("data", () => socket.end(answer))),
     );
-    const headers = { "x-key": room.secret() };
-    const toolport = room.open({ it: { ...entry(server.port), headers } });
-    await room.fails(toolport.callTool("it__fine"), {
+    const headers = { "x-key": harness.secret() };
+    const toolport = harness.open({ it: { ...entry(server.port), headers } });
+    await harness.fails(toolport.callTool("it__fine"), {
       code: ["ADDRESS_REFUSED", "HTTP_STATUS", "BAD_RESPONSE", "UNREACHABLE"],
       server: "it",
       withinMs: AT_ONCE_MS,

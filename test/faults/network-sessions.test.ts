@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
 import { type Script, sendJson } from "../fixtures/servers/http-scripted.js";
 import { faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 
 const BOUND_MS = 2_000;
 const CALLS = 20;
@@ -37,20 +37,20 @@ const UNCLEAR: Record<string, Script> = {
   "-32600": rpc(-32_600),
 };
 
-async function begin(room: FaultRoom, unknownSession: Script) {
-  const server = room.keep(await startFaultServer({ unknownSession }));
-  const toolport = room.open({ it: server.entry });
+async function begin(harness: FaultHarness, unknownSession: Script) {
+  const server = harness.keep(await startFaultServer({ unknownSession }));
+  const toolport = harness.open({ it: server.entry });
   await toolport.connect();
   expect(server.asked("initialize")).toBe(1);
   return { server, toolport };
 }
 
 for (const [how, refusal] of Object.entries(TURNED_AWAY)) {
-  faultCase("N01", `${how}: one handshake for ${CALLS} calls, and all of them run once`, async (room) => {
-    const { server, toolport } = await begin(room, refusal);
+  faultCase("N01", `${how}: one handshake for ${CALLS} calls, and all of them run once`, async (harness) => {
+    const { server, toolport } = await begin(harness, refusal);
     server.forget();
     const calls = Array.from({ length: CALLS }, () => toolport.callTool("it__fine"));
-    const results = await room.within(BOUND_MS, Promise.all(calls));
+    const results = await harness.within(BOUND_MS, Promise.all(calls));
     expect(results.map(({ text }) => text)).toEqual(Array(CALLS).fill("fine"));
     expect(server.asked("fine")).toBe(CALLS);
     expect(server.asked("initialize")).toBe(2);
@@ -58,12 +58,12 @@ for (const [how, refusal] of Object.entries(TURNED_AWAY)) {
 }
 
 for (const [how, refusal] of Object.entries(UNCLEAR)) {
-  faultCase("N01", `${how}: calls fail retryable, one handshake, the next call works`, async (room) => {
-    const { server, toolport } = await begin(room, refusal);
+  faultCase("N01", `${how}: calls fail retryable, one handshake, the next call works`, async (harness) => {
+    const { server, toolport } = await begin(harness, refusal);
     server.forget();
     const failures = await Promise.all(
       Array.from({ length: CALLS }, () =>
-        room.fails<ConnectionError>(toolport.callTool("it__fine"), {
+        harness.fails<ConnectionError>(toolport.callTool("it__fine"), {
           code: ["SESSION_LOST", "PROTOCOL"],
           server: "it",
           withinMs: BOUND_MS,
@@ -72,31 +72,31 @@ for (const [how, refusal] of Object.entries(UNCLEAR)) {
     );
     for (const { retryable, outcome } of failures)
       expect({ retryable, outcome }).toEqual({ retryable: true, outcome: "unknown" });
-    expect((await room.within(BOUND_MS, toolport.callTool("it__fine"))).text).toBe("fine");
+    expect((await harness.within(BOUND_MS, toolport.callTool("it__fine"))).text).toBe("fine");
     expect(server.asked("fine")).toBe(1);
     expect(server.asked("initialize")).toBe(2);
   });
 
-  faultCase("N01", `${how}: reads and what may run twice are sent again`, async (room) => {
-    const { server, toolport } = await begin(room, refusal);
+  faultCase("N01", `${how}: reads and what may run twice are sent again`, async (harness) => {
+    const { server, toolport } = await begin(harness, refusal);
     server.forget();
     const again = toolport.callTool("it__fine", {}, { idempotent: true });
-    const [, { text }] = await room.within(BOUND_MS, Promise.all([toolport.refresh("it"), again]));
+    const [, { text }] = await harness.within(BOUND_MS, Promise.all([toolport.refresh("it"), again]));
     expect(text).toBe("fine");
     expect(server.asked("initialize")).toBe(2);
   });
 }
 
 for (const how of ["404", "401 without a challenge", "400", "-32600"]) {
-  faultCase("N01", `${how} for every session: no loop`, async (room) => {
-    const { server, toolport } = await begin(room, { ...TURNED_AWAY, ...UNCLEAR }[how]!);
+  faultCase("N01", `${how} for every session: no loop`, async (harness) => {
+    const { server, toolport } = await begin(harness, { ...TURNED_AWAY, ...UNCLEAR }[how]!);
     const { script } = server;
     server.script = (request, response) => {
       server.forget();
       return script(request, response);
     };
     const before = server.seen.length;
-    await room.fails(toolport.callTool("it__fine", {}, { timeoutMs: 800, idempotent: true }), {
+    await harness.fails(toolport.callTool("it__fine", {}, { timeoutMs: 800, idempotent: true }), {
       code: ["SESSION_LOST", "PROTOCOL", "TIMEOUT"],
       server: "it",
       withinMs: BOUND_MS,
@@ -107,19 +107,23 @@ for (const how of ["404", "401 without a challenge", "400", "-32600"]) {
   });
 }
 
-faultCase("N01", "401 without a challenge that is about the token", async (room) => {
-  const server = room.keep(await startFaultServer({ unknownSession: plain(404) }));
-  const token = room.secret();
-  const toolport = room.open({ it: { ...server.entry, headers: { authorization: `Bearer ${token}` } } });
+faultCase("N01", "401 without a challenge that is about the token", async (harness) => {
+  const server = harness.keep(await startFaultServer({ unknownSession: plain(404) }));
+  const token = harness.secret();
+  const toolport = harness.open({ it: { ...server.entry, headers: { authorization: `Bearer ${token}` } } });
   await toolport.connect();
   server.script = plain(401);
-  await room.fails(toolport.callTool("it__fine"), { code: "AUTH_REQUIRED", server: "it", withinMs: 3_000 });
+  await harness.fails(toolport.callTool("it__fine"), {
+    code: "AUTH_REQUIRED",
+    server: "it",
+    withinMs: 3_000,
+  });
   expect(toolport.snapshot().servers["it"]?.state).toBe("authenticating");
 });
 
-faultCase("N01", "the listening stream says so first", async (room) => {
+faultCase("N01", "the listening stream says so first", async (harness) => {
   let streams = 0;
-  const server = room.keep(
+  const server = harness.keep(
     await startFaultServer({
       unknownSession: plain(404),
       listen: (_request, response) => {
@@ -131,9 +135,9 @@ faultCase("N01", "the listening stream says so first", async (room) => {
       },
     }),
   );
-  const toolport = room.open({ it: server.entry });
+  const toolport = harness.open({ it: server.entry });
   await toolport.connect();
   server.forget();
-  expect((await room.within(BOUND_MS, toolport.callTool("it__fine"))).text).toBe("fine");
+  expect((await harness.within(BOUND_MS, toolport.callTool("it__fine"))).text).toBe("fine");
   expect(server.asked("initialize")).toBe(2);
 });

@@ -40,10 +40,10 @@ function dripInto(response: ServerResponse, text: string): void {
 }
 
 for (const [kind, entry] of Object.entries(ENTRIES)) {
-  faultCase("N04", `${kind}: accepts and is silent`, async (room) => {
-    const server = room.keep(await startSocketServer());
-    const toolport = room.open({ it: entry(server.port) }, { connectTimeoutMs: CONNECT_MS });
-    await room.fails(toolport.callTool("it__fine"), {
+  faultCase("N04", `${kind}: accepts and is silent`, async (harness) => {
+    const server = harness.keep(await startSocketServer());
+    const toolport = harness.open({ it: entry(server.port) }, { connectTimeoutMs: CONNECT_MS });
+    await harness.fails(toolport.callTool("it__fine"), {
       code: FAILURES,
       server: "it",
       withinMs: CONNECT_MS + SLACK_MS,
@@ -53,15 +53,15 @@ for (const [kind, entry] of Object.entries(ENTRIES)) {
       await waitFor(() => server.sockets.size === 0, { label: "the sockets to be let go" });
   });
 
-  faultCase("N04", `${kind}: headers at a byte a time`, async (room) => {
+  faultCase("N04", `${kind}: headers at a byte a time`, async (harness) => {
     const slowly = (socket: Socket) =>
       socket.on(
         "close",
         drip((piece) => socket.write(piece), "HTTP/1.1 200 OK\r\nx: "),
       );
-    const server = room.keep(await startSocketServer(slowly));
-    const toolport = room.open({ it: entry(server.port) }, { connectTimeoutMs: CONNECT_MS });
-    await room.fails(toolport.callTool("it__fine"), {
+    const server = harness.keep(await startSocketServer(slowly));
+    const toolport = harness.open({ it: entry(server.port) }, { connectTimeoutMs: CONNECT_MS });
+    await harness.fails(toolport.callTool("it__fine"), {
       // The first byte already shows that this is no TLS.
       code: kind === "https" ? ["UNREACHABLE"] : FAILURES,
       server: "it",
@@ -71,12 +71,12 @@ for (const [kind, entry] of Object.entries(ENTRIES)) {
   });
 }
 
-faultCase("N04", "sse: event stream without an endpoint", async (room) => {
-  const server = room.keep(await startFaultServer());
+faultCase("N04", "sse: event stream without an endpoint", async (harness) => {
+  const server = harness.keep(await startFaultServer());
   server.script = (_request, response) => openEvents(response);
   const it: ServerEntry = { transport: "sse", url: `${server.url}/sse` };
-  const toolport = room.open({ it }, { connectTimeoutMs: CONNECT_MS });
-  await room.fails(toolport.callTool("it__fine"), {
+  const toolport = harness.open({ it }, { connectTimeoutMs: CONNECT_MS });
+  await harness.fails(toolport.callTool("it__fine"), {
     code: FAILURES,
     server: "it",
     withinMs: CONNECT_MS + SLACK_MS,
@@ -104,12 +104,12 @@ const SILENT: Record<string, Script> = {
 for (const [how, bad] of Object.entries(SILENT)) {
   // What comes of a body does not depend on the era, what is told to the server does.
   for (const era of how.includes("byte") ? (["legacy"] as const) : (["legacy", "modern"] as const)) {
-    faultCase("N04", `${how}: ends at the limit of silence, ${era}`, async (room) => {
-      const server = room.keep(await startFaultServer({ era, bad }));
-      const toolport = room.open({ it: server.entry }, { timeoutMs: IDLE_MS });
+    faultCase("N04", `${how}: ends at the limit of silence, ${era}`, async (harness) => {
+      const server = harness.keep(await startFaultServer({ era, bad }));
+      const toolport = harness.open({ it: server.entry }, { timeoutMs: IDLE_MS });
       await toolport.connect();
       const began = performance.now();
-      const error = await room.fails(toolport.callTool("it__bad"), {
+      const error = await harness.fails(toolport.callTool("it__bad"), {
         code: "TIMEOUT",
         server: "it",
         tool: "bad",
@@ -125,7 +125,7 @@ for (const [how, bad] of Object.entries(SILENT)) {
   }
 }
 
-faultCase("N04", "progress for ever: ends at the hard cap", async (room) => {
+faultCase("N04", "progress for ever: ends at the hard cap", async (harness) => {
   const bad: Script = ({ message }, response) => {
     openEvents(response);
     const { progressToken } = (message?.params?.["_meta"] ?? {}) as { progressToken?: unknown };
@@ -139,11 +139,11 @@ faultCase("N04", "progress for ever: ends at the hard cap", async (room) => {
     }, IDLE_MS / 6);
     response.on("close", () => clearInterval(timer));
   };
-  const server = room.keep(await startFaultServer({ bad }));
-  const toolport = room.open({ it: server.entry }, { timeoutMs: IDLE_MS, maxTimeoutMs: CAP_MS });
+  const server = harness.keep(await startFaultServer({ bad }));
+  const toolport = harness.open({ it: server.entry }, { timeoutMs: IDLE_MS, maxTimeoutMs: CAP_MS });
   await toolport.connect();
   const began = performance.now();
-  await room.fails(toolport.callTool("it__bad"), {
+  await harness.fails(toolport.callTool("it__bad"), {
     code: "TIMEOUT",
     server: "it",
     withinMs: CAP_MS + SLACK_MS,
@@ -151,24 +151,24 @@ faultCase("N04", "progress for ever: ends at the hard cap", async (room) => {
   expect(performance.now() - began).toBeGreaterThanOrEqual(CAP_MS - 5);
 });
 
-faultCase("N04", "a refusal whose body never ends is a refusal all the same", async (room) => {
+faultCase("N04", "a refusal whose body never ends is a refusal all the same", async (harness) => {
   const bad: Script = (_request, response) => {
     response.writeHead(500, { "content-type": "text/plain" });
     dripInto(response, "no");
   };
-  const server = room.keep(await startFaultServer({ bad }));
-  const toolport = room.open({ it: server.entry });
+  const server = harness.keep(await startFaultServer({ bad }));
+  const toolport = harness.open({ it: server.entry });
   await toolport.connect();
-  await room.fails(toolport.callTool("it__bad"), { code: "HTTP_STATUS", server: "it", withinMs: 10_000 });
+  await harness.fails(toolport.callTool("it__bad"), { code: "HTTP_STATUS", server: "it", withinMs: 10_000 });
 });
 
 for (const kind of ["sse", "webSocket"] as const) {
-  faultCase("N04", `${kind}: a call without an answer`, async (room) => {
+  faultCase("N04", `${kind}: a call without an answer`, async (harness) => {
     const hang = { handler: () => new Promise<string>(() => {}) };
-    const server = room.keep(createTestServer({ tools: { hang, fine: { handler: () => "fine" } } }));
-    const toolport = room.open({ it: (await server[kind]()).entry }, { timeoutMs: IDLE_MS });
+    const server = harness.keep(createTestServer({ tools: { hang, fine: { handler: () => "fine" } } }));
+    const toolport = harness.open({ it: (await server[kind]()).entry }, { timeoutMs: IDLE_MS });
     await toolport.connect();
-    await room.fails(toolport.callTool("it__hang"), {
+    await harness.fails(toolport.callTool("it__hang"), {
       code: "TIMEOUT",
       server: "it",
       withinMs: IDLE_MS + SLACK_MS,

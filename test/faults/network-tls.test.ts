@@ -12,7 +12,7 @@ import { startFaultWebSocket } from "../fixtures/servers/fault-websocket.js";
 import { type Certificates, hasOpenssl, makeCertificates } from "../support/certificates.js";
 import { startTlsFront } from "../support/tls-front.js";
 import { faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 
 /** The catalogue says 2 s; a busy machine gets three times that. */
 const BOUND_MS = 6_000;
@@ -35,19 +35,19 @@ type Fault = Exclude<keyof Certificates, "authorityFile">;
 const KINDS: readonly Kind[] = ["http", "sse", "websocket"];
 
 /** A server behind TLS with this certificate, and what reached it. */
-async function behind(room: FaultRoom, kind: Kind, fault: Fault) {
+async function behind(harness: FaultHarness, kind: Kind, fault: Fault) {
   const server =
     kind === "websocket"
-      ? room.keep(await startFaultWebSocket(() => {}))
-      : room.keep(await startFaultServer());
+      ? harness.keep(await startFaultWebSocket(() => {}))
+      : harness.keep(await startFaultServer());
   const { port } = new URL(server.entry.url);
-  const front = room.keep(await startTlsFront(certificates[fault], Number(port)));
+  const front = harness.keep(await startTlsFront(certificates[fault], Number(port)));
   const entries: Record<Kind, ServerEntry> = {
     http: { url: `https://127.0.0.1:${front.port}/mcp` },
     sse: { transport: "sse", url: `https://127.0.0.1:${front.port}/sse` },
     websocket: { transport: "websocket", url: `wss://127.0.0.1:${front.port}/ws` },
   };
-  return { entry: { ...entries[kind], headers: { "x-key": room.secret() } }, front };
+  return { entry: { ...entries[kind], headers: { "x-key": harness.secret() } }, front };
 }
 
 for (const kind of KINDS) {
@@ -62,14 +62,14 @@ for (const kind of KINDS) {
       faultCase(
         "N15",
         `${named} over ${kind}${when}`,
-        async (room) => {
-          const { entry, front } = await behind(room, kind, fault);
+        async (harness) => {
+          const { entry, front } = await behind(harness, kind, fault);
           if (optOut !== undefined) {
             process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = optOut;
-            room.atEnd(() => delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"]);
+            harness.atEnd(() => delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"]);
           }
-          const toolport = room.open({ it: entry });
-          const error = await room.fails<ConnectionError>(toolport.callTool("it__fine"), {
+          const toolport = harness.open({ it: entry });
+          const error = await harness.fails<ConnectionError>(toolport.callTool("it__fine"), {
             code: "UNREACHABLE",
             server: "it",
             withinMs: BOUND_MS,
@@ -100,11 +100,11 @@ for (const [what, environment] of [
   faultCase(
     "N15",
     `${what}: wrong host and expired are refused, the good one is not`,
-    async (room) => {
+    async (harness) => {
       const servers: Record<string, ServerEntry> = {};
       for (const kind of ["http", "websocket"] as const) {
         for (const fault of ["good", "otherHost", "expired"] as const)
-          servers[`${fault}-${kind}`] = (await behind(room, kind, fault)).entry;
+          servers[`${fault}-${kind}`] = (await behind(harness, kind, fault)).entry;
       }
       const env = {
         ...process.env,
@@ -115,7 +115,7 @@ for (const [what, environment] of [
       const { stdout } = await promisify(execFile)(process.execPath, [HOST, JSON.stringify(servers)], {
         env,
       });
-      room.note(stdout);
+      harness.note(stdout);
       const outcomes = JSON.parse(stdout) as Record<string, Outcome>;
       for (const kind of ["http", "websocket"]) {
         expect(outcomes[`good-${kind}`]).toEqual({ text: "fine" });

@@ -25,11 +25,11 @@ function quickPings(entry: { transport: "websocket"; url: string }) {
   return { transport: () => createNodeWebSocketTransport(config, { maxMessageBytes: MAX_BYTES }, timings) };
 }
 
-faultCase("N13", "pings without a pong", async (room) => {
-  const server = room.keep(await startFaultWebSocket(() => {}, { answersPings: false }));
-  const toolport = room.open({ it: quickPings(server.entry) });
+faultCase("N13", "pings without a pong", async (harness) => {
+  const server = harness.keep(await startFaultWebSocket(() => {}, { answersPings: false }));
+  const toolport = harness.open({ it: quickPings(server.entry) });
   await toolport.connect();
-  const error = await room.fails(toolport.callTool("it__bad"), {
+  const error = await harness.fails(toolport.callTool("it__bad"), {
     code: "CLOSED",
     server: "it",
     withinMs: PING_MS + PONG_MS + AT_ONCE_MS,
@@ -39,11 +39,11 @@ faultCase("N13", "pings without a pong", async (room) => {
   expect((await toolport.callTool("it__fine")).text).toBe("fine");
 });
 
-faultCase("N13", "pings with a pong: a long call is left alone", async (room) => {
+faultCase("N13", "pings with a pong: a long call is left alone", async (harness) => {
   const slow: BadFrame = (socket, { answer }) =>
     setTimeout(() => socket.send(answer), 2 * (PING_MS + PONG_MS));
-  const server = room.keep(await startFaultWebSocket(slow));
-  const toolport = room.open({ it: quickPings(server.entry) });
+  const server = harness.keep(await startFaultWebSocket(slow));
+  const toolport = harness.open({ it: quickPings(server.entry) });
   expect((await toolport.callTool("it__bad")).text).toBe("bad");
 });
 
@@ -59,11 +59,11 @@ const CLOSES: Record<string, readonly [bad: BadFrame, code: string]> = {
 };
 
 for (const [how, [bad, code]] of Object.entries(CLOSES)) {
-  faultCase("N13", `closed with ${how}`, async (room) => {
-    const server = room.keep(await startFaultWebSocket(bad));
-    const toolport = room.open({ it: server.entry });
+  faultCase("N13", `closed with ${how}`, async (harness) => {
+    const server = harness.keep(await startFaultWebSocket(bad));
+    const toolport = harness.open({ it: server.entry });
     await toolport.connect();
-    const error = await room.fails(toolport.callTool("it__bad"), {
+    const error = await harness.fails(toolport.callTool("it__bad"), {
       code,
       server: "it",
       tool: "bad",
@@ -71,26 +71,30 @@ for (const [how, [bad, code]] of Object.entries(CLOSES)) {
     });
     expect(error.outcome).toBe("unknown");
     expect(server.asked("bad")).toBe(1);
-    expect((await room.within(AT_ONCE_MS, toolport.callTool("it__fine"))).text).toBe("fine");
+    expect((await harness.within(AT_ONCE_MS, toolport.callTool("it__fine"))).text).toBe("fine");
   });
 }
 
-faultCase("N13", "closed with 4401: authorization is needed, and no loop", async (room) => {
-  const server = room.keep(await startFaultWebSocket((socket) => socket.close(4401)));
-  const toolport = room.open({ it: { ...server.entry, headers: { "x-key": room.secret() } } });
+faultCase("N13", "closed with 4401: authorization is needed, and no loop", async (harness) => {
+  const server = harness.keep(await startFaultWebSocket((socket) => socket.close(4401)));
+  const toolport = harness.open({ it: { ...server.entry, headers: { "x-key": harness.secret() } } });
   await toolport.connect();
   const expected = { code: "AUTH_REQUIRED", server: "it", withinMs: AT_ONCE_MS };
-  await room.fails(toolport.callTool("it__bad"), expected);
+  await harness.fails(toolport.callTool("it__bad"), expected);
   expect(toolport.snapshot().servers["it"]?.state).toBe("authenticating");
-  await room.fails(toolport.callTool("it__fine"), expected);
+  await harness.fails(toolport.callTool("it__fine"), expected);
   expect(server.asked("initialize")).toBe(1);
 });
 
-faultCase("N13", "closed with 4403: access is denied", async (room) => {
-  const server = room.keep(await startFaultWebSocket((socket) => socket.close(4403)));
-  const toolport = room.open({ it: server.entry });
+faultCase("N13", "closed with 4403: access is denied", async (harness) => {
+  const server = harness.keep(await startFaultWebSocket((socket) => socket.close(4403)));
+  const toolport = harness.open({ it: server.entry });
   await toolport.connect();
-  await room.fails(toolport.callTool("it__bad"), { code: "FORBIDDEN", server: "it", withinMs: AT_ONCE_MS });
+  await harness.fails(toolport.callTool("it__bad"), {
+    code: "FORBIDDEN",
+    server: "it",
+    withinMs: AT_ONCE_MS,
+  });
 });
 
 /** The head of a text frame of 100 MB; nothing follows. */
@@ -124,12 +128,12 @@ const FRAMES: Record<string, readonly [bad: BadFrame, code: string]> = {
 };
 
 for (const [how, [bad, code]] of Object.entries(FRAMES)) {
-  faultCase("N13", `frame: ${how}`, async (room) => {
-    const server = room.keep(await startFaultWebSocket(bad));
-    const toolport = room.open({ it: server.entry });
+  faultCase("N13", `frame: ${how}`, async (harness) => {
+    const server = harness.keep(await startFaultWebSocket(bad));
+    const toolport = harness.open({ it: server.entry });
     await toolport.connect();
-    await room.fails(toolport.callTool("it__bad"), { code, server: "it", withinMs: AT_ONCE_MS });
-    expect((await room.within(AT_ONCE_MS, toolport.callTool("it__fine"))).text).toBe("fine");
+    await harness.fails(toolport.callTool("it__bad"), { code, server: "it", withinMs: AT_ONCE_MS });
+    expect((await harness.within(AT_ONCE_MS, toolport.callTool("it__fine"))).text).toBe("fine");
   });
 }
 
@@ -152,11 +156,11 @@ const MIXES: Record<string, BadFrame> = {
 };
 
 for (const [how, bad] of Object.entries(MIXES)) {
-  faultCase("N13", `frames: ${how}`, async (room) => {
-    const server = room.keep(await startFaultWebSocket(bad));
-    const toolport = room.open({ it: server.entry });
+  faultCase("N13", `frames: ${how}`, async (harness) => {
+    const server = harness.keep(await startFaultWebSocket(bad));
+    const toolport = harness.open({ it: server.entry });
     await toolport.connect();
-    expect((await room.within(AT_ONCE_MS, toolport.callTool("it__bad"))).text).toBe("bad");
+    expect((await harness.within(AT_ONCE_MS, toolport.callTool("it__bad"))).text).toBe("bad");
     expect(server.asked("initialize")).toBe(1);
   });
 }

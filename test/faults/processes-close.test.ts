@@ -9,8 +9,8 @@ import { isAlive, processTree } from "../support/processes.js";
 import { waitFor } from "../support/wait-for.js";
 import { atMost } from "./at-most.js";
 import { faultCase } from "./fault-case.js";
+import type { FaultHarness } from "./fault-harness.js";
 import { behindShell, faultProcess, noneLeft } from "./fault-process.js";
-import type { FaultRoom } from "./fault-room.js";
 
 /** As written: it is made of waits of our own, not of work. */
 const FIVE_SECONDS = 5_000;
@@ -20,11 +20,11 @@ for (const way of ["close", "remove"] as const) {
   faultCase(
     "P05",
     `${way}() of a server that ignores everything resolves when it is reaped`,
-    async (room) => {
-      const server = faultProcess(room, "--stubborn");
-      const toolport = room.open({ it: server.entry });
+    async (harness) => {
+      const server = faultProcess(harness, "--stubborn");
+      const toolport = harness.open({ it: server.entry });
       await toolport.callTool("it__echo", { text: "up" });
-      await room.within(FIVE_SECONDS, way === "close" ? toolport.close() : toolport.remove("it"));
+      await harness.within(FIVE_SECONDS, way === "close" ? toolport.close() : toolport.remove("it"));
       expect(server.pids().filter(isAlive)).toEqual([]);
       // Not even as a zombie, where that can be seen.
       expect(existsSync(`/proc/${server.pids()[0]}`)).toBe(false);
@@ -33,11 +33,11 @@ for (const way of ["close", "remove"] as const) {
   );
 }
 
-faultCase("P05", "ten of them at once take no longer", async (room) => {
-  const servers = Array.from({ length: 10 }, () => faultProcess(room, "--stubborn"));
-  const toolport = room.open(Object.fromEntries(servers.map(({ entry }, at) => [`s${at}`, entry])));
+faultCase("P05", "ten of them at once take no longer", async (harness) => {
+  const servers = Array.from({ length: 10 }, () => faultProcess(harness, "--stubborn"));
+  const toolport = harness.open(Object.fromEntries(servers.map(({ entry }, at) => [`s${at}`, entry])));
   await toolport.connect();
-  await room.within(FIVE_SECONDS, toolport.close());
+  await harness.within(FIVE_SECONDS, toolport.close());
   expect(servers.flatMap((server) => server.pids()).filter(isAlive)).toEqual([]);
 });
 
@@ -45,13 +45,13 @@ for (const flags of [[], ["--stubborn"], ["--stubborn", "--group-child"]]) {
   faultCase(
     "P06",
     `sh -c 'node server; true' (${flags.join(" ") || "well-behaved"})`,
-    async (room) => {
-      const server = faultProcess(room, ...flags);
+    async (harness) => {
+      const server = faultProcess(harness, ...flags);
       const before = new Set(processTree(process.pid).map(({ pid }) => pid));
-      const toolport = room.open({ it: behindShell(server.entry) });
+      const toolport = harness.open({ it: behindShell(server.entry) });
       await toolport.callTool("it__echo", { text: "up" });
       const family = processTree(process.pid).map(({ pid }) => pid);
-      await room.within(FIVE_SECONDS, toolport.close());
+      await harness.within(FIVE_SECONDS, toolport.close());
       expect(family.filter((pid) => !before.has(pid) && isAlive(pid))).toEqual([]);
       expect(server.pids().filter(isAlive)).toEqual([]);
     },
@@ -62,15 +62,15 @@ for (const flags of [[], ["--stubborn"], ["--stubborn", "--group-child"]]) {
 faultCase(
   "P06",
   "a wrapper that puts the server into a session of its own",
-  async (room) => {
-    const server = faultProcess(room, "--stubborn");
+  async (harness) => {
+    const server = faultProcess(harness, "--stubborn");
     const { command, args } = server.entry;
     const script = `require("node:child_process").spawn(process.argv[1], process.argv.slice(2), { detached: true, stdio: "inherit" })`;
-    const toolport = room.open({
+    const toolport = harness.open({
       it: { command: process.execPath, args: ["-e", script, command, ...args!] },
     });
     await toolport.callTool("it__echo", { text: "up" });
-    await room.within(FIVE_SECONDS, toolport.close());
+    await harness.within(FIVE_SECONDS, toolport.close());
     expect(server.pids().filter(isAlive)).toEqual([]);
   },
   { skip: posix },
@@ -79,9 +79,9 @@ faultCase(
 const STAND_IN = fileURLToPath(new URL("../fixtures/bin/docker-stand-in.mjs", import.meta.url));
 
 /** A `docker` that comes first on PATH, and what it was asked. */
-function fakeDocker(room: FaultRoom, mode: string): () => { argv: string[]; pid: number }[] {
-  const bin = join(room.folder, "bin");
-  const log = join(room.folder, "docker-log");
+function fakeDocker(harness: FaultHarness, mode: string): () => { argv: string[]; pid: number }[] {
+  const bin = join(harness.folder, "bin");
+  const log = join(harness.folder, "docker-log");
   mkdirSync(bin);
   symlinkSync(STAND_IN, join(bin, "docker"));
   const { PATH } = process.env;
@@ -98,12 +98,12 @@ function fakeDocker(room: FaultRoom, mode: string): () => { argv: string[]; pid:
       return [];
     }
   };
-  room.atEnd(() => {
+  harness.atEnd(() => {
     process.env["PATH"] = PATH;
     delete process.env["DOCKER_STAND_IN_LOG"];
     delete process.env["DOCKER_STAND_IN_MODE"];
   });
-  noneLeft(room, () => calls().map(({ pid }) => pid));
+  noneLeft(harness, () => calls().map(({ pid }) => pid));
   return calls;
 }
 
@@ -120,20 +120,20 @@ function expectRemoved(calls: readonly { argv: string[] }[]): void {
   }
 }
 
-faultCase("P16", "hangs", async (room) => {
-  const calls = fakeDocker(room, "hang");
-  const toolport = room.open({ it: container }, { connectTimeoutMs: 500 });
-  const { servers } = await room.within(atMost(1_000), toolport.connect());
+faultCase("P16", "hangs", async (harness) => {
+  const calls = fakeDocker(harness, "hang");
+  const toolport = harness.open({ it: container }, { connectTimeoutMs: 500 });
+  const { servers } = await harness.within(atMost(1_000), toolport.connect());
   expect(servers["it"]).toMatchObject({ state: "failed", error: { server: "it" } });
-  await room.within(FIVE_SECONDS, toolport.close());
+  await harness.within(FIVE_SECONDS, toolport.close());
   expectRemoved(calls());
   expect(calls().filter(({ pid }) => isAlive(pid))).toEqual([]);
 });
 
-faultCase("P16", "exits with 125", async (room) => {
-  const calls = fakeDocker(room, "exit125");
-  const toolport = room.open({ it: container });
-  const error = await room.fails<ConnectionError>(toolport.callTool("it__echo"), {
+faultCase("P16", "exits with 125", async (harness) => {
+  const calls = fakeDocker(harness, "exit125");
+  const toolport = harness.open({ it: container });
+  const error = await harness.fails<ConnectionError>(toolport.callTool("it__echo"), {
     code: "SPAWN_FAILED",
     server: "it",
     withinMs: FIVE_SECONDS,
@@ -141,21 +141,21 @@ faultCase("P16", "exits with 125", async (room) => {
   expect(error).toMatchObject({ exitCode: 125, outcome: "unsent" });
   expect(error.message).toContain('could not start a container of "mcp/lean"');
   expect(error.stderrTail).toContain("pull access denied");
-  await room.within(FIVE_SECONDS, toolport.disconnect("it"));
+  await harness.within(FIVE_SECONDS, toolport.disconnect("it"));
   expectRemoved(calls());
 });
 
-faultCase("P16", "prints the progress of a pull on stdout", async (room) => {
-  const calls = fakeDocker(room, "progress");
-  const toolport = room.open({ it: container });
+faultCase("P16", "prints the progress of a pull on stdout", async (harness) => {
+  const calls = fakeDocker(harness, "progress");
+  const toolport = harness.open({ it: container });
   expect((await toolport.callTool("it__echo", { text: "up" })).text).toBe("up");
-  await room.within(FIVE_SECONDS, toolport.disconnect("it"));
+  await harness.within(FIVE_SECONDS, toolport.disconnect("it"));
   expectRemoved(calls());
 });
 
-faultCase("P16", "is not there", async (room) => {
-  const toolport = room.open({ it: { ...container, engine: "no-such-engine" } });
-  const error = await room.fails<ConnectionError>(toolport.callTool("it__echo"), {
+faultCase("P16", "is not there", async (harness) => {
+  const toolport = harness.open({ it: { ...container, engine: "no-such-engine" } });
+  const error = await harness.fails<ConnectionError>(toolport.callTool("it__echo"), {
     code: "SPAWN_FAILED",
     server: "it",
     withinMs: FIVE_SECONDS,
@@ -164,12 +164,12 @@ faultCase("P16", "is not there", async (room) => {
   expect(error.message).toContain('The container engine "no-such-engine" was not found');
 });
 
-faultCase("S25", "end of input, time to go, SIGTERM, time to go, SIGKILL", async (room) => {
-  const server = faultProcess(room, "--stubborn");
-  const toolport = room.open({ it: server.entry });
+faultCase("S25", "end of input, time to go, SIGTERM, time to go, SIGKILL", async (harness) => {
+  const server = faultProcess(harness, "--stubborn");
+  const toolport = harness.open({ it: server.entry });
   await toolport.callTool("it__echo", { text: "up" });
   const beganAt = Date.now();
-  await room.within(FIVE_SECONDS, toolport.disconnect("it"));
+  await harness.within(FIVE_SECONDS, toolport.disconnect("it"));
   const endedAt = Date.now();
   const steps = server.notes().filter(({ what }) => what === "eof" || what.startsWith("SIG"));
   expect(steps.map(({ what }) => what)).toEqual(["eof", "SIGTERM"]);
@@ -181,19 +181,19 @@ faultCase("S25", "end of input, time to go, SIGTERM, time to go, SIGKILL", async
   expect(server.pids().filter(isAlive)).toEqual([]);
 });
 
-faultCase("S25", "a server that goes at the end of its input gets no signal", async (room) => {
-  const server = faultProcess(room);
-  const toolport = room.open({ it: server.entry });
+faultCase("S25", "a server that goes at the end of its input gets no signal", async (harness) => {
+  const server = faultProcess(harness);
+  const toolport = harness.open({ it: server.entry });
   await toolport.callTool("it__echo", { text: "up" });
-  await room.within(atMost(500), toolport.disconnect("it"));
+  await harness.within(atMost(500), toolport.disconnect("it"));
   expect(server.said().at(-1)).toBe("eof");
 });
 
 for (const era of ["legacy", "modern"] as const) {
-  faultCase("S25", `restarted after an unexpected exit, subscriptions reopened (${era})`, async (room) => {
-    const server = room.keep(createTestServer({ era, resources: { "t://a": { text: "a" } } }));
+  faultCase("S25", `restarted after an unexpected exit, subscriptions reopened (${era})`, async (harness) => {
+    const server = harness.keep(createTestServer({ era, resources: { "t://a": { text: "a" } } }));
     const stdio = await server.stdio();
-    const toolport = room.open({ it: stdio.entry });
+    const toolport = harness.open({ it: stdio.entry });
     const updates: ResourceUpdate[] = [];
     await toolport.subscribe("it", "t://a", (update) => updates.push(update));
     stdio.dropConnections();

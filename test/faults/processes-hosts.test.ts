@@ -8,23 +8,23 @@ import { type Host, startHost } from "../support/start-host.js";
 import { waitFor } from "../support/wait-for.js";
 import { atMost } from "./at-most.js";
 import { faultCase } from "./fault-case.js";
+import type { FaultHarness } from "./fault-harness.js";
 import { behindShell, type FaultProcess, faultProcess } from "./fault-process.js";
-import type { FaultRoom } from "./fault-room.js";
 
 /** These have no port in this process, so no neighbour either: the host has them all. */
 const elsewhere = { neighbour: false } as const;
 const posix = process.platform === "win32" ? "no process groups on Windows" : undefined;
 
 /** Two servers that ignore everything, each with a child, one of them behind a shell. */
-function stubborn(room: FaultRoom): { servers: FaultProcess; entries: string } {
-  const servers = faultProcess(room, "--stubborn", "--group-child");
+function stubborn(harness: FaultHarness): { servers: FaultProcess; entries: string } {
+  const servers = faultProcess(harness, "--stubborn", "--group-child");
   return { servers, entries: JSON.stringify({ plain: servers.entry, shell: behindShell(servers.entry) }) };
 }
 
-async function startStubborn(room: FaultRoom, way: string): Promise<{ host: Host; family: number[] }> {
-  const { servers, entries } = stubborn(room);
+async function startStubborn(harness: FaultHarness, way: string): Promise<{ host: Host; family: number[] }> {
+  const { servers, entries } = stubborn(harness);
   const host = await startHost("toolport-host.mjs", [way, entries]);
-  room.atEnd(() => host.kill("SIGKILL"));
+  harness.atEnd(() => host.kill("SIGKILL"));
   await waitFor(() => servers.pids().length === 4);
   return { host, family: [...new Set([...host.family(), ...servers.pids()])] };
 }
@@ -45,8 +45,8 @@ for (const [way, what] of [
   faultCase(
     "P07",
     `kill -9 ${what}`,
-    async (room) => {
-      const { host, family } = await startStubborn(room, way);
+    async (harness) => {
+      const { host, family } = await startStubborn(harness, way);
       host.kill("SIGKILL");
       await host.exited;
       await expectNoneLeft(family);
@@ -58,13 +58,13 @@ for (const [way, what] of [
 faultCase(
   "P07",
   "kill -9 while it connects",
-  async (room) => {
-    const silent = faultProcess(room, "--stubborn", "--silent");
+  async (harness) => {
+    const silent = faultProcess(harness, "--stubborn", "--silent");
     const host = await startHost("toolport-host.mjs", [
       "connecting",
       JSON.stringify({ silent: silent.entry }),
     ]);
-    room.atEnd(() => host.kill("SIGKILL"));
+    harness.atEnd(() => host.kill("SIGKILL"));
     await waitFor(() => silent.pids().length === 1);
     const family = host.family();
     host.kill("SIGKILL");
@@ -88,8 +88,8 @@ for (const [what, way, signal, exit] of endings) {
   faultCase(
     "P08",
     what,
-    async (room) => {
-      const { host, family } = await startStubborn(room, way);
+    async (harness) => {
+      const { host, family } = await startStubborn(harness, way);
       if (signal !== undefined) host.kill(signal);
       expect(await host.exited).toEqual(exit);
       await expectNoneLeft(family);
@@ -110,11 +110,11 @@ interface FewReport {
 const LIMIT = 40;
 const noPrlimit = spawnSync("prlimit", ["--version"]).status === 0 ? undefined : "no prlimit here";
 
-async function connectFifty(room: FaultRoom, many: object): Promise<{ host: Host; report: FewReport }> {
-  const first: StdioServerEntry = faultProcess(room).entry;
+async function connectFifty(harness: FaultHarness, many: object): Promise<{ host: Host; report: FewReport }> {
+  const first: StdioServerEntry = faultProcess(harness).entry;
   const args = [LIMIT, first, many].map((value) => JSON.stringify(value));
   const host = await startHost("few-descriptors-host.mjs", args);
-  room.atEnd(() => host.kill("SIGKILL"));
+  harness.atEnd(() => host.kill("SIGKILL"));
   const report = host.report as FewReport;
   expect(report).toMatchObject({ before: "before", after: "after" });
   expect(report.errors.length).toBeGreaterThan(0);
@@ -141,8 +141,8 @@ async function expectCleanEnd(host: Host): Promise<void> {
 faultCase(
   "P14",
   "fifty processes",
-  async (room) => {
-    const { host, report } = await connectFifty(room, faultProcess(room, "--stubborn").entry);
+  async (harness) => {
+    const { host, report } = await connectFifty(harness, faultProcess(harness, "--stubborn").entry);
     for (const error of report.errors) expect(error).toMatchObject({ code: "SPAWN_FAILED", errno: "EMFILE" });
     expect(report.ready).toBeGreaterThan(0);
     await expectCleanEnd(host);
@@ -153,9 +153,9 @@ faultCase(
 faultCase(
   "P14",
   "fifty HTTP servers",
-  async (room) => {
-    const web = room.keep(await startMcpServer());
-    const { host, report } = await connectFifty(room, { url: web.url });
+  async (harness) => {
+    const web = harness.keep(await startMcpServer());
+    const { host, report } = await connectFifty(harness, { url: web.url });
     for (const error of report.errors) expect(error).toMatchObject({ code: "UNREACHABLE", errno: "EMFILE" });
     await expectCleanEnd(host);
   },

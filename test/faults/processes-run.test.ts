@@ -13,71 +13,75 @@ const TWO_SECONDS = atMost(2_000);
 const THREE_SECONDS = atMost(3_000);
 const MIB = 1_024 * 1_024;
 
-faultCase("P01", "SIGKILL: told with the signal, not repeated, the old handle works", async (room) => {
-  const server = faultProcess(room);
-  const toolport = room.open({ it: server.entry });
+faultCase("P01", "SIGKILL: told with the signal, not repeated, the old handle works", async (harness) => {
+  const server = faultProcess(harness);
+  const toolport = harness.open({ it: server.entry });
   const handles = await toLangChainTools(toolport);
   const echo = handles.find(({ name }) => name === "it__echo");
-  const error = await room.fails<ConnectionError>(
+  const error = await harness.fails<ConnectionError>(
     toolport.callTool("it__die", { afterMs: 200, signal: "SIGKILL" }),
     { code: "CLOSED", server: "it", tool: "die", withinMs: 200 + HALF_A_SECOND },
   );
   expect(error).toMatchObject({ signal: "SIGKILL", retryable: true, outcome: "unknown" });
-  expect(await room.within(THREE_SECONDS, echo!.invoke({ text: "back" }))).toBe("back");
+  expect(await harness.within(THREE_SECONDS, echo!.invoke({ text: "back" }))).toBe("back");
   expect((await toolport.callTool("it__echo", { text: "too" })).text).toBe("too");
   expect(server.said().filter((what) => what === "call die")).toHaveLength(1);
   expect(server.pids()).toHaveLength(2);
 });
 
-faultCase("P01", "out of memory", async (room) => {
-  const server = faultProcess(room);
+faultCase("P01", "out of memory", async (harness) => {
+  const server = faultProcess(harness);
   const [script, ...args] = server.entry.args as string[];
   const entry: ServerEntry = { ...server.entry, args: ["--max-old-space-size=16", script!, ...args] };
-  const toolport = room.open({ it: entry });
+  const toolport = harness.open({ it: entry });
   await toolport.connect();
   // How long it takes to fill its memory is its own affair.
   const call = toolport.callTool("it__hoard", {}, { timeoutMs: 20_000 });
-  const error = await room.fails<ConnectionError>(call, { code: "CLOSED", server: "it", withinMs: 20_000 });
+  const error = await harness.fails<ConnectionError>(call, {
+    code: "CLOSED",
+    server: "it",
+    withinMs: 20_000,
+  });
   expect(error).toMatchObject({ signal: "SIGABRT", outcome: "unknown" });
   expect(error.stderrTail).toBeTruthy();
-  const back = await room.within(THREE_SECONDS, toolport.callTool("it__echo", { text: "back" }));
+  const back = await harness.within(THREE_SECONDS, toolport.callTool("it__echo", { text: "back" }));
   expect(back.text).toBe("back");
   expect(server.said().filter((what) => what === "call hoard")).toHaveLength(1);
 });
 
-faultCase("P01", "killed with twenty calls in flight: each is told, none is repeated", async (room) => {
-  const server = faultProcess(room);
-  const toolport = room.open({ it: server.entry });
+faultCase("P01", "killed with twenty calls in flight: each is told, none is repeated", async (harness) => {
+  const server = faultProcess(harness);
+  const toolport = harness.open({ it: server.entry });
   const pid = Number((await toolport.callTool("it__pid")).text);
   const calls = Array.from({ length: 20 }, () => toolport.callTool("it__slow", { ms: 60_000 }));
   const settled = Promise.allSettled(calls);
   await waitFor(() => server.said().filter((what) => what === "call slow").length === 20);
   process.kill(pid, "SIGKILL");
-  for (const outcome of await room.within(HALF_A_SECOND, settled)) {
+  for (const outcome of await harness.within(HALF_A_SECOND, settled)) {
     expect(outcome.status).toBe("rejected");
     const { reason } = outcome as PromiseRejectedResult;
     expect(ToolportError.isInstance(reason)).toBe(true);
     expect(reason).toMatchObject({ code: "CLOSED", server: "it", signal: "SIGKILL", outcome: "unknown" });
   }
-  await room.within(THREE_SECONDS, toolport.callTool("it__echo", { text: "back" }));
+  await harness.within(THREE_SECONDS, toolport.callTool("it__echo", { text: "back" }));
   expect(server.said().filter((what) => what === "call slow")).toHaveLength(20);
 });
 
 faultCase(
   "P09",
   "SIGSTOP, later SIGCONT: the call times out, is called off, its answer dropped",
-  async (room) => {
-    const server = faultProcess(room);
-    const toolport = room.open({ it: { ...server.entry, logResponses: true } });
+  async (harness) => {
+    const server = faultProcess(harness);
+    const toolport = harness.open({ it: { ...server.entry, logResponses: true } });
     const pid = Number((await toolport.callTool("it__pid")).text);
     process.kill(pid, "SIGSTOP");
-    room.atEnd(() => isAlive(pid) && process.kill(pid, "SIGCONT"));
+    harness.atEnd(() => isAlive(pid) && process.kill(pid, "SIGCONT"));
     const timeoutMs = bound(300, 60_000);
     const call = toolport.callTool("it__echo", { text: "late" }, { timeoutMs });
-    await room.fails(call, { code: "TIMEOUT", server: "it", tool: "echo", withinMs: timeoutMs + 1_000 });
-    await room.fails(toolport.ping("it", { timeoutMs: 100 }), { code: "TIMEOUT", withinMs: 1_100 });
+    await harness.fails(call, { code: "TIMEOUT", server: "it", tool: "echo", withinMs: timeoutMs + 1_000 });
+    await harness.fails(toolport.ping("it", { timeoutMs: 100 }), { code: "TIMEOUT", withinMs: 1_100 });
     process.kill(pid, "SIGCONT");
-    await waitFor(() => room.logged.some((line) => line.includes("<-") && line.includes("late")));
+    await waitFor(() => harness.logged.some((line) => line.includes("<-") && line.includes("late")));
     await waitFor(() => server.said().includes("notifications/cancelled"));
     // Nobody was confused by it, and it is the same process.
     expect((await toolport.callTool("it__echo", { text: "next" })).text).toBe("next");
@@ -85,23 +89,23 @@ faultCase(
   },
 );
 
-faultCase("P09", "SIGSTOP for good: close() ends it", async (room) => {
-  const server = faultProcess(room);
-  const toolport = room.open({ it: server.entry });
+faultCase("P09", "SIGSTOP for good: close() ends it", async (harness) => {
+  const server = faultProcess(harness);
+  const toolport = harness.open({ it: server.entry });
   const pid = Number((await toolport.callTool("it__pid")).text);
   process.kill(pid, "SIGSTOP");
   const call = toolport.callTool("it__echo", { text: "never" }, { timeoutMs: 200 });
-  await room.fails(call, { code: "TIMEOUT", withinMs: 1_200 });
-  await room.within(atMost(5_000), toolport.disconnect("it"));
+  await harness.fails(call, { code: "TIMEOUT", withinMs: 1_200 });
+  await harness.within(atMost(5_000), toolport.disconnect("it"));
   expect(isAlive(pid)).toBe(false);
 });
 
 faultCase(
   "P09",
   "SIGSTOP under a health check: found unresponsive and replaced",
-  async (room) => {
-    const server = faultProcess(room);
-    const toolport = room.open({ it: server.entry }, { healthCheck: { intervalMs: 200 } });
+  async (harness) => {
+    const server = faultProcess(harness);
+    const toolport = harness.open({ it: server.entry }, { healthCheck: { intervalMs: 200 } });
     const pid = Number((await toolport.callTool("it__pid")).text);
     process.kill(pid, "SIGSTOP");
     // A ping has ten seconds, the old process five to go.
@@ -112,25 +116,25 @@ faultCase(
   { skip: !AS_WRITTEN && "a health check waits ten seconds; part of the long run" },
 );
 
-faultCase("P10", "closes stdout only and goes on running: lost, ended, replaced", async (room) => {
-  const server = faultProcess(room, "--close-stdout-on=slow", "--stubborn", "--group-child");
-  const toolport = room.open({ it: server.entry });
+faultCase("P10", "closes stdout only and goes on running: lost, ended, replaced", async (harness) => {
+  const server = faultProcess(harness, "--close-stdout-on=slow", "--stubborn", "--group-child");
+  const toolport = harness.open({ it: server.entry });
   await toolport.connect();
   const family = server.pids();
   const call = toolport.callTool("it__slow", { ms: 60_000 });
-  const error = await room.fails(call, { code: "CLOSED", server: "it", withinMs: TWO_SECONDS });
+  const error = await harness.fails(call, { code: "CLOSED", server: "it", withinMs: TWO_SECONDS });
   expect(error.outcome).toBe("unknown");
-  const back = await room.within(THREE_SECONDS, toolport.callTool("it__echo", { text: "back" }));
+  const back = await harness.within(THREE_SECONDS, toolport.callTool("it__echo", { text: "back" }));
   expect(back.text).toBe("back");
   for (const pid of family) await waitForExit(pid, THREE_SECONDS);
 });
 
-faultCase("P10", "closes stdin only and goes on running: replaced for the next call", async (room) => {
-  const server = faultProcess(room, "--close-stdin-on=pid", "--stubborn", "--group-child");
-  const toolport = room.open({ it: server.entry });
+faultCase("P10", "closes stdin only and goes on running: replaced for the next call", async (harness) => {
+  const server = faultProcess(harness, "--close-stdin-on=pid", "--stubborn", "--group-child");
+  const toolport = harness.open({ it: server.entry });
   await toolport.callTool("it__pid");
   const family = server.pids();
-  const back = await room.within(THREE_SECONDS, toolport.callTool("it__echo", { text: "back" }));
+  const back = await harness.within(THREE_SECONDS, toolport.callTool("it__echo", { text: "back" }));
   expect(back.text).toBe("back");
   for (const pid of family) await waitForExit(pid, THREE_SECONDS);
   expect(server.said().filter((what) => what === "call echo")).toHaveLength(1);
@@ -139,13 +143,13 @@ faultCase("P10", "closes stdin only and goes on running: replaced for the next c
 faultCase(
   "P10",
   "exits while its child holds stdout open: the exit decides, the child goes too",
-  async (room) => {
-    const server = faultProcess(room, "--group-child", "--holds-stdout");
-    const toolport = room.open({ it: server.entry });
+  async (harness) => {
+    const server = faultProcess(harness, "--group-child", "--holds-stdout");
+    const toolport = harness.open({ it: server.entry });
     await toolport.connect();
     const [, child] = server.pids();
     const call = toolport.callTool("it__die", { afterMs: 0, signal: "SIGKILL" });
-    const error = await room.fails<ConnectionError>(call, {
+    const error = await harness.fails<ConnectionError>(call, {
       code: "CLOSED",
       server: "it",
       withinMs: TWO_SECONDS,
@@ -156,16 +160,16 @@ faultCase(
   },
 );
 
-faultCase("P11", "8 MiB of arguments for a server that stopped reading", async (room) => {
-  const server = faultProcess(room, "--deaf-after-list");
-  const toolport = room.open({ it: server.entry });
+faultCase("P11", "8 MiB of arguments for a server that stopped reading", async (harness) => {
+  const server = faultProcess(harness, "--deaf-after-list");
+  const toolport = harness.open({ it: server.entry });
   await toolport.connect();
   const text = "x".repeat(8 * MIB);
   globalThis.gc?.();
   const before = process.memoryUsage();
   const timeoutMs = bound(1_000, 60_000);
   const call = toolport.callTool("it__echo", { text }, { timeoutMs });
-  const failing = room.fails(call, {
+  const failing = harness.fails(call, {
     code: "TIMEOUT",
     server: "it",
     tool: "echo",
@@ -180,30 +184,30 @@ faultCase("P11", "8 MiB of arguments for a server that stopped reading", async (
   await failing;
   // The pipe is full: what comes next waits behind it, and no longer than its own limit.
   const next = toolport.callTool("it__echo", { text: "next" }, { timeoutMs: 200 });
-  await room.fails(next, { code: "TIMEOUT", withinMs: 1_200 });
-  await room.within(atMost(5_000), toolport.disconnect("it"));
+  await harness.fails(next, { code: "TIMEOUT", withinMs: 1_200 });
+  await harness.within(atMost(5_000), toolport.disconnect("it"));
 });
 
-faultCase("P11", "a server that never read anything", async (room) => {
+faultCase("P11", "a server that never read anything", async (harness) => {
   const script = "setInterval(() => {}, 1000)";
-  const toolport = room.open(
+  const toolport = harness.open(
     { it: { command: process.execPath, args: ["-e", script] } },
     { connectTimeoutMs: 500 },
   );
   const call = toolport.callTool("it__echo", { text: "x".repeat(8 * MIB) });
-  await room.fails(call, { code: ["CONNECT_TIMEOUT", "TIMEOUT"], server: "it", withinMs: atMost(1_500) });
+  await harness.fails(call, { code: ["CONNECT_TIMEOUT", "TIMEOUT"], server: "it", withinMs: atMost(1_500) });
 });
 
-faultCase("P12", "5 MiB to stderr before it reads: ready all the same", async (room) => {
-  const server = faultProcess(room, `--stderr-first=${5 * MIB}`);
-  const toolport = room.open({ it: server.entry });
-  const { servers } = await room.within(TWO_SECONDS, toolport.connect());
+faultCase("P12", "5 MiB to stderr before it reads: ready all the same", async (harness) => {
+  const server = faultProcess(harness, `--stderr-first=${5 * MIB}`);
+  const toolport = harness.open({ it: server.entry });
+  const { servers } = await harness.within(TWO_SECONDS, toolport.connect());
   expect(servers["it"]).toMatchObject({ state: "ready" });
 });
 
-faultCase("P12", "a flood to stderr while it works: read, kept short, answered", async (room) => {
-  const server = faultProcess(room);
-  const toolport = room.open({ it: server.entry });
+faultCase("P12", "a flood to stderr while it works: read, kept short, answered", async (harness) => {
+  const server = faultProcess(harness);
+  const toolport = harness.open({ it: server.entry });
   await toolport.connect();
   globalThis.gc?.();
   const before = process.memoryUsage();

@@ -11,11 +11,11 @@ import { faultProcess } from "./fault-process.js";
 
 const ONE_SECOND = atMost(1_000);
 
-faultCase("P02", "exit 1 with a megabyte of stderr before", async (room) => {
-  const secret = room.secret();
-  const server = faultProcess(room, `--exit-after-stderr=${1_024 * 1_024}`);
-  const toolport = room.open({ it: { ...server.entry, env: { API_KEY: secret } } });
-  const error = await room.fails<ConnectionError>(toolport.callTool("it__echo"), {
+faultCase("P02", "exit 1 with a megabyte of stderr before", async (harness) => {
+  const secret = harness.secret();
+  const server = faultProcess(harness, `--exit-after-stderr=${1_024 * 1_024}`);
+  const toolport = harness.open({ it: { ...server.entry, env: { API_KEY: secret } } });
+  const error = await harness.fails<ConnectionError>(toolport.callTool("it__echo"), {
     code: "SPAWN_FAILED",
     server: "it",
     withinMs: ONE_SECOND,
@@ -27,13 +27,13 @@ faultCase("P02", "exit 1 with a megabyte of stderr before", async (room) => {
   expect(Buffer.byteLength(error.stderrTail ?? "")).toBeLessThanOrEqual(4_096);
 });
 
-faultCase("P02", "stderr that holds what it was given in its environment", async (room) => {
-  const secret = room.secret();
+faultCase("P02", "stderr that holds what it was given in its environment", async (harness) => {
+  const secret = harness.secret();
   const script = `console.error("bad key " + process.env.API_KEY); process.exit(1)`;
-  const toolport = room.open({
+  const toolport = harness.open({
     it: { command: process.execPath, args: ["-e", script], env: { API_KEY: secret } },
   });
-  const error = await room.fails<ConnectionError>(toolport.callTool("it__echo"), {
+  const error = await harness.fails<ConnectionError>(toolport.callTool("it__echo"), {
     code: "SPAWN_FAILED",
     withinMs: ONE_SECOND,
   });
@@ -54,12 +54,12 @@ const unstartable: [what: string, errno: string, says: string, make: (folder: st
 ];
 
 for (const [what, errno, says, make] of unstartable) {
-  faultCase("P02", `${what} as command (${errno})`, async (room) => {
-    const command = make(room.folder);
-    const toolport = room.open({ it: { command } });
-    const { servers } = await room.within(ONE_SECOND, toolport.connect());
+  faultCase("P02", `${what} as command (${errno})`, async (harness) => {
+    const command = make(harness.folder);
+    const toolport = harness.open({ it: { command } });
+    const { servers } = await harness.within(ONE_SECOND, toolport.connect());
     expect(servers["it"]).toMatchObject({ state: "failed", error: { code: "SPAWN_FAILED", errno } });
-    const error = await room.fails<ConnectionError>(toolport.callTool("it__echo"), {
+    const error = await harness.fails<ConnectionError>(toolport.callTool("it__echo"), {
       code: "SPAWN_FAILED",
       server: "it",
       withinMs: ONE_SECOND,
@@ -71,10 +71,10 @@ for (const [what, errno, says, make] of unstartable) {
   });
 }
 
-faultCase("P02", "a working directory that does not exist", async (room) => {
-  const cwd = join(room.folder, "nowhere");
-  const toolport = room.open({ it: { command: process.execPath, cwd } });
-  const error = await room.fails(toolport.callTool("it__echo"), {
+faultCase("P02", "a working directory that does not exist", async (harness) => {
+  const cwd = join(harness.folder, "nowhere");
+  const toolport = harness.open({ it: { command: process.execPath, cwd } });
+  const error = await harness.fails(toolport.callTool("it__echo"), {
     code: "SPAWN_FAILED",
     server: "it",
     withinMs: ONE_SECOND,
@@ -95,17 +95,17 @@ function directory(folder: string): string {
   return path;
 }
 
-faultCase("P04", "exits 100 ms after it was ready, again and again", async (room) => {
-  const server = faultProcess(room, "--crash-after-list=100");
+faultCase("P04", "exits 100 ms after it was ready, again and again", async (harness) => {
+  const server = faultProcess(harness, "--crash-after-list=100");
   // As written the waits between the starts grow by themselves; every day they are short.
   const entry = bound(0, 1) === 1 ? server.entry : { ...server.entry, restart: { delayMs: 50 } };
-  const toolport = room.open({ it: entry });
+  const toolport = harness.open({ it: entry });
   await toolport.connect();
   await waitFor(() => toolport.snapshot().servers["it"]!.state === "failed", {
     timeoutMs: bound(atMost(5_000), 60_000),
   });
   expect(server.pids()).toHaveLength(5);
-  const error = await room.fails<ConnectionError>(toolport.callTool("it__echo", { text: "?" }), {
+  const error = await harness.fails<ConnectionError>(toolport.callTool("it__echo", { text: "?" }), {
     code: "RESTART_LIMIT",
     server: "it",
     withinMs: 100,
@@ -117,9 +117,9 @@ faultCase("P04", "exits 100 ms after it was ready, again and again", async (room
 faultCase(
   "P04",
   "given up, it costs no processor time",
-  async (room) => {
-    const server = faultProcess(room, "--crash-after-list=100");
-    const toolport = room.open({ it: { ...server.entry, restart: { delayMs: 50 } } });
+  async (harness) => {
+    const server = faultProcess(harness, "--crash-after-list=100");
+    const toolport = harness.open({ it: { ...server.entry, restart: { delayMs: 50 } } });
     await toolport.connect();
     await waitFor(() => toolport.snapshot().servers["it"]!.state === "failed", { timeoutMs: 15_000 });
     const watchMs = bound(1_000, 50_000);
@@ -135,9 +135,9 @@ faultCase(
 faultCase(
   "P04",
   "ends before it says anything: one attempt each time it is asked for, no loop",
-  async (room) => {
-    const server = faultProcess(room, "--exit-after-stderr=0");
-    const toolport = room.open({ it: { ...server.entry, restart: { delayMs: 1 } } });
+  async (harness) => {
+    const server = faultProcess(harness, "--exit-after-stderr=0");
+    const toolport = harness.open({ it: { ...server.entry, restart: { delayMs: 1 } } });
     const { servers } = await toolport.connect();
     expect(servers["it"]).toMatchObject({ state: "failed", error: { code: "SPAWN_FAILED", exitCode: 1 } });
     // Two lives: some servers end at a question of the new era.

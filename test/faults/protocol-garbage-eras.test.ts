@@ -9,10 +9,10 @@ import { connecting, journalIn, speaksOddly, warningsOf } from "./fault-protocol
 const ERAS_SERVER = fileURLToPath(new URL("../fixtures/servers/stdio-eras.mjs", import.meta.url));
 
 for (const kind of ["future", "number", "missing"]) {
-  faultCase("R08", `protocolVersion: ${kind}, over stdio`, async (room) => {
-    const journal = journalIn(room);
-    const toolport = room.open({ it: speaksOddly(`--version=${kind}`, `--journal=${journal.path}`) });
-    await room.fails(connecting(toolport), {
+  faultCase("R08", `protocolVersion: ${kind}, over stdio`, async (harness) => {
+    const journal = journalIn(harness);
+    const toolport = harness.open({ it: speaksOddly(`--version=${kind}`, `--journal=${journal.path}`) });
+    await harness.fails(connecting(toolport), {
       code: "HANDSHAKE_FAILED",
       server: "it",
       withinMs: atMost(2_000),
@@ -21,9 +21,9 @@ for (const kind of ["future", "number", "missing"]) {
     expect(journal.lines()).toEqual(["start", "server/discover", "initialize"]);
   });
 
-  faultCase("R08", `protocolVersion: ${kind}, over HTTP`, async (room) => {
+  faultCase("R08", `protocolVersion: ${kind}, over HTTP`, async (harness) => {
     const protocolVersion = { future: "9999-01-01", number: 20251125, missing: undefined }[kind];
-    const server = room.keep(
+    const server = harness.keep(
       await startScriptedServer(({ message }, response) => {
         if (message?.method !== "initialize") return response.writeHead(400).end();
         const serverInfo = { name: "odd", version: "1" };
@@ -31,8 +31,8 @@ for (const kind of ["future", "number", "missing"]) {
         return sendJson(response, { jsonrpc: "2.0", id: message.id, result });
       }),
     );
-    const toolport = room.open({ it: { url: server.url } });
-    await room.fails(connecting(toolport), {
+    const toolport = harness.open({ it: { url: server.url } });
+    await harness.fails(connecting(toolport), {
       code: "HANDSHAKE_FAILED",
       server: "it",
       withinMs: atMost(2_000),
@@ -41,11 +41,11 @@ for (const kind of ["future", "number", "missing"]) {
   });
 }
 
-faultCase("R08", "silent when asked for its era: legacy after 2 s, with one process", async (room) => {
-  const journal = journalIn(room);
+faultCase("R08", "silent when asked for its era: legacy after 2 s, with one process", async (harness) => {
+  const journal = journalIn(harness);
   const args = [ERAS_SERVER, "--era", "legacy", "--unknown", "silent", "--log", journal.path];
-  const toolport = room.open({ it: { command: process.execPath, args } });
-  await room.within(10_000, toolport.connectServer("it"));
+  const toolport = harness.open({ it: { command: process.execPath, args } });
+  await harness.within(10_000, toolport.connectServer("it"));
   expect(toolport.snapshot().servers["it"]).toMatchObject({ state: "ready", era: "legacy" });
   expect(journal.lines().filter((line) => line.endsWith(" start"))).toHaveLength(1);
 });
@@ -53,11 +53,11 @@ faultCase("R08", "silent when asked for its era: legacy after 2 s, with one proc
 faultCase(
   "R08",
   "ends when asked for its era: a second life that begins with initialize, no third",
-  async (room) => {
-    const journal = journalIn(room);
+  async (harness) => {
+    const journal = journalIn(harness);
     const args = [ERAS_SERVER, "--era", "legacy", "--unknown", "exit", "--log", journal.path];
-    const toolport = room.open({ it: { command: process.execPath, args } });
-    await room.within(10_000, toolport.connectServer("it"));
+    const toolport = harness.open({ it: { command: process.execPath, args } });
+    await harness.within(10_000, toolport.connectServer("it"));
     expect(toolport.snapshot().servers["it"]).toMatchObject({ state: "ready", era: "legacy" });
     expect(journal.lines().filter((line) => line.endsWith(" start"))).toHaveLength(2);
   },
@@ -75,9 +75,9 @@ const REFUSALS: Record<string, string> = {
 };
 
 for (const [what, body] of Object.entries(REFUSALS)) {
-  faultCase("R08", `400 to the modern probe (${what}): initialize, once`, async (room) => {
+  faultCase("R08", `400 to the modern probe (${what}): initialize, once`, async (harness) => {
     const asked: string[] = [];
-    const server = room.keep(
+    const server = harness.keep(
       await startScriptedServer(({ message, method }, response) => {
         if (method !== "POST" || message?.method === undefined) return response.writeHead(405).end();
         asked.push(message.method);
@@ -98,8 +98,8 @@ for (const [what, body] of Object.entries(REFUSALS)) {
         return sendJson(response, { jsonrpc: "2.0", id: message.id, result: answer });
       }),
     );
-    const toolport = room.open({ it: { url: server.url } });
-    await room.within(atMost(2_000), toolport.connectServer("it"));
+    const toolport = harness.open({ it: { url: server.url } });
+    await harness.within(atMost(2_000), toolport.connectServer("it"));
     expect(toolport.snapshot().servers["it"]).toMatchObject({ state: "ready", era: "legacy" });
     expect((await toolport.callTool("it__fine")).text).toBe("fine");
     expect(asked.filter((method) => method === "initialize")).toHaveLength(1);
@@ -107,16 +107,16 @@ for (const [what, body] of Object.entries(REFUSALS)) {
   });
 }
 
-faultCase("R08", "tools are declared, but their list is not found: none, and a warning", async (room) => {
-  const toolport = room.open({ it: speaksOddly("--list=unknown") });
+faultCase("R08", "tools are declared, but their list is not found: none, and a warning", async (harness) => {
+  const toolport = harness.open({ it: speaksOddly("--list=unknown") });
   const { servers } = await toolport.connect();
   expect(servers["it"]).toMatchObject({ state: "ready", toolCount: 0 });
-  expect(warningsOf(room)).toEqual([expect.stringContaining("does not know tools/list")]);
+  expect(warningsOf(harness)).toEqual([expect.stringContaining("does not know tools/list")]);
 });
 
-faultCase("R08", "tools are declared, but a page has none: none, and a warning", async (room) => {
-  const toolport = room.open({ it: speaksOddly("--list=empty-page") });
+faultCase("R08", "tools are declared, but a page has none: none, and a warning", async (harness) => {
+  const toolport = harness.open({ it: speaksOddly("--list=empty-page") });
   const { servers } = await toolport.connect();
   expect(servers["it"]).toMatchObject({ state: "ready", toolCount: 0 });
-  expect(warningsOf(room)).toEqual([expect.stringContaining("without its list of tools")]);
+  expect(warningsOf(harness)).toEqual([expect.stringContaining("without its list of tools")]);
 });

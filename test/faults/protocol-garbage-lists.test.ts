@@ -4,8 +4,8 @@ import { expect } from "vitest";
 import { type JsonRpcMethods, startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
 import { atMost } from "./at-most.js";
 import { bound, faultCase } from "./fault-case.js";
+import type { FaultHarness } from "./fault-harness.js";
 import { connecting, journalIn, speaksOddly, warningsOf } from "./fault-protocol.js";
-import type { FaultRoom } from "./fault-room.js";
 
 /** By what its server sends for a cursor: how many pages are asked for, and why the list is not whole. */
 const CURSORS = {
@@ -16,13 +16,13 @@ const CURSORS = {
 };
 
 for (const [kind, { pages, cut }] of Object.entries(CURSORS)) {
-  faultCase("R07", `${kind}, over stdio`, async (room) => {
-    const journal = journalIn(room);
-    const toolport = room.open({ it: speaksOddly(`--list=${kind}`, `--journal=${journal.path}`) });
-    const report = await room.within(atMost(5_000), toolport.connect());
+  faultCase("R07", `${kind}, over stdio`, async (harness) => {
+    const journal = journalIn(harness);
+    const toolport = harness.open({ it: speaksOddly(`--list=${kind}`, `--journal=${journal.path}`) });
+    const report = await harness.within(atMost(5_000), toolport.connect());
     expect(report.servers["it"]).toMatchObject({ state: "ready", toolCount: pages });
     expect(toolport.snapshot().servers["it"]?.cut).toContain(cut);
-    expect(warningsOf(room)).toEqual([expect.stringContaining("not whole")]);
+    expect(warningsOf(harness)).toEqual([expect.stringContaining("not whole")]);
     expect(journal.lines().filter((method) => method === "tools/list")).toHaveLength(pages);
   });
 }
@@ -46,14 +46,14 @@ function endless(): JsonRpcMethods {
   };
 }
 
-faultCase("R07", "100,000 pages of tools, prompts, resources and templates, over HTTP", async (room) => {
+faultCase("R07", "100,000 pages of tools, prompts, resources and templates, over HTTP", async (harness) => {
   const server = await startJsonRpcServer(endless());
-  room.atEnd(() => server[Symbol.asyncDispose]());
-  const toolport = room.open({ it: server.entry });
-  await room.within(atMost(5_000), toolport.connect());
+  harness.atEnd(() => server[Symbol.asyncDispose]());
+  const toolport = harness.open({ it: server.entry });
+  await harness.within(atMost(5_000), toolport.connect());
   for (const method of Object.keys(endless()))
     expect(server.asked.filter((asked) => asked === method).length, method).toBe(64);
-  expect(warningsOf(room)).toHaveLength(4);
+  expect(warningsOf(harness)).toHaveLength(4);
 });
 
 const LIST_MS = 15_000;
@@ -61,19 +61,19 @@ const LIST_MS = 15_000;
 faultCase(
   "R10",
   "the list hangs, over stdio and HTTP; the other servers' tools are there",
-  async (room) => {
+  async (harness) => {
     const server = await startJsonRpcServer({ "tools/list": () => new Promise(() => {}) });
-    room.atEnd(() => server[Symbol.asyncDispose]());
+    harness.atEnd(() => server[Symbol.asyncDispose]());
     const healthy = createTestServer({ tools: { fine: { handler: () => "fine" } } });
-    room.keep(healthy);
-    const toolport = room.open({
+    harness.keep(healthy);
+    const toolport = harness.open({
       it: speaksOddly("--list=hang"),
       web: server.entry,
       healthy: healthy.memory(),
     });
     const began = performance.now();
     // Those that are ready can be used while the others hang.
-    expect((await room.within(atMost(1_000), toolport.callTool("healthy__fine"))).text).toBe("fine");
+    expect((await harness.within(atMost(1_000), toolport.callTool("healthy__fine"))).text).toBe("fine");
     const report = await toolport.connect();
     const tookMs = performance.now() - began;
     expect(tookMs).toBeGreaterThan(LIST_MS - 1_000);
@@ -90,11 +90,11 @@ faultCase(
   { timeoutMs: 60_000 },
 );
 
-async function pingHangs(room: FaultRoom, name: string, ping: () => Promise<unknown>): Promise<void> {
-  await room.fails(ping(), { code: "TIMEOUT", server: name, withinMs: bound(1_000, 15_000) + 1_000 });
+async function pingHangs(harness: FaultHarness, name: string, ping: () => Promise<unknown>): Promise<void> {
+  await harness.fails(ping(), { code: "TIMEOUT", server: name, withinMs: bound(1_000, 15_000) + 1_000 });
 }
 
-faultCase("R10", "ping hangs, in both eras; calls go on", async (room) => {
+faultCase("R10", "ping hangs, in both eras; calls go on", async (harness) => {
   let calls = 0;
   const server = await startJsonRpcServer({
     "server/discover": () => {
@@ -110,25 +110,25 @@ faultCase("R10", "ping hangs, in both eras; calls go on", async (room) => {
     "tools/list": () => ({ tools: [{ name: "fine", inputSchema: { type: "object" } }] }),
     "tools/call": () => ({ content: [{ type: "text", text: "fine" }] }),
   });
-  room.atEnd(() => server[Symbol.asyncDispose]());
-  const toolport = room.open({ it: speaksOddly("--ping=hang"), web: server.entry });
+  harness.atEnd(() => server[Symbol.asyncDispose]());
+  const toolport = harness.open({ it: speaksOddly("--ping=hang"), web: server.entry });
   await toolport.connect();
   const timeoutMs = bound(1_000, 15_000);
   await Promise.all(
-    ["it", "web"].map((name) => pingHangs(room, name, () => toolport.ping(name, { timeoutMs }))),
+    ["it", "web"].map((name) => pingHangs(harness, name, () => toolport.ping(name, { timeoutMs }))),
   );
   expect((await toolport.callTool("it__echo", { text: "well" })).text).toBe("well");
   expect((await toolport.callTool("web__fine")).text).toBe("fine");
 });
 
-faultCase("R10", "the list is an error: DISCOVERY_FAILED, and the cause is told", async (room) => {
-  const toolport = room.open({ it: speaksOddly("--list=error") });
+faultCase("R10", "the list is an error: DISCOVERY_FAILED, and the cause is told", async (harness) => {
+  const toolport = harness.open({ it: speaksOddly("--list=error") });
   const { servers } = await toolport.connect();
   expect(servers["it"]).toMatchObject({
     state: "failed",
     error: { code: "DISCOVERY_FAILED", server: "it", cause: { code: "PROTOCOL", rpcCode: -32603 } },
   });
-  await room.fails(connecting(toolport), {
+  await harness.fails(connecting(toolport), {
     code: "DISCOVERY_FAILED",
     server: "it",
     withinMs: 3_000,

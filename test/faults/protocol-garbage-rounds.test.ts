@@ -4,11 +4,11 @@ import { expect } from "vitest";
 import { type JsonRpcMethods, startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
 import { atMost } from "./at-most.js";
 import { bound, faultCase } from "./fault-case.js";
+import type { FaultHarness } from "./fault-harness.js";
 import { speaksOddly } from "./fault-protocol.js";
-import type { FaultRoom } from "./fault-room.js";
 
-faultCase("R09", "progress for tokens that nobody gave out", async (room) => {
-  const toolport = room.open({ it: speaksOddly() });
+faultCase("R09", "progress for tokens that nobody gave out", async (harness) => {
+  const toolport = harness.open({ it: speaksOddly() });
   const seen: number[] = [];
   const { text } = await toolport.callTool(
     "it__progress",
@@ -20,8 +20,8 @@ faultCase("R09", "progress for tokens that nobody gave out", async (room) => {
   expect(seen).toEqual(Array.from({ length: 100 }, (_, at) => at + 1));
 });
 
-faultCase("R09", "progress that falls", async (room) => {
-  const toolport = room.open({ it: speaksOddly() });
+faultCase("R09", "progress that falls", async (harness) => {
+  const toolport = harness.open({ it: speaksOddly() });
   const seen: number[] = [];
   const { text } = await toolport.callTool(
     "it__progress",
@@ -32,8 +32,8 @@ faultCase("R09", "progress that falls", async (room) => {
   expect(seen).toHaveLength(10);
 });
 
-faultCase("R09", "100,000 reports at once: a thousand are told, then a hundred a second", async (room) => {
-  const toolport = room.open({ it: speaksOddly() });
+faultCase("R09", "100,000 reports at once: a thousand are told, then a hundred a second", async (harness) => {
+  const toolport = harness.open({ it: speaksOddly() });
   let seen = 0;
   const began = performance.now();
   const { text } = await toolport.callTool(
@@ -51,17 +51,20 @@ faultCase("R09", "100,000 reports at once: a thousand are told, then a hundred a
   expect(seen).toBeLessThanOrEqual(1_000 + 100 * (seconds + 1));
 });
 
-faultCase("R09", "progress for ever: cut at the hard limit", async (room) => {
+faultCase("R09", "progress for ever: cut at the hard limit", async (harness) => {
   const maxTimeoutMs = bound(2_000, 300_000);
-  const toolport = room.open({ it: speaksOddly() }, { timeoutMs: 1_000, maxTimeoutMs });
+  const toolport = harness.open({ it: speaksOddly() }, { timeoutMs: 1_000, maxTimeoutMs });
   await toolport.connect();
   const began = performance.now();
-  const error = await room.fails(toolport.callTool("it__progress", { kind: "ever" }, { onProgress() {} }), {
-    code: "TIMEOUT",
-    server: "it",
-    tool: "progress",
-    withinMs: maxTimeoutMs + 1_500,
-  });
+  const error = await harness.fails(
+    toolport.callTool("it__progress", { kind: "ever" }, { onProgress() {} }),
+    {
+      code: "TIMEOUT",
+      server: "it",
+      tool: "progress",
+      withinMs: maxTimeoutMs + 1_500,
+    },
+  );
   expect(performance.now() - began).toBeGreaterThanOrEqual(maxTimeoutMs - 50);
   expect(error.next).toContain("maxTimeoutMs");
 });
@@ -74,7 +77,7 @@ const form = {
 
 /** A modern server over HTTP whose only tool answers so. */
 async function openRounds(
-  room: FaultRoom,
+  harness: FaultHarness,
   answer: JsonRpcMethods[string],
   options?: Omit<ToolportOptions, "mcpServers">,
 ) {
@@ -85,8 +88,8 @@ async function openRounds(
     }),
     "tools/call": answer,
   });
-  room.atEnd(() => server[Symbol.asyncDispose]());
-  const toolport = room.open({ it: server.entry }, options);
+  harness.atEnd(() => server[Symbol.asyncDispose]());
+  const toolport = harness.open({ it: server.entry }, options);
   await toolport.connect();
   const calls = () => server.asked.filter((method) => method === "tools/call").length;
   return { toolport, calls };
@@ -94,10 +97,10 @@ async function openRounds(
 
 const refused = { code: "PROTOCOL", server: "it", tool: "ask" } as const;
 
-faultCase("R09", "questions without an end: ten rounds", async (room) => {
+faultCase("R09", "questions without an end: ten rounds", async (harness) => {
   let asked = 0;
   const { toolport, calls } = await openRounds(
-    room,
+    harness,
     () => ({ resultType: "input_required", inputRequests: { who: form } }),
     {
       onElicitation() {
@@ -106,47 +109,54 @@ faultCase("R09", "questions without an end: ten rounds", async (room) => {
       },
     },
   );
-  await room.fails(toolport.callTool("it__ask"), { ...refused, withinMs: atMost(2_000) });
+  await harness.fails(toolport.callTool("it__ask"), { ...refused, withinMs: atMost(2_000) });
   expect(asked).toBe(MAX_ROUNDS);
   expect(calls()).toBe(MAX_ROUNDS + 1);
 });
 
-faultCase("R09", "nothing but more time without an end: ten rounds, with pauses", async (room) => {
-  const { toolport, calls } = await openRounds(room, () => ({
+faultCase("R09", "nothing but more time without an end: ten rounds, with pauses", async (harness) => {
+  const { toolport, calls } = await openRounds(harness, () => ({
     resultType: "input_required",
     requestState: "later",
   }));
-  await room.fails(toolport.callTool("it__ask"), { ...refused, withinMs: atMost(4_000) });
+  await harness.fails(toolport.callTool("it__ask"), { ...refused, withinMs: atMost(4_000) });
   expect(calls()).toBe(MAX_ROUNDS + 1);
 });
 
-faultCase("R09", "5 MB of request state: refused, not sent back", async (room) => {
+faultCase("R09", "5 MB of request state: refused, not sent back", async (harness) => {
   const requestState = "s".repeat(5_000_000);
-  const { toolport, calls } = await openRounds(room, () => ({ resultType: "input_required", requestState }));
-  const error = await room.fails(toolport.callTool("it__ask"), { ...refused, withinMs: atMost(1_000) });
+  const { toolport, calls } = await openRounds(harness, () => ({
+    resultType: "input_required",
+    requestState,
+  }));
+  const error = await harness.fails(toolport.callTool("it__ask"), { ...refused, withinMs: atMost(1_000) });
   expect(error.message.length).toBeLessThan(1_000);
   expect(calls()).toBe(1);
 });
 
-faultCase("R09", "a thousand questions in one round: a few are asked, and the call fails", async (room) => {
-  let asked = 0;
-  const inputRequests = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`q${at}`, form]));
-  const { toolport, calls } = await openRounds(
-    room,
-    () => ({ resultType: "input_required", inputRequests }),
-    {
-      async onElicitation() {
-        asked += 1;
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        return { action: "decline" };
+faultCase(
+  "R09",
+  "a thousand questions in one round: a few are asked, and the call fails",
+  async (harness) => {
+    let asked = 0;
+    const inputRequests = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`q${at}`, form]));
+    const { toolport, calls } = await openRounds(
+      harness,
+      () => ({ resultType: "input_required", inputRequests }),
+      {
+        async onElicitation() {
+          asked += 1;
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          return { action: "decline" };
+        },
       },
-    },
-  );
-  await room.fails(toolport.callTool("it__ask"), {
-    code: ["OVERLOADED", "PROTOCOL"],
-    server: "it",
-    withinMs: atMost(2_000),
-  });
-  expect(asked).toBeLessThanOrEqual(17);
-  expect(calls()).toBe(1);
-});
+    );
+    await harness.fails(toolport.callTool("it__ask"), {
+      code: ["OVERLOADED", "PROTOCOL"],
+      server: "it",
+      withinMs: atMost(2_000),
+    });
+    expect(asked).toBeLessThanOrEqual(17);
+    expect(calls()).toBe(1);
+  },
+);

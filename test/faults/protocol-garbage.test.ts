@@ -8,59 +8,59 @@ import { faultCase } from "./fault-case.js";
 import { FAULT_PROTOCOL_SERVER, speaksOddly, warningsOf } from "./fault-protocol.js";
 
 for (const kind of ["logs", "blank", "nul", "utf8", "half"]) {
-  faultCase("R01", kind, async (room) => {
-    const toolport = room.open({ it: speaksOddly(`--noise=${kind}`) });
+  faultCase("R01", kind, async (harness) => {
+    const toolport = harness.open({ it: speaksOddly(`--noise=${kind}`) });
     const report = await toolport.connect();
     expect(report.servers["it"]).toMatchObject({ state: "ready", toolCount: 5 });
     const texts = Array.from({ length: 50 }, (_, at) => `text ${at}`);
     const results = await Promise.all(texts.map((text) => toolport.callTool("it__echo", { text })));
     expect(results.map(({ text }) => text)).toEqual(texts);
     // Blank lines are no garbage; of everything else one line is told, and that there are more.
-    expect(warningsOf(room)).toEqual(
+    expect(warningsOf(harness)).toEqual(
       kind === "blank" ? [] : [expect.stringContaining("not a JSON-RPC message")],
     );
   });
 }
 
-faultCase("R01", "a line that holds a secret of the server's environment", async (room) => {
-  const secret = room.secret();
+faultCase("R01", "a line that holds a secret of the server's environment", async (harness) => {
+  const secret = harness.secret();
   const script = `console.log("token", process.env.TOKEN); await import(${JSON.stringify(FAULT_PROTOCOL_SERVER)});`;
-  const toolport = room.open({
+  const toolport = harness.open({
     it: { command: process.execPath, args: ["--input-type=module", "-e", script], env: { TOKEN: secret } },
   });
   expect((await toolport.callTool("it__echo", { text: "well" })).text).toBe("well");
-  expect(warningsOf(room)).toEqual([expect.stringContaining("[redacted: TOKEN]")]);
+  expect(warningsOf(harness)).toEqual([expect.stringContaining("[redacted: TOKEN]")]);
 });
 
-faultCase("R04", "the answer inside a batch: the call fails at once", async (room) => {
-  const toolport = room.open({ it: speaksOddly("--batch") });
+faultCase("R04", "the answer inside a batch: the call fails at once", async (harness) => {
+  const toolport = harness.open({ it: speaksOddly("--batch") });
   await toolport.connect();
-  await room.fails(toolport.callTool("it__echo", { text: "x" }), {
+  await harness.fails(toolport.callTool("it__echo", { text: "x" }), {
     code: "BAD_RESPONSE",
     server: "it",
     tool: "echo",
     withinMs: atMost(1_000),
   });
   expect(toolport.snapshot().servers["it"]?.state).toBe("ready");
-  expect(warningsOf(room)).toEqual([expect.stringContaining("batch")]);
+  expect(warningsOf(harness)).toEqual([expect.stringContaining("batch")]);
 });
 
-faultCase("R04", "the answer inside a batch, over HTTP: taken or refused, but at once", async (room) => {
+faultCase("R04", "the answer inside a batch, over HTTP: taken or refused, but at once", async (harness) => {
   const bodies: Record<string, (answer: string) => string> = {
     one: (answer) => `[${answer}]`,
     many: (answer) => `[${"0,".repeat(999_999)}${answer}]`,
     empty: () => "[]",
   };
   for (const [what, body] of Object.entries(bodies)) {
-    const server = room.keep(
+    const server = harness.keep(
       await startFaultServer({
         bad: ({ message }, response) =>
           sendJson(response, body(JSON.stringify(result(message?.id, { content: [] })))),
       }),
     );
-    const toolport = room.open({ it: server.entry });
+    const toolport = harness.open({ it: server.entry });
     await toolport.connect();
-    const called = room.within(
+    const called = harness.within(
       atMost(1_000),
       toolport.callTool("it__bad").catch((error: ToolportError) => error),
     );
@@ -90,36 +90,36 @@ async function heapWhile(run: () => Promise<unknown>): Promise<number> {
   return Math.max(most, process.memoryUsage().heapUsed) - before;
 }
 
-faultCase("R04", "a batch of a million before the answer", async (room) => {
-  const toolport = room.open({ it: speaksOddly(`--batch-length=${MILLION}`) });
+faultCase("R04", "a batch of a million before the answer", async (harness) => {
+  const toolport = harness.open({ it: speaksOddly(`--batch-length=${MILLION}`) });
   await toolport.connect();
   const grown = await heapWhile(async () => {
-    const result = await room.within(atMost(1_000), toolport.callTool("it__echo", { text: "well" }));
+    const result = await harness.within(atMost(1_000), toolport.callTool("it__echo", { text: "well" }));
     expect(result.text).toBe("well");
   });
   expect(grown).toBeLessThanOrEqual(100 * MIB);
 });
 
-faultCase("R04", "a million tools in one list: cut, said so, told in a few lines", async (room) => {
-  const toolport = room.open({ it: speaksOddly("--list=million") });
+faultCase("R04", "a million tools in one list: cut, said so, told in a few lines", async (harness) => {
+  const toolport = harness.open({ it: speaksOddly("--list=million") });
   const grown = await heapWhile(async () => {
-    const report = await room.within(atMost(1_000) + 1_000, toolport.connect());
+    const report = await harness.within(atMost(1_000) + 1_000, toolport.connect());
     expect(report.servers["it"]).toMatchObject({ state: "ready", toolCount: 1 });
   });
   expect(grown).toBeLessThanOrEqual(100 * MIB);
   const { servers, withheldTools } = toolport.snapshot();
   expect(servers["it"]?.cut).toContain("more than 10000 entries");
   expect(withheldTools.length).toBeLessThan(10_001);
-  expect(warningsOf(room).length).toBeLessThan(30);
+  expect(warningsOf(harness).length).toBeLessThan(30);
   expect((await toolport.callTool("it__echo", { text: "well" })).text).toBe("well");
 });
 
 for (const tool of ["content", "structured"] as const) {
-  faultCase("R04", `a million parts of ${tool}`, async (room) => {
-    const toolport = room.open({ it: speaksOddly() });
+  faultCase("R04", `a million parts of ${tool}`, async (harness) => {
+    const toolport = harness.open({ it: speaksOddly() });
     await toolport.connect();
     const grown = await heapWhile(async () => {
-      const { text, structuredContent } = await room.within(
+      const { text, structuredContent } = await harness.within(
         atMost(1_000),
         toolport.callTool(`it__${tool}`, { count: MILLION }),
       );
@@ -141,8 +141,8 @@ const REQUESTS = {
 };
 
 for (const [method, params] of Object.entries(REQUESTS)) {
-  faultCase("R05", `10,000 of ${method}, which nothing here serves`, async (room) => {
-    const toolport = room.open({ it: speaksOddly() });
+  faultCase("R05", `10,000 of ${method}, which nothing here serves`, async (harness) => {
+    const toolport = harness.open({ it: speaksOddly() });
     const { text } = await toolport.callTool("it__flood", { method, params, count: ASKED });
     const { "-32601": unknown = 0, "-32603": refused = 0, answered } = JSON.parse(text);
     expect(answered).toBeUndefined();
@@ -150,7 +150,7 @@ for (const [method, params] of Object.entries(REQUESTS)) {
     expect(unknown + refused).toBe(ASKED);
   });
 
-  faultCase("R05", `10,000 of ${method}, one served at a time`, async (room) => {
+  faultCase("R05", `10,000 of ${method}, one served at a time`, async (harness) => {
     let running = 0;
     let most = 0;
     let served = 0;
@@ -161,7 +161,7 @@ for (const [method, params] of Object.entries(REQUESTS)) {
       running -= 1;
       return answer;
     };
-    const toolport = room.open(
+    const toolport = harness.open(
       { it: speaksOddly() },
       {
         roots: () => serve([]),
@@ -177,6 +177,6 @@ for (const [method, params] of Object.entries(REQUESTS)) {
     // Sixteen wait in line; what comes while they are served may get a place that has become free.
     expect(answered).toBeLessThan(500);
     expect(most).toBe(1);
-    expect(room.logged.filter((line) => line.includes("OVERLOADED")).length).toBeLessThanOrEqual(2);
+    expect(harness.logged.filter((line) => line.includes("OVERLOADED")).length).toBeLessThanOrEqual(2);
   });
 }

@@ -8,7 +8,7 @@ import { expect } from "vitest";
 import { atMost } from "./at-most.js";
 import { openCanary } from "./canary.js";
 import { faultCase } from "./fault-case.js";
-import { expectOthersWell, openSchemaStage, throughAllDoors } from "./schema-stage.js";
+import { expectOthersWell, openSchemaSetup, throughAllAdapters } from "./schema-setup.js";
 
 /** The catalogue says 250; a busy machine gets three times that. */
 const LAG_MS = 750;
@@ -33,22 +33,22 @@ for (const [tool, code] of [
   faultCase(
     "X05",
     `in the ${tool}`,
-    async (room) => {
-      const stage = await openSchemaStage(room, SLOW_TOOLS, { answer: answerBait });
+    async (harness) => {
+      const setup = await openSchemaSetup(harness, SLOW_TOOLS, { answer: answerBait });
       // The first check loads the validator.
-      await stage.toolport.callTool("it__first", { text: "warm" });
-      const call = stage.toolport.callTool(`it__${tool}`, { text: BAIT }, { checkArguments: "strict" });
-      const error = await room.fails<ToolCallError>(call, {
+      await setup.toolport.callTool("it__first", { text: "warm" });
+      const call = setup.toolport.callTool(`it__${tool}`, { text: BAIT }, { checkArguments: "strict" });
+      const error = await harness.fails<ToolCallError>(call, {
         code,
         server: "it",
         tool,
         withinMs: atMost(1_000),
       });
       expect(error.issues?.[0]?.message).toContain("pattern too slow");
-      expect(stage.server.asked.filter((method) => method === "tools/call")).toHaveLength(
+      expect(setup.server.asked.filter((method) => method === "tools/call")).toHaveLength(
         tool === "input" ? 1 : 2,
       );
-      await expectOthersWell(stage);
+      await expectOthersWell(setup);
     },
     { maxLagMs: LAG_MS },
   );
@@ -57,17 +57,17 @@ for (const [tool, code] of [
 faultCase(
   "X05",
   "in the input, by default: the server decides, one warning tells of it",
-  async (room) => {
-    const stage = await openSchemaStage(room, SLOW_TOOLS);
-    await stage.toolport.callTool("it__first", { text: "warm" });
+  async (harness) => {
+    const setup = await openSchemaSetup(harness, SLOW_TOOLS);
+    await setup.toolport.callTool("it__first", { text: "warm" });
     const warnings: unknown[] = [];
-    stage.toolport.on("warning", ({ code, tool }) => warnings.push([code, tool]));
+    setup.toolport.on("warning", ({ code, tool }) => warnings.push([code, tool]));
     for (let round = 0; round < 3; round += 1)
-      expect((await stage.toolport.callTool("it__input", { text: BAIT })).text).toBe(
+      expect((await setup.toolport.callTool("it__input", { text: BAIT })).text).toBe(
         JSON.stringify({ text: BAIT }),
       );
     expect(warnings).toEqual([["SCHEMA_CONTRADICTS", "input"]]);
-    await expectOthersWell(stage);
+    await expectOthersWell(setup);
   },
   { maxLagMs: LAG_MS },
 );
@@ -75,18 +75,18 @@ faultCase(
 faultCase(
   "X05",
   "in twenty calls at once: the loop is held once, not twenty times",
-  async (room) => {
-    const stage = await openSchemaStage(room, SLOW_TOOLS, { answer: answerBait });
-    await stage.toolport.callTool("it__first", { text: "warm" });
+  async (harness) => {
+    const setup = await openSchemaSetup(harness, SLOW_TOOLS, { answer: answerBait });
+    await setup.toolport.callTool("it__first", { text: "warm" });
     const calls = Array.from({ length: 20 }, () =>
-      room.fails(stage.toolport.callTool("it__input", { text: BAIT }, { checkArguments: "strict" }), {
+      harness.fails(setup.toolport.callTool("it__input", { text: BAIT }, { checkArguments: "strict" }), {
         code: "INVALID_ARGUMENTS",
         server: "it",
         withinMs: atMost(1_000),
       }),
     );
     await Promise.all(calls);
-    await expectOthersWell(stage);
+    await expectOthersWell(setup);
   },
   { maxLagMs: LAG_MS },
 );
@@ -94,9 +94,9 @@ faultCase(
 faultCase(
   "X06",
   "$ref to http, https, file and more: nothing is fetched, each tool is withheld",
-  async (room) => {
-    const canary = await openCanary(room);
-    const file = join(room.folder, "schema.json");
+  async (harness) => {
+    const canary = await openCanary(harness);
+    const file = join(harness.folder, "schema.json");
     writeFileSync(file, '{"type":"string"}');
     const places = {
       http: `http://${canary.host}/s.json`,
@@ -110,21 +110,21 @@ faultCase(
       { name, inputSchema: { type: "object", properties: { x: { $ref } } } },
       { name: `${name}_out`, inputSchema: { type: "object" }, outputSchema: { allOf: [{ $ref }] } },
     ]);
-    const stage = await openSchemaStage(room, tools);
-    expect(await stage.relistMs()).toBeLessThan(atMost(100));
-    expect(Object.keys(stage.withheld()).sort()).toEqual(tools.map(({ name }) => name).sort());
-    for (const reason of Object.values(stage.withheld())) expect(reason).toContain("another document");
-    await expectOthersWell(stage);
-    await throughAllDoors(stage.toolport);
+    const setup = await openSchemaSetup(harness, tools);
+    expect(await setup.relistMs()).toBeLessThan(atMost(100));
+    expect(Object.keys(setup.withheld()).sort()).toEqual(tools.map(({ name }) => name).sort());
+    for (const reason of Object.values(setup.withheld())) expect(reason).toContain("another document");
+    await expectOthersWell(setup);
+    await throughAllAdapters(setup.toolport);
     expect(canary.visits()).toBe(0);
   },
 );
 
-faultCase("X06", "other keywords that name a place: nothing is fetched", async (room) => {
-  const canary = await openCanary(room);
+faultCase("X06", "other keywords that name a place: nothing is fetched", async (harness) => {
+  const canary = await openCanary(harness);
   const place = `http://${canary.host}/s.json`;
-  const stage = await openSchemaStage(
-    room,
+  const setup = await openSchemaSetup(
+    harness,
     ["$dynamicRef", "$recursiveRef", "$schema", "$id", "$vocabulary"].map((keyword, at) => ({
       name: `place_${at}`,
       inputSchema: {
@@ -134,32 +134,32 @@ faultCase("X06", "other keywords that name a place: nothing is fetched", async (
       },
     })),
   );
-  const { toolport } = stage;
+  const { toolport } = setup;
   for (const { name } of await toolport.tools({ servers: ["it"] }))
     await toolport
       .callTool(name, { text: "a", x: "b" })
       .catch(({ code }) => expect(code).toBe("INVALID_ARGUMENTS"));
-  await throughAllDoors(toolport);
-  await expectOthersWell(stage);
+  await throughAllAdapters(toolport);
+  await expectOthersWell(setup);
   expect(canary.visits()).toBe(0);
 });
 
-faultCase("X06", "one $id in two tools: each is checked by its own schema", async (room) => {
+faultCase("X06", "one $id in two tools: each is checked by its own schema", async (harness) => {
   const $id = "https://example.com/schemas/arguments";
-  const stage = await openSchemaStage(room, [
+  const setup = await openSchemaSetup(harness, [
     { name: "text", inputSchema: { $id, type: "object", properties: { x: { type: "string" } } } },
     { name: "number", inputSchema: { $id, type: "object", properties: { x: { type: "number" } } } },
   ]);
-  const { toolport } = stage;
-  expect(stage.withheld()).toEqual({});
+  const { toolport } = setup;
+  expect(setup.withheld()).toEqual({});
   const refused = { code: "INVALID_ARGUMENTS", server: "it", withinMs: atMost(250) };
   for (let round = 0; round < 3; round += 1) {
     expect((await toolport.callTool("it__text", { x: "a" })).text).toBe('{"x":"a"}');
     expect((await toolport.callTool("it__number", { x: 1 })).text).toBe('{"x":1}');
-    await room.fails(toolport.callTool("it__text", { x: true }), refused);
-    await room.fails(toolport.callTool("it__number", { x: "a" }), refused);
+    await harness.fails(toolport.callTool("it__text", { x: true }), refused);
+    await harness.fails(toolport.callTool("it__number", { x: "a" }), refused);
   }
-  await expectOthersWell(stage);
+  await expectOthersWell(setup);
 });
 
 const inputSchema = { type: "object" };
@@ -184,12 +184,12 @@ const NONE: [tool: string | Record<string, unknown>, shown: string, reason: RegE
   ['"tool"', "tool", /not an object/],
 ];
 
-faultCase("X08", "names and schemas that are none: each withheld with its reason", async (room) => {
-  const stage = await openSchemaStage(
-    room,
+faultCase("X08", "names and schemas that are none: each withheld with its reason", async (harness) => {
+  const setup = await openSchemaSetup(
+    harness,
     NONE.map(([tool]) => tool),
   );
-  const { withheldTools } = stage.toolport.snapshot();
+  const { withheldTools } = setup.toolport.snapshot();
   // The second of two tools of one name is the one that is withheld.
   expect(withheldTools).toHaveLength(NONE.length);
   for (const [, shown, reason] of NONE)
@@ -197,8 +197,8 @@ faultCase("X08", "names and schemas that are none: each withheld with its reason
       withheldTools.some((tool) => tool.name === shown && reason.test(tool.reason)),
       `${shown}: ${reason}`,
     ).toBe(true);
-  await expectOthersWell(stage);
-  await throughAllDoors(stage.toolport);
+  await expectOthersWell(setup);
+  await throughAllAdapters(setup.toolport);
 });
 
 const ODD_NAMES = [
@@ -212,19 +212,19 @@ const ODD_NAMES = [
   "n".repeat(900),
 ];
 
-faultCase("X08", "odd names: all usable under names that every provider takes", async (room) => {
+faultCase("X08", "odd names: all usable under names that every provider takes", async (harness) => {
   const tools = ODD_NAMES.map((name) => `{"name":${JSON.stringify(name)},"inputSchema":{"type":"object"}}`);
-  const stage = await openSchemaStage(room, tools);
-  const listed = await stage.toolport.tools({ servers: ["it"] });
+  const setup = await openSchemaSetup(harness, tools);
+  const listed = await setup.toolport.tools({ servers: ["it"] });
   const odd = listed.filter(({ sourceName }) => ODD_NAMES.includes(sourceName));
   expect(odd.map(({ sourceName }) => sourceName)).toEqual(ODD_NAMES);
   expect(new Set(listed.map(({ name }) => name)).size).toBe(listed.length);
   for (const { name } of odd) {
     expect(name).toMatch(/^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/);
-    expect((await stage.toolport.callTool(name, {})).text).toBe("{}");
+    expect((await setup.toolport.callTool(name, {})).text).toBe("{}");
   }
-  await expectOthersWell(stage);
-  await throughAllDoors(stage.toolport);
+  await expectOthersWell(setup);
+  await throughAllAdapters(setup.toolport);
 });
 
 const outputSchema = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
@@ -238,26 +238,26 @@ const BAD_OUTPUT: Record<string, Record<string, unknown>> = {
 };
 
 for (const [what, answer] of Object.entries(BAD_OUTPUT)) {
-  faultCase("X10", what, async (room) => {
+  faultCase("X10", what, async (harness) => {
     const content = [{ type: "text", text: "as it came" }];
-    const stage = await openSchemaStage(room, [{ name: "promise", inputSchema, outputSchema }], {
+    const setup = await openSchemaSetup(harness, [{ name: "promise", inputSchema, outputSchema }], {
       answer: () => ({ content, ...answer }),
     });
-    const error = await room.fails<ToolCallError>(stage.toolport.callTool("it__promise"), {
+    const error = await harness.fails<ToolCallError>(setup.toolport.callTool("it__promise"), {
       code: "INVALID_OUTPUT",
       server: "it",
       tool: "promise",
       withinMs: atMost(1_000),
     });
     expect(error.result).toMatchObject({ text: "as it came", content, ...answer });
-    expect(stage.server.asked.filter((method) => method === "tools/call")).toHaveLength(1);
-    await expectOthersWell(stage);
+    expect(setup.server.asked.filter((method) => method === "tools/call")).toHaveLength(1);
+    await expectOthersWell(setup);
   });
 }
 
-faultCase("X10", "a tool that reports failure promises nothing", async (room) => {
-  const stage = await openSchemaStage(room, [{ name: "promise", inputSchema, outputSchema }], {
+faultCase("X10", "a tool that reports failure promises nothing", async (harness) => {
+  const setup = await openSchemaSetup(harness, [{ name: "promise", inputSchema, outputSchema }], {
     answer: () => ({ content: [{ type: "text", text: "no" }], isError: true }),
   });
-  expect(await stage.toolport.callTool("it__promise")).toMatchObject({ isError: true, text: "no" });
+  expect(await setup.toolport.callTool("it__promise")).toMatchObject({ isError: true, text: "no" });
 });

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { atMost } from "./at-most.js";
 import { faultCase } from "./fault-case.js";
-import { expectOthersWell, openSchemaStage, throughAllDoors } from "./schema-stage.js";
+import { expectOthersWell, openSchemaSetup, throughAllAdapters } from "./schema-setup.js";
 
 /** The catalogue says 250; a busy machine gets three times that. */
 const LAG_MS = 750;
@@ -52,27 +52,27 @@ const RECURSIVE: Record<
 };
 
 for (const [what, { schema, fits, not, isUncheckable }] of Object.entries(RECURSIVE)) {
-  faultCase("X01", what, async (room) => {
-    const stage = await openSchemaStage(room, [{ name: "endless", inputSchema: schema }]);
-    const { toolport } = stage;
-    expect(stage.withheld()).toEqual({});
-    expect(await stage.relistMs()).toBeLessThan(atMost(100));
+  faultCase("X01", what, async (harness) => {
+    const setup = await openSchemaSetup(harness, [{ name: "endless", inputSchema: schema }]);
+    const { toolport } = setup;
+    expect(setup.withheld()).toEqual({});
+    expect(await setup.relistMs()).toBeLessThan(atMost(100));
     // The first call of a door loads its framework.
-    await throughAllDoors(toolport);
-    for (const [door, ms] of Object.entries(await throughAllDoors(toolport)))
+    await throughAllAdapters(toolport);
+    for (const [door, ms] of Object.entries(await throughAllAdapters(toolport)))
       expect(ms, door).toBeLessThan(atMost(100));
     expect(JSON.parse((await toolport.callTool("it__endless", { ...fits })).text)).toEqual(fits);
     // What nothing can be said about is the server's to decide, unless the caller is strict.
     if (isUncheckable)
       expect((await toolport.callTool("it__endless", { ...not })).text).toBe(JSON.stringify(not));
     const checkArguments = isUncheckable ? "strict" : "repair";
-    await room.fails(toolport.callTool("it__endless", { ...not }, { checkArguments }), {
+    await harness.fails(toolport.callTool("it__endless", { ...not }, { checkArguments }), {
       code: "INVALID_ARGUMENTS",
       server: "it",
       tool: "endless",
       withinMs: atMost(250),
     });
-    await expectOthersWell(stage);
+    await expectOthersWell(setup);
   });
 }
 
@@ -81,30 +81,30 @@ const DEEP = 10_000;
 const deepSchema = `${'{"type":"object","properties":{"a":'.repeat(DEEP)}{}${"}}".repeat(DEEP)}`;
 
 for (const field of ["inputSchema", "outputSchema"]) {
-  faultCase("X02", `in ${field}`, async (room) => {
+  faultCase("X02", `in ${field}`, async (harness) => {
     const object = field === "inputSchema" ? "" : '"inputSchema":{"type":"object"},';
-    const stage = await openSchemaStage(room, [`{"name":"deep",${object}"${field}":${deepSchema}}`]);
-    expect(await stage.relistMs()).toBeLessThan(atMost(200));
-    expect(stage.withheld()).toEqual({ deep: expect.stringContaining("nested deeper than 64 levels") });
-    await room.fails(stage.toolport.callTool("it__deep"), {
+    const setup = await openSchemaSetup(harness, [`{"name":"deep",${object}"${field}":${deepSchema}}`]);
+    expect(await setup.relistMs()).toBeLessThan(atMost(200));
+    expect(setup.withheld()).toEqual({ deep: expect.stringContaining("nested deeper than 64 levels") });
+    await harness.fails(setup.toolport.callTool("it__deep"), {
       code: "TOOL_WITHHELD",
       server: "it",
       tool: "deep",
       withinMs: atMost(200),
     });
-    await expectOthersWell(stage);
-    await throughAllDoors(stage.toolport);
+    await expectOthersWell(setup);
+    await throughAllAdapters(setup.toolport);
   });
 }
 
-faultCase("X02", "a default 10,000 deep", async (room) => {
+faultCase("X02", "a default 10,000 deep", async (harness) => {
   const nested = `${'{"a":'.repeat(DEEP)}1${"}".repeat(DEEP)}`;
-  const stage = await openSchemaStage(room, [
+  const setup = await openSchemaSetup(harness, [
     `{"name":"deep","inputSchema":{"type":"object","properties":{"x":{"default":${nested}}}}}`,
   ]);
-  expect(await stage.relistMs()).toBeLessThan(atMost(200));
-  expect(stage.withheld()).toEqual({ deep: expect.stringContaining("nested deeper than 64 levels") });
-  await expectOthersWell(stage);
+  expect(await setup.relistMs()).toBeLessThan(atMost(200));
+  expect(setup.withheld()).toEqual({ deep: expect.stringContaining("nested deeper than 64 levels") });
+  await expectOthersWell(setup);
 });
 
 const choices = (count: number) => Array.from({ length: count }, (_, at) => `choice ${at}`);
@@ -148,20 +148,20 @@ for (const [what, { schema, reason }] of Object.entries(LARGE)) {
   faultCase(
     "X03",
     `${what}: ${reason === undefined ? "listed" : "withheld"}`,
-    async (room) => {
-      const stage = await openSchemaStage(room, [{ name: "large", inputSchema: schema }]);
-      const { toolport } = stage;
-      expect(await stage.relistMs()).toBeLessThan(atMost(200));
+    async (harness) => {
+      const setup = await openSchemaSetup(harness, [{ name: "large", inputSchema: schema }]);
+      const { toolport } = setup;
+      expect(await setup.relistMs()).toBeLessThan(atMost(200));
       if (reason === undefined) {
-        expect(stage.withheld()).toEqual({});
+        expect(setup.withheld()).toEqual({});
         // Compiled at the first call; checked within its time, or refused as too slow to be checked.
         const began = performance.now();
         const called = toolport.callTool("it__large", { x: "choice 1" });
         await called.catch((error: { code: string }) => expect(error.code).toBe("INVALID_ARGUMENTS"));
         expect(performance.now() - began).toBeLessThan(atMost(350));
-        await throughAllDoors(toolport);
-      } else expect(stage.withheld()).toEqual({ large: expect.stringContaining(reason) });
-      await expectOthersWell(stage);
+        await throughAllAdapters(toolport);
+      } else expect(setup.withheld()).toEqual({ large: expect.stringContaining(reason) });
+      await expectOthersWell(setup);
     },
     { maxLagMs: LAG_MS, maxHeapGrowth: 16 * 1024 * 1024 },
   );
@@ -173,38 +173,38 @@ const PATTERNS = {
   listed: ["(?<=a)b", "(?<!a)b", "\\p{Letter}+", "(?<year>\\d{4})", "^[^\\s@]+@[^\\s@]+$"],
 };
 
-faultCase("X04", PATTERNS.withheld.join("  "), async (room) => {
-  const stage = await openSchemaStage(
-    room,
+faultCase("X04", PATTERNS.withheld.join("  "), async (harness) => {
+  const setup = await openSchemaSetup(
+    harness,
     PATTERNS.withheld.map((pattern, at) => ({
       name: `broken_${at}`,
       inputSchema: { type: "object", properties: { x: { type: "string", pattern } } },
     })),
   );
-  expect(await stage.relistMs()).toBeLessThan(atMost(100));
-  expect(Object.keys(stage.withheld())).toHaveLength(PATTERNS.withheld.length);
-  for (const reason of Object.values(stage.withheld())) expect(reason).toContain("not a regular expression");
-  expect(room.logged.filter((line) => line.includes("broken_0"))).toHaveLength(2);
-  await expectOthersWell(stage);
+  expect(await setup.relistMs()).toBeLessThan(atMost(100));
+  expect(Object.keys(setup.withheld())).toHaveLength(PATTERNS.withheld.length);
+  for (const reason of Object.values(setup.withheld())) expect(reason).toContain("not a regular expression");
+  expect(harness.logged.filter((line) => line.includes("broken_0"))).toHaveLength(2);
+  await expectOthersWell(setup);
 });
 
-faultCase("X04", PATTERNS.listed.join("  "), async (room) => {
-  const stage = await openSchemaStage(
-    room,
+faultCase("X04", PATTERNS.listed.join("  "), async (harness) => {
+  const setup = await openSchemaSetup(
+    harness,
     PATTERNS.listed.map((pattern, at) => ({
       name: `odd_${at}`,
       inputSchema: { type: "object", properties: { x: { type: "string", pattern } } },
     })),
   );
-  expect(stage.withheld()).toEqual({});
-  await throughAllDoors(stage.toolport);
+  expect(setup.withheld()).toEqual({});
+  await throughAllAdapters(setup.toolport);
   const fitting = ["ab", "b", "é", "2026", "a@b.example"];
   for (const [at, x] of fitting.entries())
-    expect((await stage.toolport.callTool(`it__odd_${at}`, { x })).text).toBe(JSON.stringify({ x }));
-  await room.fails(stage.toolport.callTool("it__odd_3", { x: "no year" }), {
+    expect((await setup.toolport.callTool(`it__odd_${at}`, { x })).text).toBe(JSON.stringify({ x }));
+  await harness.fails(setup.toolport.callTool("it__odd_3", { x: "no year" }), {
     code: "INVALID_ARGUMENTS",
     server: "it",
     withinMs: atMost(250),
   });
-  await expectOthersWell(stage);
+  await expectOthersWell(setup);
 });

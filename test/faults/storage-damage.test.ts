@@ -16,7 +16,7 @@ import { createStoreKey, type StoreWarning, sqliteStore } from "toolport/sqlite"
 import { beforeAll, expect } from "vitest";
 import { LEAN_SERVER } from "../fixtures/stdio-peer.js";
 import { faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 import { ONE_SECOND, openLoggedIn, openRig, warmUpStorage } from "./storage-rig.js";
 
 const NOBODY = 65_534;
@@ -25,11 +25,11 @@ const echo = { command: process.execPath, args: [LEAN_SERVER] };
 
 beforeAll(warmUpStorage);
 
-const pathOf = (room: FaultRoom): string => join(room.folder, "state.db");
+const pathOf = (harness: FaultHarness): string => join(harness.folder, "state.db");
 
-function openStore(room: FaultRoom, options: { path?: string; key?: string | string[] } = {}) {
+function openStore(harness: FaultHarness, options: { path?: string; key?: string | string[] } = {}) {
   const warnings: StoreWarning[] = [];
-  const store = sqliteStore(options.path ?? pathOf(room), {
+  const store = sqliteStore(options.path ?? pathOf(harness), {
     key: options.key,
     onWarning: (warning) => warnings.push(warning),
   });
@@ -37,12 +37,12 @@ function openStore(room: FaultRoom, options: { path?: string; key?: string | str
 }
 
 /** A file with some records in it, and one secret. Returns its bytes. */
-async function writeSome(room: FaultRoom, key?: string): Promise<Buffer> {
-  const { store } = openStore(room, { ...(key && { key }) });
+async function writeSome(harness: FaultHarness, key?: string): Promise<Buffer> {
+  const { store } = openStore(harness, { ...(key && { key }) });
   for (let index = 0; index < 100; index++) await store.put(`key/${index}`, "x".repeat(500));
   await store.put("token", "the old token", { secret: true });
   await store.close();
-  return readFileSync(pathOf(room));
+  return readFileSync(pathOf(harness));
 }
 
 function change(path: string, sql: string): void {
@@ -55,13 +55,13 @@ function change(path: string, sql: string): void {
 // D01
 
 /** A port on the file works within the second, and what it saves is there for the next one. */
-async function expectToWork(room: FaultRoom) {
-  const { store, warnings, codes } = openStore(room);
-  room.keep(store);
-  const toolport = room.open({}, { store });
-  expect(await room.within(ONE_SECOND, toolport.add("it", echo))).toMatchObject({ state: "ready" });
+async function expectToWork(harness: FaultHarness) {
+  const { store, warnings, codes } = openStore(harness);
+  harness.keep(store);
+  const toolport = harness.open({}, { store });
+  expect(await harness.within(ONE_SECOND, toolport.add("it", echo))).toMatchObject({ state: "ready" });
   expect((await toolport.callTool("it__echo", { text: "hi" })).text).toBe("hi");
-  const second = room.open({}, { store });
+  const second = harness.open({}, { store });
   expect((await second.callTool("it__echo", { text: "again" })).text).toBe("again");
   return { warnings, codes };
 }
@@ -72,125 +72,130 @@ const damages: Record<string, (path: string) => void> = {
   truncated: (path) => truncateSync(path, Math.floor(statSync(path).size / 2) + 100),
 };
 for (const [kind, damage] of Object.entries(damages)) {
-  faultCase("D01", `${kind}: set aside whole, told, and begun anew`, async (room) => {
-    await writeSome(room);
-    damage(pathOf(room));
-    const damaged = readFileSync(pathOf(room));
-    const { warnings, codes } = await expectToWork(room);
+  faultCase("D01", `${kind}: set aside whole, told, and begun anew`, async (harness) => {
+    await writeSome(harness);
+    damage(pathOf(harness));
+    const damaged = readFileSync(pathOf(harness));
+    const { warnings, codes } = await expectToWork(harness);
     expect(codes()).toEqual(["CORRUPT_SET_ASIDE"]);
-    expect(warnings[0]?.path.startsWith(`${pathOf(room)}.corrupt-`)).toBe(true);
+    expect(warnings[0]?.path.startsWith(`${pathOf(harness)}.corrupt-`)).toBe(true);
     expect(readFileSync(warnings[0]?.path as string)).toEqual(damaged);
   });
 }
 
-faultCase("D01", "zero length: new, with nothing to set aside", async (room) => {
-  writeFileSync(pathOf(room), "", { mode: 0o600 });
-  const { codes } = await expectToWork(room);
+faultCase("D01", "zero length: new, with nothing to set aside", async (harness) => {
+  writeFileSync(pathOf(harness), "", { mode: 0o600 });
+  const { codes } = await expectToWork(harness);
   expect(codes()).toEqual([]);
 });
 
 faultCase(
   "D01",
   "newer schema version: refused and not touched, and the port goes on without",
-  async (room) => {
-    await writeSome(room);
-    change(pathOf(room), "INSERT INTO toolport_migrations VALUES (99, 0)");
-    const before = readFileSync(pathOf(room));
-    const { store, codes } = openStore(room);
-    const { toolport, warnings } = await openRig(room, store);
-    expect(await room.within(ONE_SECOND, toolport.add("added", echo))).toMatchObject({ state: "ready" });
+  async (harness) => {
+    await writeSome(harness);
+    change(pathOf(harness), "INSERT INTO toolport_migrations VALUES (99, 0)");
+    const before = readFileSync(pathOf(harness));
+    const { store, codes } = openStore(harness);
+    const { toolport, warnings } = await openRig(harness, store);
+    expect(await harness.within(ONE_SECOND, toolport.add("added", echo))).toMatchObject({ state: "ready" });
     expect((await toolport.callTool("added__echo", { text: "hi" })).text).toBe("hi");
     expect(warnings.join("\n")).toContain("version 99");
     // A login that could not be kept is not begun.
-    await room.fails(toolport.callTool("it__whoami"), {
+    await harness.fails(toolport.callTool("it__whoami"), {
       ...{ code: "UNAVAILABLE", server: "it", withinMs: ONE_SECOND },
     });
-    await room.fails(store.put("token", "new"), { code: "UNAVAILABLE", withinMs: ONE_SECOND });
-    expect(readFileSync(pathOf(room))).toEqual(before);
+    await harness.fails(store.put("token", "new"), { code: "UNAVAILABLE", withinMs: ONE_SECOND });
+    expect(readFileSync(pathOf(harness))).toEqual(before);
     expect(codes()).toEqual([]);
   },
 );
 
 // D07
 
-faultCase("D07", "mode 0644: taken back, with a warning", async (room) => {
-  await writeSome(room);
-  chmodSync(pathOf(room), 0o644);
-  chmodSync(`${pathOf(room)}.key`, 0o644);
-  const { store, codes } = openStore(room);
-  room.keep(store);
+faultCase("D07", "mode 0644: taken back, with a warning", async (harness) => {
+  await writeSome(harness);
+  chmodSync(pathOf(harness), 0o644);
+  chmodSync(`${pathOf(harness)}.key`, 0o644);
+  const { store, codes } = openStore(harness);
+  harness.keep(store);
   const began = performance.now();
   expect((await store.get("token"))?.value).toBe("the old token");
   expect(performance.now() - began).toBeLessThan(ONE_SECOND);
   expect(codes()).toEqual(["PERMISSIONS_FIXED", "PERMISSIONS_FIXED"]);
-  for (const file of [pathOf(room), `${pathOf(room)}.key`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+  for (const file of [pathOf(harness), `${pathOf(harness)}.key`])
+    expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-faultCase("D07", "symlinked path: refused, what it points to untouched", async (room) => {
-  const before = await writeSome(room);
-  const link = join(room.folder, "link.db");
-  symlinkSync(pathOf(room), link);
-  const { store } = openStore(room, { path: link });
-  const { toolport } = await openRig(room, store);
+faultCase("D07", "symlinked path: refused, what it points to untouched", async (harness) => {
+  const before = await writeSome(harness);
+  const link = join(harness.folder, "link.db");
+  symlinkSync(pathOf(harness), link);
+  const { store } = openStore(harness, { path: link });
+  const { toolport } = await openRig(harness, store);
   expect(await toolport.add("added", echo)).toMatchObject({ state: "ready" });
-  const error = await room.fails(store.get("token"), { code: "UNAVAILABLE", withinMs: ONE_SECOND });
+  const error = await harness.fails(store.get("token"), { code: "UNAVAILABLE", withinMs: ONE_SECOND });
   expect(error.message).toContain("symbolic link");
-  expect(readFileSync(pathOf(room))).toEqual(before);
+  expect(readFileSync(pathOf(harness))).toEqual(before);
   expect(existsSync(`${link}.key`)).toBe(false);
 });
 
 faultCase(
   "D07",
   "another owner: refused, untouched",
-  async (room) => {
-    const before = await writeSome(room);
-    chownSync(pathOf(room), NOBODY, NOBODY);
-    const { store } = openStore(room);
-    room.keep(store);
-    const error = await room.fails(store.get("token"), { code: "UNAVAILABLE", withinMs: ONE_SECOND });
+  async (harness) => {
+    const before = await writeSome(harness);
+    chownSync(pathOf(harness), NOBODY, NOBODY);
+    const { store } = openStore(harness);
+    harness.keep(store);
+    const error = await harness.fails(store.get("token"), { code: "UNAVAILABLE", withinMs: ONE_SECOND });
     expect(error.message).toContain("another user");
-    expect(readFileSync(pathOf(room))).toEqual(before);
-    expect(statSync(pathOf(room)).uid).toBe(NOBODY);
+    expect(readFileSync(pathOf(harness))).toEqual(before);
+    expect(statSync(pathOf(harness)).uid).toBe(NOBODY);
   },
   { skip: notRoot },
 );
 
-faultCase("D07", "wrong key: told as that, nothing erased, the right one needs no login", async (room) => {
-  const [right, wrong] = [room.secret(createStoreKey()), room.secret(createStoreKey())];
-  const first = await openLoggedIn(room, openStore(room, { key: right }).store);
+faultCase("D07", "wrong key: told as that, nothing erased, the right one needs no login", async (harness) => {
+  const [right, wrong] = [harness.secret(createStoreKey()), harness.secret(createStoreKey())];
+  const first = await openLoggedIn(harness, openStore(harness, { key: right }).store);
   await first.toolport.close();
-  const before = await secretsOf(room, right);
+  const before = await secretsOf(harness, right);
   expect(before).not.toEqual([]);
-  const { store } = openStore(room, { key: wrong });
-  const foreign = await openRig(room, store, first.bench);
-  await room.fails(foreign.toolport.callTool("it__whoami"), {
+  const { store } = openStore(harness, { key: wrong });
+  const foreign = await openRig(harness, store, first.bench);
+  await harness.fails(foreign.toolport.callTool("it__whoami"), {
     ...{ code: "KEY_MISMATCH", server: "it", withinMs: ONE_SECOND },
   });
-  await room.fails(store.reseal(), { code: "KEY_MISMATCH", withinMs: ONE_SECOND });
+  await harness.fails(store.reseal(), { code: "KEY_MISMATCH", withinMs: ONE_SECOND });
   await foreign.toolport.close();
-  expect(await secretsOf(room, right)).toEqual(before);
-  const again = await openRig(room, openStore(room, { key: right }).store, first.bench);
+  expect(await secretsOf(harness, right)).toEqual(before);
+  const again = await openRig(harness, openStore(harness, { key: right }).store, first.bench);
   expect(await again.whoami()).toBe("ada");
   expect(first.bench.countTokens()).toBe(1);
 });
 
-faultCase("D07", "rotated key: both at first, then the new one alone, and no login is lost", async (room) => {
-  const [older, newer] = [room.secret(createStoreKey()), room.secret(createStoreKey())];
-  const first = await openLoggedIn(room, openStore(room, { key: older }).store);
-  await first.toolport.close();
-  const { store } = openStore(room, { key: [newer, older] });
-  const between = await openRig(room, store, first.bench);
-  expect(await between.whoami()).toBe("ada");
-  expect(await store.reseal()).toBeGreaterThan(0);
-  await between.toolport.close();
-  const last = await openRig(room, openStore(room, { key: newer }).store, first.bench);
-  expect(await last.whoami()).toBe("ada");
-  expect(first.bench.countTokens()).toBe(1);
-  expect(readdirSync(room.folder).filter((name) => name.includes(".corrupt-"))).toEqual([]);
-});
+faultCase(
+  "D07",
+  "rotated key: both at first, then the new one alone, and no login is lost",
+  async (harness) => {
+    const [older, newer] = [harness.secret(createStoreKey()), harness.secret(createStoreKey())];
+    const first = await openLoggedIn(harness, openStore(harness, { key: older }).store);
+    await first.toolport.close();
+    const { store } = openStore(harness, { key: [newer, older] });
+    const between = await openRig(harness, store, first.bench);
+    expect(await between.whoami()).toBe("ada");
+    expect(await store.reseal()).toBeGreaterThan(0);
+    await between.toolport.close();
+    const last = await openRig(harness, openStore(harness, { key: newer }).store, first.bench);
+    expect(await last.whoami()).toBe("ada");
+    expect(first.bench.countTokens()).toBe(1);
+    expect(readdirSync(harness.folder).filter((name) => name.includes(".corrupt-"))).toEqual([]);
+  },
+);
 
-async function secretsOf(room: FaultRoom, key: string): Promise<unknown[]> {
-  const { store } = openStore(room, { key });
+async function secretsOf(harness: FaultHarness, key: string): Promise<unknown[]> {
+  const { store } = openStore(harness, { key });
   const keys = (await store.list("")).filter((name) => /^(oauth|servers)\//.test(name));
   const records = await Promise.all(keys.map((name) => store.get(name)));
   await store.close();

@@ -18,7 +18,7 @@ import { LEAN_SERVER } from "../fixtures/stdio-peer.js";
 import { findProgram } from "../support/local-service.js";
 import { createStateHosts } from "../support/state-host.js";
 import { bound, faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 import {
   expectRecovery,
   expectTokensToSurvive,
@@ -35,25 +35,25 @@ const hosts = createStateHosts();
 beforeAll(warmUpStorage);
 afterAll(hosts.remove);
 
-const pathOf = (room: FaultRoom): string => join(room.folder, "state.db");
+const pathOf = (harness: FaultHarness): string => join(harness.folder, "state.db");
 
 // D02
 
 faultCase(
   "D02",
   "BEGIN EXCLUSIVE: waited for, then BUSY; tool calls go on; later all is well",
-  async (room) => {
+  async (harness) => {
     const busyTimeoutMs = bound(800, 5_000);
-    const store = sqliteStore(pathOf(room), { busyTimeoutMs });
-    const rig = await openLoggedIn(room, store);
-    const holder = hosts.start(["lock", pathOf(room), "120000"]);
-    room.atEnd(() => holder.kill());
+    const store = sqliteStore(pathOf(harness), { busyTimeoutMs });
+    const rig = await openLoggedIn(harness, store);
+    const holder = hosts.start(["lock", pathOf(harness), "120000"]);
+    harness.atEnd(() => holder.kill());
     await holder.begun;
 
     const began = performance.now();
-    await room.fails(store.put("a", 1), { code: "BUSY", withinMs: busyTimeoutMs + ONE_SECOND });
+    await harness.fails(store.put("a", 1), { code: "BUSY", withinMs: busyTimeoutMs + ONE_SECOND });
     expect(performance.now() - began).toBeGreaterThanOrEqual(busyTimeoutMs);
-    await expectTokensToSurvive(room, rig, { code: "BUSY", withinMs: busyTimeoutMs + ONE_SECOND });
+    await expectTokensToSurvive(harness, rig, { code: "BUSY", withinMs: busyTimeoutMs + ONE_SECOND });
     // A new server is used, if not remembered.
     expect(await rig.toolport.add("added", echo)).toMatchObject({ state: "ready" });
     expect((await rig.toolport.callTool("added__echo", { text: "hi" })).text).toBe("hi");
@@ -65,11 +65,11 @@ faultCase(
   },
 );
 
-faultCase("D02", "freed in time: nobody notices", async (room) => {
-  const store = room.keep(sqliteStore(pathOf(room)));
+faultCase("D02", "freed in time: nobody notices", async (harness) => {
+  const store = harness.keep(sqliteStore(pathOf(harness)));
   await store.put("a", 0);
-  const holder = hosts.start(["lock", pathOf(room), "400"]);
-  room.atEnd(() => holder.kill());
+  const holder = hosts.start(["lock", pathOf(harness), "400"]);
+  harness.atEnd(() => holder.kill());
   await holder.begun;
   expect(await store.put("a", 1, { secret: true })).toBeGreaterThan(0);
   await holder.result();
@@ -78,12 +78,12 @@ faultCase("D02", "freed in time: nobody notices", async (room) => {
 // D03
 
 /** A file system of its own; gone at the end. */
-function mountTmpfs(room: FaultRoom, size: string): string {
-  const folder = join(room.folder, "small");
+function mountTmpfs(harness: FaultHarness, size: string): string {
+  const folder = join(harness.folder, "small");
   mkdirSync(folder);
   execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size},mode=700`, "tmpfs", folder], { stdio: "pipe" });
   // Closed files of the driver may wait for the collector.
-  room.atEnd(() => execFileSync("umount", ["--lazy", folder], { stdio: "pipe" }));
+  harness.atEnd(() => execFileSync("umount", ["--lazy", folder], { stdio: "pipe" }));
   return folder;
 }
 
@@ -102,17 +102,17 @@ const noMount = whyNoMount();
 faultCase(
   "D03",
   "64 KiB tmpfs: FULL from the beginning, and everything but memory works",
-  async (room) => {
-    const path = join(mountTmpfs(room, "64k"), "state.db");
-    const store = room.keep(sqliteStore(path));
-    const toolport = room.open({}, { store });
+  async (harness) => {
+    const path = join(mountTmpfs(harness, "64k"), "state.db");
+    const store = harness.keep(sqliteStore(path));
+    const toolport = harness.open({}, { store });
     const warnings: string[] = [];
     toolport.on("warning", ({ message }) => warnings.push(message));
     const fill = async () => {
       for (let index = 0; ; index++) await store.put(`filler/${index}`, "x".repeat(10_000));
     };
-    await room.fails(fill(), { code: "FULL", withinMs: ONE_SECOND });
-    expect(await room.within(ONE_SECOND, toolport.add("it", echo))).toMatchObject({ state: "ready" });
+    await harness.fails(fill(), { code: "FULL", withinMs: ONE_SECOND });
+    expect(await harness.within(ONE_SECOND, toolport.add("it", echo))).toMatchObject({ state: "ready" });
     expect((await toolport.callTool("it__echo", { text: "hi" })).text).toBe("hi");
     expect(warnings.join("\n")).toContain("(FULL)");
   },
@@ -122,13 +122,13 @@ faultCase(
 faultCase(
   "D03",
   "tmpfs that fills up under a login: FULL, the old token intact, and later all is well",
-  async (room) => {
-    const folder = mountTmpfs(room, "512k");
+  async (harness) => {
+    const folder = mountTmpfs(harness, "512k");
     const store = sqliteStore(join(folder, "state.db"));
-    const rig = await openLoggedIn(room, store);
+    const rig = await openLoggedIn(harness, store);
     fillUp(join(folder, "ballast"));
-    await room.fails(store.put("more", "x".repeat(100_000)), { code: "FULL", withinMs: ONE_SECOND });
-    await expectTokensToSurvive(room, rig, { code: "FULL", withinMs: ONE_SECOND });
+    await harness.fails(store.put("more", "x".repeat(100_000)), { code: "FULL", withinMs: ONE_SECOND });
+    await expectTokensToSurvive(harness, rig, { code: "FULL", withinMs: ONE_SECOND });
     rmSync(join(folder, "ballast"));
     await expectRecovery(rig);
     expect(await store.put("more", 1)).toBeGreaterThan(0);
@@ -149,17 +149,17 @@ function fillUp(path: string): void {
 faultCase(
   "D03",
   "file system that became read-only: told, the old token intact, and later all is well",
-  async (room) => {
-    const folder = mountTmpfs(room, "1m");
+  async (harness) => {
+    const folder = mountTmpfs(harness, "1m");
     const store = sqliteStore(join(folder, "state.db"));
-    const rig = await openLoggedIn(room, store);
+    const rig = await openLoggedIn(harness, store);
     const remount = (how: string) =>
       execFileSync("mount", ["-o", `remount,bind,${how}`, folder], { stdio: "pipe" });
     execFileSync("mount", ["--bind", folder, folder], { stdio: "pipe" });
-    room.atEnd(() => execFileSync("umount", ["--lazy", folder], { stdio: "pipe" }));
+    harness.atEnd(() => execFileSync("umount", ["--lazy", folder], { stdio: "pipe" }));
     remount("ro");
-    const fresh = room.keep(sqliteStore(join(folder, "state.db")));
-    await room.fails(fresh.put("a", 1), { code: "UNAVAILABLE", withinMs: ONE_SECOND });
+    const fresh = harness.keep(sqliteStore(join(folder, "state.db")));
+    await harness.fails(fresh.put("a", 1), { code: "UNAVAILABLE", withinMs: ONE_SECOND });
     for (let calls = 0; calls < 10; calls++) expect(await rig.whoami()).toBe("ada");
     remount("rw");
     rig.bench.expireAccessTokens();
@@ -185,15 +185,15 @@ for (const [name, limited] of Object.entries(limits)) {
   faultCase(
     "D03",
     `${name}: FULL, the old token and all that was written intact`,
-    async (room) => {
+    async (harness) => {
       const { error, written, token, count } = await hosts
-        .start(["fill", pathOf(room)], limited)
+        .start(["fill", pathOf(harness)], limited)
         .result<Filled>();
       expect(error).toMatchObject({ name: "StateError", code: "FULL" });
       expect([token, count]).toEqual(["the old token", written]);
       expect(written).toBeGreaterThan(0);
-      const store = room.keep(
-        sqliteStore(pathOf(room), { onWarning: ({ message }) => expect.fail(message) }),
+      const store = harness.keep(
+        sqliteStore(pathOf(harness), { onWarning: ({ message }) => expect.fail(message) }),
       );
       expect((await store.get("token"))?.value).toBe("the old token");
       expect(await store.put("a", 1)).toBeGreaterThan(0);
@@ -206,11 +206,11 @@ for (const kind of ["a new file", "a saved file"]) {
   faultCase(
     "D03",
     `read-only folder, ${kind}: told, and nothing changed`,
-    async (room) => {
-      const folder = join(room.folder, "read-only");
+    async (harness) => {
+      const folder = join(harness.folder, "read-only");
       const path = join(folder, "state.db");
       mkdirSync(folder);
-      chmodSync(room.folder, 0o755);
+      chmodSync(harness.folder, 0o755);
       if (kind === "a saved file") await saveToken(path);
       const before = existsSync(path) && readFileSync(path);
       for (const file of readdirSync(folder)) {
@@ -218,7 +218,7 @@ for (const kind of ["a new file", "a saved file"]) {
         chmodSync(join(folder, file), 0o400);
       }
       chmodSync(folder, 0o555);
-      room.atEnd(() => chmodSync(folder, 0o755));
+      harness.atEnd(() => chmodSync(folder, 0o755));
       const host = hosts.start(["read-only", path, String(NOBODY)]);
       const { error } = await host.result<{ error: StateError }>();
       expect(error).toMatchObject({ name: "StateError", code: "UNAVAILABLE" });

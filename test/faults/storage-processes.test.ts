@@ -16,12 +16,12 @@ afterAll(hosts.remove);
 faultCase(
   "D04",
   `${ROUNDS} rounds: no file damaged, nothing committed lost, no half value`,
-  async (room) => {
-    const path = join(room.folder, "state.db");
+  async (harness) => {
+    const path = join(harness.folder, "state.db");
     for (let round = 0; round < ROUNDS; round++)
       expect(await runKillRound(hosts, path, round)).toBeGreaterThan(0);
     // Whoever is killed while it makes the key leaves its draft; nothing else is left, and nothing was set aside.
-    const files = readdirSync(room.folder).filter((name) => !/-(wal|shm)$|\.key\.[\w-]+$/.test(name));
+    const files = readdirSync(harness.folder).filter((name) => !/-(wal|shm)$|\.key\.[\w-]+$/.test(name));
     expect(files.sort()).toEqual(["state.db", "state.db.key"]);
   },
   { timeoutMs: AS_WRITTEN ? 1_200_000 : 60_000, neighbour: false },
@@ -31,14 +31,14 @@ for (const processes of [2, 8]) {
   faultCase(
     "D05",
     `SQLite, ${processes} processes, ${UPDATES} updates: none lost, nobody sees BUSY`,
-    async (room) => {
-      const path = join(room.folder, "state.db");
+    async (harness) => {
+      const path = join(harness.folder, "state.db");
       const adders = Array.from({ length: processes }, () =>
         hosts.start(["increment", path, "counter", String(UPDATES / processes)]),
       );
-      for (const adder of adders) room.atEnd(() => adder.kill());
+      for (const adder of adders) harness.atEnd(() => adder.kill());
       await Promise.all(adders.map((adder) => adder.result()));
-      const store = room.keep(sqliteStore(path));
+      const store = harness.keep(sqliteStore(path));
       expect((await store.get("counter"))?.value).toBe(UPDATES);
       expectIntegrity(path);
     },

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 
 /** The catalogue's one second, on a machine that does other things too. */
 export const ONE_SECOND = 3_000;
@@ -26,17 +26,17 @@ export async function warmUpStorage(): Promise<void> {
   await using _bench = await startOAuthBench();
 }
 
-/** Opens the port without a login. The store is the room's from now on. */
-export async function openRig(room: FaultRoom, store: Store, shared?: OAuthBench): Promise<StorageRig> {
-  room.keep(store);
+/** Opens the port without a login. The store is the harness's from now on. */
+export async function openRig(harness: FaultHarness, store: Store, shared?: OAuthBench): Promise<StorageRig> {
+  harness.keep(store);
   const bench = shared ?? (await startOAuthBench());
-  if (shared === undefined) room.atEnd(() => bench[Symbol.asyncDispose]());
-  const toolport = room.open({ it: { url: bench.url } }, { store, callbackUrl: CALLBACK_URL });
+  if (shared === undefined) harness.atEnd(() => bench[Symbol.asyncDispose]());
+  const toolport = harness.open({ it: { url: bench.url } }, { store, callbackUrl: CALLBACK_URL });
   const warnings: string[] = [];
   toolport.on("warning", ({ message }) => warnings.push(message));
-  room.atEnd(() => {
-    room.note(warnings);
-    for (const secret of bench.secrets.keys()) room.secret(secret);
+  harness.atEnd(() => {
+    harness.note(warnings);
+    for (const secret of bench.secrets.keys()) harness.secret(secret);
   });
   return {
     ...{ toolport, bench, warnings },
@@ -50,8 +50,8 @@ export async function openRig(room: FaultRoom, store: Store, shared?: OAuthBench
 }
 
 /** Opens the port and logs in. */
-export async function openLoggedIn(room: FaultRoom, store: Store): Promise<StorageRig> {
-  const rig = await openRig(room, store);
+export async function openLoggedIn(harness: FaultHarness, store: Store): Promise<StorageRig> {
+  const rig = await openRig(harness, store);
   await rig.logIn();
   expect(await rig.whoami()).toBe("ada");
   return rig;
@@ -59,13 +59,13 @@ export async function openLoggedIn(room: FaultRoom, store: Store): Promise<Stora
 
 /** What has to hold when the store is in trouble: good tokens are used, an expired one costs no refresh token. */
 export async function expectTokensToSurvive(
-  room: FaultRoom,
+  harness: FaultHarness,
   { toolport, bench, whoami }: StorageRig,
   { code, withinMs }: { code: string; withinMs: number },
 ): Promise<void> {
-  for (let calls = 0; calls < 10; calls++) expect(await room.within(withinMs, whoami())).toBe("ada");
+  for (let calls = 0; calls < 10; calls++) expect(await harness.within(withinMs, whoami())).toBe("ada");
   bench.expireAccessTokens();
-  await room.fails(toolport.callTool("it__whoami"), { code, server: "it", withinMs });
+  await harness.fails(toolport.callTool("it__whoami"), { code, server: "it", withinMs });
   expect(bench.countTokens("refresh_token")).toBe(0);
 }
 

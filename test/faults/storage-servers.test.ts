@@ -5,7 +5,7 @@ import { countTogether, storeSource } from "../support/shared-store.js";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.js";
 import { waitFor } from "../support/wait-for.js";
 import { AS_WRITTEN, faultCase } from "./fault-case.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 import {
   expectRecovery,
   expectTokensToSurvive,
@@ -21,12 +21,15 @@ const UPDATES = AS_WRITTEN ? 10_000 : 160;
 const SLOW_MS = 2_500;
 const TROUBLE = { code: "UNAVAILABLE", withinMs: FIVE_SECONDS } as const;
 
-const makeKey = (room: FaultRoom) => room.secret(randomBytes(32).toString("base64"));
+const makeKey = (harness: FaultHarness) => harness.secret(randomBytes(32).toString("base64"));
 
-async function openProxy(room: FaultRoom, service: DatabaseService): Promise<TcpProxy & { url: string }> {
+async function openProxy(
+  harness: FaultHarness,
+  service: DatabaseService,
+): Promise<TcpProxy & { url: string }> {
   const proxy = await startTcpProxy(service.port);
-  room.atEnd(() => proxy[Symbol.asyncDispose]());
-  room.secret(service.password);
+  harness.atEnd(() => proxy[Symbol.asyncDispose]());
+  harness.secret(service.password);
   return Object.assign(proxy, { url: service.url.replace(`:${service.port}`, `:${proxy.port}`) });
 }
 
@@ -51,13 +54,13 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
   faultCase(
     "D06",
     `${name} down at start: told, other servers go on, and later all is well`,
-    async (room) => {
-      const own = await startOwn(room, kind);
+    async (harness) => {
+      const own = await startOwn(harness, kind);
       await own.stop();
-      const store = openStore(own.url, makeKey(room));
-      const rig = await openRig(room, store);
-      await room.fails(store.get("a"), TROUBLE);
-      const { state, error } = await room.within(FIVE_SECONDS, rig.toolport.connectServer("it"));
+      const store = openStore(own.url, makeKey(harness));
+      const rig = await openRig(harness, store);
+      await harness.fails(store.get("a"), TROUBLE);
+      const { state, error } = await harness.within(FIVE_SECONDS, rig.toolport.connectServer("it"));
       expect({ state, error }).toMatchObject({
         ...{ state: "failed", error: { name: "StateError", code: "UNAVAILABLE", retryable: true } },
       });
@@ -72,11 +75,11 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
   faultCase(
     "D06",
     `${name} dies mid-run: good tokens are used, an expired one waits`,
-    async (room) => {
-      const own = await startOwn(room, kind);
-      const rig = await openLoggedIn(room, openStore(own.url, makeKey(room)));
+    async (harness) => {
+      const own = await startOwn(harness, kind);
+      const rig = await openLoggedIn(harness, openStore(own.url, makeKey(harness)));
       await own.kill();
-      await expectTokensToSurvive(room, rig, TROUBLE);
+      await expectTokensToSurvive(harness, rig, TROUBLE);
       await own.start();
       await expectRecovery(rig);
     },
@@ -86,17 +89,17 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
   faultCase(
     "D06",
     `${name} with 5 s latency: good tokens are used, an expired one waits`,
-    async (room) => {
-      const proxy = await openProxy(room, service);
-      const store = openStore(proxy.url, makeKey(room));
-      const rig = await openLoggedIn(room, store);
+    async (harness) => {
+      const proxy = await openProxy(harness, service);
+      const store = openStore(proxy.url, makeKey(harness));
+      const rig = await openLoggedIn(harness, store);
       proxy.delayMs = SLOW_MS;
       const startedAt = performance.now();
       await Promise.all([
-        room.fails(store.get("a"), TROUBLE),
-        room.fails(store.put("a", 1), TROUBLE),
-        room.fails(store.lease("a", { ttlMs: 1_000 }), TROUBLE),
-        expectTokensToSurvive(room, rig, TROUBLE),
+        harness.fails(store.get("a"), TROUBLE),
+        harness.fails(store.put("a", 1), TROUBLE),
+        harness.fails(store.lease("a", { ttlMs: 1_000 }), TROUBLE),
+        expectTokensToSurvive(harness, rig, TROUBLE),
       ]);
       expect(performance.now() - startedAt).toBeLessThan(2 * FIVE_SECONDS);
       proxy.delayMs = 0;
@@ -108,15 +111,15 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
   faultCase(
     "D06",
     `${name} fails over during a refresh: one refresh, kept by the new server`,
-    async (room) => {
-      const first = await startOwn(room, kind);
+    async (harness) => {
+      const first = await startOwn(harness, kind);
       const standby = await kind.startStandby(first);
-      room.atEnd(() => standby[Symbol.asyncDispose]());
-      const proxy = await openProxy(room, first);
-      const key = makeKey(room);
-      const one = await openLoggedIn(room, openStore(proxy.url, key));
+      harness.atEnd(() => standby[Symbol.asyncDispose]());
+      const proxy = await openProxy(harness, first);
+      const key = makeKey(harness);
+      const one = await openLoggedIn(harness, openStore(proxy.url, key));
       const { bench } = one;
-      const two = await openRig(room, openStore(proxy.url, key), bench);
+      const two = await openRig(harness, openStore(proxy.url, key), bench);
       expect(await two.whoami()).toBe("ada");
       bench.expireAccessTokens();
       const { arrived, goOn } = holdTokenRequests(bench);
@@ -131,8 +134,8 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
       // The lease came along, so the other one does not refresh as well, whatever time it has.
       await new Promise((resolve) => setTimeout(resolve, 500));
       goOn();
-      expect(await room.within(FIVE_SECONDS, Promise.all([called, alsoCalled]))).toEqual(["ada", "ada"]);
-      const three = await openRig(room, openStore(standby.url, key), bench);
+      expect(await harness.within(FIVE_SECONDS, Promise.all([called, alsoCalled]))).toEqual(["ada", "ada"]);
+      const three = await openRig(harness, openStore(standby.url, key), bench);
       expect(await three.whoami()).toBe("ada");
       await expectRecovery(three);
     },
@@ -142,14 +145,14 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
   faultCase(
     "D06",
     `${name} refuses the password: told as that`,
-    async (room) => {
-      const wrong = room.secret();
-      const store = openStore(service.url.replace(service.password, wrong), makeKey(room));
-      const { toolport } = await openRig(room, store);
-      const error = await room.fails(store.put("a", 1), TROUBLE);
+    async (harness) => {
+      const wrong = harness.secret();
+      const store = openStore(service.url.replace(service.password, wrong), makeKey(harness));
+      const { toolport } = await openRig(harness, store);
+      const error = await harness.fails(store.put("a", 1), TROUBLE);
       expect(error.retryable).toBe(false);
       expect(error.message).toContain("refused the login");
-      await room.fails(toolport.callTool("it__whoami"), { ...TROUBLE, server: "it" });
+      await harness.fails(toolport.callTool("it__whoami"), { ...TROUBLE, server: "it" });
     },
     options,
   );
@@ -157,16 +160,16 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
   faultCase(
     "D06",
     `${name} takes no writes (READONLY): good tokens are used, an expired one waits`,
-    async (room) => {
-      const store = openStore(service.url, makeKey(room));
-      const rig = await openLoggedIn(room, store);
+    async (harness) => {
+      const store = openStore(service.url, makeKey(harness));
+      const rig = await openLoggedIn(harness, store);
       await kind.setReadOnly(service, true);
       try {
         // Some servers tell their connections a moment later.
         await waitFor(() => store.put("a", 1).then(() => false, Boolean));
-        const error = await room.fails(store.put("a", 1), TROUBLE);
+        const error = await harness.fails(store.put("a", 1), TROUBLE);
         expect(error.message).toContain("takes no writes");
-        await expectTokensToSurvive(room, rig, TROUBLE);
+        await expectTokensToSurvive(harness, rig, TROUBLE);
       } finally {
         await kind.setReadOnly(service, false);
       }
@@ -179,16 +182,16 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
   faultCase(
     "D06",
     `${name} out of reach for whoever holds a lease: it ends by itself, and its late write is refused`,
-    async (room) => {
-      const proxy = await openProxy(room, service);
-      const key = makeKey(room);
-      const cutOff = room.keep(openStore(proxy.url, key));
-      const other = room.keep(openStore(service.url, key));
+    async (harness) => {
+      const proxy = await openProxy(harness, service);
+      const key = makeKey(harness);
+      const cutOff = harness.keep(openStore(proxy.url, key));
+      const other = harness.keep(openStore(service.url, key));
       const lease = await cutOff.lease("refresh", { ttlMs: 1_500 });
       expect(await other.lease("refresh", { ttlMs: 1_500 })).toBeUndefined();
       proxy.target = 1;
       proxy.cut();
-      await room.fails(cutOff.put("token", "late", { lease }), TROUBLE);
+      await harness.fails(cutOff.put("token", "late", { lease }), TROUBLE);
       const next = await waitFor(() => other.lease("refresh", { ttlMs: 60_000 }), {
         timeoutMs: FIVE_SECONDS,
       });
@@ -217,11 +220,11 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
   );
 });
 
-/** A server of the room's own, to be stopped and started. */
-async function startOwn(room: FaultRoom, kind: DatabaseKind): Promise<DatabaseService> {
+/** A server of the harness's own, to be stopped and started. */
+async function startOwn(harness: FaultHarness, kind: DatabaseKind): Promise<DatabaseService> {
   const service = await kind.start();
-  room.atEnd(() => service[Symbol.asyncDispose]());
-  room.secret(service.password);
+  harness.atEnd(() => service[Symbol.asyncDispose]());
+  harness.secret(service.password);
   return service;
 }
 

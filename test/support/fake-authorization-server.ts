@@ -8,7 +8,7 @@ import {
   type SeenRequest,
 } from "../fixtures/servers/authorization-server.mjs";
 
-export type { ScriptedAnswer, SeenRequest } from "../fixtures/servers/authorization-server.mjs";
+export type { SeenRequest } from "../fixtures/servers/authorization-server.mjs";
 
 /** An answer, or a function that writes it. */
 type ScriptResult = ScriptedAnswer | ((response: ServerResponse) => void) | undefined;

@@ -1,4 +1,4 @@
-/** The stage of the authorization faults: protected servers, logins and attempts, set up in a room and gone with it. */
+/** The setup of the authorization faults: protected servers, logins and attempts, set up in a harness and gone with it. */
 import { createToolport, type Toolport, type ToolportOptions } from "toolport";
 import { expect } from "vitest";
 import { type OAuthBench, type OAuthBenchOptions, startOAuthBench } from "../support/oauth-bench.js";
@@ -6,7 +6,7 @@ import { logIn } from "../support/oauth-browser.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
 import { type LoginAttempt, tryToLogIn } from "../support/oauth-hostile-addresses.js";
 import { type HostileServer, type Lies, startHostileServer } from "../support/oauth-hostile-server.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 
 let warm: Promise<void> | undefined;
 
@@ -25,36 +25,36 @@ export function warmUpOAuth(): Promise<void> {
 }
 
 /** A real authorization server in front of a real MCP server. Nothing that it issues may be seen at the end. */
-export async function openBench(room: FaultRoom, options?: OAuthBenchOptions): Promise<OAuthBench> {
+export async function openBench(harness: FaultHarness, options?: OAuthBenchOptions): Promise<OAuthBench> {
   const bench = await startOAuthBench(options);
-  room.atEnd(async () => {
-    for (const secret of bench.secrets.keys()) room.secret(secret);
+  harness.atEnd(async () => {
+    for (const secret of bench.secrets.keys()) harness.secret(secret);
     await bench[Symbol.asyncDispose]();
   });
   return bench;
 }
 
 /** An authorization server that lies, at an address where logins go through unless another is given. */
-export async function openHostile(room: FaultRoom, host = "127.0.0.1"): Promise<HostileServer> {
+export async function openHostile(harness: FaultHarness, host = "127.0.0.1"): Promise<HostileServer> {
   const hostile = await startHostileServer(host);
-  room.atEnd(() => hostile[Symbol.asyncDispose]());
+  harness.atEnd(() => hostile[Symbol.asyncDispose]());
   return hostile;
 }
 
-/** Closes it with the room. */
-export function disposeAtEnd<T extends AsyncDisposable>(room: FaultRoom, thing: T): T {
-  room.atEnd(() => thing[Symbol.asyncDispose]());
+/** Closes it with the harness. */
+export function disposeAtEnd<T extends AsyncDisposable>(harness: FaultHarness, thing: T): T {
+  harness.atEnd(() => thing[Symbol.asyncDispose]());
   return thing;
 }
 
 /** A port for this server, called `it`, where nobody is logged in yet. */
 export const openPort = (
-  room: FaultRoom,
+  harness: FaultHarness,
   { url }: { url: string },
   options: Omit<ToolportOptions, "mcpServers"> & { oauth?: object } = {},
 ): Toolport => {
   const { oauth, ...more } = options;
-  return room.open({ it: { url, ...(oauth && { oauth }) } }, { callbackUrl: CALLBACK_URL, ...more });
+  return harness.open({ it: { url, ...(oauth && { oauth }) } }, { callbackUrl: CALLBACK_URL, ...more });
 };
 
 /** Asks for the login page. */
@@ -76,11 +76,11 @@ export async function finishLogin(
 
 /** A port whose user is logged in. */
 export async function openLoggedIn(
-  room: FaultRoom,
+  harness: FaultHarness,
   bench: OAuthBench,
   options?: Parameters<typeof openPort>[2],
 ): Promise<Toolport> {
-  const toolport = openPort(room, bench, options);
+  const toolport = openPort(harness, bench, options);
   await finishLogin(toolport);
   expect(await whoami(toolport)).toBe("ada");
   return toolport;
@@ -95,14 +95,14 @@ export const callTimes = (toolport: Pick<Toolport, "callTool">, times: number): 
 
 /** A login at a lying server: how it went is looked through for secrets too. */
 export async function attempt(
-  room: FaultRoom,
+  harness: FaultHarness,
   hostile: HostileServer,
   lies: Lies,
   oauth?: Parameters<typeof tryToLogIn>[2],
 ): Promise<LoginAttempt & { readonly ms: number }> {
   const began = performance.now();
   const result = await tryToLogIn(hostile, lies, oauth);
-  room.note(result);
+  harness.note(result);
   return { ...result, ms: performance.now() - began };
 }
 

@@ -1,4 +1,4 @@
-/** The room of one fault: a port with a healthy neighbour, and at the end the common rule: nothing lost, leaked or told. */
+/** The harness of one fault: a port with a healthy neighbour, and at the end the common rule: nothing lost, leaked or told. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ import { warmUp } from "./warm-up.js";
 
 const NEIGHBOUR = "neighbour";
 
-export interface RoomOptions {
+export interface HarnessOptions {
   /** Longest the event loop may be held up. @default 1000 (a busy machine alone makes hundreds) */
   readonly maxLagMs?: number;
   /** How much the heap may have grown at the end. @default 8 MiB */
@@ -37,7 +37,7 @@ export interface ExpectedFailure {
   readonly withinMs: number;
 }
 
-export interface FaultRoom {
+export interface FaultHarness {
   /** A temporary folder, gone at the end. */
   readonly folder: string;
   /** A port with these servers and the neighbour. Closed at the end. */
@@ -65,12 +65,12 @@ export interface FaultRoom {
   sweep(): Promise<void>;
 }
 
-/** Opens a room; the stock of what the process holds is taken here. */
-export async function openFaultRoom({
+/** Opens a harness; the stock of what the process holds is taken here. */
+export async function openFaultHarness({
   maxLagMs = 1_000,
   maxHeapGrowth = 8 * 1024 * 1024,
   neighbour = true,
-}: RoomOptions = {}): Promise<FaultRoom> {
+}: HarnessOptions = {}): Promise<FaultHarness> {
   await warmUp();
   const folder = mkdtempSync(join(tmpdir(), "fault-"));
   const filesBefore = new Set(temporaryFiles());
@@ -93,7 +93,7 @@ export async function openFaultRoom({
     rmSync(folder, { recursive: true, force: true });
   }
 
-  const room: FaultRoom = {
+  const harness: FaultHarness = {
     folder,
     logged,
     note,
@@ -161,7 +161,7 @@ export async function openFaultRoom({
       await letGo();
     },
   };
-  return room;
+  return harness;
 }
 
 function expectSilence(secrets: readonly string[], said: readonly unknown[]): void {

@@ -7,7 +7,7 @@ import { toLangChainTools } from "toolport/langchain";
 import { toOpenAITools } from "toolport/openai";
 import { expect } from "vitest";
 import { type JsonRpcServer, startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
-import type { FaultRoom } from "./fault-room.js";
+import type { FaultHarness } from "./fault-harness.js";
 
 const GOOD = ["first", "second", "third"];
 const good = GOOD.map((name) => ({
@@ -15,7 +15,7 @@ const good = GOOD.map((name) => ({
   inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
 }));
 
-export interface SchemaStage {
+export interface SchemaSetup {
   readonly toolport: Toolport;
   readonly server: JsonRpcServer;
   /** Reads the list again and says how long that took, the server's own part included. */
@@ -30,11 +30,11 @@ export interface StageOptions {
 }
 
 /** `tools`: one definition each, as data or as JSON text. */
-export async function openSchemaStage(
-  room: FaultRoom,
+export async function openSchemaSetup(
+  harness: FaultHarness,
   tools: readonly (string | Record<string, unknown>)[],
   { answer }: StageOptions = {},
-): Promise<SchemaStage> {
+): Promise<SchemaSetup> {
   const [first, ...others] = good.map((tool) => JSON.stringify(tool));
   const made = tools.map((tool) => (typeof tool === "string" ? tool : JSON.stringify(tool)));
   const list = `{"resultType":"complete","tools":[${[first, ...made, ...others].join(",")}]}`;
@@ -46,8 +46,8 @@ export async function openSchemaStage(
       return (!GOOD.includes(name) && answer?.(name)) || { content: [{ type: "text", text }] };
     },
   });
-  room.atEnd(() => server[Symbol.asyncDispose]());
-  const toolport = room.open({ it: server.entry });
+  harness.atEnd(() => server[Symbol.asyncDispose]());
+  const toolport = harness.open({ it: server.entry });
   await toolport.connect();
   return {
     toolport,
@@ -63,7 +63,7 @@ export async function openSchemaStage(
 }
 
 /** The good tools are listed and can be called, whatever stands beside them. */
-export async function expectOthersWell({ toolport }: SchemaStage): Promise<void> {
+export async function expectOthersWell({ toolport }: SchemaSetup): Promise<void> {
   const names = (await toolport.tools({ servers: ["it"] })).map(({ sourceName }) => sourceName);
   expect(names).toEqual(expect.arrayContaining(GOOD));
   for (const name of GOOD)
@@ -71,7 +71,7 @@ export async function expectOthersWell({ toolport }: SchemaStage): Promise<void>
 }
 
 /** Every door makes its own form of every tool, as JSON; says how long the slowest took. */
-export async function throughAllDoors(toolport: Toolport): Promise<Record<string, number>> {
+export async function throughAllAdapters(toolport: Toolport): Promise<Record<string, number>> {
   const tools = await toolport.tools({ servers: ["it"] });
   const selection = { servers: ["it"] };
   const doors: Record<string, () => Promise<{ names: string[]; json: string }>> = {
