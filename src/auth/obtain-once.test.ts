@@ -1,5 +1,5 @@
 /** One obtains, the others use it; whoever dies with the lease holds them up only for so long. */
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";
 import { obtainOnce } from "./obtain-once.js";
@@ -50,5 +50,62 @@ describe("obtainOnce", () => {
     const store = memoryStore();
     await store.lease("lease", { ttlMs: 60_000 });
     expect(await obtainOnce(parts(store, async () => "mine", 100))).toBe("late");
+  });
+});
+
+describe("obtainOnce over time", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it("renews its lease until it has finished, and leaves no timer", async () => {
+    const store = memoryStore();
+    let finish = (_value: string) => {};
+    const obtain = () => new Promise<string>((resolve) => (finish = resolve));
+    const obtaining = obtainOnce(parts(store, obtain));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await store.lease("lease", { ttlMs: 10 })).toBeUndefined();
+    finish("mine");
+    expect(await obtaining).toBe("mine");
+    expect(vi.getTimerCount()).toBe(0);
+    expect(await store.lease("lease", { ttlMs: 10 })).toBeDefined();
+  });
+
+  it("looks again after each change and after growing pauses, then stops watching", async () => {
+    const store = memoryStore();
+    await store.lease("lease", { ttlMs: 600_000 });
+    const { find, ...others } = parts(store, async () => "mine", 10_000);
+    let [looks, watchers] = [0, 0];
+    const counted = {
+      ...others,
+      find: () => {
+        looks += 1;
+        return find();
+      },
+      store: new Proxy(store, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name);
+          if (name !== "watch") return typeof value === "function" ? value.bind(target) : value;
+          return (...given: Parameters<Store["watch"]>) => {
+            watchers += 1;
+            const stop = target.watch(...given);
+            return () => {
+              watchers -= 1;
+              stop();
+            };
+          };
+        },
+      }),
+    };
+    const waiting = obtainOnce(counted);
+    await vi.advanceTimersByTimeAsync(1);
+    await store.put("thing/other", 1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect({ looks, watchers }).toEqual({ looks: 1, watchers: 1 });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(looks).toBeGreaterThan(3);
+    expect(looks).toBeLessThan(8);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await waiting).toBe("late");
+    expect({ watchers, timers: vi.getTimerCount() }).toEqual({ watchers: 0, timers: 0 });
   });
 });

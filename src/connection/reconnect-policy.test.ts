@@ -1,11 +1,12 @@
 /** When a lost server is tried again, and when it is given up. */
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ReconnectConfig } from "../config/server-config.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import {
   Failures,
+  failuresAfter,
   MAX_STARTS,
   reasonToStop,
   reconnectWaits,
@@ -157,4 +158,24 @@ test("the error of the limit tells how the process ended last", () => {
   expect(error).toMatchObject({ retryable: false, outcome: "unsent", cause: last });
   expect(error.message).toContain("It exited with code 3");
   expect(restartLimitError("it", undefined).message).not.toContain("undefined");
+});
+
+describe("after a connection", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  test("failures are forgotten if it was ready for 30 s", () => {
+    vi.useFakeTimers();
+    const readySince = performance.now();
+    const failures = having(lost());
+    vi.advanceTimersByTime(29_999);
+    expect(failuresAfter(readySince, failures)).toBe(failures);
+    vi.advanceTimersByTime(1);
+    expect(failuresAfter(readySince, failures).count).toBe(0);
+  });
+});
+
+test("a process may start five times in 60 s, and the error says so", () => {
+  expect([MAX_STARTS, START_WINDOW_MS]).toEqual([5, 60_000]);
+  const { what } = restartLimitError("it", undefined);
+  expect(what).toBe("The server was started 5 times within 60 s and ended every time");
 });

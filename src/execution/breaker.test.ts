@@ -230,3 +230,42 @@ describe("what counts as", () => {
     expect(breaker.snapshot.failures).toBe(0);
   });
 });
+
+test("allowProbe() lets the next call try an open server, and changes nothing else", async () => {
+  const { breaker, run, fail } = setup();
+  breaker.allowProbe();
+  expect(breaker.snapshot.state).toBe("closed");
+  await fail(5);
+  const { openUntil } = breaker.snapshot;
+  breaker.allowProbe();
+  expect(breaker.isOpen).toBe(false);
+  expect(breaker.snapshot).toEqual({ state: "open", failures: 5, openUntil, opens: 1 });
+  expect(await run(inTurn(ok))).toBe(ok);
+  expect(breaker.snapshot.state).toBe("closed");
+});
+
+test("stays open until its time is over to the millisecond", async () => {
+  const { breaker, fail } = setup();
+  await fail(5);
+  await vi.advanceTimersByTimeAsync(29_999);
+  expect(breaker.isOpen).toBe(true);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(breaker.isOpen).toBe(false);
+});
+
+test.each([
+  [399, "failed"],
+  [400, "answered"],
+  [499, "answered"],
+  [500, "failed"],
+])("HTTP status %i counts as %s", (status, verdict) => {
+  expect(judge(new ConnectionError({ code: "HTTP_STATUS", what: "x", status }))).toBe(verdict);
+});
+
+test.each([
+  [undefined, "unsent", "nothing"],
+  [undefined, "unknown", "answered"],
+  [-32602, "unsent", "answered"],
+] as const)("a protocol error with code %s and outcome %s counts as %s", (rpcCode, outcome, verdict) => {
+  expect(judge(new ToolCallError({ code: "PROTOCOL", what: "x", rpcCode, outcome }))).toBe(verdict);
+});

@@ -54,13 +54,31 @@ test("listeners may come and go while one is told", () => {
   expect(heard).toEqual(["first", "second", "second", "late"]);
 });
 
-test("clear() takes all off", () => {
-  const { emitter } = make();
-  emitter.on("word", () => {
-    throw new Error("still here");
-  });
+test("clear() removes all listeners of all events", () => {
+  const { emitter, reported } = make();
+  let calls = 0;
+  emitter.on("word", () => calls++);
+  emitter.on("number", () => calls++);
   emitter.clear();
   emitter.emit("word", "x");
+  emitter.emit("number", 1);
+  expect(calls).toBe(0);
+  expect(reported).toEqual([]);
+});
+
+test("has() is true while an event has a listener", () => {
+  const { emitter } = make();
+  expect(emitter.has("word")).toBe(false);
+  const off = [emitter.on("word", () => {}), emitter.on("word", () => {})];
+  expect(emitter.has("word")).toBe(true);
+  expect(emitter.has("number")).toBe(false);
+  off[0]?.();
+  expect(emitter.has("word")).toBe(true);
+  off[1]?.();
+  expect(emitter.has("word")).toBe(false);
+  emitter.on("word", () => {});
+  emitter.clear();
+  expect(emitter.has("word")).toBe(false);
 });
 
 /** A promise as older libraries make them. */

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { httpConfig } from "../../test/fixtures/servers/http-setup.js";
+import { isOnlyOne, serverIdentity, serverKey, userPrefix } from "./server-keys.js";
+
+const config = (name: string, url = "https://example.com/mcp") => httpConfig(url, { name });
+
+test("the identity of a server has its name and its address", () => {
+  expect(serverIdentity(config("mail"))).toBe("mail/http:https://example.com/mcp");
+  expect(serverIdentity(config("a/b"))).toBe("a%2Fb/http:https://example.com/mcp");
+});
+
+test("keys of different users and servers differ, whatever characters their names have", () => {
+  const users = [undefined, "ada", "ada/mail", "ada%2Fmail", "/"];
+  const servers = [config("mail"), config("mail/http:"), config("mail", "https://example.com/other")];
+  const keys = users.flatMap((user) => servers.map((server) => serverKey("pins", user, server)));
+  expect(new Set(keys).size).toBe(users.length * servers.length);
+});
+
+test("the key of a server begins with the prefix of its user", () => {
+  expect(userPrefix("pins", "ada")).toBe("pins/ada/");
+  expect(userPrefix("pins", undefined)).toBe("pins//");
+  expect(userPrefix("pins", "a/b")).toBe("pins/a%2Fb/");
+  expect(serverKey("pins", "ada", config("mail"))).toBe("pins/ada/mail/http:https://example.com/mcp");
+});
+
+test("a record without a name belongs to a server whose address no other server has", () => {
+  const servers = [config("mail"), config("post"), config("notes", "https://example.com/notes")];
+  const urlOf = ({ url }: (typeof servers)[number]) => url;
+  expect(servers.map((server) => isOnlyOne(server, servers, urlOf))).toEqual([false, false, true]);
+});
