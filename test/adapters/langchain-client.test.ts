@@ -26,7 +26,7 @@ function issuesOf(config: unknown): ZodLike["issues"] {
     expect((error as Error).name).toBe("ZodError");
     return (error as ZodLike).issues;
   }
-  throw new Error("It should have failed");
+  throw new Error("Expected a failure");
 }
 
 describe("bad configuration is a ZodError with paths", () => {

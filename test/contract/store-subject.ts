@@ -36,7 +36,7 @@ export async function failureOf(promise: Promise<unknown>): Promise<{ name?: str
   } catch (error) {
     return error as { name?: string; code?: string };
   }
-  throw new Error("It should have failed");
+  throw new Error("Expected a failure");
 }
 
 /** Polls until there is something truthy. */

@@ -1,4 +1,4 @@
-/** Faults of addresses that a server names for its authorization: no browser opens a wild one, no request reaches a private one. */
+/** Faults of addresses that a server names for its authorization: no browser opens an unsafe one, no request reaches a private one. */
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { AuthError } from "toolport";
@@ -32,11 +32,11 @@ faultCase("A08", "in the metadata of an authorization server", async (harness) =
     expect(report.error?.message).not.toContain("owned");
     expect(ms).toBeLessThanOrEqual(atMost(1_000));
   }
-  // Refused before anything of ours went there.
+  // Refused before any request went there.
   expect(linesOf(hostile).filter((line) => line.startsWith("POST") && line !== "POST /mcp")).toEqual([]);
 });
 
-/** A browser that leaves a mark: whatever is started by its name is known. */
+/** A fake browser that writes a file when it is started. */
 function installBrowser(harness: FaultHarness): { wasStarted(): boolean } {
   const bin = join(harness.folder, "bin");
   const mark = join(harness.folder, "started");
@@ -53,7 +53,7 @@ function installBrowser(harness: FaultHarness): { wasStarted(): boolean } {
   return { wasStarted: () => existsSync(mark) };
 }
 
-faultCase("A08", "handed to whoever opens browsers", async (harness) => {
+faultCase("A08", "passed to the program that opens browsers", async (harness) => {
   harness.open({});
   const browser = installBrowser(harness);
   const shown: string[] = [];
@@ -83,7 +83,7 @@ for (const field of addressFields) {
         const origin = `${scheme}://${host}:${canary.port}`;
         const { report, finished, ms } = await attempt(harness, hostile, ADDRESS_FIELDS[field](origin));
         const error = report.authUrl === undefined ? report.error : finished;
-        // A wrong address of the first document is passed over for the one at its own place.
+        // The client ignores a wrong address of the first document and uses the well-known one.
         if (field !== "resource_metadata" || report.authUrl === undefined) {
           expect(error, origin).toMatchObject({
             code: expect.stringMatching(/^(ADDRESS_REFUSED|AUTH_FAILED)$/),
@@ -96,7 +96,7 @@ for (const field of addressFields) {
   });
 }
 
-faultCase("A09", "redirects from every place that is asked", async (harness) => {
+faultCase("A09", "redirects from every endpoint", async (harness) => {
   harness.open({});
   const hostile = await openHostile(harness);
   const canary = disposeAtEnd(harness, await startCanary());
@@ -117,7 +117,7 @@ faultCase("A09", "redirects from every place that is asked", async (harness) => 
 
 faultCase(
   "A09",
-  "a resolver that changes its mind",
+  "a resolver that changes its answer",
   async (harness) => {
     harness.open({});
     const hostile = await openHostile(harness, "127.0.0.3");

@@ -1,4 +1,4 @@
-/** Faults of the way back from a login: strangers, replays, markup, two tabs, a busy port, and nobody at all. */
+/** Faults of the callback after a login: foreign requests, replays, markup, two tabs, a busy port, and no callback at all. */
 import { request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
@@ -23,7 +23,7 @@ interface Page {
   readonly text: string;
 }
 
-/** What a browser would get, with any `Host` that it could be made to send. */
+/** The response that a browser would get, with any `Host` header that an attacker could make it send. */
 function visit(url: URL, headers: Record<string, string> = {}, method = "GET"): Promise<Page> {
   return new Promise((resolve, reject) => {
     const asked = request(url, { method, headers, agent: false }, async (response) => {
@@ -43,13 +43,13 @@ function expectStatic({ headers, text }: Page): void {
 
 interface OpenLogin {
   readonly toolport: Toolport;
-  /** Where the user is sent back to; the listener is there. */
+  /** The callback URL; the listener is open. */
   readonly back: URL;
-  /** The login as a whole. */
+  /** The whole login. */
   readonly ended: Promise<unknown>;
 }
 
-/** A login at a terminal, up to the moment when the browser comes back. */
+/** A login at a terminal, up to the callback of the browser. */
 async function beginLogin(harness: FaultHarness, bench: OAuthBench): Promise<OpenLogin> {
   let toolport: Toolport | undefined;
   let show: (url: string) => void = () => {};
@@ -76,7 +76,7 @@ const isListening = (url: URL): Promise<boolean> =>
     () => false,
   );
 
-faultCase("A13", "wrong path, host, method and state: the login goes on waiting", async (harness) => {
+faultCase("A13", "wrong path, host, method and state: the login keeps waiting", async (harness) => {
   const bench = await openBench(harness);
   const { toolport, back, ended } = await beginLogin(harness, bench);
   const changed = (change: (url: URL) => void) => {
@@ -84,7 +84,7 @@ faultCase("A13", "wrong path, host, method and state: the login goes on waiting"
     change(url);
     return url;
   };
-  const strangers: [number, Promise<Page>][] = [
+  const forgedRequests: [number, Promise<Page>][] = [
     [404, visit(changed((url) => (url.pathname = "/other")))],
     [404, visit(changed((url) => (url.pathname = "/")))],
     [403, visit(back, { host: "evil.example" })],
@@ -93,7 +93,7 @@ faultCase("A13", "wrong path, host, method and state: the login goes on waiting"
     [400, visit(changed((url) => url.searchParams.set("state", MARKUP)))],
     [400, visit(changed((url) => (url.search = "")))],
   ];
-  for (const [status, page] of strangers) {
+  for (const [status, page] of forgedRequests) {
     expect((await page).status).toBe(status);
     expectStatic(await page);
   }
@@ -173,7 +173,7 @@ faultCase("A13", "port busy", async (harness) => {
 
 faultCase("A13", "user never returns", async (harness) => {
   harness.open({});
-  // The default is the five minutes of the catalogue.
+  // The default is five minutes, as in the catalogue.
   const timeoutMs = bound(500, 300_000);
   let home: URL | undefined;
   const waiting = authorizeInBrowser({

@@ -1,4 +1,4 @@
-/** Faults of a token that many processes share: one asks for the next, the others use it, and one may die at it. */
+/** Faults of a token that many processes share: one refreshes it, the others use the result, and one may die while refreshing. */
 import { afterAll, beforeAll, expect } from "vitest";
 import type { OAuthBench, TokenPhase } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
@@ -18,7 +18,7 @@ import { openBench, warmUpOAuth } from "./oauth-setup.js";
 
 const CYCLES = bound(4, 20);
 const CALLS = 5;
-/** Less than a lease lasts: nobody waits for the end of one that a dead process holds. */
+/** Shorter than a lease: no process waits for the lease of a dead process to expire. */
 const TAKEOVER_MS = 2_000;
 
 let source: WorkerSource;
@@ -43,12 +43,12 @@ async function startWorkers(harness: FaultHarness, bench: OAuthBench, count: num
   const { authUrl } = (await workers[0]!.connect())["it"] ?? {};
   expect(await workers[0]!.callback(await logIn(authUrl as string))).toMatchObject({ status: 200 });
   await callAll(workers);
-  // The neighbour lives here, beside them; it need not see how busy the machine is while they start.
+  // The neighbour runs in this process and is started after them, because their start makes the machine busy.
   harness.open({});
   return workers;
 }
 
-/** All call at once; a process that dies answers nothing. */
+/** All call at once; a process that dies gives no result. */
 async function callAll(workers: readonly OAuthWorker[], times = CALLS): Promise<WorkerCall[]> {
   const settled = await Promise.allSettled(workers.map((worker) => worker.call("it__whoami", { times })));
   return settled.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
@@ -77,7 +77,7 @@ interface Death {
   at: number;
 }
 
-/** Counts token requests, and kills whoever sends the first one when it gets this far. */
+/** Counts token requests, and kills the process that sends the first one when the request reaches this phase. */
 function killFirst(bench: OAuthBench, workers: readonly OAuthWorker[], phase: TokenPhase): Death {
   const death: Death = { requests: 0, victim: undefined, at: 0 };
   const pids = workers.map(({ pid }) => pid);
@@ -93,7 +93,7 @@ function killFirst(bench: OAuthBench, workers: readonly OAuthWorker[], phase: To
   return death;
 }
 
-/** Everybody's answers after the death of one, and how long after it the last one came. */
+/** The results of the others after one process died, and how long after that the last one came. */
 async function callUnderFire(
   bench: OAuthBench,
   workers: readonly OAuthWorker[],
@@ -117,7 +117,7 @@ faultCase(
     expect(new Set(answers.map(({ error }) => error?.code))).toEqual(new Set(["AUTH_REQUIRED"]));
     expect(tookMs).toBeLessThanOrEqual(TAKEOVER_MS * crowd());
     expect(death.requests).toBe(2);
-    // Nobody tries the dead token again, and a login mends it all.
+    // No process uses the revoked token again, and a login repairs everything.
     const left = workers.filter((worker) => worker !== death.victim);
     await callAll(left);
     expect(death.requests).toBe(2);

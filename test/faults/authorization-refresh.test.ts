@@ -1,4 +1,4 @@
-/** Faults of tokens: expired, refused for ever, replaced behind one's back. */
+/** Faults of tokens: expired, always refused, replaced by another process. */
 import { type AuthError, memoryStore, type Store } from "toolport";
 import { beforeAll, expect } from "vitest";
 import { type OAuthTestServer, startOAuthServer } from "../fixtures/servers/oauth-server.js";
@@ -33,7 +33,7 @@ faultCase("A01", "the server no longer knows the token", async (harness) => {
   expect(bench.revokedFamilies).toEqual([]);
 });
 
-faultCase("A01", "its time is over, and the client knows", async (harness) => {
+faultCase("A01", "the client knows that the token has expired", async (harness) => {
   const bench = await openBench(harness, { accessTokenSeconds: 1 });
   const toolport = await openLoggedIn(harness, bench);
   const refused = () => bench.resource.seen.filter(({ status }) => status === 401).length;
@@ -43,7 +43,7 @@ faultCase("A01", "its time is over, and the client knows", async (harness) => {
   const asked = bench.countTokens("refresh_token");
   expect(await harness.within(atMost(1_000), callTimes(toolport, 50))).toEqual(FIFTY);
   expect(bench.countTokens("refresh_token") - asked).toBe(1);
-  // Nobody sent a token that was known to be spent.
+  // No request carried a token that was known to be expired.
   expect(refused()).toBe(before);
   expect(bench.revokedFamilies).toEqual([]);
 });
@@ -56,7 +56,7 @@ function createGate() {
   return { open, opened };
 }
 
-/** A store whose leases keep nobody out, as after a lease that ended too early. */
+/** A store whose leases exclude no process, as after a lease that ended too early. */
 const withoutLeases = (store: Store): Store => ({
   ...store,
   lease: async (name) => ({ name, fence: 1, renew: async () => true, release: async () => {} }),
@@ -85,7 +85,7 @@ faultCase("A04", "invalid_grant while a newer token is in the store", async (har
   const written = await store.get(key);
   renewed.open();
   expect(await harness.within(atMost(2_000), late)).toEqual(Array(5).fill("ada"));
-  // What it had not read it did not delete, and nobody asked once more.
+  // It did not delete a token that it had not read, and no second request was made.
   expect(await store.get(key)).toEqual(written);
   expect(await whoami(quick)).toBe("ada");
   expect(asked).toBe(2);
@@ -121,7 +121,7 @@ faultCase("A05", "every token refused with 401", async (harness) => {
   expect(bench.countTokens("refresh_token")).toBeLessThanOrEqual(2);
 });
 
-faultCase("A05", "insufficient_scope for ever", async (harness) => {
+faultCase("A05", "always insufficient_scope", async (harness) => {
   const bench = await openBench(harness);
   const toolport = await openLoggedIn(harness, bench);
   bench.refusal = "insufficient_scope";
@@ -135,7 +135,7 @@ faultCase("A05", "insufficient_scope for ever", async (harness) => {
     expect.arrayContaining(["tools:read", "tools:admin"]),
   );
   expect(bench.countTokens("refresh_token")).toBe(0);
-  // The step-up is made, and does not help: it is not asked for again.
+  // The user grants more scope, which does not help: the client does not ask again.
   await toolport.finishAuth("it", (await logIn(first.authUrl as string)).searchParams);
   const logins = bench.countTokens("authorization_code");
   for (let calls = 0; calls < 3; calls++) {
@@ -185,7 +185,7 @@ for (const status of [401, 403] as const) {
     const { server, toolport, finish } = await openRefusing(harness, "http");
     server.refusal = ({ method }) => (method === "GET" ? status : undefined);
     await finish().catch(harness.note);
-    // The stream is extra: a call goes on without it, or asks for a login if the stream's refusals came first.
+    // The stream is optional: a call works without it, or asks for a login if the stream was refused first.
     const outcome = await harness.within(
       atMost(2_000),
       whoami(toolport).catch((error: AuthError) => error.code),
@@ -195,7 +195,7 @@ for (const status of [401, 403] as const) {
   });
 }
 
-/** Nobody comes back for more by itself: looked at when the first reconnects are over. */
+/** Reconnects ask for no further tokens: checked after the first reconnects. */
 async function expectFewTokens(server: OAuthTestServer): Promise<void> {
   await waitFor(() => server.refused > 0);
   await new Promise((resolve) => setTimeout(resolve, 1_500));

@@ -1,4 +1,4 @@
-/** Faults of authorization servers and of the metadata that names them: evil, mistaken, endless, silent. */
+/** Faults of authorization servers and of the metadata that names them: malicious, mistaken, endless, silent. */
 import type { ServerResponse } from "node:http";
 import { type AuthError, memoryStore, type Store } from "toolport";
 import { beforeAll, expect } from "vitest";
@@ -43,7 +43,7 @@ async function savedTokens(store: Store): Promise<Saved> {
   };
 }
 
-/** A user is logged in; then all that is worthless, and the server names an authorization server of an attacker. */
+/** A user is logged in; then all tokens are revoked, and the server names an attacker's authorization server. */
 async function moveToEvil(harness: FaultHarness, change: (store: Store, saved: Saved) => Promise<unknown>) {
   const bench = await openBench(harness);
   const evil = await openHostile(harness);
@@ -63,7 +63,7 @@ const STORES: Readonly<Record<string, (store: Store, saved: Saved) => Promise<un
     store.put(key, unstamped, { secret: true }),
   "stamp without the issuer": (store, { key, value }) =>
     store.put(key, { ...value, at: { ...(value["at"] as object), issuer: undefined } }, { secret: true }),
-  "record that somebody without the key wrote": (store, { key, value }) => store.put(key, value),
+  "record written without the key": (store, { key, value }) => store.put(key, value),
 };
 
 for (const [name, change] of Object.entries(STORES)) {
@@ -74,7 +74,7 @@ for (const [name, change] of Object.entries(STORES)) {
       server: "it",
       withinMs: atMost(1_000),
     });
-    // A login there is the user's choice; nothing of the old one goes along.
+    // The user may log in there; no credential of the old server is sent along.
     expect(new URL(error.authUrl as string).origin).toBe(evil.origin);
     for (const secret of [saved.accessToken, saved.refreshToken]) {
       expect(bytesAt(evil)).not.toContain(secret);
@@ -83,7 +83,7 @@ for (const [name, change] of Object.entries(STORES)) {
   });
 }
 
-faultCase("A06", "refresh token that is good where it came from", async (harness) => {
+faultCase("A06", "refresh token that its own issuer still accepts", async (harness) => {
   const bench = await openBench(harness);
   const evil = await openHostile(harness);
   const store = memoryStore();
@@ -96,7 +96,7 @@ faultCase("A06", "refresh token that is good where it came from", async (harness
   expect(linesOf(evil)).not.toContain("POST /token");
 });
 
-faultCase("A06", "secret of a client that was registered by hand", async (harness) => {
+faultCase("A06", "secret of a manually registered client", async (harness) => {
   const secret = harness.secret();
   const client = {
     client_id: "by-hand",
@@ -232,13 +232,13 @@ faultCase("A11", "1,000 authorization servers", async (harness) => {
   const many = Array.from({ length: 999 }, (_, index) => `${others.origin}/${index}`);
   const { report } = await attempt(harness, hostile, { authorizationServers: [hostile.origin, ...many] });
   expect(report.state).toBe("authenticating");
-  // The first has nothing to say: the other 999 are not tried one by one.
+  // The first has no metadata: the client does not try the other 999 one by one.
   const last = await attempt(harness, hostile, { authorizationServers: [...many, hostile.origin] });
   expect(last.report).toMatchObject({ state: "failed", error: { code: "AUTH_FAILED" } });
   expect(others.seen.length).toBeLessThanOrEqual(4);
 });
 
-/** Headers, then nothing, or one byte now and then: until the harness is left. */
+/** Headers, then nothing, or a byte now and then, until the test ends. */
 const SILENCES: Readonly<Record<string, (response: ServerResponse) => void>> = {
   "says nothing": () => {},
   "sends headers, then nothing": (response) => {
@@ -253,10 +253,10 @@ const SILENCES: Readonly<Record<string, (response: ServerResponse) => void>> = {
 
 faultCase(
   "A11",
-  "metadata that does not come, or not to an end",
+  "metadata that never arrives or never ends",
   async (harness) => {
     const toolport = harness.open({});
-    // All at once: each takes its ten seconds.
+    // In parallel: each takes ten seconds.
     const attempts = [SERVER_METADATA, RESOURCE_METADATA].flatMap((path) =>
       Object.entries(SILENCES).map(async ([name, silence]) => {
         const hostile = await openHostile(harness);

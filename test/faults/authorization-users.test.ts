@@ -1,4 +1,4 @@
-/** Faults of users: two of them in one process, each with tokens, connections and lists that are nobody else's. */
+/** Faults of users: two of them in one process, each with its own tokens, connections and lists. */
 import { beforeAll, expect } from "vitest";
 import { interleaveUsers, USERS } from "../support/interleave-users.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
@@ -28,17 +28,21 @@ faultCase(
   { timeoutMs: bound(60_000, 600_000) },
 );
 
-faultCase("A15", "a user who is not logged in gets nothing of the one who is", async (harness) => {
-  const bench = await openBench(harness);
-  const toolport = harness.open({ it: { url: bench.url } }, { callbackUrl: CALLBACK_URL });
-  await finishLogin(toolport.as("ada"));
-  expect((await toolport.as("ada").callTool("it__whoami")).text).toBe("ada");
-  for (const port of [toolport, toolport.as("grace"), toolport.as("Ada"), toolport.as("ada/")]) {
-    await harness.fails(port.callTool("it__whoami"), {
-      code: "AUTH_REQUIRED",
-      server: "it",
-      withinMs: 3_000,
-    });
-  }
-  expect(Object.fromEntries(bench.resource.calls)).toEqual({ ada: 1 });
-});
+faultCase(
+  "A15",
+  "a user who is not logged in gets no access through another user's login",
+  async (harness) => {
+    const bench = await openBench(harness);
+    const toolport = harness.open({ it: { url: bench.url } }, { callbackUrl: CALLBACK_URL });
+    await finishLogin(toolport.as("ada"));
+    expect((await toolport.as("ada").callTool("it__whoami")).text).toBe("ada");
+    for (const port of [toolport, toolport.as("grace"), toolport.as("Ada"), toolport.as("ada/")]) {
+      await harness.fails(port.callTool("it__whoami"), {
+        code: "AUTH_REQUIRED",
+        server: "it",
+        withinMs: 3_000,
+      });
+    }
+    expect(Object.fromEntries(bench.resource.calls)).toEqual({ ada: 1 });
+  },
+);

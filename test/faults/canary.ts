@@ -1,4 +1,4 @@
-/** A port of this machine that nobody knows of but by a server: whoever connects to it was led there. */
+/** A port of this machine that only a server names: a client that connects to it was led there by the server. */
 import { once } from "node:events";
 import { createServer } from "node:net";
 import type { FaultHarness } from "./fault-harness.js";
@@ -9,7 +9,7 @@ export interface Canary {
   visits(): number;
 }
 
-/** Closed at the end of the harness. */
+/** Closed with the harness. */
 export async function openCanary(harness: FaultHarness): Promise<Canary> {
   let visits = 0;
   const server = createServer((socket) => {

@@ -1,9 +1,9 @@
-/** Every fault and every duty of a client that has a test here, by its id; the manifest holds that none is forgotten. */
+/** Every fault and every duty of a client that has a test here, by its id; manifest.test.ts checks that none is missing. */
 
-/** One fault: what is done to Toolport, and how long it may take to say so, as written and as shortened for every day. */
+/** One fault: what is done to Toolport, and how long Toolport may take to report it. */
 export interface Fault {
   readonly inject: string;
-  /** From injection to settled promise, where one figure serves the whole row. */
+  /** From injection to settled promise, where one figure fits the whole row. */
   readonly bound?: string;
 }
 
@@ -76,13 +76,13 @@ export const FAULTS = {
   A01: { inject: "expired token, 50 calls at once", bound: "1 s" },
   A02: { inject: "as A01, eight processes, rotating refresh token" },
   A04: { inject: "invalid_grant with a newer token in the store; refresh winner killed", bound: "2 s" },
-  A05: { inject: "server rejects every token; insufficient_scope for ever", bound: "2 s" },
+  A05: { inject: "server rejects every token; always insufficient_scope", bound: "2 s" },
   A06: { inject: "metadata names an evil authorization server", bound: "1 s" },
   A07: { inject: "wrong issuer, iss, state; no PKCE", bound: "1 s" },
   A08: { inject: "authorization endpoints that are no web page", bound: "1 s" },
   A09: { inject: "private addresses in every metadata field, redirects, rebinding", bound: "1 s" },
   A11: { inject: "metadata of 5 MB, HTML, silence, 1,000 authorization servers", bound: "10 s" },
-  A13: { inject: "callback: wrong path, replay, script, two tabs, busy port, nobody comes", bound: "5 min" },
+  A13: { inject: "callback: wrong path, replay, script, two tabs, busy port, no callback", bound: "5 min" },
   A15: { inject: "two users in one process" },
   // Storage
   D01: { inject: "database of random bytes, truncated, empty, of a newer version", bound: "1 s" },
@@ -130,7 +130,7 @@ export const DUTIES = {
   S18: "header values are encoded",
   S19: "resultType and requestState are taken as specified",
   S20: "cached answers are never shared across users",
-  S21: "an abort is told to the server in the form of its era",
+  S21: "the server is notified of an abort in the form of its era",
   S22: "every request has a time limit, progress or not",
   S23: "404 with a session begins a new one",
   S24: "retry and Last-Event-ID of event streams are honoured",
@@ -148,7 +148,7 @@ export type FaultId = keyof typeof FAULTS;
 export type DutyId = keyof typeof DUTIES;
 export type CaseId = FaultId | DutyId;
 
-/** What an id stands for, in a line. */
+/** The description of an id, in one line. */
 export function describeCase(id: CaseId): string {
   return id in FAULTS ? FAULTS[id as FaultId].inject : DUTIES[id as DutyId];
 }

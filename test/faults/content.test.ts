@@ -1,4 +1,4 @@
-/** What servers say, in results, descriptions, names, errors and logs: it steers no terminal, and tells no secret. */
+/** Text of servers in results, descriptions, names, errors and logs controls no terminal and reveals no secret. */
 import { classifyError, type ServerEntry, type ToolCallError } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
 import { expect } from "vitest";
@@ -9,7 +9,7 @@ import { waitFor } from "../support/wait-for.js";
 import { faultCase } from "./fault-case.js";
 import type { FaultHarness } from "./fault-harness.js";
 
-/** A server that says it in every place it has. */
+/** A server that sends the text in every field. */
 function sayEverywhere(harness: FaultHarness, text: string): TestServer {
   return harness.keep(
     createTestServer({
@@ -55,7 +55,7 @@ const COMMANDS = [
 
 faultCase(
   "C04",
-  "twenty sequences in every place: nothing of them on the terminal",
+  "twenty sequences in every field: none reaches the terminal",
   async (harness) => {
     const server = sayEverywhere(harness, ALL_SEQUENCES);
     const place = createCommandLinePlace();
@@ -73,8 +73,8 @@ faultCase(
   { timeoutMs: 60_000, neighbour: false, maxHeapGrowth: 32 * 1024 * 1024 },
 );
 
-faultCase("C04", "twenty sequences: each spelled out on the console's page", async () => {
-  // The page has types of its own, those of a browser.
+faultCase("C04", "twenty sequences: each is escaped on the page of the console", async () => {
+  // The page uses browser types.
   const { html } = await import("../../src/console/page/html.ts" as string);
   for (const [name, sequence] of Object.entries(TERMINAL_SEQUENCES)) {
     const { props } = html`<p title=${sequence}>${sequence}</p>` as {
@@ -112,7 +112,7 @@ faultCase("C04", "twenty sequences: in no log line and in no message of an error
     expect(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/.exec(line)).toBeNull();
 });
 
-/** Says back what it was sent to keep: as the text of a failed tool, of an error, of a log line. */
+/** Echoes the secret that it received: as the text of a failed tool, of an error, of a log line. */
 async function startEcho(harness: FaultHarness, era: "legacy" | "modern") {
   const said = (headers: NodeJS.Dict<string | string[]>) =>
     `You sent ${headers["authorization"]} and the key ${headers["x-api-key"]}, in short ${String(headers["authorization"]).slice(7)}`;
@@ -144,7 +144,7 @@ for (const era of ["legacy", "modern"] as const) {
       const loud = { logEvents: true, logRequests: true, logResponses: true };
       const toolport = harness.open({ it: { ...server.entry, headers, ...loud } });
       const result = await toolport.callTool("it__fail");
-      // The program gets what the tool said; nobody else does.
+      // Only the caller gets the tool's text.
       expect(result.isError).toBe(true);
       expect(result.text).toContain(token);
       const error = await harness.fails<ToolCallError>(toolport.callTool("it__refuse"), {

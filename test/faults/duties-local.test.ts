@@ -27,11 +27,11 @@ afterAll(async () => {
 
 // S2
 
-/** All that may be taken from `node:child_process`: none of it asks a shell by itself. */
+/** The functions that may be imported from `node:child_process`: none of them starts a shell by default. */
 const SHELL_FREE = ["spawn", "execFile", "type ChildProcess"];
 const SHELL = /\bshell:\s*(?:true|["'`])|["'`](?:\/bin\/)?(?:sh|bash|cmd|cmd\.exe|powershell)["'`],\s*\[/;
 
-faultCase("S2", "no line of the source hands anything to a shell", async () => {
+faultCase("S2", "no line of the source passes anything to a shell", async () => {
   const sources = filesBelow(join(root, "src"), ".ts").filter((file) => !file.endsWith(".test.ts"));
   expect(sources.length).toBeGreaterThan(300);
   const starters = sources.filter((file) => readSource(file).includes("child_process"));
@@ -42,13 +42,13 @@ faultCase("S2", "no line of the source hands anything to a shell", async () => {
     const names = imports.flatMap(([, type, list = ""]) =>
       type === undefined ? list.split(",").map((name) => name.trim()) : [],
     );
-    // Taken in any other way, it would not be seen here.
+    // An import in another form would escape this check.
     const isOdd = imports.length === 0 || text.split("child_process").length - 1 !== imports.length;
     const risky = names.filter((name) => name !== "" && !SHELL_FREE.includes(name));
     return isOdd || risky.length > 0 || SHELL.test(text) ? [`${file}: ${names.join()}`] : [];
   });
   expect(found).toEqual([]);
-  // It writes lines for cmd.exe, where only that can run a batch file; its table of lines is in the test beside it.
+  // It writes lines for cmd.exe, which alone can run a batch file; its unit test has the table of lines.
   const crossSpawners = sources.filter((file) => readSource(file).includes('"cross-spawn"'));
   expect(crossSpawners).toEqual(["transports/stdio/spawn-on-windows.ts"]);
 });
@@ -71,7 +71,7 @@ faultCase(
     const hostile = `https://auth.example.com/a?state=s&q="$(touch ${harness.folder}/x)"`;
     await harness.fails(authorizeInBrowser({ authUrl: hostile }), { code: "AUTH_FAILED", withinMs: 3_000 });
     expect(readdirSync(harness.folder)).toEqual(["bin"]);
-    // What a URL may hold, and a shell would read as two commands.
+    // Valid in a URL, two commands in a shell.
     const url = `https://auth.example.com/a?state=s&touch+${harness.folder}/y&q=%22$(touch%20${harness.folder}/z)%22!*`;
     const encoded = url.replace("$(", "%24%28").replace(")", "%29");
     const ending = new AbortController();
@@ -87,7 +87,7 @@ faultCase(
   { skip: process.platform !== "linux" && "the opener of this system cannot be watched" },
 );
 
-faultCase("S2", "arguments of a server are read by no shell either", async (harness) => {
+faultCase("S2", "no shell reads the arguments of a server", async (harness) => {
   const mark = join(harness.folder, "x");
   const args = [
     LEAN_SERVER,
@@ -110,7 +110,7 @@ for (const [name, entry] of Object.entries(nastyCommands)) {
     harness.note(text);
     expect(startsProcess).toBe(true);
     expect(risks.some(({ level }) => level === "danger")).toBe(true);
-    // What each of them must say, word by word, is in the snapshot beside the source.
+    // The exact text of each is in the snapshot beside the source.
     expect(text).toMatch(/^runs {6}\S/);
     expect(text).toContain("DANGER");
     const words = entry.command === undefined ? [] : [entry.command, ...(entry.args ?? [])];
@@ -119,20 +119,24 @@ for (const [name, entry] of Object.entries(nastyCommands)) {
   });
 }
 
-faultCase("S26", "without a terminal: told whole, and nothing is started", async (harness) => {
-  const { mark, command, last } = configureShell(harness);
-  const { stderr } = await program.run(["list"]);
-  expect(stderr).toContain(command);
-  expect(stderr).toContain(last);
-  expect(stderr).toContain("DANGER    is a shell that runs a text as commands");
-  const { code, error } = await program.run(["call", "it.echo", "text=hi", "--json"]);
-  expect([code, error().code]).toEqual([2, "NOT_TRUSTED"]);
-  expect(existsSync(mark)).toBe(false);
-});
+faultCase(
+  "S26",
+  "without a terminal: the whole command is reported, and nothing is started",
+  async (harness) => {
+    const { mark, command, last } = configureShell(harness);
+    const { stderr } = await program.run(["list"]);
+    expect(stderr).toContain(command);
+    expect(stderr).toContain(last);
+    expect(stderr).toContain("DANGER    is a shell that runs a text as commands");
+    const { code, error } = await program.run(["call", "it.echo", "text=hi", "--json"]);
+    expect([code, error().code]).toEqual([2, "NOT_TRUSTED"]);
+    expect(existsSync(mark)).toBe(false);
+  },
+);
 
 faultCase(
   "S26",
-  "at a terminal: asked after the whole command; no, a bare return and Ctrl-C start nothing, yes does",
+  "at a terminal: the question shows the whole command; no, Enter and Ctrl-C start nothing, yes does",
   async (harness) => {
     const { mark, last } = configureShell(harness);
     const ask = async (answer: string): Promise<void> => {
@@ -158,7 +162,7 @@ faultCase(
   { skip: !hasTerminal && "this machine cannot lend a terminal", timeoutMs: 60_000 },
 );
 
-/** A project whose server would leave a mark; harmless if it were started after all. */
+/** A project whose server would write a file; harmless if it is started by mistake. */
 function configureShell(harness: FaultHarness) {
   const mark = join(harness.folder, "mark");
   const many = Array.from({ length: 300 }, (_, index) => `--argument-number-${index}`);
@@ -183,12 +187,12 @@ async function openConsole(harness: FaultHarness) {
   return { ...running, port, token, mark, post };
 }
 
-faultCase("S32", "policy: everything from itself or nowhere", async (harness) => {
+faultCase("S32", "policy: everything from its own origin or forbidden", async (harness) => {
   const { url, port, token, post } = await openConsole(harness);
   const host = `127.0.0.1:${port}`;
   for (const path of ["/", "/app.js", "/nothing"]) {
     const { headers, text } = await sendRaw(url, path, { headers: { host } });
-    // Stricter than `default-src 'self'`: what is not named is not allowed at all.
+    // Stricter than `default-src 'self'`: everything that is not listed is forbidden.
     expect(headers["content-security-policy"]).toContain("default-src 'none'; script-src 'self'");
     expect(headers["content-security-policy"]).toMatch(/connect-src 'self'; frame-ancestors 'none'/);
     expect(headers["access-control-allow-origin"]).toBeUndefined();
@@ -197,14 +201,14 @@ faultCase("S32", "policy: everything from itself or nowhere", async (harness) =>
   expect((await post("state", { host, authorization: `Bearer ${token}` })).status).toBe(200);
 });
 
-const strangers: Record<string, Record<string, string>> = {
+const forgedRequests: Record<string, Record<string, string>> = {
   "DNS rebinding": { host: "evil.example" },
   "a name that leads here": { host: "localhost:PORT" },
   "CSRF from another site": { origin: "https://evil.example" },
   "CSRF from a file": { origin: "null" },
   "CSRF without Origin": { "sec-fetch-site": "cross-site" },
 };
-for (const [kind, forged] of Object.entries(strangers)) {
+for (const [kind, forged] of Object.entries(forgedRequests)) {
   faultCase("S32", `${kind}: 403, with the right token too`, async (harness) => {
     const { url, port, token, post } = await openConsole(harness);
     const own = { host: `127.0.0.1:${port}`, authorization: `Bearer ${token}` };
@@ -248,7 +252,7 @@ faultCase("S32", "bound to 127.0.0.1, and to nothing else", async (harness) => {
 
 faultCase(
   "S32",
-  "with everything right: still no program without consent to its command",
+  "with valid credentials: still no program starts without consent to its command",
   async (harness) => {
     const { port, token, post, mark } = await openConsole(harness);
     const headers = { host: `127.0.0.1:${port}`, authorization: `Bearer ${token}` };
@@ -262,6 +266,6 @@ faultCase(
     });
     expect(existsSync(mark)).toBe(false);
   },
-  // A neighbour would have the port itself start everything that was never asked for.
+  // No neighbour: with one, the harness itself would start all servers.
   { neighbour: false },
 );

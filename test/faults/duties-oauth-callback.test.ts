@@ -1,4 +1,4 @@
-/** Duties towards what comes back from a login: S4 (issuer), S11 (state). */
+/** Duties of the login callback: S4 (issuer), S11 (state). */
 import { beforeAll, expect } from "vitest";
 import { logIn } from "../support/oauth-browser.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
@@ -29,7 +29,7 @@ const SPELLINGS = {
 interface Row {
   /** What the metadata says of `authorization_response_iss_parameter_supported`. */
   readonly advertised: boolean | undefined;
-  /** The parameter that carries the spelling. Only `iss` counts; whatever else looks like it does not. */
+  /** The parameter that carries the spelling. Only `iss` counts, no similar name. */
   readonly parameter: "iss" | "issuer";
 }
 
@@ -58,7 +58,7 @@ for (const [name, row] of Object.entries(ROWS)) {
       const params = new URLSearchParams({ state, [row.parameter]: spell(server.origin) });
       if (isTaken(row, spelling)) {
         params.set("code", "c");
-        // The code is exchanged; that the server then refuses its own token is another matter.
+        // The code is exchanged; the server refuses its own token afterwards.
         await toolport.finishAuth("it", params).catch(harness.note);
         expect(tokensAsked(server)).toBe(1);
         return;
@@ -92,7 +92,7 @@ faultCase(
     const bench = await openBench(harness);
     const toolport = openPort(harness, bench);
     const authUrl = new URL(await askForLogin(toolport));
-    // 128 bits at the very least, and a new one for every login.
+    // At least 128 bits, and new for every login.
     expect(authUrl.searchParams.get("state")?.length).toBeGreaterThanOrEqual(22);
     const { searchParams } = await logIn(authUrl);
     for (const change of Object.values(STATES)) {

@@ -1,4 +1,4 @@
-/** Duties towards what servers say about their authorization: S1, S3, S5, S7, S10. */
+/** Duties of metadata checks: S1, S3, S5, S7, S10. */
 import diagnostics from "node:diagnostics_channel";
 import type { ClientRequest } from "node:http";
 import { beforeAll, expect } from "vitest";
@@ -14,7 +14,7 @@ beforeAll(warmUpOAuth, 60_000);
 const OAUTH = "/.well-known/oauth-authorization-server";
 const OPENID = "/.well-known/openid-configuration";
 
-/** Refused, without a page for the user and without a word of ours to the authorization server. */
+/** Refused, without a login page and without a request to the authorization server. */
 function expectRefused({ report }: LoginAttempt, hostile: HostileServer, code: string | RegExp): void {
   expect(report.state).toBe("failed");
   expect(report.authUrl).toBeUndefined();
@@ -47,7 +47,7 @@ faultCase("S1", `${SCHEMES.length} schemes are refused`, async (harness) => {
   }
 });
 
-faultCase("S1", "https: anywhere and http: on this machine are taken", async (harness) => {
+faultCase("S1", "accepts https: anywhere and http: on this machine", async (harness) => {
   harness.open({});
   const hostile = await openHostile(harness);
   for (const page of ["https://example.com/authorize", `${hostile.origin}/authorize`]) {
@@ -69,7 +69,7 @@ faultCase("S3", Object.keys(ISSUERS).join(", "), async (harness) => {
   for (const make of Object.values(ISSUERS)) {
     const tried = await attempt(harness, hostile, { metadata: { issuer: make(hostile.origin) } });
     expectRefused(tried, hostile, "ISSUER_MISMATCH");
-    // The document was the last thing that was asked for.
+    // The metadata document was the last request.
     expect(linesOf(hostile).at(-1)).toBe(`GET ${OAUTH}`);
   }
 });
@@ -90,7 +90,7 @@ faultCase("S5", `methods ${Object.keys(METHODS).join(", ")}, in OAuth metadata`,
   }
 });
 
-/** Describes itself in the way of OpenID only. */
+/** Has OpenID metadata only. */
 const openId = (origin: string, more: object = {}): Lies => ({
   answer: {
     path: OPENID,
@@ -147,7 +147,7 @@ faultCase("S7", Object.keys(RESOURCES).join(", "), async (harness) => {
   expect(linesOf(hostile)).not.toContain(`GET ${OAUTH}`);
 });
 
-/** Hosts of networks that are nobody's business, each in a form of its own. */
+/** Hosts in private networks, each in another form. */
 const FORBIDDEN = [
   "10.0.0.1",
   "172.16.0.1",
@@ -175,7 +175,7 @@ const FORBIDDEN = [
   "metadata.google.internal",
 ];
 
-/** Every host that this process begins a request to, apart from those. */
+/** Every host that this process sends a request to, except those. */
 function watchRequests(harness: FaultHarness, known: readonly string[]): string[] {
   const hosts: string[] = [];
   const onRequest = (message: unknown) => {
@@ -202,11 +202,11 @@ for (const field of addressFields) {
   });
 }
 
-faultCase("S10", "every hop of a redirect is looked at again", async (harness) => {
+faultCase("S10", "every hop of a redirect is checked again", async (harness) => {
   harness.open({});
   const hostile = await openHostile(harness);
   const canary = disposeAtEnd(harness, await startCanary());
-  // Within one origin it may be followed; what comes after the hop is judged like the first address.
+  // A redirect within one origin may be followed; its target is checked like the first address.
   const lies: Lies = {
     redirect: { path: OAUTH, status: 302, to: "/hop" },
     answer: {

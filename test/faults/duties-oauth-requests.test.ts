@@ -1,4 +1,4 @@
-/** Duties towards what is asked for and where tokens go: S6, S9, S12, S14, S31. */
+/** Duties of OAuth requests and tokens: S6, S9, S12, S14, S31. */
 import type { AuthError } from "toolport";
 import { beforeAll, expect } from "vitest";
 import { startMcpServer } from "../fixtures/servers/http-mcp.js";
@@ -22,7 +22,7 @@ beforeAll(warmUpOAuth, 60_000);
 
 faultCase("S6", "authorize, token and refresh requests carry the canonical URI", async (harness) => {
   const bench = await openBench(harness);
-  // A fragment is no part of a resource.
+  // A resource URI has no fragment.
   const toolport = openPort(harness, { url: `${bench.url}#fragment` });
   const authUrl = new URL(await askForLogin(toolport));
   expect(authUrl.searchParams.getAll("resource")).toEqual([bench.url]);
@@ -35,32 +35,36 @@ faultCase("S6", "authorize, token and refresh requests carry the canonical URI",
   ]);
 });
 
-faultCase("S9", "in the header of every request, in no URL, at no other server", async (harness) => {
-  const bench = await openBench(harness);
-  const other = harness.keep(await startMcpServer());
-  const toolport = harness.open(
-    { it: { url: bench.url }, other: { url: other.url } },
-    { callbackUrl: CALLBACK_URL },
-  );
-  await finishLogin(toolport);
-  bench.resource.seen.length = 0;
-  for (let calls = 0; calls < 5; calls++) expect(await whoami(toolport)).toBe("ada");
-  bench.expireAccessTokens();
-  expect(await whoami(toolport)).toBe("ada");
-  await toolport.callTool("other__echo", { text: "hello" });
-  // Without the header it would have been refused: once it was, for the token that had expired.
-  expect(bench.resource.seen.filter(({ status }) => status === 401)).toHaveLength(1);
-  const urls = [...bench.requestLines, ...bench.resource.seen.map(({ path }) => path)].join("\n");
-  const elsewhere = JSON.stringify(other.seen.map(({ path, headers, body }) => [path, headers, body]));
-  expect(other.seen.length).toBeGreaterThan(0);
-  expect(elsewhere).not.toContain("authorization");
-  for (const [secret, name] of bench.secrets) {
-    expect(elsewhere, name).not.toContain(secret);
-    expect(urls, name).not.toContain(secret);
-  }
-});
+faultCase(
+  "S9",
+  "tokens are in the header of every request, in no URL, and at no other server",
+  async (harness) => {
+    const bench = await openBench(harness);
+    const other = harness.keep(await startMcpServer());
+    const toolport = harness.open(
+      { it: { url: bench.url }, other: { url: other.url } },
+      { callbackUrl: CALLBACK_URL },
+    );
+    await finishLogin(toolport);
+    bench.resource.seen.length = 0;
+    for (let calls = 0; calls < 5; calls++) expect(await whoami(toolport)).toBe("ada");
+    bench.expireAccessTokens();
+    expect(await whoami(toolport)).toBe("ada");
+    await toolport.callTool("other__echo", { text: "hello" });
+    // Without the header the server refuses a request; it did so once, for the expired token.
+    expect(bench.resource.seen.filter(({ status }) => status === 401)).toHaveLength(1);
+    const urls = [...bench.requestLines, ...bench.resource.seen.map(({ path }) => path)].join("\n");
+    const elsewhere = JSON.stringify(other.seen.map(({ path, headers, body }) => [path, headers, body]));
+    expect(other.seen.length).toBeGreaterThan(0);
+    expect(elsewhere).not.toContain("authorization");
+    for (const [secret, name] of bench.secrets) {
+      expect(elsewhere, name).not.toContain(secret);
+      expect(urls, name).not.toContain(secret);
+    }
+  },
+);
 
-faultCase("S9", "redirected to another origin: the token stays", async (harness) => {
+faultCase("S9", "redirected to another origin: the token is not sent along", async (harness) => {
   const bench = await openBench(harness);
   const other = harness.keep(await startMcpServer());
   const toolport = await openLoggedIn(harness, bench);
@@ -70,7 +74,7 @@ faultCase("S9", "redirected to another origin: the token stays", async (harness)
   expect(other.seen).toEqual([]);
 });
 
-faultCase("S12", "loopback: native, public client, the redirect URI as it is used", async (harness) => {
+faultCase("S12", "loopback: native, public client, with the redirect URI in use", async (harness) => {
   const bench = await openBench(harness);
   const authUrl = new URL(await askForLogin(openPort(harness, bench)));
   expect(bench.clients).toMatchObject([
@@ -95,7 +99,7 @@ faultCase("S12", "https: a web client; plain http elsewhere is refused", async (
   );
 });
 
-faultCase("S14", "always 401: two token requests a call, then it is over for good", async (harness) => {
+faultCase("S14", "always 401: two token requests for each call, then a lasting failure", async (harness) => {
   const bench = await openBench(harness);
   const toolport = openPort(harness, bench);
   bench.refusal = "invalid_token";

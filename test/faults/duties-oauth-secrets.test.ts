@@ -81,7 +81,7 @@ faultCase("S8", "a client registered by hand belongs to one issuer, named or fir
   expect(linesOf(hostile).filter((line) => line.startsWith("POST"))).toEqual([]);
 });
 
-/** Every file there is with what it holds; nobody else may read them. */
+/** Every file with its content; each must be private to its owner. */
 function readFolder(folder: string): string {
   expect(statSync(folder).mode & 0o777, "mode of the folder").toBe(0o700);
   return readdirSync(folder)
@@ -93,7 +93,7 @@ function readFolder(folder: string): string {
     .join("\n");
 }
 
-faultCase("S13", "files for the owner only, values sealed, nothing to be seen", async (harness) => {
+faultCase("S13", "files for the owner only, values sealed, no secret visible", async (harness) => {
   const bench = await openBench(harness);
   const folder = join(harness.folder, "state");
   const path = join(folder, "state.db");
@@ -114,7 +114,7 @@ faultCase("S13", "files for the owner only, values sealed, nothing to be seen", 
     );
   }
 
-  // Sealed with authentication: one letter changed, and it is no record any more.
+  // Authenticated encryption: with one changed letter the record is invalid.
   const [key = ""] = await store.list("oauth/tokens/");
   expect((await store.get(key))?.sealed).toBe(true);
   const database = new DatabaseSync(path);

@@ -1,4 +1,4 @@
-/** Duties of a client towards those who use it: pages they are asked to open, calls made once, tools told apart. */
+/** Duties of a client towards its users: pages that they should open, calls made once, tools with distinct names. */
 import { createToolport, type UrlElicitation } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { expect } from "vitest";
@@ -9,7 +9,7 @@ import { openCanary } from "./canary.js";
 import { faultCase } from "./fault-case.js";
 import type { FaultHarness } from "./fault-harness.js";
 
-/** Asks the user to open a page, by a tool; what it was told comes back as text. */
+/** A tool that asks the user to open a page, and returns the answer as text. */
 const pages = (url: string) =>
   createTestServer({
     era: "legacy",
@@ -38,29 +38,29 @@ async function openPage(harness: FaultHarness, url: string, action: "accept" | "
     },
   );
   const { text } = await toolport.callTool("it__page");
-  return { shown, told: JSON.parse(text) as { action: string } };
+  return { shown, answer: JSON.parse(text) as { action: string } };
 }
 
-faultCase("S28", "a page is shown whole and never fetched, agreed to or not", async (harness) => {
+faultCase("S28", "the whole URL is shown, and the page is never fetched", async (harness) => {
   const canary = await openCanary(harness);
   const url = `http://${canary.host}/pay?invoice=42&return=https%3A%2F%2Fother.example#top`;
   for (const action of ["accept", "decline"] as const) {
-    const { shown, told } = await openPage(harness, url, action);
-    expect(told).toEqual({ action });
+    const { shown, answer } = await openPage(harness, url, action);
+    expect(answer).toEqual({ action });
     expect(shown).toMatchObject([{ url, host: canary.host, isPunycode: false, message: "Pay" }]);
   }
   expect(canary.visits()).toBe(0);
 });
 
-faultCase("S28", "a host that imitates another is told apart", async (harness) => {
+faultCase("S28", "a host that imitates another is shown in its encoded form", async (harness) => {
   const { shown } = await openPage(harness, "https://www.pаypal.example/login", "decline");
   expect(shown).toMatchObject([{ isPunycode: true, host: expect.stringMatching(/^www\.xn--/) }]);
   expect(shown[0]?.url).toMatch(/^[\x20-\x7e]+$/);
 });
 
-/** As a modern server asks: nobody in between looks at what it sends. */
+/** As a modern server asks: the SDK does not check its request. */
 async function askByResult(harness: FaultHarness, url: string) {
-  let told: unknown;
+  let answer: unknown;
   const params = { mode: "url", message: "Pay", elicitationId: "e1", url };
   const server = await startJsonRpcServer({
     "tools/list": () => ({ tools: [{ name: "page", inputSchema: { type: "object" } }] }),
@@ -70,7 +70,7 @@ async function askByResult(harness: FaultHarness, url: string) {
           resultType: "input_required",
           inputRequests: { it: { method: "elicitation/create", params } },
         };
-      told = inputResponses;
+      answer = inputResponses;
       return { content: [] };
     },
   });
@@ -88,7 +88,7 @@ async function askByResult(harness: FaultHarness, url: string) {
     },
   );
   await toolport.callTool("it__page");
-  return { asked, told };
+  return { asked, answer };
 }
 
 for (const url of [
@@ -99,15 +99,15 @@ for (const url of [
   "vscode://extension/run",
   "not a url",
 ]) {
-  faultCase("S28", `nobody is asked to open ${url}`, async (harness) => {
-    expect(await askByResult(harness, url)).toEqual({ asked: 0, told: { it: { action: "decline" } } });
+  faultCase("S28", `no user is asked to open ${url}`, async (harness) => {
+    expect(await askByResult(harness, url)).toEqual({ asked: 0, answer: { it: { action: "decline" } } });
     expect(
       harness.logged.some((line) => line.startsWith("warn") && line.includes("declined it without asking")),
     ).toBe(true);
   });
 }
 
-faultCase("S28", "who cannot show pages does not say that they can", async (harness) => {
+faultCase("S28", "a client that cannot show pages does not declare it", async (harness) => {
   const server = harness.keep(pages("https://pay.example/"));
   const toolport = harness.open({ it: server.memory() }, { onElicitation: () => ({ action: "decline" }) });
   expect((await toolport.callTool("it__page")).isError).toBe(true);
@@ -125,7 +125,7 @@ const HINTED = [
 for (const { name } of HINTED) {
   faultCase(
     "S29",
-    `${name}: called once, whatever its hints say, unless the server is trusted`,
+    `${name}: called once, despite its hints, unless the server is trusted`,
     async (harness) => {
       const server = harness.keep(
         await startFaultServer({
@@ -154,7 +154,7 @@ for (const { name } of HINTED) {
 
 faultCase(
   "S30",
-  "two servers of one name with one tool: two names, and each leads to its own",
+  "two servers with the same name and tool: two tool names, each calls its own server",
   async (harness) => {
     const [one, two] = ["one", "two"].map((text) =>
       harness.keep(createTestServer({ name: "the same", tools: { search: { handler: () => text } } })),

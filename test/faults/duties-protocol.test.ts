@@ -14,7 +14,7 @@ import { expectOthersWell, openSchemaSetup } from "./schema-setup.js";
 
 faultCase(
   "S15",
-  "http, https and file are not fetched; what leads nowhere is no permission",
+  "http, https and file are not fetched; an unresolved $ref permits nothing",
   async (harness) => {
     const canary = await openCanary(harness);
     const refs = [`http://${canary.host}/s`, `https://${canary.host}/s`, "file:///etc/hostname"];
@@ -37,7 +37,7 @@ faultCase(
       withinMs: atMost(250),
     });
     expect(setup.server.asked).not.toContain("tools/call");
-    // By default what nothing can be said about is the server's to decide.
+    // By default arguments that cannot be checked are sent to the server.
     expect((await setup.toolport.callTool("it__nowhere", { x: 1 })).text).toBe('{"x":1}');
     await expectOthersWell(setup);
     expect(canary.visits()).toBe(0);
@@ -49,7 +49,7 @@ const BAIT = `${"a".repeat(28)}!`;
 
 faultCase(
   "S16",
-  "10,000 levels, 10,000 choices and a pattern that takes for ever, in one list",
+  "10,000 levels, 10,000 choices and an endless pattern, in one list",
   async (harness) => {
     const deep = `${'{"type":"object","properties":{"a":'.repeat(10_000)}{}${"}}".repeat(10_000)}`;
     const choices = Array.from({ length: 10_000 }, (_, at) => `choice ${at}`);
@@ -77,7 +77,7 @@ faultCase(
   { maxLagMs: 750 },
 );
 
-/** A modern server over HTTP whose only tool answers so. */
+/** A modern server over HTTP whose only tool gives this answer. */
 async function openTool(
   harness: FaultHarness,
   answer: JsonRpcMethods[string],
@@ -103,7 +103,7 @@ const form = {
 };
 
 for (const resultType of ["partial", "", 7, null]) {
-  faultCase("S19", `a resultType that nobody knows (${JSON.stringify(resultType)})`, async (harness) => {
+  faultCase("S19", `an unknown resultType (${JSON.stringify(resultType)})`, async (harness) => {
     const { toolport, calls } = await openTool(harness, () => ({ resultType, content }));
     await harness.fails(toolport.callTool("it__ask"), {
       code: "PROTOCOL",
@@ -115,12 +115,12 @@ for (const resultType of ["partial", "", 7, null]) {
   });
 }
 
-faultCase("S19", "none means complete", async (harness) => {
+faultCase("S19", "no resultType means complete", async (harness) => {
   const { toolport } = await openTool(harness, () => ({ content }));
   expect((await toolport.callTool("it__ask")).text).toBe("done");
 });
 
-/** Nothing that looks like JSON in it may be read and written again. */
+/** Text that looks like JSON must not be parsed and serialized again. */
 const STATES = ['{"n":1e3,  "x":null, "é":"\\u00e9 ü 💡"}', "{ not json", "", " \n\t ", "\u0000\u2028"];
 
 for (const state of STATES) {
@@ -139,7 +139,7 @@ for (const state of STATES) {
   });
 }
 
-faultCase("S19", "where there was no requestState none is sent", async (harness) => {
+faultCase("S19", "no requestState is sent if the server sent none", async (harness) => {
   const { toolport, calls } = await openTool(harness, ({ params }) =>
     "inputResponses" in params ? { content } : { resultType: "input_required", inputRequests: { who: form } },
   );
@@ -151,7 +151,7 @@ const READS = 10_000;
 
 faultCase(
   "S20",
-  "two users read 10,000 times what may be kept: none sees what is the other's",
+  "two users read cacheable resources 10,000 times: neither sees the other's",
   async (harness) => {
     let asked = 0;
     const server = await startJsonRpcServer({
@@ -186,40 +186,44 @@ faultCase(
     };
     await Promise.all(Array.from({ length: 16 }, worker));
     expect(crossed).toBe(0);
-    // Each user's own is kept: a hundred answers serve them all, but for those asked for at the same time.
+    // The cache is per user: a hundred responses serve all reads, except for parallel ones.
     expect(asked).toBeLessThan(1_000);
   },
   { timeoutMs: 60_000 },
 );
 
-faultCase("S20", "a negative or missing time is none; another address is another answer", async (harness) => {
-  const asked: string[] = [];
-  const ttl: Record<string, unknown> = {
-    "x://negative": -1,
-    "x://none": undefined,
-    "x://text": "60000",
-    "x://kept": 60_000,
-  };
-  const server = await startJsonRpcServer({
-    "resources/list": () => ({ resources: [] }),
-    "resources/read": ({ params }) => {
-      const uri = String(params["uri"]);
-      asked.push(uri);
-      return { resultType: "complete", ttlMs: ttl[uri], contents: [{ uri, text: uri }] };
-    },
-  });
-  harness.atEnd(() => server[Symbol.asyncDispose]());
-  const toolport = harness.open({ it: server.entry });
-  for (let round = 0; round < 3; round += 1)
-    for (const uri of Object.keys(ttl)) expect((await toolport.readResource("it", uri))[0]?.text).toBe(uri);
-  for (const uri of Object.keys(ttl))
-    expect(
-      asked.filter((each) => each === uri),
-      uri,
-    ).toHaveLength(uri === "x://kept" ? 1 : 3);
-});
+faultCase(
+  "S20",
+  "a negative or missing lifetime caches nothing; another URI is another entry",
+  async (harness) => {
+    const asked: string[] = [];
+    const ttl: Record<string, unknown> = {
+      "x://negative": -1,
+      "x://none": undefined,
+      "x://text": "60000",
+      "x://kept": 60_000,
+    };
+    const server = await startJsonRpcServer({
+      "resources/list": () => ({ resources: [] }),
+      "resources/read": ({ params }) => {
+        const uri = String(params["uri"]);
+        asked.push(uri);
+        return { resultType: "complete", ttlMs: ttl[uri], contents: [{ uri, text: uri }] };
+      },
+    });
+    harness.atEnd(() => server[Symbol.asyncDispose]());
+    const toolport = harness.open({ it: server.entry });
+    for (let round = 0; round < 3; round += 1)
+      for (const uri of Object.keys(ttl)) expect((await toolport.readResource("it", uri))[0]?.text).toBe(uri);
+    for (const uri of Object.keys(ttl))
+      expect(
+        asked.filter((each) => each === uri),
+        uri,
+      ).toHaveLength(uri === "x://kept" ? 1 : 3);
+  },
+);
 
-faultCase("S20", "what took answers of the user's is not kept", async (harness) => {
+faultCase("S20", "a result that needed input of the user is not cached", async (harness) => {
   let rounds = 0;
   const server = await startJsonRpcServer({
     "resources/list": () => ({ resources: [] }),

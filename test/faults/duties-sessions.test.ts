@@ -1,4 +1,4 @@
-/** A session id is a secret, and says nothing about who somebody is. */
+/** A session id is a secret, and does not identify a user. */
 import { expect } from "vitest";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
 import { openEvents, type Script, sendJson, startScriptedServer } from "../fixtures/servers/http-scripted.js";
@@ -7,7 +7,7 @@ import { faultCase } from "./fault-case.js";
 
 const LOUD = { logEvents: true, logRequests: true, logResponses: true } as const;
 
-/** Repeats what it was sent, as servers do that want to be helpful. */
+/** Echoes the request, as some servers do in their errors. */
 const ECHOES: Record<string, Script> = {
   "404 that repeats it": ({ headers }, response) =>
     response.writeHead(404).end(`No session ${headers["mcp-session-id"]}`),
@@ -32,7 +32,7 @@ for (const [how, bad] of Object.entries(ECHOES)) {
     toolport.on("notification", (notification) => harness.note(notification));
     harness.note(await toolport.connect());
     expect((await toolport.callTool("it__fine")).text).toBe("fine");
-    // The session is shown to nobody but the server; what the server itself says in an error's `data` is its own affair.
+    // Only the server gets the session id; the `data` of its errors is passed on unchanged.
     await toolport
       .callTool("it__bad", {}, { timeoutMs: 1_500 })
       .catch((error: Error & { data?: unknown }) => {
@@ -44,7 +44,7 @@ for (const [how, bad] of Object.entries(ECHOES)) {
   });
 }
 
-faultCase("S27", "in no log and no error: the message address of HTTP+SSE", async (harness) => {
+faultCase("S27", "in no log and no error: the message endpoint of HTTP+SSE", async (harness) => {
   const session = harness.secret();
   const server = harness.keep(
     await startScriptedServer(({ method, path }, response) => {
@@ -59,27 +59,31 @@ faultCase("S27", "in no log and no error: the message address of HTTP+SSE", asyn
   expect(server.seen.some(({ path }) => path.includes(session))).toBe(true);
 });
 
-faultCase("S27", "every user has a session of their own, and each request its own token", async (harness) => {
-  const unknownSession: Script = (_request, response) => response.writeHead(404).end();
-  const server = harness.keep(await startFaultServer({ unknownSession }));
-  const toolport = harness.open({ it: { ...server.entry, ...LOUD } });
-  const users = ["ada", "bob", "cyd"].map((name) =>
-    toolport.as(name, { headers: { authorization: `Bearer ${harness.secret()}` } }),
-  );
-  for (let round = 0; round < 3; round += 1)
-    await Promise.all(users.map((user) => user.callTool("it__fine")));
-  const tokensOf = new Map<string, Set<unknown>>();
-  for (const { headers } of server.seen) {
-    const session = headers["mcp-session-id"];
-    if (session === undefined) continue;
-    const tokens = tokensOf.get(String(session)) ?? new Set();
-    tokensOf.set(String(session), tokens.add(headers.authorization));
-  }
-  const owners = [...tokensOf.values()].map((tokens) => [...tokens].join());
-  // The port itself may have one too, without a token.
-  expect(owners.filter((owner) => owner !== "")).toHaveLength(users.length);
-  expect(new Set(owners).size).toBe(owners.length);
-});
+faultCase(
+  "S27",
+  "every user has a separate session, and each request carries that user's token",
+  async (harness) => {
+    const unknownSession: Script = (_request, response) => response.writeHead(404).end();
+    const server = harness.keep(await startFaultServer({ unknownSession }));
+    const toolport = harness.open({ it: { ...server.entry, ...LOUD } });
+    const users = ["ada", "bob", "cyd"].map((name) =>
+      toolport.as(name, { headers: { authorization: `Bearer ${harness.secret()}` } }),
+    );
+    for (let round = 0; round < 3; round += 1)
+      await Promise.all(users.map((user) => user.callTool("it__fine")));
+    const tokensOf = new Map<string, Set<unknown>>();
+    for (const { headers } of server.seen) {
+      const session = headers["mcp-session-id"];
+      if (session === undefined) continue;
+      const tokens = tokensOf.get(String(session)) ?? new Set();
+      tokensOf.set(String(session), tokens.add(headers.authorization));
+    }
+    const owners = [...tokensOf.values()].map((tokens) => [...tokens].join());
+    // The port itself may have a session, too, without a token.
+    expect(owners.filter((owner) => owner !== "")).toHaveLength(users.length);
+    expect(new Set(owners).size).toBe(owners.length);
+  },
+);
 
 faultCase("S27", "the session is ended on close", async (harness) => {
   const unknownSession: Script = (_request, response) => response.writeHead(404).end();

@@ -1,4 +1,4 @@
-/** What the specification asks of a client on the wire: headers, cancellation, time limits, sessions, event streams. */
+/** Duties of a client on the wire: headers, cancellation, timeouts, sessions, event streams. */
 import type { ServerEntry } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { expect } from "vitest";
@@ -75,7 +75,7 @@ for (const value of [
 /** On the wire within 100 ms; a busy machine gets five times that. */
 const TOLD_MS = 500;
 
-/** A call that hangs until it is told to stop, and when that was. */
+/** A call that hangs until it is cancelled, and the time of the cancellation. */
 function hanging() {
   const seen = { begun: 0, toldAt: 0 };
   const hang = {
@@ -106,12 +106,12 @@ async function abortsInTime(
   const abortedAt = performance.now();
   caller.abort(new Error("enough"));
   await expect(call).rejects.toThrow("enough");
-  await waitFor(() => seen.toldAt > 0, { intervalMs: 2, label: "the server to be told" });
+  await waitFor(() => seen.toldAt > 0, { intervalMs: 2, label: "the server to be notified" });
   expect(seen.toldAt - abortedAt).toBeLessThanOrEqual(TOLD_MS);
 }
 
 for (const kind of ["stdio", "sse", "webSocket"] as const) {
-  faultCase("S21", `${kind}: the server is told`, async (harness) => {
+  faultCase("S21", `${kind}: the server is notified`, async (harness) => {
     const { seen, hang } = hanging();
     const server = harness.keep(createTestServer({ tools: { hang } }));
     await abortsInTime(harness, (await server[kind]()).entry, seen);
@@ -173,7 +173,7 @@ for (const [what, answers] of [
 
 const CAP_MS = bound(1_200, 300_000);
 
-faultCase("S22", "progress every second for ever: the cap ends it", async (harness) => {
+faultCase("S22", "endless progress every second: the call ends at the cap", async (harness) => {
   const it = { command: process.execPath, args: [LEAN_SERVER] };
   const toolport = harness.open({ it }, { timeoutMs: CAP_MS / 2, maxTimeoutMs: CAP_MS });
   await toolport.connect();
@@ -187,7 +187,7 @@ faultCase("S22", "progress every second for ever: the cap ends it", async (harne
   expect(performance.now() - began).toBeGreaterThanOrEqual(CAP_MS - 5);
 });
 
-faultCase("S22", "a limit for one request, shorter or longer than the others'", async (harness) => {
+faultCase("S22", "a timeout for one request, shorter or longer than the default", async (harness) => {
   const it = { command: process.execPath, args: [LEAN_SERVER] };
   const toolport = harness.open({ it }, { timeoutMs: 600 });
   await toolport.connect();
@@ -199,7 +199,7 @@ faultCase("S22", "a limit for one request, shorter or longer than the others'", 
   expect((await toolport.callTool("it__slow", { ms: 900 }, { timeoutMs: 10_000 })).text).toBe("done");
 });
 
-faultCase("S23", "404: one new session, begun without the old id", async (harness) => {
+faultCase("S23", "404: one new session, without the old id", async (harness) => {
   const unknownSession: Script = (_request, response) => response.writeHead(404).end("Session not found");
   const server = harness.keep(await startFaultServer({ unknownSession }));
   const toolport = harness.open({ it: server.entry });
@@ -247,7 +247,7 @@ for (const retryMs of [150, 400, 900]) {
     );
     const toolport = harness.open({ it: server.entry });
     expect((await toolport.callTool("it__bad")).text).toBe("resumed");
-    await waitFor(() => listening.again > 0, { label: "the listening stream to be opened again" });
+    await waitFor(() => listening.again > 0, { label: "the listening stream to reopen" });
     expect(stream.token).toBe("answer-1");
     expect(listening.token).toBe("news-1");
     for (const { endedAt, again } of [stream, listening])

@@ -1,23 +1,23 @@
-/** Declares the test of a fault or a duty: named by its id, run in a harness of its own, held to the common rule. */
+/** Declares the test of a fault or a duty: named by its id, run in its own harness, with the checks of the common rule. */
 import { test } from "vitest";
 import { type CaseId, describeCase } from "./catalogue.js";
 import { type FaultHarness, type HarnessOptions, openFaultHarness } from "./fault-harness.js";
 
-/** `npm run test:faults:long`: bounds as the catalogue writes them, not shortened by configuration. */
+/** `npm run test:faults:long`: the bounds of the catalogue, not shortened by configuration. */
 export const AS_WRITTEN = process.env["TOOLPORT_FAULTS_LONG"] === "1";
 
-/** Picks the time to configure: the short one every day, the one of the catalogue in the long run. */
+/** The time to configure: short by default, the one of the catalogue in the long run. */
 export const bound = (shortMs: number, asWrittenMs: number): number => (AS_WRITTEN ? asWrittenMs : shortMs);
 
 export interface CaseOptions extends HarnessOptions {
-  /** Of the whole test. @default 30000, ten minutes in the long run */
+  /** Timeout of the whole test. @default 30000, ten minutes in the long run */
   readonly timeoutMs?: number;
-  /** Why it cannot run here, if it cannot: the test is skipped by this name. */
+  /** Why it cannot run here, if so: the test is skipped with this reason. */
   readonly skip?: string | false | undefined;
 }
 
 /**
- * One case of a row. A row may have several: `what` tells them apart.
+ * One case of a row. A row may have several: `what` distinguishes them.
  *
  * @example
  * ```ts
@@ -45,7 +45,7 @@ export function faultCase(
       await run(harness);
       failed = false;
     } finally {
-      // After a failure the harness is only swept: what it would find as well is not the story.
+      // After a failure the harness only closes everything: further findings would hide the cause.
       if (failed) await harness.sweep();
     }
     await harness.leave();

@@ -1,4 +1,4 @@
-/** The harness of one fault: a port with a healthy neighbour, and at the end the common rule: nothing lost, leaked or told. */
+/** Runs one fault case with a healthy neighbour server; at the end nothing may be lost, leaked or revealed. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,15 +20,15 @@ import { warmUp } from "./warm-up.js";
 const NEIGHBOUR = "neighbour";
 
 export interface HarnessOptions {
-  /** Longest the event loop may be held up. @default 1000 (a busy machine alone makes hundreds) */
+  /** Longest time that the event loop may be blocked. @default 1000 (a busy machine alone causes hundreds) */
   readonly maxLagMs?: number;
   /** How much the heap may have grown at the end. @default 8 MiB */
   readonly maxHeapGrowth?: number;
-  /** No healthy server beside the broken one: for cases without a port of their own in this process. @default true */
+  /** Runs a healthy server beside the broken one; false for cases that open no port in this process. @default true */
   readonly neighbour?: boolean;
 }
 
-/** What a failure has to look like. */
+/** The expected failure. */
 export interface ExpectedFailure {
   readonly code: string | readonly string[];
   readonly server?: string;
@@ -38,7 +38,7 @@ export interface ExpectedFailure {
 }
 
 export interface FaultHarness {
-  /** A temporary folder, gone at the end. */
+  /** A temporary folder, removed at the end. */
   readonly folder: string;
   /** A port with these servers and the neighbour. Closed at the end. */
   open(servers: Record<string, ServerEntry>, options?: Omit<ToolportOptions, "mcpServers">): Toolport;
@@ -46,9 +46,9 @@ export interface FaultHarness {
   readonly logged: readonly string[];
   /** Closes this at the end, last kept first. */
   keep<T extends { close(): unknown }>(closable: T): T;
-  /** Does this at the end. */
+  /** Runs this at the end. */
   atEnd(undo: () => unknown): void;
-  /** A secret of its own, or this one: at the end no log line, error or snapshot may hold it. */
+  /** Registers a secret, random by default: at the end no log line, error or snapshot may contain it. */
   secret(value?: string): string;
   /** Awaits the failure and checks that it is typed, in time and complete. */
   fails<E extends ToolportError = ToolportError>(
@@ -57,15 +57,15 @@ export interface FaultHarness {
   ): Promise<E>;
   /** Awaits a success in time. */
   within<T>(withinMs: number, promise: Promise<T>): Promise<T>;
-  /** Also looked through for secrets at the end. */
+  /** At the end this value is searched for secrets, too. */
   note(value: unknown): void;
-  /** Closes everything and holds the common rule; called by {@link faultCase}. */
+  /** Closes everything and checks the common rule; called by {@link faultCase}. */
   leave(): Promise<void>;
   /** Closes everything without checks; called by {@link faultCase} after a failure. */
   sweep(): Promise<void>;
 }
 
-/** Opens a harness; the stock of what the process holds is taken here. */
+/** Opens a harness, and takes the snapshot for the leak check. */
 export async function openFaultHarness({
   maxLagMs = 1_000,
   maxHeapGrowth = 8 * 1024 * 1024,
@@ -125,7 +125,7 @@ export async function openFaultHarness({
       const began = performance.now();
       const error: unknown = await promise.then(
         (value) => {
-          throw new Error(`It should have failed with ${expected.code}; it gave ${inspect(value)}`);
+          throw new Error(`Expected a failure with ${expected.code}, got ${inspect(value)}`);
         },
         (reason) => reason,
       );
@@ -181,7 +181,7 @@ function json(value: unknown): string {
   }
 }
 
-/** Ours only: other programs use the same folder. */
+/** Only files of Toolport: other programs use the same folder. */
 function temporaryFiles(): string[] {
   return readdirSync(tmpdir()).filter((name) => name.startsWith("toolport"));
 }

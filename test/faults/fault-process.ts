@@ -1,4 +1,4 @@
-/** A stdio server made to break, in a harness: its entry, what it noted, and the promise that nothing of it is left. */
+/** A faulty stdio server in a harness: its entry, its log, and the check that no process is left. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,9 +11,9 @@ const SERVER = fileURLToPath(new URL("../fixtures/servers/fault-stdio.mjs", impo
 
 export interface FaultProcess {
   readonly entry: StdioServerEntry;
-  /** What it noted, in order: `start`, `call <tool>`, notifications, `eof`, signals. */
+  /** Its log, in order: `start`, `call <tool>`, notifications, `eof`, signals. */
   notes(): { pid: number; at: number; what: string }[];
-  /** The same, without the rest. */
+  /** The log without the details. */
   said(): string[];
   /** Its processes so far, children included, in the order of their start. */
   pids(): number[];
@@ -21,7 +21,7 @@ export interface FaultProcess {
 
 let count = 0;
 
-/** The server with these flags. At the end of the harness none of its processes may live. */
+/** The server with these flags. At the end none of its processes may be alive. */
 export function faultProcess(harness: FaultHarness, ...flags: string[]): FaultProcess {
   count += 1;
   const journal = join(harness.folder, `journal-${count}`);
@@ -46,10 +46,10 @@ export function faultProcess(harness: FaultHarness, ...flags: string[]): FaultPr
   };
 }
 
-/** How long the guardian of a host that is gone may take. */
+/** How long the guardian of a dead host may take. */
 const GUARDIAN_MS = 3_000;
 
-/** Fails the harness if one of these lives on after everything is closed, and ends it. */
+/** Fails the case if one of these is alive after everything is closed, and kills it. */
 export function noneLeft(harness: FaultHarness, pids: () => readonly number[]): void {
   harness.atEnd(async () => {
     const left = () => pids().filter(isAlive);

@@ -1,4 +1,4 @@
-/** The stdio server that speaks, but not as the protocol has it, and what a person is told about it. */
+/** The stdio server that violates the protocol, and the warnings about it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,13 +14,13 @@ export const speaksOddly = (...flags: string[]): StdioServerEntry => ({
   args: [FAULT_PROTOCOL_SERVER, ...flags],
 });
 
-/** Connects the server `it`, and fails as that fails. */
+/** Connects the server `it`; rejects with its error. */
 export async function connecting(toolport: Toolport): Promise<void> {
   const { error } = await toolport.connectServer("it");
   if (error !== undefined) throw error;
 }
 
-/** Told of the server `it`. */
+/** Log lines about the server `it`. */
 export const warningsOf = ({ logged }: FaultHarness): string[] =>
   logged.filter((line) => line.startsWith("warn [it]"));
 

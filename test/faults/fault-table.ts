@@ -1,4 +1,4 @@
-/** Reporter of the fault suite: one line an id, what was injected, how many cases held, how long they took. */
+/** Reporter of the fault suite: one line for each id, with the fault, the cases that passed, and their duration. */
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 import { type CaseId, DUTIES, describeCase, FAULTS } from "./catalogue.js";
 

@@ -1,4 +1,4 @@
-/** Whether the heap is back where it was: after a collection, and after what goes late. */
+/** Checks that the heap is back at its old size after garbage collection. */
 import { expect } from "vitest";
 import { waitFor } from "../support/leaks.js";
 
@@ -11,7 +11,7 @@ const used = (): number => {
   return process.memoryUsage().heapUsed;
 };
 
-/** Takes the measure now. Needs `--expose-gc`, which the configuration of the fault suite gives; without it nothing is said. */
+/** Measures now. Needs `--expose-gc`, which the configuration of the fault suite sets; without it nothing is checked. */
 export function watchHeap(): HeapCheck {
   const before = used();
   return {

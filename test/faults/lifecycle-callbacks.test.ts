@@ -1,4 +1,4 @@
-/** Functions of the user's that throw or reject: reported, and the work goes on. */
+/** User callbacks that throw or reject: reported, and the call continues. */
 import type { Logger, ServerEntry, ServerRef, Toolport, ToolportOptions } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { expect } from "vitest";
@@ -9,7 +9,7 @@ import { faultProcess } from "./fault-process.js";
 
 const WORDS = "the user's own failure";
 
-/** The ways a function can fail. */
+/** The ways in which a function can fail. */
 const failing: [how: string, fail: () => never][] = [
   [
     "throws",
@@ -23,13 +23,13 @@ const failing: [how: string, fail: () => never][] = [
 const reported = (harness: FaultHarness) =>
   waitFor(() => harness.logged.some((line) => line.includes(WORDS)));
 
-/** Fails for the tools of `it` only: the neighbour has the same callback. */
+/** Fails only for the tools of `it`, because the neighbour shares the callback. */
 const forIt =
   <Tool, Result>(fail: () => never, otherwise: (server: ServerRef, tool: Tool) => Result) =>
   (server: ServerRef, tool: Tool): Result =>
     server.name === "it" ? fail() : otherwise(server, tool);
 
-/** Answers, and says so in its log. */
+/** The server answers, and the log has the report. */
 const chatty: TestTool = {
   async handler({ text }, { server }) {
     await server.sendLoggingMessage({ level: "info", data: "called" });
@@ -90,7 +90,7 @@ for (const [how, fail] of failing) {
     ],
   ];
   for (const [what, given, isReported] of options) {
-    faultCase("Y04", `${what} that ${how}: reported, and the call is made all the same`, async (harness) => {
+    faultCase("Y04", `${what} that ${how}: reported, and the call is still made`, async (harness) => {
       const server = harness.keep(
         createTestServer({ era: "legacy", capabilities: { logging: {} }, tools: { echo: chatty } }),
       );
@@ -101,7 +101,7 @@ for (const [how, fail] of failing) {
     });
   }
 
-  faultCase("Y04", `a filter that ${how}: its tool is withheld, the others are there`, async (harness) => {
+  faultCase("Y04", `a filter that ${how}: its tool is withheld, the others are listed`, async (harness) => {
     const echo = { handler: () => "well" };
     const server = harness.keep(createTestServer({ tools: { echo, other: echo } }));
     const filter = (ref: ServerRef, tool: { name: string }) =>
@@ -131,7 +131,7 @@ for (const [how, fail] of failing) {
 
   faultCase(
     "Y04",
-    `an elicitation callback that ${how}: the server is told, the call goes on`,
+    `an elicitation callback that ${how}: the server gets an error, the call continues`,
     async (harness) => {
       const ask: TestTool = {
         async handler(_args, { server }) {
@@ -155,7 +155,7 @@ for (const [how, fail] of failing) {
     ["a transport", () => ({ transport: fail })],
   ];
   for (const [what, entry] of entries) {
-    faultCase("Y04", `${what} that ${how} costs its own server only`, async (harness) => {
+    faultCase("Y04", `${what} that ${how} affects only its own server`, async (harness) => {
       const web = harness.keep(createTestServer({ tools: { echo: { handler: () => "well" } } }));
       const { url } = await web.http();
       const toolport = harness.open({ bad: entry(url), it: { url } });
@@ -166,7 +166,7 @@ for (const [how, fail] of failing) {
   }
 }
 
-faultCase("Y04", "a listener that closes the port while it is told of a state", async (harness) => {
+faultCase("Y04", "a listener that closes the port during a state event", async (harness) => {
   const toolport = harness.open({ it: faultProcess(harness).entry });
   let closing: Promise<void> | undefined;
   toolport.on("state", ({ server, to }) => {

@@ -1,4 +1,4 @@
-/** Ends that nobody announced: blocks left, workers and cluster members gone, ports forgotten without close(). */
+/** Ends without close(): `await using` blocks, dead workers and cluster members, dropped ports. */
 import { Worker } from "node:worker_threads";
 import { createToolport, type ServerEntry } from "toolport";
 import { createTestServer } from "toolport/testing";
@@ -29,7 +29,7 @@ for (const how of ["runs to its end", "throws"]) {
   });
 }
 
-/** Starts a host and sees to it that it ends with the harness. */
+/** Starts a host that ends with the harness. */
 async function open(harness: FaultHarness, way: string, entries: Record<string, ServerEntry>): Promise<Host> {
   const host = await startHost("toolport-host.mjs", [way, JSON.stringify(entries)]);
   harness.atEnd(() => host.kill("SIGKILL"));
@@ -37,11 +37,11 @@ async function open(harness: FaultHarness, way: string, entries: Record<string, 
 }
 
 const endsWithin = (host: Host, ms: number) =>
-  waitFor(() => !isAlive(host.pid), { timeoutMs: ms, label: "the host to end by itself" });
+  waitFor(() => !isAlive(host.pid), { timeoutMs: ms, label: "the host to exit" });
 
 faultCase(
   "Y06",
-  "forgotten without close(): the host ends by itself, and its processes with it",
+  "dropped without close(): the host exits, and its processes with it",
   async (harness) => {
     const servers = [faultProcess(harness), faultProcess(harness, "--stubborn", "--group-child")];
     const host = await open(harness, "forget", { good: servers[0]!.entry, stubborn: servers[1]!.entry });
@@ -58,7 +58,7 @@ for (const [era, ways] of [
 ] as const) {
   faultCase(
     "Y06",
-    `forgotten without close(): ${ways.join(", ")} of the ${era} era, with the streams that stay open`,
+    `dropped without close(): ${ways.join(", ")} of the ${era} era, with open streams`,
     async (harness) => {
       const tools = { pid: { handler: () => String(process.pid) } };
       const entries: Record<string, ServerEntry> = {};
@@ -76,7 +76,7 @@ for (const [era, ways] of [
 
 faultCase(
   "Y06",
-  "forgotten in the middle of a call: the host waits for the answer, then ends",
+  "dropped during a call: the host waits for the answer, then exits",
   async (harness) => {
     const server = faultProcess(harness);
     const host = await open(harness, "last-call", { it: server.entry });
@@ -89,7 +89,7 @@ faultCase(
 
 faultCase(
   "Y06",
-  "forgotten with a subscription: the host stays, somebody waits for news",
+  "dropped with a subscription: the host keeps running for its updates",
   async (harness) => {
     const resources = { "t://a": { text: "a" } };
     const server = harness.keep(createTestServer({ era: "legacy", resources }));
@@ -98,7 +98,7 @@ faultCase(
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(isAlive(host.pid)).toBe(true);
     await server.resourceUpdated("t://a");
-    // It ends its subscription with the first news, and then there is nothing left to wait for.
+    // It unsubscribes at the first update, and then nothing keeps it running.
     await endsWithin(host, FIVE_SECONDS);
     expect(host.heard("updated")).toBe("t://a");
   },
@@ -107,7 +107,7 @@ faultCase(
 
 faultCase(
   "Y06",
-  "forgotten in a process that goes on: no call is lost to the collector",
+  "dropped in a process that keeps running: no call is lost to the garbage collector",
   async (harness) => {
     const server = faultProcess(harness);
     const forget = () => harness.open({ it: server.entry }).callTool("it__slow", { ms: 300 });
@@ -153,7 +153,7 @@ interface Members {
 
 faultCase(
   "Y06",
-  "cluster: a killed worker takes its own servers along and no others",
+  "cluster: the servers of a killed worker end, and no others",
   async (harness) => {
     const server = faultProcess(harness, "--stubborn");
     const host = await startHost("cluster-host.mjs", [JSON.stringify(server.entry)]);

@@ -1,4 +1,4 @@
-/** Faults in the life of a port: closed, asked and aborted at the wrong moment, given callbacks that fail. */
+/** Faults in the life cycle of a port: closed, used and aborted at the wrong moment. */
 import { getEventListeners } from "node:events";
 import type { ServerEntry, Toolport } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
@@ -43,7 +43,7 @@ for (const kind of ["process", "HTTP server"] as const) {
   });
 }
 
-/** The same server in every way it can be reached. */
+/** The same server over every transport. */
 const WAYS = {
   stdio: async (server: TestServer) => (await server.stdio()).entry,
   http: async (server: TestServer) => (await server.http()).entry,
@@ -71,7 +71,7 @@ for (const [way, serve] of Object.entries(WAYS)) {
   });
 }
 
-faultCase("Y01", "everything asked after close", async (harness) => {
+faultCase("Y01", "every method after close", async (harness) => {
   const server = faultProcess(harness);
   const toolport = harness.open({ it: server.entry });
   await toolport.connect();
@@ -122,7 +122,7 @@ for (const [what, ask] of [
 
 const listening = (signal: AbortSignal) => getEventListeners(signal, "abort").length;
 
-faultCase("Y03", "before anything was done: nothing is started", async (harness) => {
+faultCase("Y03", "before the first call: nothing is started", async (harness) => {
   const server = faultProcess(harness);
   const toolport = harness.open({ it: server.entry });
   const options = { signal: AbortSignal.abort(REASON) };
@@ -137,7 +137,7 @@ faultCase("Y03", "before anything was done: nothing is started", async (harness)
   expect(listening(options.signal)).toBe(0);
 });
 
-/** A port whose neighbour is up, so that nobody but the test waits for the server it adds. */
+/** A port whose neighbour is ready, so that only the test waits for the server that it adds. */
 async function openSettled(harness: FaultHarness, entry: ServerEntry): Promise<Toolport> {
   const toolport = harness.open({});
   await toolport.connect();
@@ -174,7 +174,7 @@ for (const era of ["legacy", "modern"] as const) {
   for (const way of ["stdio", "http"] as const) {
     faultCase(
       "Y03",
-      `during a call over ${way} (${era}): the server is told, the rest goes on`,
+      `during a call over ${way} (${era}): the server is notified, other calls continue`,
       async (harness) => {
         let cancelled = false;
         const wait = {

@@ -1,4 +1,4 @@
-/** Faults of quantity: many connections, many calls at once, and a long time of both with everything else going wrong. */
+/** Faults of load: many connections, many calls at once, and both for a long time with other faults. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -19,16 +19,16 @@ import type { FaultHarness } from "./fault-harness.js";
 const run = promisify(execFile);
 const SDK_REFERENCE = fileURLToPath(new URL("../../scripts/load/sdk-reference.mjs", import.meta.url));
 const MIB = 1024 * 1024;
-/** As the catalogue writes them; a fifth of it every day, and a tenth of the processes. */
+/** The figures of the catalogue in the long run; otherwise a fifth of them, and a tenth of the processes. */
 const CONNECTIONS = bound(200, 1_000);
 const PROCESSES = bound(20, 200);
 const IN_FLIGHT = 10_000;
 const MAX_CPU_RATIO = 1.5;
-/** Ten thousand calls begun in one turn of the loop hold it up by themselves. */
+/** Ten thousand calls started in one turn block the event loop by themselves. */
 const BUSY = { maxLagMs: 10_000, timeoutMs: 300_000, maxHeapGrowth: 32 * MIB };
 const NO_SHELL = process.platform === "win32" && "needs a POSIX shell";
 
-/** Every call over HTTP has a socket of its own, here and at the server. */
+/** Every call over HTTP has its own socket, here and at the server. */
 const TOO_FEW_FILES = openFiles() < 2 * IN_FLIGHT && `needs ${2 * IN_FLIGHT} descriptors`;
 
 function openFiles(): number {
@@ -52,7 +52,7 @@ faultCase(
     expect(figures.connectAllMs).toBeLessThanOrEqual(60_000);
     expect(figures.rssPerConnection, "resident bytes a connection").toBeLessThanOrEqual(MIB);
   },
-  // Code and pools that only many connections need are made once and stay.
+  // Code and pools for many connections are created once and stay.
   { timeoutMs: 120_000, maxHeapGrowth: 32 * MIB },
 );
 
@@ -108,9 +108,9 @@ faultCase(
 );
 
 /**
- * A call costs little more with ten thousand in flight than with a hundred. What is alive at once is copied by the collector,
- * and over HTTP has a socket of its own: the less a call costs, the more that shows. So where it is more than one and a half
- * times as much, it must at least be less than a call of the SDK's bare client costs in the same place.
+ * A call costs little more with ten thousand in flight than with a hundred. The garbage collector copies all live objects,
+ * and over HTTP each call has its own socket: the cheaper a call, the more that counts. Where a call costs more than 1.5
+ * times as much, it must still cost less than a call of the SDK's client under the same load.
  */
 async function expectFairCost(harness: FaultHarness, entries: LeanEntries, servers: number): Promise<void> {
   const options = { calls: IN_FLIGHT, servers, rounds: AS_WRITTEN ? 3 : 1 };
@@ -159,7 +159,7 @@ faultCase("L02", "more than the queue holds", async (harness) => {
     expect(ToolportError.isInstance(error)).toBe(true);
     expect(error).toMatchObject({ code: "OVERLOADED", server: "s0", tool: "echo", outcome: "unsent" });
   }
-  // The queue is empty again: nothing of it is left.
+  // The queue is empty again.
   expect((await toolport.callTool("s0__echo", { text: "after" })).text).toBe("after");
 });
 

@@ -1,18 +1,18 @@
-/** How much memory the process takes at most while something happens, beyond what it took before. */
+/** Peak memory and event loop lag of the process while something runs. */
 
 const EVERY_MS = 5;
 
 export interface Peak<T> {
   readonly value: T;
-  /** Bytes of resident memory at the worst moment, beyond those at the beginning. */
+  /** Peak growth of the resident memory in bytes. */
   readonly grownBytes: number;
-  /** Longest hold-up of the event loop by work of this process. */
+  /** Longest time that work of this process blocked the event loop. */
   readonly lagMs: number;
-  /** Time of the processor that the process used, all its threads together. */
+  /** CPU time of the process, all threads included. */
   readonly cpuMs: number;
 }
 
-/** Looks every few milliseconds: what lives for a shorter time does not fill a machine. */
+/** Samples every few milliseconds; shorter peaks do not matter. */
 export async function watchMemory<T>(run: () => Promise<T>): Promise<Peak<T>> {
   globalThis.gc?.();
   const before = process.memoryUsage.rss();
@@ -23,7 +23,7 @@ export async function watchMemory<T>(run: () => Promise<T>): Promise<Peak<T>> {
   let used = atFirst;
   const look = () => {
     peak = Math.max(peak, process.memoryUsage.rss());
-    // A gap in which the process did not work is not its own: the machine had other things to do.
+    // A gap without CPU time of this process was caused by other processes.
     lagMs = Math.max(lagMs, Math.min(performance.now() - lookedAt, cpuMsSince(used)));
     lookedAt = performance.now();
     used = process.cpuUsage();
@@ -32,7 +32,7 @@ export async function watchMemory<T>(run: () => Promise<T>): Promise<Peak<T>> {
   try {
     const value = await run();
     const cpuMs = cpuMsSince(atFirst);
-    // The look after the last piece of work.
+    // The sample after the last work.
     await new Promise((resolve) => setTimeout(resolve, 2 * EVERY_MS));
     return { value, grownBytes: peak - before, lagMs, cpuMs };
   } finally {

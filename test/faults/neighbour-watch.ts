@@ -1,30 +1,30 @@
-/** Calls a healthy server all the time while another one is broken, and says whether it noticed. */
+/** Calls a healthy server continuously while another one is broken, and reports whether its calls suffered. */
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Toolport } from "toolport";
 import { expect } from "vitest";
 import { crowd } from "./at-most.js";
 
 export interface NeighbourReport {
-  /** No call failed, the median stayed, the loop was not held up. */
+  /** No call failed, the median latency stayed, the event loop was not blocked. */
   expectHealthy(limits: { maxLagMs: number }): void;
 }
 
 export interface NeighbourWatch {
-  /** Ends the calls; the same report when asked again. */
+  /** Stops the calls. Further calls return the same report. */
   stop(): Promise<NeighbourReport>;
 }
 
 const EVERY_MS = 20;
 /** A call to the neighbour takes about one millisecond; this is the "+50 ms" of the common rule. */
 const MEDIAN_LIMIT_MS = 50;
-/** Of a case that is over in no time the median is that of its slowest moment, or of the machine's. */
+/** In a very short case the median shows only the slowest moment, or a busy machine. */
 const ENOUGH = 20;
 
-/** Begins at once; the first call waits for the neighbour's start and is not counted. */
+/** Starts at once; the first call waits for the start of the neighbour and is not counted. */
 export function watchNeighbour(toolport: Toolport, server: string): NeighbourWatch {
   const tookMs: number[] = [];
   const failures: unknown[] = [];
-  // Made when it is needed: one that was never enabled counts as an active resource until it is collected.
+  // Created on demand: a disabled monitor counts as an active resource until it is collected.
   let lag: IntervalHistogram | undefined;
   const ending = new AbortController();
   const name = `${server}__echo`;
@@ -41,7 +41,7 @@ export function watchNeighbour(toolport: Toolport, server: string): NeighbourWat
       await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
     }
   }
-  // A port that a test closes by itself ends the watch; any other failure is the finding.
+  // A test that closes the port ends the watch; any other failure is a finding.
   const running = watch().catch((error: { code?: string }) => {
     if (error.code !== "CLOSED") failures.push(error);
   });

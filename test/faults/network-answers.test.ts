@@ -1,4 +1,4 @@
-/** Answers that break off, come from somebody else, or say that the server has no time. */
+/** Responses that break off, come from another program, or say that the server is busy. */
 import type { ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import type { ConnectionError } from "toolport";
@@ -67,7 +67,7 @@ for (const era of ["legacy", "modern"] as const) {
   }
 }
 
-faultCase("N03", "event stream with ids ends: the rest is fetched by Last-Event-ID", async (harness) => {
+faultCase("N03", "event stream with ids ends: the client resumes with Last-Event-ID", async (harness) => {
   let asking: SeenRequest | undefined;
   const server = harness.keep(
     await startFaultServer({
@@ -90,7 +90,7 @@ faultCase("N03", "event stream with ids ends: the rest is fetched by Last-Event-
 });
 
 for (const kind of ["sse", "webSocket"] as const) {
-  faultCase("N03", `${kind}: the line is cut during a call`, async (harness) => {
+  faultCase("N03", `${kind}: the connection is cut during a call`, async (harness) => {
     const hang = { handler: () => new Promise<string>(() => {}) };
     const fine = { handler: () => "fine" };
     const server = harness.keep(createTestServer({ tools: { hang, fine } }));
@@ -127,10 +127,10 @@ for (const status of [429, 503]) {
   ] as const) {
     faultCase("N07", `${status}, Retry-After ${what}: the call waits and then works`, async (harness) => {
       const server = harness.keep(await startFaultServer({ bad: (...given) => script(...given) }));
-      // Without a time from the server the wait would be next to nothing.
+      // Without Retry-After the wait would be very short.
       const toolport = harness.open({ it: server.entry }, { retry: { baseMs: 1 } });
       await toolport.connect();
-      // Made here: a date that is reached while the port connects is no wait.
+      // Computed here: a date that passes while the port connects would cause no wait.
       const script = busy(status, retryAfter(), 1);
       const began = performance.now();
       expect((await toolport.callTool("it__bad")).text).toBe("fine");
@@ -139,7 +139,7 @@ for (const status of [429, 503]) {
     });
   }
 
-  // A 503 that names no time asks for nothing, and does not say that the call did not run.
+  // A 503 without a valid Retry-After asks for no retry, and does not prove that the call did not run.
   const unnamed =
     status === 429 ? { sends: 3, outcome: "unsent" as const } : { sends: 1, outcome: "unknown" as const };
   for (const retryAfter of ["-1", "soon", "1.5", ""]) {
@@ -159,23 +159,27 @@ for (const status of [429, 503]) {
   }
 }
 
-faultCase("N07", "Retry-After 999999: 30 s at most, and not beyond the call's own time", async (harness) => {
-  const server = harness.keep(await startFaultServer({ bad: busy(503, "999999", 1) }));
-  // A limit that the wait does not fit in: nobody waits for nothing.
-  const toolport = harness.open({ it: server.entry }, { maxTimeoutMs: 20_000 });
-  await toolport.connect();
-  const error = await harness.fails<ConnectionError>(toolport.callTool("it__bad"), {
-    code: "HTTP_STATUS",
-    server: "it",
-    withinMs: AT_ONCE_MS,
-  });
-  expect(error.retryAfterMs).toBe(30_000);
-  expect(server.asked("bad")).toBe(1);
-});
+faultCase(
+  "N07",
+  "Retry-After 999999: 30 s at most, and never beyond the timeout of the call",
+  async (harness) => {
+    const server = harness.keep(await startFaultServer({ bad: busy(503, "999999", 1) }));
+    // The wait does not fit into the timeout: the call fails without waiting.
+    const toolport = harness.open({ it: server.entry }, { maxTimeoutMs: 20_000 });
+    await toolport.connect();
+    const error = await harness.fails<ConnectionError>(toolport.callTool("it__bad"), {
+      code: "HTTP_STATUS",
+      server: "it",
+      withinMs: AT_ONCE_MS,
+    });
+    expect(error.retryAfterMs).toBe(30_000);
+    expect(server.asked("bad")).toBe(1);
+  },
+);
 
 faultCase(
   "N07",
-  "Retry-After 999999: the call is made again after 30 s",
+  "Retry-After 999999: the call is sent again after 30 s",
   async (harness) => {
     const server = harness.keep(await startFaultServer({ bad: busy(503, "999999", 1) }));
     const toolport = harness.open({ it: server.entry });
@@ -186,14 +190,14 @@ faultCase(
   { skip: !AS_WRITTEN && "30 s long" },
 );
 
-faultCase("N07", "many calls: the budget of repeats is spent", async (harness) => {
+faultCase("N07", "many calls: the retry budget is used up", async (harness) => {
   const server = harness.keep(await startFaultServer({ bad: busy(503, "0", 9_999) }));
   const toolport = harness.open({ it: server.entry }, { retry: { baseMs: 1 }, breaker: false });
   await toolport.connect();
   const calls = Array.from({ length: 60 }, () => toolport.callTool("it__bad"));
   const failures = await Promise.allSettled(calls);
   expect(failures.every(({ status }) => status === "rejected")).toBe(true);
-  // 500 tokens at 5 a repeat: 100 of the 120 repeats that 60 calls would ask for.
+  // 500 tokens at 5 per retry: 100 of the 120 retries that 60 calls would make.
   expect(server.asked("bad")).toBe(160);
 });
 
@@ -258,7 +262,7 @@ for (const [what, [bad, shown]] of Object.entries(WRONG)) {
   });
 }
 
-faultCase("N08", "another character set that it names rightly is read", async (harness) => {
+faultCase("N08", "a correctly named other character set is read", async (harness) => {
   const bad: Script = (request, response) =>
     response.writeHead(200, json("iso-8859-1")).end(Buffer.from(answer(request, "Müller"), "latin1"));
   const server = harness.keep(await startFaultServer({ bad }));

@@ -1,4 +1,4 @@
-/** Event streams that are odd but legal, and some that are not: all are read as the specification of the format says. */
+/** Odd event streams, valid and invalid: all are parsed as the specification says. */
 import type { ServerResponse } from "node:http";
 import { expect } from "vitest";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
@@ -16,13 +16,13 @@ async function oneByOne(response: ServerResponse, bytes: Buffer): Promise<void> 
   response.socket?.setNoDelay(true);
   for (const byte of bytes) {
     response.write(Buffer.of(byte));
-    // A chunk of its own on the wire, not only in our hands.
+    // A separate chunk on the wire, not only in this process.
     await new Promise((resolve) => setImmediate(resolve));
   }
   response.end();
 }
 
-/** How an answer is put into events. */
+/** How a response is written as events. */
 const FORMS: Record<string, (json: string) => string> = {
   "CR only": (json) => `: hello\revent: message\rid: 1\rdata: ${json}\r\r`,
   "CR LF": (json) => `: hello\r\nevent: message\r\ndata: ${json}\r\n\r\n`,
@@ -56,11 +56,11 @@ for (const [form, write] of Object.entries(FORMS)) {
 }
 
 interface Dropped {
-  /** What stands in the stream before it ends. */
+  /** The text in the stream before it ends. */
   readonly lines: string;
 }
 
-/** A server whose answer stream ends after these lines; the rest is to be had by a resume. */
+/** A server whose response stream ends after these lines; a resume delivers the rest. */
 function dropping({ lines }: Dropped) {
   let asking: SeenRequest | undefined;
   const seen = { endedAt: 0, resumedAt: 0, resumes: [] as unknown[] };
@@ -82,7 +82,7 @@ function dropping({ lines }: Dropped) {
   return { bad, listen, seen };
 }
 
-faultCase("N11", "retry: 0 means no less than a tenth of a second", async (harness) => {
+faultCase("N11", "retry: 0 waits at least a tenth of a second", async (harness) => {
   const { seen, ...scripts } = dropping({ lines: "id: 7\nretry: 0\ndata:\n\n" });
   const server = harness.keep(await startFaultServer(scripts));
   const toolport = harness.open({ it: server.entry });
@@ -93,7 +93,7 @@ faultCase("N11", "retry: 0 means no less than a tenth of a second", async (harne
 });
 
 for (const value of ["1000000000000", "99999999999999999999999"]) {
-  faultCase("N11", `retry: ${value} means a minute, and no overflow`, async (harness) => {
+  faultCase("N11", `retry: ${value} waits a minute, without overflow`, async (harness) => {
     const { seen, ...scripts } = dropping({ lines: `id: 7\nretry: ${value}\ndata:\n\n` });
     const server = harness.keep(await startFaultServer(scripts));
     const toolport = harness.open({ it: server.entry }, { timeoutMs: bound(1_000, 70_000) });
@@ -112,7 +112,7 @@ for (const value of ["1000000000000", "99999999999999999999999"]) {
   });
 }
 
-faultCase("N11", "an id with NUL is no id: the one before it counts", async (harness) => {
+faultCase("N11", "an id with NUL is ignored: the id before it counts", async (harness) => {
   const { seen, ...scripts } = dropping({ lines: "id: 7\ndata:\n\nid: 8\0\nretry: 100\ndata:\n\n" });
   const server = harness.keep(await startFaultServer(scripts));
   const toolport = harness.open({ it: server.entry });
@@ -125,7 +125,7 @@ for (const [what, id] of [
   ["NUL only", "a\0b"],
   ["no header value", "a\u0001b\u{1f600}"],
 ] as const) {
-  faultCase("N11", `an id that is ${what}: the cut is told at once`, async (harness) => {
+  faultCase("N11", `an id that is ${what}: the cut is reported at once`, async (harness) => {
     const { seen, ...scripts } = dropping({ lines: `id: ${id}\nretry: 100\ndata:\n\n` });
     const server = harness.keep(await startFaultServer(scripts));
     const toolport = harness.open({ it: server.entry });

@@ -1,4 +1,4 @@
-/** A primary that dies, stays away and returns, and the server that answers meanwhile. */
+/** A primary server that dies, stays down and returns, and the fallback that answers meanwhile. */
 import type { ToolCallError } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { expect } from "vitest";
@@ -16,7 +16,7 @@ const tools = (text: string): Record<string, TestTool> => ({
   parts: { handler: () => ({ content: [1, 2, 3].map((at) => ({ type: "text", text: `${text} ${at}` })) }) },
 });
 
-/** A primary on a fixed port, and a spare in memory. */
+/** A primary on a fixed port, and a fallback in memory. */
 async function scene(harness: FaultHarness, era: "legacy" | "modern") {
   const spare = harness.keep(createTestServer({ tools: tools("spare") }));
   let main = createTestServer({ era, tools: tools("main") });
@@ -46,7 +46,7 @@ for (const era of ["legacy", "modern"] as const) {
     expect(await ask()).toMatchObject({ text: "main", server: "main", attempts: 1 });
     await die();
     expect(await harness.within(SWITCH_MS, ask())).toMatchObject({ text: "spare", server: "spare" });
-    // As long as it is away nobody waits for it.
+    // While it is down no call waits for it.
     for (let round = 0; round < 5; round += 1)
       expect(await harness.within(SWITCH_MS, ask())).toMatchObject({ text: "spare", server: "spare" });
     await comeBack({ extra: { handler: () => "extra" } });
@@ -57,7 +57,7 @@ for (const era of ["legacy", "modern"] as const) {
   });
 }
 
-faultCase("N17", "primary flaps under load: every answer is of one server", async (harness) => {
+faultCase("N17", "primary flaps under load: every answer comes from one server", async (harness) => {
   const { toolport, die, comeBack } = await scene(harness, "legacy");
   const ending = new AbortController();
   const seen = new Set<string>();
@@ -94,7 +94,7 @@ const HALF: Record<string, Script> = {
 };
 
 for (const [how, bad] of Object.entries(HALF)) {
-  faultCase("N17", `primary ${how}: the spare answers the whole call at once`, async (harness) => {
+  faultCase("N17", `primary ${how}: the fallback answers the whole call at once`, async (harness) => {
     const server = harness.keep(await startFaultServer({ bad }));
     const spare = harness.keep(createTestServer({ tools: { bad: { handler: () => "spare" } } }));
     const toolport = harness.open({ main: { ...server.entry, fallback: "spare" }, spare: spare.memory() });

@@ -1,4 +1,4 @@
-/** Answers far over the limit, and one just under it in tiny pieces, on every transport; the server is another process. */
+/** Responses far over the limit, and one just under it in small pieces, on every transport; the server is another process. */
 import { fileURLToPath } from "node:url";
 import type { ServerEntry } from "toolport";
 import { expect } from "vitest";
@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 const MB = 1_000_000;
 /** The catalogue says 2 s; a busy machine gets three times that. */
 const BOUND_MS = 6_000;
-/** Of what is thrown away no more may be held than the limit and a few buffers. */
+/** Discarded data may take no more memory than the limit and a few buffers. */
 const GROWTH = 40 * MIB;
 const SMALL_BYTES = Math.floor(0.9 * MIB);
 const LEGAL_BYTES = 11 * SMALL_BYTES;
@@ -31,14 +31,14 @@ async function begin(harness: FaultHarness, kind: string) {
   harness.atEnd(() => program[Symbol.asyncDispose]());
   const toolport = harness.open({ it: ENTRIES[kind]!(program.port) });
   await toolport.connect();
-  // What is made once for the first answer is not the fault's.
+  // One-time allocations of the first response do not count.
   await toolport.callTool("it__flood", { bytes: MIB });
   return toolport;
 }
 
 for (const kind of Object.keys(ENTRIES)) {
   for (const bytes of [64 * MB, 100 * MB]) {
-    faultCase("C02", `${bytes / MB} MB over ${kind}: costs its own call only`, async (harness) => {
+    faultCase("C02", `${bytes / MB} MB over ${kind}: affects only its own call`, async (harness) => {
       const toolport = await begin(harness, kind);
       const { grownBytes } = await watchMemory(() =>
         harness.fails(toolport.callTool("it__flood", { bytes }), {
@@ -54,9 +54,9 @@ for (const kind of Object.keys(ENTRIES)) {
     });
   }
 
-  faultCase("C02", `9.9 MiB in 4 KiB pieces over ${kind}: passes, in linear time`, async (harness) => {
+  faultCase("C02", `9.9 MiB in 4 KiB pieces over ${kind}: accepted, in linear time`, async (harness) => {
     const toolport = await begin(harness, kind);
-    /** The best of several: a busy machine makes any single one late. */
+    /** The best of several runs: a busy machine slows single runs. */
     async function best(bytes: number, isGood: (lagMs: number) => boolean) {
       let lagMs = Number.POSITIVE_INFINITY;
       let cpuMs = Number.POSITIVE_INFINITY;
@@ -71,7 +71,7 @@ for (const kind of Object.keys(ENTRIES)) {
     const small = await best(SMALL_BYTES, () => true);
     const large = await best(LEGAL_BYTES, (lagMs) => lagMs <= LAG_MS);
     expect(large.lagMs, "longest hold-up of the event loop, ms").toBeLessThanOrEqual(LAG_MS);
-    // Eleven times as much may take eleven times as long, and a bit; a quadratic reader takes a hundred times as long.
+    // Eleven times the data may take a bit more than eleven times as long; a quadratic reader takes a hundred times as long.
     expect(large.cpuMs / small.cpuMs).toBeLessThan(33);
   });
 }

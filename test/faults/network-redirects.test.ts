@@ -1,4 +1,4 @@
-/** Servers that send the client elsewhere: to another origin, in circles, to a foreign message endpoint. */
+/** Servers that redirect the client: to another origin, in a loop, to a foreign message endpoint. */
 import type { ServerEntry } from "toolport";
 import { expect } from "vitest";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
@@ -16,7 +16,7 @@ const to =
   (_request, response) =>
     response.writeHead(status, { location }).end();
 
-/** Another host, where nothing may arrive. */
+/** Another host that no request may reach. */
 async function elsewhere(harness: FaultHarness) {
   const target = harness.keep(await startSocketServer((socket) => socket.end(), "127.0.0.2"));
   const expectUntouched = () =>
@@ -109,7 +109,7 @@ faultCase("N09", `30 hops within the origin: ${MAX_HOPS} at most`, async (harnes
   expect((await toolport.callTool("it__fine")).text).toBe("fine");
 });
 
-faultCase("N09", "a hop within the origin is followed, headers and body and all", async (harness) => {
+faultCase("N09", "a hop within the origin is followed with headers and body", async (harness) => {
   const server = harness.keep(await startFaultServer({ bad: to("/moved") }));
   const { script } = server;
   server.script = (request, response) => {
@@ -148,7 +148,7 @@ for (const [what, entry] of [
 ] as const) {
   faultCase("N09", `${what}: 307 to another host`, async (harness) => {
     const target = await elsewhere(harness);
-    // Written by hand: an HTTP server would not answer an upgrade.
+    // A raw response: an HTTP server would not answer an upgrade.
     const answer = `HTTP/1.1 307 Temporary Redirect\r\nlocation: ${target.url}\r\ncontent-length: 0\r\n\r\n`;
     const server = harness.keep(
       await startSocketServer((socket) => socket.once("data", () => socket.end(answer))),

@@ -1,4 +1,4 @@
-/** Servers that forget a session, in all the ways in which they say so. */
+/** Servers that lose a session, with every status that reports it. */
 import type { ConnectionError } from "toolport";
 import { expect } from "vitest";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
@@ -21,14 +21,14 @@ const rpc =
     return sendJson(response, { jsonrpc: "2.0", id: message?.id ?? null, error }, { status });
   };
 
-/** The server turned the request away: it cannot have run. */
+/** The server refused the request: it cannot have run. */
 const TURNED_AWAY: Record<string, Script> = {
   "404": plain(404),
   "404 with a JSON-RPC error": rpc(-32_001, 404),
   "401 without a challenge": plain(401),
 };
 
-/** Nobody can say whether it ran. */
+/** The request may have run. */
 const UNCLEAR: Record<string, Script> = {
   "400": plain(400),
   "400 with -32000": rpc(-32_000, 400),
@@ -77,7 +77,7 @@ for (const [how, refusal] of Object.entries(UNCLEAR)) {
     expect(server.asked("initialize")).toBe(2);
   });
 
-  faultCase("N01", `${how}: reads and what may run twice are sent again`, async (harness) => {
+  faultCase("N01", `${how}: reads and idempotent calls are sent again`, async (harness) => {
     const { server, toolport } = await begin(harness, refusal);
     server.forget();
     const again = toolport.callTool("it__fine", {}, { idempotent: true });
@@ -107,7 +107,7 @@ for (const how of ["404", "401 without a challenge", "400", "-32600"]) {
   });
 }
 
-faultCase("N01", "401 without a challenge that is about the token", async (harness) => {
+faultCase("N01", "401 with a challenge that is not about the token", async (harness) => {
   const server = harness.keep(await startFaultServer({ unknownSession: plain(404) }));
   const token = harness.secret();
   const toolport = harness.open({ it: { ...server.entry, headers: { authorization: `Bearer ${token}` } } });
@@ -121,7 +121,7 @@ faultCase("N01", "401 without a challenge that is about the token", async (harne
   expect(toolport.snapshot().servers["it"]?.state).toBe("authenticating");
 });
 
-faultCase("N01", "the listening stream says so first", async (harness) => {
+faultCase("N01", "the listening stream reports it first", async (harness) => {
   let streams = 0;
   const server = harness.keep(
     await startFaultServer({
@@ -130,7 +130,7 @@ faultCase("N01", "the listening stream says so first", async (harness) => {
         streams += 1;
         response.writeHead(200, { "content-type": "text/event-stream" });
         response.flushHeaders();
-        // The server goes down: its stream ends, and with it what it knew.
+        // The server restarts: its stream ends, and its sessions are gone.
         if (streams === 1) setTimeout(() => response.end("retry: 100\n\n"), 50);
       },
     }),

@@ -1,4 +1,4 @@
-/** Servers that accept and say nothing, or next to nothing, and how long that may last. */
+/** Servers that accept connections and send nothing, or almost nothing, and the timeouts for it. */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ServerEntry } from "toolport";
@@ -13,7 +13,7 @@ import { bound, faultCase } from "./fault-case.js";
 const CONNECT_MS = bound(600, 10_000);
 const IDLE_MS = bound(600, 60_000);
 const CAP_MS = bound(1_500, 300_000);
-/** From the limit to the rejection, on a busy machine. */
+/** From the timeout to the rejection, on a busy machine. */
 const SLACK_MS = 1_500;
 
 const ENTRIES: Record<string, (port: number) => ServerEntry> = {
@@ -25,7 +25,7 @@ const ENTRIES: Record<string, (port: number) => ServerEntry> = {
 
 const FAILURES = ["TIMEOUT", "CONNECT_TIMEOUT", "UNREACHABLE"];
 
-/** One byte a second (ten in the short run, so that there are some). */
+/** One byte a second; ten a second in the short run. */
 function drip(write: (piece: string) => unknown, text: string): () => void {
   let at = 0;
   const timer = setInterval(() => write(text[at++] ?? "x"), bound(100, 1_000));
@@ -48,9 +48,8 @@ for (const [kind, entry] of Object.entries(ENTRIES)) {
       server: "it",
       withinMs: CONNECT_MS + SLACK_MS,
     });
-    // A TLS handshake under way is given up by the pool, after ten seconds or when it is closed.
-    if (kind !== "https")
-      await waitFor(() => server.sockets.size === 0, { label: "the sockets to be let go" });
+    // The pool gives up a pending TLS handshake after ten seconds or on close.
+    if (kind !== "https") await waitFor(() => server.sockets.size === 0, { label: "the sockets to close" });
   });
 
   faultCase("N04", `${kind}: headers at a byte a time`, async (harness) => {
@@ -62,12 +61,12 @@ for (const [kind, entry] of Object.entries(ENTRIES)) {
     const server = harness.keep(await startSocketServer(slowly));
     const toolport = harness.open({ it: entry(server.port) }, { connectTimeoutMs: CONNECT_MS });
     await harness.fails(toolport.callTool("it__fine"), {
-      // The first byte already shows that this is no TLS.
+      // The first byte already shows that the server does not speak TLS.
       code: kind === "https" ? ["UNREACHABLE"] : FAILURES,
       server: "it",
       withinMs: CONNECT_MS + SLACK_MS,
     });
-    await waitFor(() => server.sockets.size === 0, { label: "the sockets to be let go" });
+    await waitFor(() => server.sockets.size === 0, { label: "the sockets to close" });
   });
 }
 
@@ -81,7 +80,7 @@ faultCase("N04", "sse: event stream without an endpoint", async (harness) => {
     server: "it",
     withinMs: CONNECT_MS + SLACK_MS,
   });
-  await waitFor(() => server.sockets.size === 0, { label: "the sockets to be let go" });
+  await waitFor(() => server.sockets.size === 0, { label: "the sockets to close" });
 });
 
 const SILENT: Record<string, Script> = {
@@ -102,9 +101,9 @@ const SILENT: Record<string, Script> = {
 };
 
 for (const [how, bad] of Object.entries(SILENT)) {
-  // What comes of a body does not depend on the era, what is told to the server does.
+  // The body does not depend on the era, the cancellation does.
   for (const era of how.includes("byte") ? (["legacy"] as const) : (["legacy", "modern"] as const)) {
-    faultCase("N04", `${how}: ends at the limit of silence, ${era}`, async (harness) => {
+    faultCase("N04", `${how}: ends at the idle timeout, ${era}`, async (harness) => {
       const server = harness.keep(await startFaultServer({ era, bad }));
       const toolport = harness.open({ it: server.entry }, { timeoutMs: IDLE_MS });
       await toolport.connect();
@@ -120,12 +119,12 @@ for (const [how, bad] of Object.entries(SILENT)) {
       expect(error).toMatchObject({ retryable: true, outcome: "unknown" });
       expect(server.asked("bad")).toBe(1);
       expect((await toolport.callTool("it__fine")).text).toBe("fine");
-      await waitFor(() => server.sockets.size <= 1, { label: "the socket of the silent call to go" });
+      await waitFor(() => server.sockets.size <= 1, { label: "the socket of the silent call to close" });
     });
   }
 }
 
-faultCase("N04", "progress for ever: ends at the hard cap", async (harness) => {
+faultCase("N04", "endless progress: ends at the hard cap", async (harness) => {
   const bad: Script = ({ message }, response) => {
     openEvents(response);
     const { progressToken } = (message?.params?.["_meta"] ?? {}) as { progressToken?: unknown };
@@ -151,7 +150,7 @@ faultCase("N04", "progress for ever: ends at the hard cap", async (harness) => {
   expect(performance.now() - began).toBeGreaterThanOrEqual(CAP_MS - 5);
 });
 
-faultCase("N04", "a refusal whose body never ends is a refusal all the same", async (harness) => {
+faultCase("N04", "a refusal with an endless body is still a refusal", async (harness) => {
   const bad: Script = (_request, response) => {
     response.writeHead(500, { "content-type": "text/plain" });
     dripInto(response, "no");

@@ -1,4 +1,4 @@
-/** Certificates that are not to be trusted, and an environment that asks to trust them all the same. */
+/** Untrusted certificates, and an environment that disables certificate checks. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ type Fault = Exclude<keyof Certificates, "authorityFile">;
 
 const KINDS: readonly Kind[] = ["http", "sse", "websocket"];
 
-/** A server behind TLS with this certificate, and what reached it. */
+/** A server behind TLS with this certificate, and the bytes that reached it. */
 async function behind(harness: FaultHarness, kind: Kind, fault: Fault) {
   const server =
     kind === "websocket"
@@ -57,7 +57,7 @@ for (const kind of KINDS) {
     ["good", ["UNABLE_TO_VERIFY_LEAF_SIGNATURE"]],
   ] as const) {
     for (const optOut of [undefined, "0"]) {
-      const named = fault === "good" ? "signed by a stranger" : fault;
+      const named = fault === "good" ? "signed by an unknown authority" : fault;
       const when = optOut === undefined ? "" : ", NODE_TLS_REJECT_UNAUTHORIZED=0";
       faultCase(
         "N15",
@@ -99,7 +99,7 @@ for (const [what, environment] of [
 ] as const) {
   faultCase(
     "N15",
-    `${what}: wrong host and expired are refused, the good one is not`,
+    `${what}: wrong host and expired are refused, a valid one is accepted`,
     async (harness) => {
       const servers: Record<string, ServerEntry> = {};
       for (const kind of ["http", "websocket"] as const) {

@@ -1,4 +1,4 @@
-/** WebSockets that go deaf, close in every way, or send frames that are too large or of the wrong kind. */
+/** WebSockets that stop answering, close in every way, or send frames that are too large or of the wrong kind. */
 
 import type { Socket } from "node:net";
 import { expect } from "vitest";
@@ -9,7 +9,7 @@ import { createNodeWebSocketTransport } from "../../src/transports/websocket/nod
 import { type BadFrame, startFaultWebSocket } from "../fixtures/servers/fault-websocket.js";
 import { AS_WRITTEN, bound, faultCase } from "./fault-case.js";
 
-/** Three times what a quiet machine needs at most. */
+/** Three times the longest time on an idle machine. */
 const AT_ONCE_MS = 3_000;
 const PING_MS = bound(300, 20_000);
 const PONG_MS = bound(300, 10_000);
@@ -17,7 +17,7 @@ const MAX_BYTES = 10 * 1024 * 1024;
 
 const wireOf = (socket: WebSocket): Socket => (socket as unknown as { _socket: Socket })._socket;
 
-/** The entry itself in the long run; else the same transport with shorter times, which no option sets. */
+/** The entry itself in the long run; otherwise the same transport with shorter intervals, which no option sets. */
 function quickPings(entry: { transport: "websocket"; url: string }) {
   if (AS_WRITTEN) return entry;
   const config = parseServerEntry("it", entry) as WebSocketConfig;
@@ -39,7 +39,7 @@ faultCase("N13", "pings without a pong", async (harness) => {
   expect((await toolport.callTool("it__fine")).text).toBe("fine");
 });
 
-faultCase("N13", "pings with a pong: a long call is left alone", async (harness) => {
+faultCase("N13", "pings with a pong: a long call is not interrupted", async (harness) => {
   const slow: BadFrame = (socket, { answer }) =>
     setTimeout(() => socket.send(answer), 2 * (PING_MS + PONG_MS));
   const server = harness.keep(await startFaultWebSocket(slow));

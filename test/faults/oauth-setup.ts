@@ -1,4 +1,4 @@
-/** The setup of the authorization faults: protected servers, logins and attempts, set up in a harness and gone with it. */
+/** Set-up of the authorization faults: protected servers, logins and attempts, closed with the harness. */
 import { createToolport, type Toolport, type ToolportOptions } from "toolport";
 import { expect } from "vitest";
 import { type OAuthBench, type OAuthBenchOptions, startOAuthBench } from "../support/oauth-bench.js";
@@ -10,7 +10,7 @@ import type { FaultHarness } from "./fault-harness.js";
 
 let warm: Promise<void> | undefined;
 
-/** Loads once what only logins load, so that the first case is not blamed for it. For `beforeAll`. */
+/** Loads once the modules that only logins need, so that it does not count for the first case. For `beforeAll`. */
 export function warmUpOAuth(): Promise<void> {
   warm ??= (async () => {
     await using bench = await startOAuthBench();
@@ -24,7 +24,7 @@ export function warmUpOAuth(): Promise<void> {
   return warm;
 }
 
-/** A real authorization server in front of a real MCP server. Nothing that it issues may be seen at the end. */
+/** A real authorization server in front of a real MCP server. At the end none of its secrets may be visible. */
 export async function openBench(harness: FaultHarness, options?: OAuthBenchOptions): Promise<OAuthBench> {
   const bench = await startOAuthBench(options);
   harness.atEnd(async () => {
@@ -34,7 +34,7 @@ export async function openBench(harness: FaultHarness, options?: OAuthBenchOptio
   return bench;
 }
 
-/** An authorization server that lies, at an address where logins go through unless another is given. */
+/** A lying authorization server, by default at an address where logins are allowed. */
 export async function openHostile(harness: FaultHarness, host = "127.0.0.1"): Promise<HostileServer> {
   const hostile = await startHostileServer(host);
   harness.atEnd(() => hostile[Symbol.asyncDispose]());
@@ -47,7 +47,7 @@ export function disposeAtEnd<T extends AsyncDisposable>(harness: FaultHarness, t
   return thing;
 }
 
-/** A port for this server, called `it`, where nobody is logged in yet. */
+/** A port for this server, called `it`, without a login. */
 export const openPort = (
   harness: FaultHarness,
   { url }: { url: string },
@@ -57,7 +57,7 @@ export const openPort = (
   return harness.open({ it: { url, ...(oauth && { oauth }) } }, { callbackUrl: CALLBACK_URL, ...more });
 };
 
-/** Asks for the login page. */
+/** Connects, and returns the URL of the login page. */
 export async function askForLogin(toolport: Pick<Toolport, "connect">, server = "it"): Promise<string> {
   const { state, authUrl, error } = (await toolport.connect()).servers[server] ?? {};
   expect(state, error?.stack).toBe("authenticating");
@@ -89,11 +89,11 @@ export async function openLoggedIn(
 export const whoami = async (toolport: Pick<Toolport, "callTool">): Promise<string> =>
   (await toolport.callTool("it__whoami")).text;
 
-/** So many calls at once, with what each answered. */
+/** Makes this many calls at once; returns their texts. */
 export const callTimes = (toolport: Pick<Toolport, "callTool">, times: number): Promise<string[]> =>
   Promise.all(Array.from({ length: times }, () => whoami(toolport)));
 
-/** A login at a lying server: how it went is looked through for secrets too. */
+/** Attempts a login at a lying server; the result is also searched for secrets. */
 export async function attempt(
   harness: FaultHarness,
   hostile: HostileServer,
@@ -106,7 +106,7 @@ export async function attempt(
   return { ...result, ms: performance.now() - began };
 }
 
-/** Paths that a lying server was asked for, as `METHOD path`. */
+/** Requests that a lying server received, as `METHOD path`. */
 export const linesOf = ({ seen }: HostileServer): string[] => seen.map(({ line }) => line);
 
 /** Everything that a lying server received, as one text. */

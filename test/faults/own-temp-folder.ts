@@ -1,4 +1,4 @@
-/** Gives every test file a folder of its own for temporary files: what another file makes meanwhile is no leak of this one. */
+/** Gives every test file its own folder for temporary files, so that files of parallel tests do not count as leaks. */
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { afterAll } from "vitest";
 
 const outer = tmpdir();
 const folder = mkdtempSync(join(outer, "fault-file-"));
-// Database servers run as somebody else, and have to get through to their own folder.
+// Database servers run as another user and need access to their own folder.
 chmodSync(folder, 0o711);
 process.env["TMPDIR"] = folder;
 

@@ -1,4 +1,4 @@
-/** Faults of processes that will not go: stubborn, wrapped, in containers. And the duty to end one step by step. */
+/** Faults of processes that do not exit: stubborn, wrapped, in containers. And the duty to end one step by step. */
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,21 +12,21 @@ import { faultCase } from "./fault-case.js";
 import type { FaultHarness } from "./fault-harness.js";
 import { behindShell, faultProcess, noneLeft } from "./fault-process.js";
 
-/** As written: it is made of waits of our own, not of work. */
+/** The bound of the catalogue: it consists of waits, not of work. */
 const FIVE_SECONDS = 5_000;
 const posix = process.platform === "win32" ? "no process groups on Windows" : undefined;
 
 for (const way of ["close", "remove"] as const) {
   faultCase(
     "P05",
-    `${way}() of a server that ignores everything resolves when it is reaped`,
+    `${way}() of a server that ignores everything resolves after the process is reaped`,
     async (harness) => {
       const server = faultProcess(harness, "--stubborn");
       const toolport = harness.open({ it: server.entry });
       await toolport.callTool("it__echo", { text: "up" });
       await harness.within(FIVE_SECONDS, way === "close" ? toolport.close() : toolport.remove("it"));
       expect(server.pids().filter(isAlive)).toEqual([]);
-      // Not even as a zombie, where that can be seen.
+      // Not even as a zombie, where the platform shows zombies.
       expect(existsSync(`/proc/${server.pids()[0]}`)).toBe(false);
       expect(server.said()).toContain("SIGTERM");
     },
@@ -61,7 +61,7 @@ for (const flags of [[], ["--stubborn"], ["--stubborn", "--group-child"]]) {
 
 faultCase(
   "P06",
-  "a wrapper that puts the server into a session of its own",
+  "a wrapper that starts the server in its own session",
   async (harness) => {
     const server = faultProcess(harness, "--stubborn");
     const { command, args } = server.entry;
@@ -78,7 +78,7 @@ faultCase(
 
 const STAND_IN = fileURLToPath(new URL("../fixtures/bin/docker-stand-in.mjs", import.meta.url));
 
-/** A `docker` that comes first on PATH, and what it was asked. */
+/** A fake `docker` on PATH, and its calls. */
 function fakeDocker(harness: FaultHarness, mode: string): () => { argv: string[]; pid: number }[] {
   const bin = join(harness.folder, "bin");
   const log = join(harness.folder, "docker-log");
@@ -109,7 +109,7 @@ function fakeDocker(harness: FaultHarness, mode: string): () => { argv: string[]
 
 const container = { transport: "docker", image: "mcp/lean" } as const;
 
-/** Every container that was to run was also to go: by `--rm`, and by name. */
+/** Every started container was also removed: by `--rm`, and by name. */
 function expectRemoved(calls: readonly { argv: string[] }[]): void {
   const runs = calls.filter(({ argv }) => argv[0] === "run");
   expect(runs.length).toBeGreaterThan(0);
@@ -153,7 +153,7 @@ faultCase("P16", "prints the progress of a pull on stdout", async (harness) => {
   expectRemoved(calls());
 });
 
-faultCase("P16", "is not there", async (harness) => {
+faultCase("P16", "is not installed", async (harness) => {
   const toolport = harness.open({ it: { ...container, engine: "no-such-engine" } });
   const error = await harness.fails<ConnectionError>(toolport.callTool("it__echo"), {
     code: "SPAWN_FAILED",
@@ -164,7 +164,7 @@ faultCase("P16", "is not there", async (harness) => {
   expect(error.message).toContain('The container engine "no-such-engine" was not found');
 });
 
-faultCase("S25", "end of input, time to go, SIGTERM, time to go, SIGKILL", async (harness) => {
+faultCase("S25", "end of input, grace period, SIGTERM, grace period, SIGKILL", async (harness) => {
   const server = faultProcess(harness, "--stubborn");
   const toolport = harness.open({ it: server.entry });
   await toolport.callTool("it__echo", { text: "up" });
@@ -175,13 +175,13 @@ faultCase("S25", "end of input, time to go, SIGTERM, time to go, SIGKILL", async
   expect(steps.map(({ what }) => what)).toEqual(["eof", "SIGTERM"]);
   const [eof, term] = steps;
   expect(eof!.at - beganAt).toBeLessThan(atMost(300));
-  // Both waits were given, and the rest was SIGKILL: it ignores everything else.
+  // Both grace periods passed, then came SIGKILL: the server ignores everything else.
   expect(term!.at - eof!.at).toBeGreaterThan(1_000);
   expect(endedAt - term!.at).toBeGreaterThan(1_000);
   expect(server.pids().filter(isAlive)).toEqual([]);
 });
 
-faultCase("S25", "a server that goes at the end of its input gets no signal", async (harness) => {
+faultCase("S25", "a server that exits at the end of its input gets no signal", async (harness) => {
   const server = faultProcess(harness);
   const toolport = harness.open({ it: server.entry });
   await toolport.callTool("it__echo", { text: "up" });
@@ -198,9 +198,9 @@ for (const era of ["legacy", "modern"] as const) {
     await toolport.subscribe("it", "t://a", (update) => updates.push(update));
     stdio.dropConnections();
     await waitFor(() => updates.some(({ missed }) => missed), { timeoutMs: atMost(3_000) });
-    const told = updates.length;
+    const reported = updates.length;
     await server.resourceUpdated("t://a");
-    await waitFor(() => updates.length > told);
+    await waitFor(() => updates.length > reported);
     expect(updates.at(-1)).toEqual({ server: "it", uri: "t://a", missed: false });
   });
 }

@@ -11,7 +11,7 @@ import { faultCase } from "./fault-case.js";
 import type { FaultHarness } from "./fault-harness.js";
 import { behindShell, type FaultProcess, faultProcess } from "./fault-process.js";
 
-/** These have no port in this process, so no neighbour either: the host has them all. */
+/** These cases open no port in this process, so they have no neighbour. */
 const elsewhere = { neighbour: false } as const;
 const posix = process.platform === "win32" ? "no process groups on Windows" : undefined;
 
@@ -29,7 +29,7 @@ async function startStubborn(harness: FaultHarness, way: string): Promise<{ host
   return { host, family: [...new Set([...host.family(), ...servers.pids()])] };
 }
 
-/** The bound is as written: the servers get a second after SIGTERM, and signals need no processor time. */
+/** The bound of the catalogue: the servers get a second after SIGTERM, and signals need no CPU time. */
 async function expectNoneLeft(family: readonly number[]): Promise<void> {
   const left = () => family.filter(isAlive);
   await waitFor(() => left().length === 0, {
@@ -106,7 +106,7 @@ interface FewReport {
   readonly errors: readonly (ConnectionError & { server: string })[];
 }
 
-/** As many descriptors as the catalogue says; Node itself has about twenty. */
+/** The limit of the catalogue; Node itself uses about twenty descriptors. */
 const LIMIT = 40;
 const noPrlimit = spawnSync("prlimit", ["--version"]).status === 0 ? undefined : "no prlimit here";
 
@@ -125,7 +125,7 @@ async function connectFifty(harness: FaultHarness, many: object): Promise<{ host
     expect(retryable).toBe(true);
     expect(message).toContain("(ulimit -n)");
   }
-  // The bound is for each; on the way to it fifty processes may have been started.
+  // The bound is for each server; up to fifty processes may have started before.
   expect(report.ms).toBeLessThan(atMost(2_000));
   return { host, report };
 }

@@ -1,4 +1,4 @@
-/** Faults of processes that were fine until now: killed, stopped, half closed, deaf, noisy. */
+/** Faults of running processes: killed, stopped, half closed, not reading, noisy. */
 import { type ConnectionError, type ServerEntry, ToolportError } from "toolport";
 import { toLangChainTools } from "toolport/langchain";
 import { expect } from "vitest";
@@ -13,7 +13,7 @@ const TWO_SECONDS = atMost(2_000);
 const THREE_SECONDS = atMost(3_000);
 const MIB = 1_024 * 1_024;
 
-faultCase("P01", "SIGKILL: told with the signal, not repeated, the old handle works", async (harness) => {
+faultCase("P01", "SIGKILL: reported with the signal, not repeated, the old handle works", async (harness) => {
   const server = faultProcess(harness);
   const toolport = harness.open({ it: server.entry });
   const handles = await toLangChainTools(toolport);
@@ -35,7 +35,7 @@ faultCase("P01", "out of memory", async (harness) => {
   const entry: ServerEntry = { ...server.entry, args: ["--max-old-space-size=16", script!, ...args] };
   const toolport = harness.open({ it: entry });
   await toolport.connect();
-  // How long it takes to fill its memory is its own affair.
+  // The time until its memory is full does not count.
   const call = toolport.callTool("it__hoard", {}, { timeoutMs: 20_000 });
   const error = await harness.fails<ConnectionError>(call, {
     code: "CLOSED",
@@ -49,7 +49,7 @@ faultCase("P01", "out of memory", async (harness) => {
   expect(server.said().filter((what) => what === "call hoard")).toHaveLength(1);
 });
 
-faultCase("P01", "killed with twenty calls in flight: each is told, none is repeated", async (harness) => {
+faultCase("P01", "killed with twenty calls in flight: each fails, none is repeated", async (harness) => {
   const server = faultProcess(harness);
   const toolport = harness.open({ it: server.entry });
   const pid = Number((await toolport.callTool("it__pid")).text);
@@ -69,7 +69,7 @@ faultCase("P01", "killed with twenty calls in flight: each is told, none is repe
 
 faultCase(
   "P09",
-  "SIGSTOP, later SIGCONT: the call times out, is called off, its answer dropped",
+  "SIGSTOP, later SIGCONT: the call times out, is cancelled, and its late answer is dropped",
   async (harness) => {
     const server = faultProcess(harness);
     const toolport = harness.open({ it: { ...server.entry, logResponses: true } });
@@ -83,13 +83,13 @@ faultCase(
     process.kill(pid, "SIGCONT");
     await waitFor(() => harness.logged.some((line) => line.includes("<-") && line.includes("late")));
     await waitFor(() => server.said().includes("notifications/cancelled"));
-    // Nobody was confused by it, and it is the same process.
+    // Other calls are not affected, and it is the same process.
     expect((await toolport.callTool("it__echo", { text: "next" })).text).toBe("next");
     expect(server.pids()).toEqual([pid]);
   },
 );
 
-faultCase("P09", "SIGSTOP for good: close() ends it", async (harness) => {
+faultCase("P09", "SIGSTOP without SIGCONT: close() ends it", async (harness) => {
   const server = faultProcess(harness);
   const toolport = harness.open({ it: server.entry });
   const pid = Number((await toolport.callTool("it__pid")).text);
@@ -108,7 +108,7 @@ faultCase(
     const toolport = harness.open({ it: server.entry }, { healthCheck: { intervalMs: 200 } });
     const pid = Number((await toolport.callTool("it__pid")).text);
     process.kill(pid, "SIGSTOP");
-    // A ping has ten seconds, the old process five to go.
+    // A ping has ten seconds, the old process five to exit.
     await waitFor(() => server.pids().length === 2, { timeoutMs: 20_000 });
     expect((await toolport.callTool("it__echo", { text: "back" })).text).toBe("back");
     await waitForExit(pid, 20_000);
@@ -116,7 +116,7 @@ faultCase(
   { skip: !AS_WRITTEN && "a health check waits ten seconds; part of the long run" },
 );
 
-faultCase("P10", "closes stdout only and goes on running: lost, ended, replaced", async (harness) => {
+faultCase("P10", "closes only stdout and keeps running: lost, ended, replaced", async (harness) => {
   const server = faultProcess(harness, "--close-stdout-on=slow", "--stubborn", "--group-child");
   const toolport = harness.open({ it: server.entry });
   await toolport.connect();
@@ -129,7 +129,7 @@ faultCase("P10", "closes stdout only and goes on running: lost, ended, replaced"
   for (const pid of family) await waitForExit(pid, THREE_SECONDS);
 });
 
-faultCase("P10", "closes stdin only and goes on running: replaced for the next call", async (harness) => {
+faultCase("P10", "closes only stdin and keeps running: replaced for the next call", async (harness) => {
   const server = faultProcess(harness, "--close-stdin-on=pid", "--stubborn", "--group-child");
   const toolport = harness.open({ it: server.entry });
   await toolport.callTool("it__pid");
@@ -142,7 +142,7 @@ faultCase("P10", "closes stdin only and goes on running: replaced for the next c
 
 faultCase(
   "P10",
-  "exits while its child holds stdout open: the exit decides, the child goes too",
+  "exits while its child holds stdout open: the exit counts, and the child is ended too",
   async (harness) => {
     const server = faultProcess(harness, "--group-child", "--holds-stdout");
     const toolport = harness.open({ it: server.entry });
@@ -175,14 +175,14 @@ faultCase("P11", "8 MiB of arguments for a server that stopped reading", async (
     tool: "echo",
     withinMs: timeoutMs + 1_000,
   });
-  // Written and waiting: the message once as text and once as bytes.
+  // Queued for writing: the message once as text and once as bytes.
   await new Promise((resolve) => setTimeout(resolve, timeoutMs / 2));
   globalThis.gc?.();
   const now = process.memoryUsage();
   expect((now.heapUsed - before.heapUsed) / MIB).toBeLessThan(2 * 8 + 2);
   expect((now.external + now.heapUsed - before.external - before.heapUsed) / MIB).toBeLessThan(3 * 8 + 2);
   await failing;
-  // The pipe is full: what comes next waits behind it, and no longer than its own limit.
+  // The pipe is full: the next call waits behind it, no longer than its own timeout.
   const next = toolport.callTool("it__echo", { text: "next" }, { timeoutMs: 200 });
   await harness.fails(next, { code: "TIMEOUT", withinMs: 1_200 });
   await harness.within(atMost(5_000), toolport.disconnect("it"));
@@ -198,36 +198,40 @@ faultCase("P11", "a server that never read anything", async (harness) => {
   await harness.fails(call, { code: ["CONNECT_TIMEOUT", "TIMEOUT"], server: "it", withinMs: atMost(1_500) });
 });
 
-faultCase("P12", "5 MiB to stderr before it reads: ready all the same", async (harness) => {
+faultCase("P12", "5 MiB to stderr before it reads: still becomes ready", async (harness) => {
   const server = faultProcess(harness, `--stderr-first=${5 * MIB}`);
   const toolport = harness.open({ it: server.entry });
   const { servers } = await harness.within(TWO_SECONDS, toolport.connect());
   expect(servers["it"]).toMatchObject({ state: "ready" });
 });
 
-faultCase("P12", "a flood to stderr while it works: read, kept short, answered", async (harness) => {
-  const server = faultProcess(harness);
-  const toolport = harness.open({ it: server.entry });
-  await toolport.connect();
-  globalThis.gc?.();
-  const before = process.memoryUsage();
-  const flood = toolport.callTool("it__flood", { bytes: bound(256, 1_024) * MIB }, { timeoutMs: 60_000 });
-  let echoes = 0;
-  let over = false;
-  const flooding = flood.finally(() => {
-    over = true;
-  });
-  while (!over) {
-    await toolport.callTool("it__echo", { text: "on" });
-    echoes += 1;
-  }
-  expect((await flooding).text).toBe("flooded");
-  // What was read is let go a moment later.
-  const kept = () => {
+faultCase(
+  "P12",
+  "a flood to stderr during a call: read, truncated, and the call is answered",
+  async (harness) => {
+    const server = faultProcess(harness);
+    const toolport = harness.open({ it: server.entry });
+    await toolport.connect();
     globalThis.gc?.();
-    const after = process.memoryUsage();
-    return (after.heapUsed + after.external - before.heapUsed - before.external) / MIB;
-  };
-  await waitFor(() => kept() < 4, { intervalMs: 100, label: () => `${kept()} MiB to be let go` });
-  expect(echoes).toBeGreaterThan(0);
-});
+    const before = process.memoryUsage();
+    const flood = toolport.callTool("it__flood", { bytes: bound(256, 1_024) * MIB }, { timeoutMs: 60_000 });
+    let echoes = 0;
+    let over = false;
+    const flooding = flood.finally(() => {
+      over = true;
+    });
+    while (!over) {
+      await toolport.callTool("it__echo", { text: "on" });
+      echoes += 1;
+    }
+    expect((await flooding).text).toBe("flooded");
+    // The read data is freed a moment later.
+    const kept = () => {
+      globalThis.gc?.();
+      const after = process.memoryUsage();
+      return (after.heapUsed + after.external - before.heapUsed - before.external) / MIB;
+    };
+    await waitFor(() => kept() < 4, { intervalMs: 100, label: () => `${kept()} MiB to be freed` });
+    expect(echoes).toBeGreaterThan(0);
+  },
+);

@@ -1,4 +1,4 @@
-/** Faults of processes that cannot be started, or end before they have said anything. */
+/** Faults of processes that cannot be started, or exit before their first message. */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ConnectionError } from "toolport";
@@ -27,7 +27,7 @@ faultCase("P02", "exit 1 with a megabyte of stderr before", async (harness) => {
   expect(Buffer.byteLength(error.stderrTail ?? "")).toBeLessThanOrEqual(4_096);
 });
 
-faultCase("P02", "stderr that holds what it was given in its environment", async (harness) => {
+faultCase("P02", "stderr with a secret of its environment", async (harness) => {
   const secret = harness.secret();
   const script = `console.error("bad key " + process.env.API_KEY); process.exit(1)`;
   const toolport = harness.open({
@@ -97,7 +97,7 @@ function directory(folder: string): string {
 
 faultCase("P04", "exits 100 ms after it was ready, again and again", async (harness) => {
   const server = faultProcess(harness, "--crash-after-list=100");
-  // As written the waits between the starts grow by themselves; every day they are short.
+  // In the long run the waits between the starts grow; otherwise they are short.
   const entry = bound(0, 1) === 1 ? server.entry : { ...server.entry, restart: { delayMs: 50 } };
   const toolport = harness.open({ it: entry });
   await toolport.connect();
@@ -116,7 +116,7 @@ faultCase("P04", "exits 100 ms after it was ready, again and again", async (harn
 
 faultCase(
   "P04",
-  "given up, it costs no processor time",
+  "after giving up it uses no CPU time",
   async (harness) => {
     const server = faultProcess(harness, "--crash-after-list=100");
     const toolport = harness.open({ it: { ...server.entry, restart: { delayMs: 50 } } });
@@ -132,20 +132,16 @@ faultCase(
   { neighbour: false },
 );
 
-faultCase(
-  "P04",
-  "ends before it says anything: one attempt each time it is asked for, no loop",
-  async (harness) => {
-    const server = faultProcess(harness, "--exit-after-stderr=0");
-    const toolport = harness.open({ it: { ...server.entry, restart: { delayMs: 1 } } });
-    const { servers } = await toolport.connect();
-    expect(servers["it"]).toMatchObject({ state: "failed", error: { code: "SPAWN_FAILED", exitCode: 1 } });
-    // Two lives: some servers end at a question of the new era.
-    const starts = server.pids().length;
-    expect(starts).toBeLessThanOrEqual(2);
-    const before = takeLeakSnapshot().children.size;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    expect(server.pids()).toHaveLength(starts);
-    expect(takeLeakSnapshot().children.size).toBe(before);
-  },
-);
+faultCase("P04", "exits before its first message: one attempt for each request, no loop", async (harness) => {
+  const server = faultProcess(harness, "--exit-after-stderr=0");
+  const toolport = harness.open({ it: { ...server.entry, restart: { delayMs: 1 } } });
+  const { servers } = await toolport.connect();
+  expect(servers["it"]).toMatchObject({ state: "failed", error: { code: "SPAWN_FAILED", exitCode: 1 } });
+  // Two starts: some servers exit at the probe of the new era.
+  const starts = server.pids().length;
+  expect(starts).toBeLessThanOrEqual(2);
+  const before = takeLeakSnapshot().children.size;
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(server.pids()).toHaveLength(starts);
+  expect(takeLeakSnapshot().children.size).toBe(before);
+});

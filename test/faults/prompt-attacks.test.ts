@@ -1,4 +1,4 @@
-/** Attacks on the model through what servers say of themselves: everything is seen, cleaned, pinned, told apart. */
+/** Attacks on the model through texts of servers: they are scanned, cleaned, pinned and reported. */
 import { createToolport, memoryStore, type ScanHook, type Toolport } from "toolport";
 import { toAiSdkTools } from "toolport/ai-sdk";
 import { toAnthropicTools } from "toolport/anthropic";
@@ -29,7 +29,7 @@ const withTool = (tool: Partial<TestTool>): TestServerDefinition => ({ tools: { 
 const withField = (field: Record<string, unknown>): TestServerDefinition =>
   withTool({ inputSchema: { type: "object", properties: { a: field } } });
 
-/** A server that says the text in that place. */
+/** A server that sends the text in that field. */
 const PLACES: Record<string, (text: string) => TestServerDefinition> = {
   description: (description) => withTool({ description }),
   title: (title) => withTool({ title }),
@@ -58,7 +58,7 @@ const PLACES: Record<string, (text: string) => TestServerDefinition> = {
   resourceTemplateDescription: (description) => ({ resourceTemplates: { "x://{it}": { description } } }),
 };
 
-/** Everything that a program can get out of a port for a model. */
+/** Everything that a program can read from a port for a model. */
 async function everything(toolport: Toolport): Promise<string> {
   const lists = [toolport.tools(), toolport.prompts(), toolport.resources(), toolport.resourceTemplates()];
   const said = await Promise.all([...lists, toolport.searchTools("it"), toolport.instructions()]);
@@ -76,13 +76,13 @@ async function use<Result>(
 }
 
 describe(`poisoning: ${POISONING.length} samples`, () => {
-  test("there are at least thirty, in every place", () => {
+  test("there are at least thirty, in every field", () => {
     expect(POISONING.length).toBeGreaterThanOrEqual(30);
     expect(new Set(POISONING.map(({ place }) => place))).toEqual(new Set(Object.keys(PLACES)));
   });
 
   test.each(POISONING)(
-    "$place, $what: reaches the scan, and nobody if that says so",
+    "$place, $what: reaches the scan, and no model if the scan rejects it",
     async ({ place, text }) => {
       const definition = PLACES[place]!(text);
       const seen: string[] = [];
@@ -101,7 +101,7 @@ describe(`poisoning: ${POISONING.length} samples`, () => {
   );
 });
 
-test("instructions go into nothing that a model is given: 0 of all doors hold them", async () => {
+test("no adapter passes instructions of a server to a model", async () => {
   const samples = POISONING.filter(({ place }) => place === "instructions");
   for (const { text } of samples) {
     await use(PLACES["instructions"]!(text), undefined, async (toolport) => {
@@ -121,7 +121,7 @@ test("instructions go into nothing that a model is given: 0 of all doors hold th
   }
 });
 
-describe("characters that nobody sees: five classes in three fields", () => {
+describe("invisible characters: five classes in three fields", () => {
   const cases = HIDDEN_CHARACTERS.flatMap((hidden) =>
     (["title", "description", "annotations"] as const).map((field) => ({ ...hidden, field })),
   );
@@ -140,7 +140,7 @@ describe("characters that nobody sees: five classes in three fields", () => {
     });
   });
 
-  test("in names, enums and defaults they stay, and are reported with their places", async () => {
+  test("in names, enums and defaults they stay, and are reported with their paths", async () => {
     const { characters } = HIDDEN_CHARACTERS[0]!;
     const field = { enum: [`a${characters}`], default: `a${characters}` };
     await use(withField(field), undefined, async (toolport) => {
@@ -164,7 +164,7 @@ describe("names that look like others", () => {
       await using toolport = createToolport({ mcpServers: { s: one.memory() }, prefix });
       const [first, second] = await toolport.tools();
       expect([first?.sourceName, second?.sourceName]).toEqual([honest, alike]);
-      // One of them has a fingerprint: they are told apart by more than their looks, and it is reported which is which.
+      // One of them gets a fingerprint, so that the names differ visibly, and both are reported.
       expect([first!.name, second!.name].filter((name) => /_[0-9a-z]{10}$/.test(name))).toHaveLength(1);
       const { nameIssues } = toolport.snapshot();
       expect(nameIssues.some(({ reason }) => /"[^"]+" of server "s"|Looks like/.test(reason))).toBe(true);
@@ -173,7 +173,7 @@ describe("names that look like others", () => {
     }
   });
 
-  test.each(LOOK_ALIKES)("on another server, without prefixes, $how: flagged", async ({ honest, alike }) => {
+  test.each(LOOK_ALIKES)("on another server, without prefixes, $how: reported", async ({ honest, alike }) => {
     await using trusted = createTestServer({ tools: { [honest]: { handler: () => "honest" } } });
     await using other = createTestServer({ tools: { [alike]: { handler: () => "alike" } } });
     await using toolport = createToolport({
@@ -196,7 +196,7 @@ describe("rug pulls", () => {
     ({ ...tool, handler: () => ({ structuredContent: { text: "ran" } }) }) as TestTool;
   const define = (tool: Readonly<Record<string, unknown>>) => ({ tools: { read_file: asTool(tool) } });
 
-  /** Pins the first definition, then looks at the second as another program would. */
+  /** Pins the first definition, then loads the second one in another port. */
   async function pull(
     tool: Readonly<Record<string, unknown>>,
     pins: "warn" | "block",

@@ -1,4 +1,4 @@
-/** Servers that name revisions nobody knows, are silent when asked, or declare what they do not have. */
+/** Servers that name unknown revisions, do not answer the probe, or declare capabilities that they lack. */
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { sendJson, startScriptedServer } from "../fixtures/servers/http-scripted.js";
@@ -17,7 +17,7 @@ for (const kind of ["future", "number", "missing"]) {
       server: "it",
       withinMs: atMost(2_000),
     });
-    // One process, asked in one era and then in the other, and not again.
+    // One process, probed in one era and then in the other, and not again.
     expect(journal.lines()).toEqual(["start", "server/discover", "initialize"]);
   });
 
@@ -41,7 +41,7 @@ for (const kind of ["future", "number", "missing"]) {
   });
 }
 
-faultCase("R08", "silent when asked for its era: legacy after 2 s, with one process", async (harness) => {
+faultCase("R08", "no answer to the probe: legacy after 2 s, with one process", async (harness) => {
   const journal = journalIn(harness);
   const args = [ERAS_SERVER, "--era", "legacy", "--unknown", "silent", "--log", journal.path];
   const toolport = harness.open({ it: { command: process.execPath, args } });
@@ -52,7 +52,7 @@ faultCase("R08", "silent when asked for its era: legacy after 2 s, with one proc
 
 faultCase(
   "R08",
-  "ends when asked for its era: a second life that begins with initialize, no third",
+  "exits at the probe: started once more with initialize, not a third time",
   async (harness) => {
     const journal = journalIn(harness);
     const args = [ERAS_SERVER, "--era", "legacy", "--unknown", "exit", "--log", journal.path];
@@ -63,7 +63,7 @@ faultCase(
   },
 );
 
-/** What a legacy server over HTTP says to `server/discover`. */
+/** The answer of a legacy server over HTTP to `server/discover`. */
 const REFUSALS: Record<string, string> = {
   empty: "",
   text: "Bad Request: no valid session",

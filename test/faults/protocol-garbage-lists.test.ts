@@ -1,4 +1,4 @@
-/** Lists without an end, lists that do not come, pings without an answer. */
+/** Endless lists, lists that never arrive, pings without an answer. */
 import { createTestServer } from "toolport/testing";
 import { expect } from "vitest";
 import { type JsonRpcMethods, startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
@@ -7,7 +7,7 @@ import { bound, faultCase } from "./fault-case.js";
 import type { FaultHarness } from "./fault-harness.js";
 import { connecting, journalIn, speaksOddly, warningsOf } from "./fault-protocol.js";
 
-/** By what its server sends for a cursor: how many pages are asked for, and why the list is not whole. */
+/** By the cursor that a server sends: how many pages the client requests, and why the list is incomplete. */
 const CURSORS = {
   same: { pages: 2, cut: "same cursor twice" },
   many: { pages: 64, cut: "more than 64 pages" },
@@ -27,7 +27,7 @@ for (const [kind, { pages, cut }] of Object.entries(CURSORS)) {
   });
 }
 
-/** Gives all four lists for ever. */
+/** Answers all four lists with endless pages. */
 function endless(): JsonRpcMethods {
   let count = 0;
   const page = (key: string, id: string) => () => {
@@ -60,7 +60,7 @@ const LIST_MS = 15_000;
 
 faultCase(
   "R10",
-  "the list hangs, over stdio and HTTP; the other servers' tools are there",
+  "the list hangs, over stdio and HTTP; the tools of the other servers are listed",
   async (harness) => {
     const server = await startJsonRpcServer({ "tools/list": () => new Promise(() => {}) });
     harness.atEnd(() => server[Symbol.asyncDispose]());
@@ -72,7 +72,7 @@ faultCase(
       healthy: healthy.memory(),
     });
     const began = performance.now();
-    // Those that are ready can be used while the others hang.
+    // Ready servers can be used while the others hang.
     expect((await harness.within(atMost(1_000), toolport.callTool("healthy__fine"))).text).toBe("fine");
     const report = await toolport.connect();
     const tookMs = performance.now() - began;
@@ -94,7 +94,7 @@ async function pingHangs(harness: FaultHarness, name: string, ping: () => Promis
   await harness.fails(ping(), { code: "TIMEOUT", server: name, withinMs: bound(1_000, 15_000) + 1_000 });
 }
 
-faultCase("R10", "ping hangs, in both eras; calls go on", async (harness) => {
+faultCase("R10", "ping hangs, in both eras; calls still work", async (harness) => {
   let calls = 0;
   const server = await startJsonRpcServer({
     "server/discover": () => {
@@ -121,7 +121,7 @@ faultCase("R10", "ping hangs, in both eras; calls go on", async (harness) => {
   expect((await toolport.callTool("web__fine")).text).toBe("fine");
 });
 
-faultCase("R10", "the list is an error: DISCOVERY_FAILED, and the cause is told", async (harness) => {
+faultCase("R10", "the list is an error: DISCOVERY_FAILED with its cause", async (harness) => {
   const toolport = harness.open({ it: speaksOddly("--list=error") });
   const { servers } = await toolport.connect();
   expect(servers["it"]).toMatchObject({

@@ -1,4 +1,4 @@
-/** Progress that lies, floods or never ends, and servers that always want to know one thing more. */
+/** Progress that lies, floods or never ends, and servers that never stop asking for input. */
 import type { ToolportOptions } from "toolport";
 import { expect } from "vitest";
 import { type JsonRpcMethods, startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
@@ -7,7 +7,7 @@ import { bound, faultCase } from "./fault-case.js";
 import type { FaultHarness } from "./fault-harness.js";
 import { speaksOddly } from "./fault-protocol.js";
 
-faultCase("R09", "progress for tokens that nobody gave out", async (harness) => {
+faultCase("R09", "progress for unknown tokens", async (harness) => {
   const toolport = harness.open({ it: speaksOddly() });
   const seen: number[] = [];
   const { text } = await toolport.callTool(
@@ -16,7 +16,7 @@ faultCase("R09", "progress for tokens that nobody gave out", async (harness) => 
     { onProgress: ({ progress }) => seen.push(progress) },
   );
   expect(text).toBe("100 reports");
-  // Its own are told, those of others are not.
+  // Progress for its own token is reported, progress for other tokens is not.
   expect(seen).toEqual(Array.from({ length: 100 }, (_, at) => at + 1));
 });
 
@@ -32,26 +32,30 @@ faultCase("R09", "progress that falls", async (harness) => {
   expect(seen).toHaveLength(10);
 });
 
-faultCase("R09", "100,000 reports at once: a thousand are told, then a hundred a second", async (harness) => {
-  const toolport = harness.open({ it: speaksOddly() });
-  let seen = 0;
-  const began = performance.now();
-  const { text } = await toolport.callTool(
-    "it__progress",
-    { kind: "flood", count: 100_000 },
-    {
-      onProgress() {
-        seen += 1;
+faultCase(
+  "R09",
+  "100,000 reports at once: a thousand are passed on, then a hundred a second",
+  async (harness) => {
+    const toolport = harness.open({ it: speaksOddly() });
+    let seen = 0;
+    const began = performance.now();
+    const { text } = await toolport.callTool(
+      "it__progress",
+      { kind: "flood", count: 100_000 },
+      {
+        onProgress() {
+          seen += 1;
+        },
       },
-    },
-  );
-  const seconds = (performance.now() - began) / 1_000;
-  expect(text).toBe("100000 reports");
-  expect(seen).toBeGreaterThanOrEqual(1_000);
-  expect(seen).toBeLessThanOrEqual(1_000 + 100 * (seconds + 1));
-});
+    );
+    const seconds = (performance.now() - began) / 1_000;
+    expect(text).toBe("100000 reports");
+    expect(seen).toBeGreaterThanOrEqual(1_000);
+    expect(seen).toBeLessThanOrEqual(1_000 + 100 * (seconds + 1));
+  },
+);
 
-faultCase("R09", "progress for ever: cut at the hard limit", async (harness) => {
+faultCase("R09", "endless progress: the call ends at the hard limit", async (harness) => {
   const maxTimeoutMs = bound(2_000, 300_000);
   const toolport = harness.open({ it: speaksOddly() }, { timeoutMs: 1_000, maxTimeoutMs });
   await toolport.connect();
@@ -75,7 +79,7 @@ const form = {
   params: { mode: "form", message: "Who?", requestedSchema: { type: "object", properties: {} } },
 };
 
-/** A modern server over HTTP whose only tool answers so. */
+/** A modern server over HTTP whose only tool gives this answer. */
 async function openRounds(
   harness: FaultHarness,
   answer: JsonRpcMethods[string],
@@ -97,7 +101,7 @@ async function openRounds(
 
 const refused = { code: "PROTOCOL", server: "it", tool: "ask" } as const;
 
-faultCase("R09", "questions without an end: ten rounds", async (harness) => {
+faultCase("R09", "endless questions: ten rounds", async (harness) => {
   let asked = 0;
   const { toolport, calls } = await openRounds(
     harness,
@@ -114,7 +118,7 @@ faultCase("R09", "questions without an end: ten rounds", async (harness) => {
   expect(calls()).toBe(MAX_ROUNDS + 1);
 });
 
-faultCase("R09", "nothing but more time without an end: ten rounds, with pauses", async (harness) => {
+faultCase("R09", "endless requests for more time: ten rounds, with pauses", async (harness) => {
   const { toolport, calls } = await openRounds(harness, () => ({
     resultType: "input_required",
     requestState: "later",
@@ -136,7 +140,7 @@ faultCase("R09", "5 MB of request state: refused, not sent back", async (harness
 
 faultCase(
   "R09",
-  "a thousand questions in one round: a few are asked, and the call fails",
+  "a thousand questions in one round: a few reach the user, and the call fails",
   async (harness) => {
     let asked = 0;
     const inputRequests = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`q${at}`, form]));

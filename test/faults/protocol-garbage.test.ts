@@ -1,4 +1,4 @@
-/** Servers that write what is no message, answer in batches, ask without end, or send a million of something. */
+/** Servers that write text that is no message, answer in batches, send endless requests, or send a million items. */
 import type { ToolportError } from "toolport";
 import { expect } from "vitest";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
@@ -15,7 +15,7 @@ for (const kind of ["logs", "blank", "nul", "utf8", "half"]) {
     const texts = Array.from({ length: 50 }, (_, at) => `text ${at}`);
     const results = await Promise.all(texts.map((text) => toolport.callTool("it__echo", { text })));
     expect(results.map(({ text }) => text)).toEqual(texts);
-    // Blank lines are no garbage; of everything else one line is told, and that there are more.
+    // Blank lines are ignored; of other lines the first is logged, with the note that more were dropped.
     expect(warningsOf(harness)).toEqual(
       kind === "blank" ? [] : [expect.stringContaining("not a JSON-RPC message")],
     );
@@ -45,36 +45,40 @@ faultCase("R04", "the answer inside a batch: the call fails at once", async (har
   expect(warningsOf(harness)).toEqual([expect.stringContaining("batch")]);
 });
 
-faultCase("R04", "the answer inside a batch, over HTTP: taken or refused, but at once", async (harness) => {
-  const bodies: Record<string, (answer: string) => string> = {
-    one: (answer) => `[${answer}]`,
-    many: (answer) => `[${"0,".repeat(999_999)}${answer}]`,
-    empty: () => "[]",
-  };
-  for (const [what, body] of Object.entries(bodies)) {
-    const server = harness.keep(
-      await startFaultServer({
-        bad: ({ message }, response) =>
-          sendJson(response, body(JSON.stringify(result(message?.id, { content: [] })))),
-      }),
-    );
-    const toolport = harness.open({ it: server.entry });
-    await toolport.connect();
-    const called = harness.within(
-      atMost(1_000),
-      toolport.callTool("it__bad").catch((error: ToolportError) => error),
-    );
-    if (what !== "one")
-      expect(await called).toMatchObject({ code: "BAD_RESPONSE", server: "it", tool: "bad" });
-    else expect(await called).toMatchObject({ content: [] });
-    expect((await toolport.callTool("it__fine")).text).toBe("fine");
-  }
-});
+faultCase(
+  "R04",
+  "the answer inside a batch, over HTTP: accepted or refused, but at once",
+  async (harness) => {
+    const bodies: Record<string, (answer: string) => string> = {
+      one: (answer) => `[${answer}]`,
+      many: (answer) => `[${"0,".repeat(999_999)}${answer}]`,
+      empty: () => "[]",
+    };
+    for (const [what, body] of Object.entries(bodies)) {
+      const server = harness.keep(
+        await startFaultServer({
+          bad: ({ message }, response) =>
+            sendJson(response, body(JSON.stringify(result(message?.id, { content: [] })))),
+        }),
+      );
+      const toolport = harness.open({ it: server.entry });
+      await toolport.connect();
+      const called = harness.within(
+        atMost(1_000),
+        toolport.callTool("it__bad").catch((error: ToolportError) => error),
+      );
+      if (what !== "one")
+        expect(await called).toMatchObject({ code: "BAD_RESPONSE", server: "it", tool: "bad" });
+      else expect(await called).toMatchObject({ content: [] });
+      expect((await toolport.callTool("it__fine")).text).toBe("fine");
+    }
+  },
+);
 
 const MILLION = 1_000_000;
 const MIB = 1024 * 1024;
 
-/** Most the heap holds while this runs, beyond what it held before. */
+/** Peak growth of the heap while this runs. */
 async function heapWhile(run: () => Promise<unknown>): Promise<number> {
   globalThis.gc?.();
   const before = process.memoryUsage().heapUsed;
@@ -100,7 +104,7 @@ faultCase("R04", "a batch of a million before the answer", async (harness) => {
   expect(grown).toBeLessThanOrEqual(100 * MIB);
 });
 
-faultCase("R04", "a million tools in one list: cut, said so, told in a few lines", async (harness) => {
+faultCase("R04", "a million tools in one list: truncated, reported in a few lines", async (harness) => {
   const toolport = harness.open({ it: speaksOddly("--list=million") });
   const grown = await heapWhile(async () => {
     const report = await harness.within(atMost(1_000) + 1_000, toolport.connect());
@@ -174,7 +178,7 @@ for (const [method, params] of Object.entries(REQUESTS)) {
     const { answered = 0, "-32603": refused = 0 } = JSON.parse(text) as Record<string, number>;
     expect(answered + refused).toBe(ASKED);
     expect(answered).toBe(served);
-    // Sixteen wait in line; what comes while they are served may get a place that has become free.
+    // Sixteen are queued; requests that arrive while they are served may take a free slot.
     expect(answered).toBeLessThan(500);
     expect(most).toBe(1);
     expect(harness.logged.filter((line) => line.includes("OVERLOADED")).length).toBeLessThanOrEqual(2);

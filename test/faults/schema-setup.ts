@@ -1,4 +1,4 @@
-/** A server that lists good tools and whatever a test makes up, as JSON text if it has to be; its calls echo, or answer as told. */
+/** A server that lists good tools and those of a test, as JSON text if necessary; its calls echo, or give the answer of the test. */
 import type { Toolport } from "toolport";
 import { toAiSdkTools } from "toolport/ai-sdk";
 import { toAnthropicTools } from "toolport/anthropic";
@@ -18,7 +18,7 @@ const good = GOOD.map((name) => ({
 export interface SchemaSetup {
   readonly toolport: Toolport;
   readonly server: JsonRpcServer;
-  /** Reads the list again and says how long that took, the server's own part included. */
+  /** Reads the list again; returns how long that took, including the server's part. */
   relistMs(): Promise<number>;
   /** Why these tools are withheld, by name. */
   withheld(): Record<string, string>;
@@ -62,7 +62,7 @@ export async function openSchemaSetup(
   };
 }
 
-/** The good tools are listed and can be called, whatever stands beside them. */
+/** The good tools are listed and can be called. */
 export async function expectOthersWell({ toolport }: SchemaSetup): Promise<void> {
   const names = (await toolport.tools({ servers: ["it"] })).map(({ sourceName }) => sourceName);
   expect(names).toEqual(expect.arrayContaining(GOOD));
@@ -70,11 +70,11 @@ export async function expectOthersWell({ toolport }: SchemaSetup): Promise<void>
     expect((await toolport.callTool(`it__${name}`, { text: "hi" })).text).toBe('{"text":"hi"}');
 }
 
-/** Every door makes its own form of every tool, as JSON; says how long the slowest took. */
+/** Every adapter makes its form of every tool, as JSON; returns how long the slowest took. */
 export async function throughAllAdapters(toolport: Toolport): Promise<Record<string, number>> {
   const tools = await toolport.tools({ servers: ["it"] });
   const selection = { servers: ["it"] };
-  const doors: Record<string, () => Promise<{ names: string[]; json: string }>> = {
+  const adapters: Record<string, () => Promise<{ names: string[]; json: string }>> = {
     openai: async () => listed(await toOpenAITools(toolport, selection), (tool) => tool.function.name),
     "openai strict": async () =>
       listed(await toOpenAITools(toolport, { ...selection, strict: true }), (tool) => tool.function.name),
@@ -94,21 +94,21 @@ export async function throughAllAdapters(toolport: Toolport): Promise<Record<str
     langchain: async () => listed(await toLangChainTools(toolport, selection), (tool) => tool.name),
   };
   const tookMs: Record<string, number> = {};
-  for (const [door, make] of Object.entries(doors)) {
+  for (const [adapter, make] of Object.entries(adapters)) {
     const began = performance.now();
     const { names, json } = await make();
-    tookMs[door] = performance.now() - began;
-    // One door after the other is many times the work of one: others get their turn.
+    tookMs[adapter] = performance.now() - began;
+    // All adapters together take long: let other tasks run in between.
     await new Promise((resolve) => setImmediate(resolve));
-    expect(names, door).toEqual(tools.map(({ name }) => name));
-    expect(json.length, door).toBeLessThan(5_000_000);
+    expect(names, adapter).toEqual(tools.map(({ name }) => name));
+    expect(json.length, adapter).toBeLessThan(5_000_000);
   }
   return tookMs;
 }
 
 const listed = <Tool>(tools: readonly Tool[], nameOf: (tool: Tool) => string) => ({
   names: tools.map(nameOf),
-  // Classes of frameworks hold more than what is sent: only what a request would carry is looked at.
+  // Framework classes hold more than a request: only the fields of a request are checked.
   json: JSON.stringify(
     tools.map((tool) => ("schema" in (tool as object) ? (tool as { schema: unknown }).schema : tool)),
   ),

@@ -1,4 +1,4 @@
-/** Schemas that take for ever to check, lead elsewhere, are none, or promise what the answer does not keep. */
+/** Schemas that are endless to check, refer to other places, are invalid, or do not match the output. */
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -56,7 +56,7 @@ for (const [tool, code] of [
 
 faultCase(
   "X05",
-  "in the input, by default: the server decides, one warning tells of it",
+  "in the input, by default: the server decides, with one warning",
   async (harness) => {
     const setup = await openSchemaSetup(harness, SLOW_TOOLS);
     await setup.toolport.callTool("it__first", { text: "warm" });
@@ -74,7 +74,7 @@ faultCase(
 
 faultCase(
   "X05",
-  "in twenty calls at once: the loop is held once, not twenty times",
+  "in twenty calls at once: the event loop is blocked once, not twenty times",
   async (harness) => {
     const setup = await openSchemaSetup(harness, SLOW_TOOLS, { answer: answerBait });
     await setup.toolport.callTool("it__first", { text: "warm" });
@@ -120,7 +120,7 @@ faultCase(
   },
 );
 
-faultCase("X06", "other keywords that name a place: nothing is fetched", async (harness) => {
+faultCase("X06", "other keywords with a URL: nothing is fetched", async (harness) => {
   const canary = await openCanary(harness);
   const place = `http://${canary.host}/s.json`;
   const setup = await openSchemaSetup(
@@ -164,7 +164,7 @@ faultCase("X06", "one $id in two tools: each is checked by its own schema", asyn
 
 const inputSchema = { type: "object" };
 
-/** What is listed in place of a tool, by what stands for its name in `withheldTools`, and why. */
+/** A broken list item, the name that it gets in `withheldTools`, and the reason. */
 const NONE: [tool: string | Record<string, unknown>, shown: string, reason: RegExp][] = [
   [{ name: 42, inputSchema }, "42", /name is not/],
   [{ inputSchema }, "undefined", /name is not/],
@@ -184,13 +184,13 @@ const NONE: [tool: string | Record<string, unknown>, shown: string, reason: RegE
   ['"tool"', "tool", /not an object/],
 ];
 
-faultCase("X08", "names and schemas that are none: each withheld with its reason", async (harness) => {
+faultCase("X08", "invalid names and schemas: each withheld with its reason", async (harness) => {
   const setup = await openSchemaSetup(
     harness,
     NONE.map(([tool]) => tool),
   );
   const { withheldTools } = setup.toolport.snapshot();
-  // The second of two tools of one name is the one that is withheld.
+  // Of two tools with one name the second is withheld.
   expect(withheldTools).toHaveLength(NONE.length);
   for (const [, shown, reason] of NONE)
     expect(
@@ -212,7 +212,7 @@ const ODD_NAMES = [
   "n".repeat(900),
 ];
 
-faultCase("X08", "odd names: all usable under names that every provider takes", async (harness) => {
+faultCase("X08", "odd names: all usable under names that every provider accepts", async (harness) => {
   const tools = ODD_NAMES.map((name) => `{"name":${JSON.stringify(name)},"inputSchema":{"type":"object"}}`);
   const setup = await openSchemaSetup(harness, tools);
   const listed = await setup.toolport.tools({ servers: ["it"] });
@@ -255,7 +255,7 @@ for (const [what, answer] of Object.entries(BAD_OUTPUT)) {
   });
 }
 
-faultCase("X10", "a tool that reports failure promises nothing", async (harness) => {
+faultCase("X10", "the output of a failed tool is not checked", async (harness) => {
   const setup = await openSchemaSetup(harness, [{ name: "promise", inputSchema, outputSchema }], {
     answer: () => ({ content: [{ type: "text", text: "no" }], isError: true }),
   });

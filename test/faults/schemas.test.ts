@@ -1,4 +1,4 @@
-/** Schemas that never end, are too deep or too large, or do not compile: one tool's trouble, and nobody else's. */
+/** Schemas that are recursive, too deep or too large, or do not compile: they affect only their own tool. */
 import { expect } from "vitest";
 import { atMost } from "./at-most.js";
 import { faultCase } from "./fault-case.js";
@@ -7,7 +7,7 @@ import { expectOthersWell, openSchemaSetup, throughAllAdapters } from "./schema-
 /** The catalogue says 250; a busy machine gets three times that. */
 const LAG_MS = 750;
 
-/** A schema that contains itself, and arguments that fit and do not fit it. */
+/** A recursive schema, and arguments that match it and that do not. */
 const RECURSIVE: Record<
   string,
   { schema: Record<string, unknown>; fits: object; not: object; isUncheckable?: boolean }
@@ -57,12 +57,12 @@ for (const [what, { schema, fits, not, isUncheckable }] of Object.entries(RECURS
     const { toolport } = setup;
     expect(setup.withheld()).toEqual({});
     expect(await setup.relistMs()).toBeLessThan(atMost(100));
-    // The first call of a door loads its framework.
+    // The first call of an adapter loads its framework.
     await throughAllAdapters(toolport);
-    for (const [door, ms] of Object.entries(await throughAllAdapters(toolport)))
-      expect(ms, door).toBeLessThan(atMost(100));
+    for (const [adapter, ms] of Object.entries(await throughAllAdapters(toolport)))
+      expect(ms, adapter).toBeLessThan(atMost(100));
     expect(JSON.parse((await toolport.callTool("it__endless", { ...fits })).text)).toEqual(fits);
-    // What nothing can be said about is the server's to decide, unless the caller is strict.
+    // Arguments that cannot be checked are sent to the server, unless the caller is strict.
     if (isUncheckable)
       expect((await toolport.callTool("it__endless", { ...not })).text).toBe(JSON.stringify(not));
     const checkArguments = isUncheckable ? "strict" : "repair";
@@ -77,7 +77,7 @@ for (const [what, { schema, fits, not, isUncheckable }] of Object.entries(RECURS
 }
 
 const DEEP = 10_000;
-/** As text: `JSON.stringify` itself gives up on such nesting. */
+/** As text, because `JSON.stringify` fails at this depth. */
 const deepSchema = `${'{"type":"object","properties":{"a":'.repeat(DEEP)}{}${"}}".repeat(DEEP)}`;
 
 for (const field of ["inputSchema", "outputSchema"]) {
@@ -111,7 +111,7 @@ const choices = (count: number) => Array.from({ length: count }, (_, at) => `cho
 const properties = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, { type: "string" }]));
 
-/** Each level holds the one below twice: twenty of them are a million. */
+/** Each level contains the one below twice: twenty levels make a million. */
 function doubling(levels: number): Record<string, unknown> {
   const $defs = Object.fromEntries(
     Array.from({ length: levels }, (_, at) => {
@@ -154,7 +154,7 @@ for (const [what, { schema, reason }] of Object.entries(LARGE)) {
       expect(await setup.relistMs()).toBeLessThan(atMost(200));
       if (reason === undefined) {
         expect(setup.withheld()).toEqual({});
-        // Compiled at the first call; checked within its time, or refused as too slow to be checked.
+        // Compiled at the first call; checked in time, or refused as too slow to check.
         const began = performance.now();
         const called = toolport.callTool("it__large", { x: "choice 1" });
         await called.catch((error: { code: string }) => expect(error.code).toBe("INVALID_ARGUMENTS"));
@@ -167,7 +167,7 @@ for (const [what, { schema, reason }] of Object.entries(LARGE)) {
   );
 }
 
-/** What is no regular expression costs its tool (as issue 3 of the project has it), everything that is one stays. */
+/** A tool with an invalid regular expression is withheld; every valid expression is kept. */
 const PATTERNS = {
   withheld: ["([", "\\p{", "(?<name", "a{2,1}", "[z-a]"],
   listed: ["(?<=a)b", "(?<!a)b", "\\p{Letter}+", "(?<year>\\d{4})", "^[^\\s@]+@[^\\s@]+$"],

@@ -1,4 +1,4 @@
-/** Faults of a state file: damaged, of a later version, open to others, a link, somebody else's, sealed with another key. */
+/** Faults of a state file: damaged, of a later version, readable by others, a link, of another user, sealed with another key. */
 import {
   chmodSync,
   chownSync,
@@ -19,7 +19,7 @@ import { faultCase } from "./fault-case.js";
 import type { FaultHarness } from "./fault-harness.js";
 import { ONE_SECOND, openLoggedIn, openRig, warmUpStorage } from "./storage-rig.js";
 
-const NOBODY = 65_534;
+const OTHER_USER = 65_534;
 const notRoot = process.getuid?.() !== 0 && "only root can give a file away";
 const echo = { command: process.execPath, args: [LEAN_SERVER] };
 
@@ -54,7 +54,7 @@ function change(path: string, sql: string): void {
 
 // D01
 
-/** A port on the file works within the second, and what it saves is there for the next one. */
+/** A port on the file works within a second, and the next port reads what it saved. */
 async function expectToWork(harness: FaultHarness) {
   const { store, warnings, codes } = openStore(harness);
   harness.keep(store);
@@ -72,7 +72,7 @@ const damages: Record<string, (path: string) => void> = {
   truncated: (path) => truncateSync(path, Math.floor(statSync(path).size / 2) + 100),
 };
 for (const [kind, damage] of Object.entries(damages)) {
-  faultCase("D01", `${kind}: set aside whole, told, and begun anew`, async (harness) => {
+  faultCase("D01", `${kind}: set aside whole with a warning, and a new file is created`, async (harness) => {
     await writeSome(harness);
     damage(pathOf(harness));
     const damaged = readFileSync(pathOf(harness));
@@ -83,7 +83,7 @@ for (const [kind, damage] of Object.entries(damages)) {
   });
 }
 
-faultCase("D01", "zero length: new, with nothing to set aside", async (harness) => {
+faultCase("D01", "zero length: treated as new, nothing is set aside", async (harness) => {
   writeFileSync(pathOf(harness), "", { mode: 0o600 });
   const { codes } = await expectToWork(harness);
   expect(codes()).toEqual([]);
@@ -91,7 +91,7 @@ faultCase("D01", "zero length: new, with nothing to set aside", async (harness) 
 
 faultCase(
   "D01",
-  "newer schema version: refused and not touched, and the port goes on without",
+  "newer schema version: refused and unchanged, and the port works without it",
   async (harness) => {
     await writeSome(harness);
     change(pathOf(harness), "INSERT INTO toolport_migrations VALUES (99, 0)");
@@ -101,7 +101,7 @@ faultCase(
     expect(await harness.within(ONE_SECOND, toolport.add("added", echo))).toMatchObject({ state: "ready" });
     expect((await toolport.callTool("added__echo", { text: "hi" })).text).toBe("hi");
     expect(warnings.join("\n")).toContain("version 99");
-    // A login that could not be kept is not begun.
+    // The client starts no login that it could not save.
     await harness.fails(toolport.callTool("it__whoami"), {
       ...{ code: "UNAVAILABLE", server: "it", withinMs: ONE_SECOND },
     });
@@ -113,7 +113,7 @@ faultCase(
 
 // D07
 
-faultCase("D07", "mode 0644: taken back, with a warning", async (harness) => {
+faultCase("D07", "mode 0644: made private again, with a warning", async (harness) => {
   await writeSome(harness);
   chmodSync(pathOf(harness), 0o644);
   chmodSync(`${pathOf(harness)}.key`, 0o644);
@@ -127,7 +127,7 @@ faultCase("D07", "mode 0644: taken back, with a warning", async (harness) => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-faultCase("D07", "symlinked path: refused, what it points to untouched", async (harness) => {
+faultCase("D07", "symlinked path: refused, the target unchanged", async (harness) => {
   const before = await writeSome(harness);
   const link = join(harness.folder, "link.db");
   symlinkSync(pathOf(harness), link);
@@ -142,42 +142,46 @@ faultCase("D07", "symlinked path: refused, what it points to untouched", async (
 
 faultCase(
   "D07",
-  "another owner: refused, untouched",
+  "another owner: refused and unchanged",
   async (harness) => {
     const before = await writeSome(harness);
-    chownSync(pathOf(harness), NOBODY, NOBODY);
+    chownSync(pathOf(harness), OTHER_USER, OTHER_USER);
     const { store } = openStore(harness);
     harness.keep(store);
     const error = await harness.fails(store.get("token"), { code: "UNAVAILABLE", withinMs: ONE_SECOND });
     expect(error.message).toContain("another user");
     expect(readFileSync(pathOf(harness))).toEqual(before);
-    expect(statSync(pathOf(harness)).uid).toBe(NOBODY);
+    expect(statSync(pathOf(harness)).uid).toBe(OTHER_USER);
   },
   { skip: notRoot },
 );
 
-faultCase("D07", "wrong key: told as that, nothing erased, the right one needs no login", async (harness) => {
-  const [right, wrong] = [harness.secret(createStoreKey()), harness.secret(createStoreKey())];
-  const first = await openLoggedIn(harness, openStore(harness, { key: right }).store);
-  await first.toolport.close();
-  const before = await secretsOf(harness, right);
-  expect(before).not.toEqual([]);
-  const { store } = openStore(harness, { key: wrong });
-  const foreign = await openRig(harness, store, first.bench);
-  await harness.fails(foreign.toolport.callTool("it__whoami"), {
-    ...{ code: "KEY_MISMATCH", server: "it", withinMs: ONE_SECOND },
-  });
-  await harness.fails(store.reseal(), { code: "KEY_MISMATCH", withinMs: ONE_SECOND });
-  await foreign.toolport.close();
-  expect(await secretsOf(harness, right)).toEqual(before);
-  const again = await openRig(harness, openStore(harness, { key: right }).store, first.bench);
-  expect(await again.whoami()).toBe("ada");
-  expect(first.bench.countTokens()).toBe(1);
-});
+faultCase(
+  "D07",
+  "wrong key: reported as such, nothing erased, the right key needs no login",
+  async (harness) => {
+    const [right, wrong] = [harness.secret(createStoreKey()), harness.secret(createStoreKey())];
+    const first = await openLoggedIn(harness, openStore(harness, { key: right }).store);
+    await first.toolport.close();
+    const before = await secretsOf(harness, right);
+    expect(before).not.toEqual([]);
+    const { store } = openStore(harness, { key: wrong });
+    const foreign = await openRig(harness, store, first.bench);
+    await harness.fails(foreign.toolport.callTool("it__whoami"), {
+      ...{ code: "KEY_MISMATCH", server: "it", withinMs: ONE_SECOND },
+    });
+    await harness.fails(store.reseal(), { code: "KEY_MISMATCH", withinMs: ONE_SECOND });
+    await foreign.toolport.close();
+    expect(await secretsOf(harness, right)).toEqual(before);
+    const again = await openRig(harness, openStore(harness, { key: right }).store, first.bench);
+    expect(await again.whoami()).toBe("ada");
+    expect(first.bench.countTokens()).toBe(1);
+  },
+);
 
 faultCase(
   "D07",
-  "rotated key: both at first, then the new one alone, and no login is lost",
+  "rotated key: both keys first, then the new one alone, and no login is lost",
   async (harness) => {
     const [older, newer] = [harness.secret(createStoreKey()), harness.secret(createStoreKey())];
     const first = await openLoggedIn(harness, openStore(harness, { key: older }).store);

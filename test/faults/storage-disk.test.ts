@@ -27,7 +27,7 @@ import {
   warmUpStorage,
 } from "./storage-rig.js";
 
-const NOBODY = 65_534;
+const OTHER_USER = 65_534;
 const isRoot = process.getuid?.() === 0;
 const echo = { command: process.execPath, args: [LEAN_SERVER] };
 const hosts = createStateHosts();
@@ -41,7 +41,7 @@ const pathOf = (harness: FaultHarness): string => join(harness.folder, "state.db
 
 faultCase(
   "D02",
-  "BEGIN EXCLUSIVE: waited for, then BUSY; tool calls go on; later all is well",
+  "BEGIN EXCLUSIVE: waits, then fails with BUSY; tool calls work; writes work after the lock",
   async (harness) => {
     const busyTimeoutMs = bound(800, 5_000);
     const store = sqliteStore(pathOf(harness), { busyTimeoutMs });
@@ -54,7 +54,7 @@ faultCase(
     await harness.fails(store.put("a", 1), { code: "BUSY", withinMs: busyTimeoutMs + ONE_SECOND });
     expect(performance.now() - began).toBeGreaterThanOrEqual(busyTimeoutMs);
     await expectTokensToSurvive(harness, rig, { code: "BUSY", withinMs: busyTimeoutMs + ONE_SECOND });
-    // A new server is used, if not remembered.
+    // A new server can be used, although it is not saved.
     expect(await rig.toolport.add("added", echo)).toMatchObject({ state: "ready" });
     expect((await rig.toolport.callTool("added__echo", { text: "hi" })).text).toBe("hi");
     expect(rig.warnings.join("\n")).toContain("(BUSY)");
@@ -65,7 +65,7 @@ faultCase(
   },
 );
 
-faultCase("D02", "freed in time: nobody notices", async (harness) => {
+faultCase("D02", "released in time: no call fails", async (harness) => {
   const store = harness.keep(sqliteStore(pathOf(harness)));
   await store.put("a", 0);
   const holder = hosts.start(["lock", pathOf(harness), "400"]);
@@ -77,17 +77,17 @@ faultCase("D02", "freed in time: nobody notices", async (harness) => {
 
 // D03
 
-/** A file system of its own; gone at the end. */
+/** A separate file system, unmounted at the end. */
 function mountTmpfs(harness: FaultHarness, size: string): string {
   const folder = join(harness.folder, "small");
   mkdirSync(folder);
   execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size},mode=700`, "tmpfs", folder], { stdio: "pipe" });
-  // Closed files of the driver may wait for the collector.
+  // The driver closes some files only at garbage collection.
   harness.atEnd(() => execFileSync("umount", ["--lazy", folder], { stdio: "pipe" }));
   return folder;
 }
 
-/** Why no small file system can be had here, if so. */
+/** Why no small file system can be mounted here, if so. */
 function whyNoMount(): string | false {
   if (process.platform !== "linux" || !isRoot) return "only root can mount a tmpfs";
   try {
@@ -101,7 +101,7 @@ const noMount = whyNoMount();
 
 faultCase(
   "D03",
-  "64 KiB tmpfs: FULL from the beginning, and everything but memory works",
+  "64 KiB tmpfs: FULL from the start, and everything that needs no store works",
   async (harness) => {
     const path = join(mountTmpfs(harness, "64k"), "state.db");
     const store = harness.keep(sqliteStore(path));
@@ -121,7 +121,7 @@ faultCase(
 
 faultCase(
   "D03",
-  "tmpfs that fills up under a login: FULL, the old token intact, and later all is well",
+  "tmpfs that fills up during a login: FULL, the old token intact, and writes work after it",
   async (harness) => {
     const folder = mountTmpfs(harness, "512k");
     const store = sqliteStore(join(folder, "state.db"));
@@ -148,7 +148,7 @@ function fillUp(path: string): void {
 
 faultCase(
   "D03",
-  "file system that became read-only: told, the old token intact, and later all is well",
+  "file system that became read-only: reported, the old token intact, and writes work after it",
   async (harness) => {
     const folder = mountTmpfs(harness, "1m");
     const store = sqliteStore(join(folder, "state.db"));
@@ -184,7 +184,7 @@ const limits: Record<string, readonly string[] | undefined> = {
 for (const [name, limited] of Object.entries(limits)) {
   faultCase(
     "D03",
-    `${name}: FULL, the old token and all that was written intact`,
+    `${name}: FULL, the old token and all written records intact`,
     async (harness) => {
       const { error, written, token, count } = await hosts
         .start(["fill", pathOf(harness)], limited)
@@ -205,7 +205,7 @@ for (const [name, limited] of Object.entries(limits)) {
 for (const kind of ["a new file", "a saved file"]) {
   faultCase(
     "D03",
-    `read-only folder, ${kind}: told, and nothing changed`,
+    `read-only folder, ${kind}: reported, and nothing changed`,
     async (harness) => {
       const folder = join(harness.folder, "read-only");
       const path = join(folder, "state.db");
@@ -214,12 +214,12 @@ for (const kind of ["a new file", "a saved file"]) {
       if (kind === "a saved file") await saveToken(path);
       const before = existsSync(path) && readFileSync(path);
       for (const file of readdirSync(folder)) {
-        if (isRoot) chownSync(join(folder, file), NOBODY, NOBODY);
+        if (isRoot) chownSync(join(folder, file), OTHER_USER, OTHER_USER);
         chmodSync(join(folder, file), 0o400);
       }
       chmodSync(folder, 0o555);
       harness.atEnd(() => chmodSync(folder, 0o755));
-      const host = hosts.start(["read-only", path, String(NOBODY)]);
+      const host = hosts.start(["read-only", path, String(OTHER_USER)]);
       const { error } = await host.result<{ error: StateError }>();
       expect(error).toMatchObject({ name: "StateError", code: "UNAVAILABLE" });
       expect(error.message).toContain(path);

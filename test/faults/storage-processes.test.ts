@@ -1,4 +1,4 @@
-/** Faults of processes that share a state file: killed while they write, and all of them at one row. */
+/** Faults of processes that share a state file: killed during writes, and all of them writing one row. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { sqliteStore } from "toolport/sqlite";
@@ -20,7 +20,7 @@ faultCase(
     const path = join(harness.folder, "state.db");
     for (let round = 0; round < ROUNDS; round++)
       expect(await runKillRound(hosts, path, round)).toBeGreaterThan(0);
-    // Whoever is killed while it makes the key leaves its draft; nothing else is left, and nothing was set aside.
+    // A process that is killed while it creates the key leaves a draft; nothing else is left or set aside.
     const files = readdirSync(harness.folder).filter((name) => !/-(wal|shm)$|\.key\.[\w-]+$/.test(name));
     expect(files.sort()).toEqual(["state.db", "state.db.key"]);
   },
@@ -30,7 +30,7 @@ faultCase(
 for (const processes of [2, 8]) {
   faultCase(
     "D05",
-    `SQLite, ${processes} processes, ${UPDATES} updates: none lost, nobody sees BUSY`,
+    `SQLite, ${processes} processes, ${UPDATES} updates: none lost, none fails with BUSY`,
     async (harness) => {
       const path = join(harness.folder, "state.db");
       const adders = Array.from({ length: processes }, () =>

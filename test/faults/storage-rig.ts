@@ -6,27 +6,27 @@ import { logIn } from "../support/oauth-browser.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
 import type { FaultHarness } from "./fault-harness.js";
 
-/** The catalogue's one second, on a machine that does other things too. */
+/** One second as in the catalogue, scaled for a busy machine. */
 export const ONE_SECOND = 3_000;
-/** The catalogue's five seconds, likewise. */
+/** Five seconds as in the catalogue, scaled likewise. */
 export const FIVE_SECONDS = 6_500;
 
 export interface StorageRig {
   readonly toolport: Toolport;
   readonly bench: OAuthBench;
-  /** What the port said that a person should know. */
+  /** The warnings of the port. */
   readonly warnings: readonly string[];
   /** A call with a token: the name of its user. */
   whoami(): Promise<string>;
   logIn(): Promise<void>;
 }
 
-/** Loads once what only these suites need, so that the first case is not blamed for it. */
+/** Loads once what only these suites need, so that it does not count for the first case. */
 export async function warmUpStorage(): Promise<void> {
   await using _bench = await startOAuthBench();
 }
 
-/** Opens the port without a login. The store is the harness's from now on. */
+/** Opens the port without a login. The harness closes the store. */
 export async function openRig(harness: FaultHarness, store: Store, shared?: OAuthBench): Promise<StorageRig> {
   harness.keep(store);
   const bench = shared ?? (await startOAuthBench());
@@ -57,7 +57,7 @@ export async function openLoggedIn(harness: FaultHarness, store: Store): Promise
   return rig;
 }
 
-/** What has to hold when the store is in trouble: good tokens are used, an expired one costs no refresh token. */
+/** The rule while the store fails: valid tokens are used, and an expired one uses up no refresh token. */
 export async function expectTokensToSurvive(
   harness: FaultHarness,
   { toolport, bench, whoami }: StorageRig,
@@ -69,7 +69,7 @@ export async function expectTokensToSurvive(
   expect(bench.countTokens("refresh_token")).toBe(0);
 }
 
-/** What has to hold when the trouble is over: one refresh, the login still good. */
+/** The rule when the store works again: one refresh, and the login is still valid. */
 export async function expectRecovery({ bench, whoami }: StorageRig): Promise<void> {
   expect(await whoami()).toBe("ada");
   expect(bench.countTokens("refresh_token")).toBe(1);

@@ -1,4 +1,4 @@
-/** Faults of a database server behind a store: away, dying, slow, failing over, refusing; and many processes at one row. */
+/** Faults of a database server behind a store: down, dying, slow, failing over, refusing; and many processes writing one row. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { countTogether, storeSource } from "../support/shared-store.js";
@@ -44,7 +44,7 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
   beforeAll(async () => {
     if (kind.missing) return;
     service = await kind.start();
-    // Loads the driver, and makes what the store needs there.
+    // Loads the driver and creates the tables.
     const store = openStore(service.url, randomBytes(32).toString("base64"));
     await store.put("warm", 1);
     await store.close();
@@ -53,7 +53,7 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
 
   faultCase(
     "D06",
-    `${name} down at start: told, other servers go on, and later all is well`,
+    `${name} down at start: reported, other servers work, and the store works later`,
     async (harness) => {
       const own = await startOwn(harness, kind);
       await own.stop();
@@ -74,7 +74,7 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
 
   faultCase(
     "D06",
-    `${name} dies mid-run: good tokens are used, an expired one waits`,
+    `${name} dies mid-run: valid tokens are used, an expired one waits`,
     async (harness) => {
       const own = await startOwn(harness, kind);
       const rig = await openLoggedIn(harness, openStore(own.url, makeKey(harness)));
@@ -88,7 +88,7 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
 
   faultCase(
     "D06",
-    `${name} with 5 s latency: good tokens are used, an expired one waits`,
+    `${name} with 5 s latency: valid tokens are used, an expired one waits`,
     async (harness) => {
       const proxy = await openProxy(harness, service);
       const store = openStore(proxy.url, makeKey(harness));
@@ -131,7 +131,7 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
       proxy.target = standby.port;
       proxy.cut();
       const alsoCalled = two.whoami();
-      // The lease came along, so the other one does not refresh as well, whatever time it has.
+      // The lease was replicated, so the other process does not refresh as well, even with another clock.
       await new Promise((resolve) => setTimeout(resolve, 500));
       goOn();
       expect(await harness.within(FIVE_SECONDS, Promise.all([called, alsoCalled]))).toEqual(["ada", "ada"]);
@@ -144,7 +144,7 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
 
   faultCase(
     "D06",
-    `${name} refuses the password: told as that`,
+    `${name} refuses the password: reported as such`,
     async (harness) => {
       const wrong = harness.secret();
       const store = openStore(service.url.replace(service.password, wrong), makeKey(harness));
@@ -159,13 +159,13 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
 
   faultCase(
     "D06",
-    `${name} takes no writes (READONLY): good tokens are used, an expired one waits`,
+    `${name} takes no writes (READONLY): valid tokens are used, an expired one waits`,
     async (harness) => {
       const store = openStore(service.url, makeKey(harness));
       const rig = await openLoggedIn(harness, store);
       await kind.setReadOnly(service, true);
       try {
-        // Some servers tell their connections a moment later.
+        // Some servers notify their connections a moment later.
         await waitFor(() => store.put("a", 1).then(() => false, Boolean));
         const error = await harness.fails(store.put("a", 1), TROUBLE);
         expect(error.message).toContain("takes no writes");
@@ -181,7 +181,7 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
 
   faultCase(
     "D06",
-    `${name} out of reach for whoever holds a lease: it ends by itself, and its late write is refused`,
+    `${name} out of reach for the holder of a lease: the lease expires, and the late write is refused`,
     async (harness) => {
       const proxy = await openProxy(harness, service);
       const key = makeKey(harness);
@@ -220,7 +220,7 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
   );
 });
 
-/** A server of the harness's own, to be stopped and started. */
+/** A separate server that the test stops and starts. */
 async function startOwn(harness: FaultHarness, kind: DatabaseKind): Promise<DatabaseService> {
   const service = await kind.start();
   harness.atEnd(() => service[Symbol.asyncDispose]());
@@ -228,7 +228,7 @@ async function startOwn(harness: FaultHarness, kind: DatabaseKind): Promise<Data
   return service;
 }
 
-/** Token requests wait from now on. */
+/** Delays token requests from now on. */
 function holdTokenRequests(bench: Awaited<ReturnType<typeof openRig>>["bench"]) {
   let goOn = () => {};
   const released = new Promise<void>((resolve) => {

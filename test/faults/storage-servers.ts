@@ -1,4 +1,4 @@
-/** The database servers that a store may lie on, each with what a fault does to it. */
+/** The database servers of a store, each with the actions that a fault needs. */
 import type { Store } from "toolport";
 import { postgresStore } from "toolport/postgres";
 import { redisStore } from "toolport/redis";
@@ -68,7 +68,7 @@ const redisKind: DatabaseKind<RedisService> = {
     await command(standby, "replicaof", "no", "one");
   },
   async setReadOnly(redis, isReadOnly) {
-    // A replica of nobody takes no writes.
+    // A replica without a master accepts no writes.
     await command(redis, "replicaof", ...(isReadOnly ? ["127.0.0.1", "1"] : ["no", "one"]));
   },
 };

@@ -1,11 +1,11 @@
-/** Loads once what a process loads lazily (SDK, HTTP client, guardian), so that the first fault is not blamed for it. */
+/** Loads once what a process loads lazily (SDK, HTTP client, guardian), so that it does not count for the first fault. */
 import { createToolport } from "toolport";
 import { startMcpServer } from "../fixtures/servers/http-mcp.js";
 import { LEAN_SERVER } from "../fixtures/stdio-peer.js";
 
 let warm: Promise<void> | undefined;
 
-/** The same run for everyone who asks. */
+/** Shared by all callers. */
 export function warmUp(): Promise<void> {
   warm ??= run();
   return warm;

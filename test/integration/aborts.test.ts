@@ -1,4 +1,4 @@
-/** An abort is the caller's: its reason passes through, the server is told, and nothing is left on the signal. */
+/** Aborts by the caller: the reason passes through, the server is notified, and no listener is left on the signal. */
 import { getEventListeners } from "node:events";
 import { createToolport } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
@@ -14,7 +14,7 @@ const { lean } = scratch;
 checkLeaksAfterEach();
 const left = (signal: AbortSignal) => getEventListeners(signal, "abort").length;
 
-describe("before anything was done", () => {
+describe("before the first call", () => {
   test.each(["connect", "connectServer", "tools", "callTool", "ping", "client", "discover", "add"] as const)(
     "%s() starts nothing",
     async (method) => {
@@ -50,7 +50,7 @@ describe("before anything was done", () => {
 });
 
 describe("while a server is being connected", () => {
-  test("the process is gone soon, and the server can be asked for again", async () => {
+  test("the process ends soon, and the server can be used again", async () => {
     await using toolport = createToolport({ mcpServers: { it: lean("--silent") } });
     const abort = new AbortController();
     const asked = toolport.connect({ signal: abort.signal });
@@ -67,7 +67,7 @@ describe("while a server is being connected", () => {
     await expect(second).rejects.toBe(REASON);
   });
 
-  test("the socket is gone soon", async () => {
+  test("the socket closes soon", async () => {
     await using server = createTestServer({ tools: {} });
     const http = await server.http({ intercept: () => new Promise<never>(() => {}) });
     await using toolport = createToolport({ mcpServers: { it: http.entry } });
@@ -80,7 +80,7 @@ describe("while a server is being connected", () => {
     expect(left(abort.signal)).toBe(0);
   });
 
-  test("others who wait for the same server are not disturbed", async () => {
+  test("other callers that wait for the same server are not affected", async () => {
     await using toolport = createToolport({ mcpServers: { it: lean() } });
     const abort = new AbortController();
     const impatient = toolport.connect({ signal: abort.signal });
@@ -91,7 +91,7 @@ describe("while a server is being connected", () => {
     expect(scratch.pids()).toHaveLength(1);
   });
 
-  test("a wait that runs out of time leaves the connecting alone", async () => {
+  test("a wait that times out does not stop the connection attempt", async () => {
     await using toolport = createToolport({ mcpServers: { it: lean() } });
     const report = await toolport.connectServer("it", { timeoutMs: 1 });
     expect(report).toMatchObject({ error: { code: "TIMEOUT", phase: "connect", outcome: "unsent" } });
@@ -100,7 +100,7 @@ describe("while a server is being connected", () => {
   });
 });
 
-test("while a lost server is being brought back: it comes back all the same", async () => {
+test("during a reconnect: the reconnect continues", async () => {
   await using toolport = createToolport({ mcpServers: { it: lean() } });
   const pid = Number((await toolport.callTool("it__pid")).text);
   const lost = new Promise<void>((resolve) =>
@@ -116,7 +116,7 @@ test("while a lost server is being brought back: it comes back all the same", as
   expect(scratch.pids().filter(isAlive)).toHaveLength(1);
 });
 
-/** A server whose one tool tells when it is called off. */
+/** A server whose only tool reports when it is cancelled. */
 function cancellable(era: "legacy" | "modern") {
   let isCancelled = false;
   const server: TestServer = createTestServer({
@@ -137,7 +137,7 @@ function cancellable(era: "legacy" | "modern") {
   return { server, isCancelled: () => isCancelled };
 }
 
-/** Serves over HTTP and notes the method of every message that comes in. */
+/** Serves over HTTP and records the method of every message. */
 async function recordMethods(server: TestServer) {
   const methods: string[] = [];
   const http = await server.http({
@@ -166,11 +166,11 @@ describe.each(["legacy", "modern"] as const)("during a call, %s era", (era) => {
     await expect(call).rejects.toBe(REASON);
     expect(left(abort.signal)).toBe(0);
     await waitFor(isCancelled);
-    // The connection goes on.
+    // The connection stays open.
     expect((await toolport.callTool("it__hello")).text).toBe("hello");
-    // The modern wire says it by ending the request itself; the legacy one by a message.
-    const told = served.methods.includes("notifications/cancelled");
-    if (way === "http") expect(told).toBe(era === "legacy");
+    // The modern protocol cancels by ending the request, the legacy one by a message.
+    const wasNotified = served.methods.includes("notifications/cancelled");
+    if (way === "http") expect(wasNotified).toBe(era === "legacy");
   });
 });
 

@@ -40,7 +40,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** A registry that knows these advisories, by package; undefined: that knows nothing of advisories. */
+/** A registry with these advisories, by package; undefined: without an advisory endpoint. */
 async function startRegistry(advisories: Record<string, object[]> | undefined): Promise<string> {
   registry = createServer((request, response) => {
     const isQuestion = request.method === "POST" && request.url?.endsWith("/advisories/bulk");
@@ -57,7 +57,7 @@ async function check(url: string, { accepted = [] as object[], args = [] as stri
   writeFileSync(list, JSON.stringify(accepted));
   const child = spawn(process.execPath, [SCRIPT, "--accepted", list, ...args], {
     cwd: folder,
-    // The registry is on this machine; npm would ask it through a proxy of the environment.
+    // The registry is on this machine; npm would use a proxy of the environment.
     env: {
       ...process.env,
       NO_PROXY: "127.0.0.1",
@@ -76,7 +76,7 @@ async function check(url: string, { accepted = [] as object[], args = [] as stri
 
 const accept = (id: string, until: string) => ({ id, reason: "The code is never reached", until });
 
-test("anything in what users install fails, in tools what is grave; what is accepted passes until its day", async () => {
+test("fails on any advisory in shipped packages and on severe ones in tools; accepted ones pass until their date", async () => {
   const url = await startRegistry({
     shipped: [advisory("GHSA-low", "low"), advisory("GHSA-fine", "high"), advisory("GHSA-late", "moderate")],
     tool: [advisory("GHSA-mid", "moderate"), advisory("GHSA-big", "high")],
@@ -100,7 +100,7 @@ test("anything in what users install fails, in tools what is grave; what is acce
     expect(said.split("\n")).toContain(line);
 }, 60_000);
 
-test("what is no reason to stop passes; an entry without reason or day is refused", async () => {
+test("passes without a reason to fail; refuses an accepted entry without reason or date", async () => {
   const url = await startRegistry({ tool: [advisory("GHSA-mid", "moderate")] });
   expect(await check(url)).toMatchObject({
     code: 0,
@@ -111,7 +111,7 @@ test("what is no reason to stop passes; an entry without reason or day is refuse
   expect(said).toContain('needs "id", "reason" and "until"');
 }, 60_000);
 
-test("a registry without a list of advisories, or none at all: told, and fails only where it is required", async () => {
+test("reports a registry that has no advisories or does not answer, and fails only where the check is required", async () => {
   const without = await check(await startRegistry(undefined));
   expect(without.code).toBe(0);
   expect(without.said).toContain(

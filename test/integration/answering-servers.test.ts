@@ -1,4 +1,4 @@
-/** What servers ask while they work is answered by the options of the port, whichever way their era asks. */
+/** The options of the port answer requests that servers send during a call, in both eras. */
 import { inputRequired } from "@modelcontextprotocol/server";
 import { createToolport, type ToolportOptions } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
@@ -14,7 +14,7 @@ const schema = {
 const question = { message: "Who are you?", requestedSchema: schema };
 const messages = [{ role: "user" as const, content: { type: "text" as const, text: "2+2?" } }];
 
-/** The legacy era asks by requests of the server's own. */
+/** In the legacy era the server sends requests. */
 const legacy: Record<string, TestTool> = {
   name: { handler: async (_args, { server }) => JSON.stringify(await server.elicitInput(question as never)) },
   sample: {
@@ -24,7 +24,7 @@ const legacy: Record<string, TestTool> = {
   roots: { handler: async (_args, { server }) => JSON.stringify(await server.listRoots()) },
 };
 
-/** The modern era answers that it needs to know more, and is called again. */
+/** In the modern era the server answers that it needs input, and is called again. */
 const needing =
   (request: ReturnType<typeof inputRequired.elicit>): TestTool["handler"] =>
   (_args, context) => {
@@ -59,7 +59,7 @@ describe.each([
     };
   }
 
-  test("a user is asked, with the server and the tool that asks; defaults are filled in", async () => {
+  test("the question to the user names the server and the tool; defaults are filled in", async () => {
     const asked: unknown[] = [];
     await using scene = await open({
       onElicitation(request, { signal, ...origin }) {
@@ -71,12 +71,12 @@ describe.each([
     expect(asked).toEqual([["Who are you?", { server: "s", tool: "name" }]]);
   });
 
-  test("a user who declines is heard", async () => {
+  test("the server gets a decline of the user", async () => {
     await using scene = await open({ onElicitation: () => ({ action: "decline" }) });
     expect(await scene.ask("name")).toEqual({ action: "decline" });
   });
 
-  test("a user who thinks for longer than the time limit of the call does not end it", async () => {
+  test("a question that takes longer than the timeout of the call does not end the call", async () => {
     await using scene = await open({
       timeoutMs: 150,
       onElicitation: async () => {
@@ -87,7 +87,7 @@ describe.each([
     expect(await scene.ask("name")).toEqual({ action: "cancel" });
   });
 
-  test("an abort of the call takes the question away", async () => {
+  test("an abort of the call cancels the question", async () => {
     let asked: AbortSignal | undefined;
     await using scene = await open({
       onElicitation: (_request, { signal }) => {
@@ -106,7 +106,7 @@ describe.each([
     await waitFor(() => asked?.aborted);
   });
 
-  test("a model is asked, and roots are told", async () => {
+  test("sampling requests reach the model, and roots are listed", async () => {
     await using scene = await open({
       onSampling: ({ messages: given, maxTokens }, { server, tool }) => ({
         role: "assistant",
@@ -119,7 +119,7 @@ describe.each([
     expect(await scene.ask("roots")).toMatchObject({ roots: [{ uri: "file:///s" }] });
   });
 
-  test("every user of the port is asked for itself", async () => {
+  test("each user of the port answers its own questions", async () => {
     const asked: unknown[] = [];
     await using scene = await open({
       onElicitation(_request, { principal }) {
@@ -133,7 +133,7 @@ describe.each([
   });
 });
 
-test("a capability is advertised only where something here can serve it", async () => {
+test("a capability is declared only if an option serves it", async () => {
   await using server = createTestServer({
     era: "legacy",
     tools: {
@@ -191,7 +191,7 @@ test("log messages reach onLog with their server; without it they go to the logg
   await waitFor(() => lines.some((line) => line.includes("rows")));
 });
 
-test("rootsChanged() is told to those who asked, and they get the new ones", async () => {
+test("rootsChanged() notifies the servers that listed roots, and they get the new ones", async () => {
   await using server = createTestServer({ era: "legacy", tools: legacy });
   let uri = "file:///one";
   await using toolport = createToolport({ mcpServers: { s: server.memory() }, roots: () => [{ uri }] });

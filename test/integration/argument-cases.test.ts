@@ -40,12 +40,12 @@ describe.each(MODES)("checkArguments: %j", (checkArguments) => {
     const { expect: expected } = given;
     const before = structuredClone(given.arguments);
     const outcome = outcomeIn(checkArguments, expected.outcome);
-    const [calls, told] = [server.calls.length, warnings.length];
+    const [calls, reported] = [server.calls.length, warnings.length];
     const answer: ToolResult | ToolCallError = await toolport
       .callTool(`s__${id}`, given.arguments)
       .catch((error: ToolCallError) => error);
     const sent = server.calls.slice(calls);
-    const news = warnings.slice(told);
+    const news = warnings.slice(reported);
 
     expect(given.arguments).toEqual(before);
     if (outcome === "refused") {

@@ -1,4 +1,4 @@
-/** What a tool is asked and what it answers is what its schemas say, or the caller learns exactly what is wrong. */
+/** Arguments and results match the schemas of a tool, or the error lists every problem. */
 import { createToolport, type ToolCallError, type ToolResult } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
@@ -84,7 +84,7 @@ describe("arguments", () => {
     expect(args).toEqual({ city: "Oslo", room: {} });
   });
 
-  test("are held against the server's own schema, whatever a mapper shows the model", async () => {
+  test("are checked against the schema of the server, even if a mapper shows the model another one", async () => {
     await using scene = open({
       toolSpecificationMapper: (_server, tool) => ({
         ...tool,
@@ -101,7 +101,7 @@ describe("arguments", () => {
 });
 
 describe("structured content", () => {
-  test("that fits is handed on", async () => {
+  test("that matches is passed on", async () => {
     await using scene = open();
     const result: ToolResult<{ celsius: number }> = await scene.toolport.callTool<{ celsius: number }>(
       "s__measure",
@@ -112,7 +112,7 @@ describe("structured content", () => {
     expect(result.structuredContent?.celsius).toBe(-3.5);
   });
 
-  test("that does not fit is INVALID_OUTPUT, with the answer as it came", async () => {
+  test("that does not match is INVALID_OUTPUT, with the original result", async () => {
     await using scene = open();
     const answer = { celsius: "cold", station: 4 };
     const error = await failure<ToolCallError>(scene.toolport.callTool("s__measure", { answer }));
@@ -125,7 +125,7 @@ describe("structured content", () => {
     expect(scene.server.calls).toHaveLength(1);
   });
 
-  test("that is missing although it was promised is INVALID_OUTPUT", async () => {
+  test("that is missing despite an output schema is INVALID_OUTPUT", async () => {
     await using scene = open();
     expect(await failure(scene.toolport.callTool("s__measure"))).toMatchObject({
       code: "INVALID_OUTPUT",
@@ -149,7 +149,7 @@ describe("structured content", () => {
   });
 });
 
-test("a validator of the user's own takes the place of the built-in one, for both", async () => {
+test("a custom validator replaces the built-in one for arguments and output", async () => {
   const compiled: unknown[] = [];
   await using scene = open({
     validator: {
@@ -167,9 +167,9 @@ test("a validator of the user's own takes the place of the built-in one, for bot
     code: "INVALID_ARGUMENTS",
     issues: [{ path: "$", message: "must not say that" }],
   });
-  // The built-in one would have refused this.
+  // The built-in validator would refuse this.
   expect((await scene.toolport.callTool("s__book", { city: 1 })).text).toBe('{"city":1}');
-  // Once for the tool, and once for each part that the repair asked about.
+  // Once for the tool, and once for each part that the repair checked.
   expect(compiled.filter((schema) => schema === booking || (schema as { type?: string }).type)).toEqual([
     booking,
   ]);

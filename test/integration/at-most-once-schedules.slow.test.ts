@@ -1,6 +1,6 @@
 /**
  * Random schedules of calls, pings, cancellations, server exits and statuses against servers that record what they execute:
- * no call runs twice that may not, and `outcome: "unsent"` is never said of one that ran.
+ * no call runs twice that may not, and no executed call is reported as `outcome: "unsent"`.
  *
  * `TOOLPORT_LONG=1` runs 10,000 schedules; `SCHEDULE_SEED` repeats a run.
  */
@@ -33,7 +33,7 @@ interface Ended {
   readonly error: unknown;
 }
 
-/** Runs the call and says how it ended. Nothing but a typed error, or the caller's own abort, may come of it. */
+/** Runs the call and returns how it ended: with a result, a typed error, or the caller's abort. */
 async function settle(
   call: Promise<unknown>,
   ended: Omit<Ended, "error">,
@@ -58,12 +58,12 @@ async function check(calls: readonly Ended[], executions: Executions): Promise<v
   }
 }
 
-/** What a caller does: when it calls, whether it gives up, how long it waits. */
+/** The behaviour of a caller: when it calls, whether it aborts, how long it waits. */
 const callerOf = {
   idempotent: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
-  /** Started together with the one before, or after it ended. */
+  /** Started together with the previous call, or after it. */
   together: fc.boolean(),
-  /** Aborted as soon as this many turns of the event loop have passed. */
+  /** Aborted after this many turns of the event loop. */
   abortAfter: fc.option(fc.nat(20), { freq: 4 }),
   ping: fc.boolean(),
 };
@@ -163,7 +163,7 @@ describe("over HTTP", () => {
   type Step = Caller & { replies: HttpReply[] };
   const challenge = { "www-authenticate": "Bearer" };
   const again = { "retry-after": "0" };
-  /** By the rule of the server: it never executes what it refuses so. */
+  /** The server never executes a request that it refuses with these. */
   const refusals = fc.constantFrom<HttpReply>(
     { runs: false, status: 401 },
     { runs: false, status: 401, headers: challenge },
@@ -242,10 +242,10 @@ describe("over HTTP", () => {
     );
   });
 
-  test("a server that executes what it refuses gets a call twice by healing, three times in all", {
+  test("a server that executes refused requests gets a call twice by healing, three times in all", {
     timeout,
   }, async () => {
-    /** Without waits that the server asked for: one healing at most, so two executions. */
+    /** Without `Retry-After`: one healing at most, so two executions. */
     const verify = async (calls: readonly Ended[], executions: Executions): Promise<void> => {
       for (const { key } of calls) expect(await executions(key)).toBeLessThanOrEqual(3);
     };

@@ -1,4 +1,4 @@
-/** A call that may have run is not sent again: over stdio, over HTTP, whatever the server answers. */
+/** A call that may have run is not sent again: over stdio, over HTTP, for every answer of the server. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -65,7 +65,7 @@ describe("a stdio server that runs a call and exits with something else unread",
   });
 });
 
-/** One call whose sends are taken as listed. */
+/** One call; the server answers its sends as listed. */
 async function callOver(
   replies: readonly HttpReply[],
   options: Partial<ToolportOptions> & { era?: "legacy" | "modern"; idempotent?: boolean } = {},
@@ -105,7 +105,7 @@ describe("an HTTP server with a session that refuses every send of a call", () =
     expect({ sends, executions }).toEqual({ sends: 2, executions: 2 });
   });
 
-  test("404 again and again to a call that may run twice: three sends at most", async () => {
+  test("404 to every send of an idempotent call: three sends at most", async () => {
     const { sends } = await callOver(always({ runs: true, status: 404 }), { idempotent: true });
     expect(sends).toBe(3);
   });
@@ -204,7 +204,7 @@ describe("statuses", () => {
     expect(sends).toBe(1);
   });
 
-  test("an earlier send that may have run keeps the outcome unknown, whatever the last one proves", async () => {
+  test("an earlier send that may have run keeps the outcome unknown, even if the last one was refused", async () => {
     const replies = [{ runs: true, status: 502 }, ...always({ runs: false, status: 429 })];
     const { ended, sends } = await callOver(replies, { idempotent: true });
     expect(ended).toMatchObject({ status: 429, outcome: "unknown" });
@@ -226,7 +226,7 @@ describe("statuses", () => {
   });
 });
 
-test("the server forgets the session on its event stream while a call runs: the call is not sent again", async () => {
+test("the server drops the session while a call runs, and reports it on the event stream: the call is not sent again", async () => {
   let streams = 0;
   let endStream: (() => void) | undefined;
   let calls = 0;
@@ -240,7 +240,7 @@ test("the server forgets the session on its event stream while a call runs: the 
     },
     bad: () => {
       calls += 1;
-      // It runs, and takes long. Meanwhile the server drops the session, and says so to the stream only.
+      // During a long call the server drops the session, and reports it on the stream only.
       if (calls === 1) {
         server.forget();
         endStream?.();
@@ -285,7 +285,7 @@ describe("JSON-RPC refusals", () => {
 });
 
 describe("HTTP+SSE", () => {
-  /** A legacy server whose message endpoint answers calls as told. */
+  /** A legacy server whose message endpoint answers calls as the test sets it. */
   async function open(status: number, headers: Record<string, string>, provider?: AuthProvider) {
     let calls = 0;
     const server = await startScriptedServer(() => {});

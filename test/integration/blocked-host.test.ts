@@ -1,4 +1,4 @@
-/** A host that was blocked reads what arrived meanwhile before it lets a request time out. */
+/** A host that was blocked reads pending data before it lets a request time out. */
 import { createToolport, type Toolport } from "toolport";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { failure } from "../support/failure.js";
@@ -11,13 +11,13 @@ import {
 
 const TIMEOUT_MS = 300;
 
-/** Holds the thread, as a long computation of the host does. */
+/** Blocks the thread, as a long computation does. */
 function block(ms: number): void {
   const until = performance.now() + ms;
   while (performance.now() < until);
 }
 
-/** A request that was just made leaves the host. */
+/** Waits until a new request has left the host. */
 async function letItLeave(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }
@@ -28,7 +28,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
   beforeAll(async () => {
     server = await startSingleThreadServer(transport);
     toolport = createToolport({ mcpServers: { it: server.entry } });
-    // The tests are about calls on a connection that is open.
+    // The tests need an open connection.
     await statsOf(toolport);
   });
   afterAll(async () => {
@@ -36,7 +36,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
     await server[Symbol.asyncDispose]();
   });
 
-  test("an answer that arrived while the host was blocked counts, although the time is up", async () => {
+  test("an answer that arrived while the host was blocked counts, even after the timeout", async () => {
     const before = await statsOf(toolport);
     const asked = toolport.callTool("it__slow", { ms: 50 }, { timeoutMs: TIMEOUT_MS });
     await letItLeave();
@@ -52,7 +52,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
     expect((await asked).text).toBe("done");
   });
 
-  test("a request whose answer is not there yet times out", async () => {
+  test("a request without an answer times out", async () => {
     const asked = failure(toolport.callTool("it__slow", { ms: 60_000 }, { timeoutMs: TIMEOUT_MS }));
     await letItLeave();
     block(TIMEOUT_MS + 100);

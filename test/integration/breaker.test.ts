@@ -1,4 +1,4 @@
-/** A server that keeps failing is left alone for a while, tried out once, and used again when it answers. */
+/** The circuit breaker: opens after repeated failures, lets one call probe the server, closes on an answer. */
 import { type ConnectionError, createToolport, type ToolportOptions } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { expect, test } from "vitest";
@@ -41,7 +41,7 @@ async function breakable(options: Partial<ToolportOptions> = {}) {
 
 const OPEN_MS = 300;
 
-test("five failures in a row open it; one call tries the server out; an answer closes it", async () => {
+test("five failures in a row open it, one call probes the server, an answer closes it", async () => {
   await using scene = await breakable({ breaker: { openMs: OPEN_MS } });
   const ask = () => scene.toolport.callTool("s__ask");
   await ask();
@@ -63,7 +63,7 @@ test("five failures in a row open it; one call tries the server out; an answer c
   expect(refused.retryAfterMs).toBeLessThanOrEqual(OPEN_MS);
   expect(scene.requests).toBe(requests);
 
-  // The server is still broken when it is tried out: twice as long this time.
+  // The probe fails: the breaker opens for twice as long.
   let askedAt = 0;
   await waitFor(async () => {
     askedAt = Date.now();
@@ -81,13 +81,13 @@ test("five failures in a row open it; one call tries the server out; an answer c
     const good = outcomes.filter(({ status }) => status === "fulfilled").length;
     return good > 0 ? good : undefined;
   });
-  // Of three at once only one tried it out.
+  // Of three parallel calls only one probed the server.
   expect(answers).toBe(1);
   expect(scene.breaker()).toMatchObject({ state: "closed", failures: 0, opens: 0, openUntil: null });
   expect((await ask()).text).toBe("answer");
 });
 
-test("an answer in between, and a tool's own failure, are no failures of the server", async () => {
+test("an answer in between and a failed tool do not count as failures of the server", async () => {
   await using scene = await breakable({ breaker: { failures: 2 } });
   for (let round = 0; round < 3; round += 1) {
     scene.broken = true;
@@ -100,7 +100,7 @@ test("an answer in between, and a tool's own failure, are no failures of the ser
   expect(scene.breaker()).toMatchObject({ state: "closed", failures: 0 });
 });
 
-test("bringing the server up on purpose forgets what was held against it", async () => {
+test("connectServer() resets the circuit breaker", async () => {
   await using scene = await breakable({ breaker: { failures: 1 } });
   scene.broken = true;
   await failure(scene.toolport.callTool("s__ask"));
@@ -119,7 +119,7 @@ test("breaker: false never opens", async () => {
   expect(scene.breaker()).toBeNull();
 });
 
-test("servers have breakers of their own", async () => {
+test("each server has its own breaker", async () => {
   await using good = createTestServer({ tools: { ask: { handler: () => "fine" } } });
   await using scene = await breakable({ breaker: { failures: 1 } });
   await scene.toolport.add("good", good.memory());

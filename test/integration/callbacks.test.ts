@@ -1,4 +1,4 @@
-/** Functions of the user's that throw or reject hurt nobody: they are reported, and the work goes on. */
+/** User callbacks that throw or reject are reported, and the call continues. */
 import { createToolport, type Logger, type StdioServerEntry } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -18,7 +18,7 @@ afterAll(async () => {
   expect(rejections).toEqual([]);
 });
 
-/** The ways a function can fail. */
+/** The ways in which a function can fail. */
 const failing: [how: string, fail: () => never][] = [
   [
     "throws",
@@ -36,7 +36,7 @@ function collect(): { logger: Logger; lines: string[] } {
 }
 
 describe.each(failing)("a function that %s", (_how, fail) => {
-  test("as a listener of events is reported, and the others are told", async () => {
+  test("as an event listener is reported, and the other listeners are called", async () => {
     const { logger, lines } = collect();
     await using server = createTestServer({ tools: { hello: { handler: () => "hello" } } });
     await using toolport = createToolport({ mcpServers: { it: server.memory() }, logger });
@@ -116,7 +116,7 @@ describe.each(failing)("a function that %s", (_how, fail) => {
     expect((await toolport.callTool("good__hello")).text).toBe("hello");
   });
 
-  test("as a store costs what is remembered, nothing else", async () => {
+  test("as a store loses saved state, and affects nothing else", async () => {
     const store = { get: fail, put: fail, delete: fail, list: fail, lease: fail, watch: fail, close: fail };
     await using toolport = createToolport({ mcpServers: { stdio }, store });
     expect((await toolport.callTool("stdio__echo", { text: "hi" })).text).toBe("hi");
@@ -133,7 +133,7 @@ describe.each(failing)("a function that %s", (_how, fail) => {
   });
 });
 
-test("a listener that closes the port while it is told of a state does no harm", async () => {
+test("a listener may close the port during a state event", async () => {
   const toolport = createToolport({ mcpServers: { stdio } });
   let closing: Promise<void> | undefined;
   toolport.on("state", ({ to }) => {

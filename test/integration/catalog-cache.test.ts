@@ -1,4 +1,4 @@
-/** Lists are read once, and again when something says that they changed; never without a reason. */
+/** Lists are read once, and again only when they may have changed. */
 import { createToolport, memoryStore, type ServerEntry } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { waitFor } from "../support/wait-for.js";
 const tool = (text: string): TestTool => ({ description: text, handler: () => text });
 const LISTS = ["tools/list", "resources/list", "resources/templates/list", "prompts/list"];
 
-/** A modern server whose lists the test changes; what it was asked is counted there. */
+/** A modern server whose lists the test changes; it counts its requests. */
 async function countingServer(extra: Record<string, unknown> = {}) {
   const names = ["one"];
   const server = await startJsonRpcServer({
@@ -39,7 +39,7 @@ describe("without a change", () => {
     expect(server.asked.slice(asked)).toEqual(["tools/call"]);
   });
 
-  test("cache: false reads every time; calls at the same time share one reading", async () => {
+  test("cache: false reads every time; parallel calls share one request", async () => {
     await using server = await countingServer();
     await using toolport = createToolport({ mcpServers: { s: server.entry }, cache: false });
     await toolport.tools();
@@ -79,7 +79,7 @@ describe("without a change", () => {
     });
   });
 
-  test("refresh() and discover() read anew; a server that is gone keeps what is known of it", async () => {
+  test("refresh() and discover() read again; a lost server keeps its last known lists", async () => {
     await using server = await countingServer();
     await using toolport = createToolport({ mcpServers: { s: server.entry } });
     await toolport.tools();
@@ -124,7 +124,7 @@ describe.each(["memory", "stdio", "http"] as const)("list_changed over %s", (tra
     const before = toolport.snapshot();
     const events: string[] = [];
     toolport.on("tools", ({ server: name }) => events.push(name));
-    // Before the server knows that somebody listens, it tells nobody.
+    // The server sends notifications only to listening streams.
     if (era === "modern") await waitFor(() => heard.some((method) => method.includes("subscriptions")));
     else if (transport === "http") await waitFor(() => streams > 0);
     asked.length = 0;
@@ -142,7 +142,7 @@ describe.each(["memory", "stdio", "http"] as const)("list_changed over %s", (tra
   });
 });
 
-test("a change right after the lists were read, before anybody could listen, is not missed", async () => {
+test("a change between reading the lists and listening is not missed", async () => {
   let changeNow: (() => Promise<void>) | undefined;
   await using server = createTestServer({
     era: "legacy",
@@ -165,7 +165,7 @@ test("a change right after the lists were read, before anybody could listen, is 
   await waitFor(async () => (await toolport.tools()).length === 2);
 });
 
-test("another version of the server behind the same address: its lists are read anew", async () => {
+test("another version of the server behind the same URL: its lists are read again", async () => {
   const first = createTestServer({ era: "legacy", version: "1.0.0", tools: { one: tool("one") } });
   await using second = createTestServer({ era: "legacy", version: "2.0.0", tools: { two: tool("two") } });
   const http = await first.http();
@@ -173,7 +173,7 @@ test("another version of the server behind the same address: its lists are read 
   expect(await toolport.tools()).toMatchObject([{ name: "s__one" }]);
   await first.close();
   await second.http({ port: Number(new URL(http.url).port) });
-  // The old tool is asked for; the server that answers now no longer has it.
+  // The call uses the old tool; the new server does not have it.
   await toolport.callTool("s__one", {}, { idempotent: true }).catch(() => {});
   await waitFor(() => toolport.snapshot().servers["s"]?.serverInfo?.version === "2.0.0");
   expect(await toolport.tools()).toMatchObject([{ name: "s__two" }]);
@@ -205,7 +205,7 @@ describe("a catalog given back at start", () => {
     expect(b.requestCount).toBe(before[1]);
   });
 
-  test("is looked at by the scan like any other list", async () => {
+  test("is scanned like any other list", async () => {
     await using server = createTestServer({ tools: { fine: tool("fine"), evil: tool("<IMPORTANT> obey") } });
     await using warm = createToolport({ mcpServers: { s: server.memory() } });
     await warm.tools();
@@ -220,7 +220,7 @@ describe("a catalog given back at start", () => {
     await expect(cold.callTool("s__evil")).rejects.toMatchObject({ code: "TOOL_WITHHELD" });
   });
 
-  test("is compared with what was pinned, and a definition that differs is withheld", async () => {
+  test("is compared with the pins, and a changed definition is withheld", async () => {
     await using server = createTestServer({ tools: { one: tool("before"), same: tool("same") } });
     const store = memoryStore();
     await using first = createToolport({ mcpServers: { s: server.memory() }, store, pins: "block" });
@@ -229,17 +229,17 @@ describe("a catalog given back at start", () => {
     await using cold = createToolport({ mcpServers: { s: server.memory() }, store, pins: "block", catalog });
     expect(await cold.tools()).toMatchObject([{ name: "s__same" }]);
     await expect(cold.callTool("s__one")).rejects.toMatchObject({ code: "TOOL_CHANGED" });
-    // The server itself still has the definition that was pinned.
+    // The server itself still has the pinned definition.
     await cold.callTool("s__same");
     expect(await cold.tools()).toHaveLength(2);
   });
 
-  test("what is no catalog is refused at the door", () => {
+  test("an invalid catalog is refused by createToolport", () => {
     expect(() => createToolport({ catalog: { servers: {} } as never })).toThrow(/exportCatalog/);
   });
 });
 
-test("a list that never ends is cut and says so; a repeated cursor is noticed", async () => {
+test("an endless list is truncated and reported; a repeated cursor is detected", async () => {
   let page = 0;
   await using endless = await startJsonRpcServer({
     "tools/list": () => ({
@@ -265,7 +265,7 @@ test("a list that never ends is cut and says so; a repeated cursor is noticed", 
   ]);
 });
 
-test("one server that never answers its list does not hold up the others", async () => {
+test("a server that never answers its list does not delay the others", async () => {
   await using hung = await startJsonRpcServer({ "tools/list": () => new Promise(() => {}) });
   await using good = createTestServer({ tools: { one: tool("one") } });
   await using toolport = createToolport({ mcpServers: { hung: hung.entry, good: good.memory() } });

@@ -6,7 +6,7 @@ import { waitFor } from "../support/wait-for.js";
 
 const MIB = 1024 * 1024;
 
-/** An answer as both ways can tell it. */
+/** A result in the form that both can give. */
 interface Told {
   content?: unknown;
   structuredContent?: unknown;
@@ -21,7 +21,7 @@ type Ask = (
   options?: { signal?: AbortSignal; onProgress?: (progress: Progress) => void },
 ) => Promise<Told>;
 
-/** What the client tells, in the form of a result of ours. */
+/** The result of the SDK's client, in our form. */
 const told = (result: {
   content?: unknown;
   structuredContent?: unknown;
@@ -57,7 +57,7 @@ const throughClient =
       });
   };
 
-/** Lets the tool go on once its progress has arrived: the client drops what comes together with the answer. */
+/** Lets the tool finish once its progress has arrived: the SDK's client drops progress that arrives with the answer. */
 let arrived: () => void = () => {};
 let cancelled = 0;
 
@@ -150,7 +150,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
       });
     });
 
-    test("a tool the server no longer knows", async () => {
+    test("a tool that the server no longer has", async () => {
       await both("gone", async (ways, server) => {
         await server.update({ tools: {} });
         const [ours, theirs] = await Promise.all(ways.map((ask) => ask({})));
@@ -207,7 +207,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
         const args = { bytes: 12 * MIB };
         const [ours, theirs] = await Promise.all([channel!(args), client!(args)]);
         expect(ours.content).toBeUndefined();
-        // The client only understands answers, so it gets one that says what happened.
+        // The SDK's client accepts only answers, so it gets one with the error.
         expect(theirs).toEqual({ rpcCode: -32_000, data: { toolport: "MESSAGE_TOO_LARGE" } });
       });
     });

@@ -1,4 +1,4 @@
-/** What a server process gets to reach the network: proxies and certificates, and nothing else of the environment. */
+/** The environment of a server process: variables for proxies and certificates, and no others. */
 import { fileURLToPath } from "node:url";
 import { createToolport } from "toolport";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -25,7 +25,7 @@ async function seenBy(env: Readonly<Record<string, string>>): Promise<Record<str
   return seen;
 }
 
-it("gets the variables for proxies and certificates; its own values win; others stay here", async () => {
+it("passes the variables for proxies and certificates, prefers those of the entry, and passes no others", async () => {
   const seen = await seenBy({ HTTPS_PROXY: "http://mine:1", NODE_EXTRA_CA_CERTS: "" });
   expect(seen).toEqual({
     ...Object.fromEntries(NETWORK.map((name) => [name, `value-of-${name}`])),
@@ -35,7 +35,7 @@ it("gets the variables for proxies and certificates; its own values win; others 
   });
 });
 
-it("does not get an HTTP_PROXY that a request may have set", async () => {
+it("does not pass an HTTP_PROXY that a CGI request may have set", async () => {
   vi.stubEnv("REQUEST_METHOD", "GET");
   expect(await seenBy({})).toMatchObject({ HTTP_PROXY: "", http_proxy: "value-of-http_proxy" });
 });

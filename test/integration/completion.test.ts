@@ -1,4 +1,4 @@
-/** Completion: what a server proposes for arguments of prompts and of resource templates. */
+/** Completion: values that a server proposes for arguments of prompts and resource templates. */
 import { createToolport } from "toolport";
 import { createTestServer, type TestServerDefinition } from "toolport/testing";
 import { describe, expect, test } from "vitest";
@@ -23,7 +23,7 @@ const definition: TestServerDefinition = {
 };
 
 describe.each(["legacy", "modern"] as const)("%s era", (era) => {
-  test("of a prompt, with what is known already", async () => {
+  test("of a prompt, with the known arguments", async () => {
     await using server = createTestServer({ ...definition, era });
     await using toolport = createToolport({ mcpServers: { it: server.memory() } });
     const ref = { prompt: "trip" };
@@ -49,7 +49,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
     expect(completion).toMatchObject({ total: 150 });
   });
 
-  test("of something that is not there", async () => {
+  test("of an unknown prompt or template", async () => {
     await using server = createTestServer({ ...definition, era });
     await using toolport = createToolport({ mcpServers: { it: server.memory() } });
     const argument = { name: "town", value: "" };
@@ -79,7 +79,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
   });
 });
 
-test("listeners hear of completions and subscriptions", async () => {
+test("listeners see completions and subscriptions", async () => {
   await using server = createTestServer({ ...definition, resources: { "t://a": { text: "a" } } });
   const heard: unknown[] = [];
   await using toolport = createToolport({

@@ -1,4 +1,4 @@
-/** Many at once: callers share one connection, servers come up side by side, and only what is down is tried again. */
+/** Concurrency: callers share one connection, servers connect in parallel, and only servers that are not ready reconnect. */
 import { createToolport, type ServerEntry } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -99,7 +99,7 @@ describe("many servers come up side by side", () => {
     const echo = { handler: ({ text }: { text?: unknown }) => String(text) };
     await using server = createTestServer({ tools: { echo } });
     const http = await server.http({
-      // A server far away: without waiting there would be nothing to do at the same time.
+      // A server with latency: without it there would be nothing to do in parallel.
       intercept: async () => {
         await new Promise((resolve) => setTimeout(resolve, 30));
         return undefined;
@@ -110,7 +110,7 @@ describe("many servers come up side by side", () => {
 });
 
 describe("a second connect()", () => {
-  test("tries again what is not ready, and leaves alone what is", async () => {
+  test("reconnects the servers that are not ready, and keeps the others", async () => {
     const tools = { hello: { handler: () => "hello" } };
     await using server = createTestServer({ tools });
     let down = true;
@@ -135,7 +135,7 @@ describe("a second connect()", () => {
     expect((await toolport.callTool("later__hello")).text).toBe("hello");
   });
 
-  test("while the first is under way shares it", async () => {
+  test("during the first one shares its connections", async () => {
     await using toolport = createToolport({ mcpServers: { it: lean() } });
     const first = toolport.connect();
     await new Promise<void>((resolve) => {
@@ -152,7 +152,7 @@ describe("a second connect()", () => {
   });
 });
 
-test("one call that hangs holds up no other", async () => {
+test("a hanging call does not delay others", async () => {
   await using toolport = createToolport({ mcpServers: { it: lean(), other: lean() } });
   await toolport.connect();
   const abort = new AbortController();

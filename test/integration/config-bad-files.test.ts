@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: files look like this
-/** Every bad file gives one clear error: which file, which line, what to change. And a bad server costs only itself. */
+/** Every bad file gives one clear error: which file, which line, what to change. And a bad server affects only itself. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -205,7 +205,7 @@ describe("a bad file", () => {
     expect(text).not.toContain("CANARY");
   });
 
-  it("is told about once, whatever else is wrong with the same text", async () => {
+  it("is reported once, even if the same text has more problems", async () => {
     const error = await load("a.json", servers('"a": { "url": "${NOPE}" }')).catch(
       (caught: unknown) => caught,
     );
@@ -232,7 +232,7 @@ const mixed = servers(
 );
 
 describe("with onProblem: report, a bad server", () => {
-  it("costs only itself", async () => {
+  it("affects only itself", async () => {
     const loaded = await load("toolport.json", mixed, { onProblem: "report" });
     expect(Object.keys(loaded.mcpServers)).toEqual(["good", "off", "remote"]);
     expect(Object.keys(loaded.sources)).toEqual(["good", "off", "remote"]);
@@ -248,12 +248,12 @@ describe("with onProblem: report, a bad server", () => {
     expect(({} as Record<string, unknown>)["command"]).toBeUndefined();
   });
 
-  it("is told of even if nothing can be read at all", async () => {
+  it("is reported even if the file cannot be read at all", async () => {
     const loaded = await load("a.json", "{", { onProblem: "report" });
     expect(loaded).toMatchObject({ mcpServers: {}, files: [], issues: [{ line: 1 }] });
   });
 
-  it("shows no secret to whoever prints the result", async () => {
+  it("contains no secret when the result is printed", async () => {
     const loaded = await load("toolport.json", mixed, { onProblem: "report" });
     expect(inspect(loaded, { depth: 10 })).not.toContain("CANARY");
     expect(loaded.mcpServers["remote"]).toMatchObject({ headers: { Authorization: "Bearer CANARY" } });
@@ -280,7 +280,7 @@ describe("what is unwise but not wrong", () => {
       /holds a secret \("api_key"\)/,
     ],
     [
-      "a field nobody knows",
+      "an unknown field",
       '"a": { "command": "x", "colour": 1 }',
       "mcpServers.a.colour",
       /not a field that Toolport knows/,

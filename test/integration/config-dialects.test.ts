@@ -1,4 +1,4 @@
-/** A file of every program loads, with its servers, places and what differs; and without its name, too. */
+/** A configuration file of every supported program loads, by its name and by its content. */
 import { cp, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, extname, join } from "node:path";
@@ -23,7 +23,7 @@ describe("a file of every dialect", () => {
     expect(new Set(Object.values(loaded.sources).map(({ kind }) => kind))).toEqual(new Set([fixture.kind]));
   });
 
-  it.each(fixtures)("$kind: $path is taken by createToolport", async ({ path }) => {
+  it.each(fixtures)("$kind: $path is accepted by createToolport", async ({ path }) => {
     const loaded = await loadConfig(join(fixtureFolder, path), surroundings);
     await using toolport = createToolport(loaded);
     expect(Object.keys(toolport.snapshot().servers)).toEqual(Object.keys(loaded.mcpServers));
@@ -37,14 +37,14 @@ describe("a file of every dialect", () => {
 });
 
 describe("a file whose name says nothing", () => {
-  /** The others have nothing of their own: their files are what everybody writes. */
+  /** The other dialects have no distinctive fields. */
   const recognised = fixtures.filter(
     ({ kind, path }) =>
       !["claude-desktop", "cursor", "toolport", "copilot-cli"].includes(kind) &&
       path !== "claude-code/.claude.json",
   );
 
-  it.each(recognised)("is recognised by what is in it: $kind", async ({ kind, path }) => {
+  it.each(recognised)("is recognised by its content: $kind", async ({ kind, path }) => {
     const folder = await mkdtemp(join(tmpdir(), "toolport-dialect-"));
     try {
       const original = (await loadConfig(join(fixtureFolder, path), surroundings)).files[0]!;
@@ -58,7 +58,7 @@ describe("a file whose name says nothing", () => {
     }
   });
 
-  it("can be said to be of a program", async () => {
+  it("can be assigned to a program", async () => {
     const file = join(fixtureFolder, "langchain/servers.json");
     const { sources } = await loadConfig(file, { ...surroundings, dialect: "claude-code" });
     expect(sources["math"]?.kind).toBe("claude-code");

@@ -1,4 +1,4 @@
-/** Mistakes in options and entries: the error names the slip and says what to write. */
+/** Mistakes in options and entries: the error names the mistake and says what to write. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createToolport, type ToolportOptions } from "toolport";
@@ -11,7 +11,7 @@ function refusal(options: unknown): string {
   } catch (error) {
     return (error as Error).message;
   }
-  throw new Error("It should have been refused");
+  throw new Error("Expected a refusal");
 }
 
 describe("names", () => {
@@ -27,14 +27,14 @@ describe("names", () => {
     expect(message).not.toContain("?.");
   });
 
-  test("a tool, a server: a question ends with its mark alone", async () => {
+  test("a suggestion for a tool or server ends with its question mark only", async () => {
     await using toolport = createToolport({ mcpServers: { files: { command: "x", enabled: false } } });
     const { message } = await failure(toolport.connectServer("fils"));
     expect(message).toContain("Did you mean files? (UNKNOWN_SERVER)");
   });
 });
 
-test("a command with its arguments in it is to be split", async () => {
+test("the error says to split a command that contains its arguments", async () => {
   await using toolport = createToolport({
     mcpServers: {
       a: { command: "npx -y @scope/pkg" },

@@ -1,4 +1,4 @@
-/** A server that does not connect in time: the error names the limit, and the limit is kept. */
+/** A server that does not connect in time: the error names the timeout, and the timeout holds. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -30,7 +30,7 @@ describe("the error", () => {
     expect(error.message).not.toContain("npx");
   });
 
-  test("of an HTTP server that accepts and says nothing is the same", async () => {
+  test("of an HTTP server that accepts and never answers is the same", async () => {
     const server = createServer(() => {});
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
@@ -46,7 +46,7 @@ describe("the error", () => {
     }
   });
 
-  test("of a call that waits for no longer than its own limit names that limit", async () => {
+  test("of a call with a shorter timeout names that timeout", async () => {
     await using toolport = createToolport({ mcpServers: { it: SILENT } });
     const error = await failure<ToolCallError>(toolport.callTool("it__x", {}, { timeoutMs: 250.7 }));
     expect(error).toMatchObject({ code: "TIMEOUT", phase: "connect" });
@@ -54,7 +54,7 @@ describe("the error", () => {
     expect(error.message).toContain("timeoutMs");
   });
 
-  test("of a runner that downloads a package hints at its first run", async () => {
+  test("of a runner that downloads a package mentions the first run", async () => {
     const folder = mkdtempSync(join(tmpdir(), "toolport-runners-"));
     const runners = { npx: ["-y", "some-server"], uvx: ["some-server"], pnpm: ["dlx", "some-server"] };
     try {
@@ -74,7 +74,7 @@ describe("the error", () => {
   });
 });
 
-/** Takes every message and answers none. */
+/** Accepts every message and answers none. */
 class SilentTransport implements Transport {
   readonly sent: string[] = [];
   onclose?: () => void;
@@ -90,8 +90,8 @@ class SilentTransport implements Transport {
 describe("the limit", () => {
   afterEach(() => void vi.useRealTimers());
 
-  test("is kept by a server that is silent to both handshakes", async () => {
-    // Modules are loaded before the clock stands still.
+  test("holds for a server that answers neither handshake", async () => {
+    // Load the modules before the clock is faked.
     await connectError({ transport: () => new SilentTransport() }, 50);
     vi.useFakeTimers();
     const transport = new SilentTransport();

@@ -1,4 +1,4 @@
-/** An answer whose stream ends before the answer fails at once, or is fetched where that is safe; never after 60 s. */
+/** A response stream that ends early fails the call at once, or the client resumes it where that is safe. */
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -16,7 +16,7 @@ type Cut = (response: ServerResponse, request: Request) => void;
 
 const SSE = { "content-type": "text/event-stream" };
 
-/** A legacy server without sessions. Its tool `cut` ends the answer's stream in the given way. */
+/** A legacy server without sessions. Its tool `cut` ends the response stream in the given way. */
 async function startCuttingServer(
   cut: Cut,
   onGet?: (request: IncomingMessage, response: ServerResponse) => void,
@@ -101,7 +101,7 @@ describe.each(Object.keys(ends))("a stream that %s", (how) => {
     expect((await toolport.callTool("it__fine")).text).toBe("fine");
   });
 
-  test("is asked for again where that is safe: a list", async () => {
+  test("is requested again where that is safe: a list", async () => {
     await using server = await startCuttingServer(ends[how]!);
     await using toolport = createToolport({ mcpServers: { it: { url: server.url } } });
     await toolport.connect();

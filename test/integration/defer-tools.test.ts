@@ -33,7 +33,7 @@ const routine = (server: string, verb: string, thing: string): TestTool => ({
   handler: (args) => `${server}: ${verb} ${JSON.stringify(args)}`,
 });
 
-/** Fifty tools for each of ten servers; one of them is what the agent needs. */
+/** Fifty tools for each of ten servers; the agent needs one of them. */
 function toolsOf(server: string): Record<string, TestTool> {
   const tools = Object.fromEntries(
     VERBS.flatMap((verb) => THINGS.map((thing) => [`${verb}_${thing}`, routine(server, verb, thing)])),
@@ -62,7 +62,7 @@ const port = (options: ToolportOptions = {}): Toolport =>
     ...options,
   });
 
-/** What a model is sent. */
+/** The tool definitions that a model gets. */
 const definitions = async (toolport: Toolport): Promise<string> =>
   JSON.stringify(
     (await toolport.tools()).map(({ name, description, inputSchema }) => ({
@@ -73,7 +73,7 @@ const definitions = async (toolport: Toolport): Promise<string> =>
   );
 
 describe("500 tools of ten servers", () => {
-  test("what the model is sent shrinks by more than nine tenths", async () => {
+  test("the definitions for the model shrink by more than nine tenths", async () => {
     await using whole = port();
     await using deferred = port({ deferTools: true });
     const [all, few] = [await definitions(whole), await definitions(deferred)];
@@ -117,7 +117,7 @@ describe("500 tools of ten servers", () => {
   });
 });
 
-/** A model in small: it knows the two tools only, searches with the user's words, and fills in what the schema asks. */
+/** A minimal model: it knows only the two tools, searches with the words of the user, and fills in the required arguments. */
 async function runAgent(
   toolport: Toolport,
   question: string,
@@ -137,7 +137,7 @@ async function runAgent(
   return called.text;
 }
 
-test("tools that are always visible stand beside the two", async () => {
+test("always visible tools are listed beside the two", async () => {
   await using toolport = port({ deferTools: { alwaysVisible: ["weather__forecast", "get_inv*"] } });
   const names = (await toolport.tools()).map(({ name }) => name);
   expect(names.slice(0, 2)).toEqual(["search_tools", "call_tool"]);
@@ -146,13 +146,13 @@ test("tools that are always visible stand beside the two", async () => {
   expect((await toolport.callTool("weather__forecast", { city: "Bergen" })).text).toBe("Sunny in Bergen");
 });
 
-test("a call through call_tool is a call like any other: checked, approved, listened to, filtered", async () => {
-  const told: (string | undefined)[] = [];
+test("a call through call_tool is validated, approved, observed and filtered like any other", async () => {
+  const reported: (string | undefined)[] = [];
   await using toolport = port({
     deferTools: true,
     except: ["music__*"],
     approve: ({ tool }) => tool.sourceName !== "delete_account",
-    listeners: [{ after: ({ name, context }) => told.push(`${name} for ${context}`) }],
+    listeners: [{ after: ({ name, context }) => reported.push(`${name} for ${context}`) }],
   });
   const call = (name: string, args: object) =>
     toolport.callTool("call_tool", { name, arguments: args }, { context: "ada" });
@@ -167,7 +167,7 @@ test("a call through call_tool is a call like any other: checked, approved, list
     isError: true,
     text: expect.stringContaining("TOOL_WITHHELD"),
   });
-  expect(told).toEqual([
+  expect(reported).toEqual([
     "crm__get_account for ada",
     "crm__get_account for ada",
     "crm__delete_account for ada",
@@ -176,7 +176,7 @@ test("a call through call_tool is a call like any other: checked, approved, list
   expect(text).not.toContain("music__");
 });
 
-test("a model's slip is told to the model", async () => {
+test("a mistake of the model is reported to the model", async () => {
   await using toolport = port({ deferTools: true });
   expect(await toolport.callTool("call_tool", { arguments: {} })).toMatchObject({ isError: true });
   expect(await toolport.callTool("call_tool", { name: "x", arguments: [1] })).toMatchObject({
@@ -186,7 +186,7 @@ test("a model's slip is told to the model", async () => {
   expect(JSON.parse(nothing.text)).toMatchObject({ tools: [], hint: expect.any(String) });
 });
 
-test("without deferTools the two names belong to nobody", async () => {
+test("without deferTools the two names are free", async () => {
   await using toolport = port();
   await expect(toolport.callTool("search_tools", { query: "x" })).rejects.toMatchObject({
     code: "TOOL_NOT_FOUND",

@@ -1,4 +1,4 @@
-/** `npm start` as a program sees it: every step passes, stdout holds one document, nothing is left running. */
+/** The output of `npm start`: every step passes, stdout has one document, nothing is left running. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 100_000 });
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const main = fileURLToPath(new URL("../../dist/demo/main.js", import.meta.url));
 const run = promisify(execFile);
-/** Nothing listens there. The demo is all on this machine, where no proxy is used. */
+/** A closed port: the demo uses loopback only, so no request may go through the proxy. */
 const DEAD_PROXY = "http://127.0.0.1:9";
 const env = { ...process.env, HTTP_PROXY: DEAD_PROXY, HTTPS_PROXY: DEAD_PROXY, ALL_PROXY: DEAD_PROXY };
 const demo = (...flags: string[]) =>

@@ -1,6 +1,6 @@
 /**
- * What a real engine cannot be made to do: hang, pull with a progress display, refuse an image as Docker does. A stand-in for
- * its command line records what it was asked. Real containers are in `podman.slow.test.ts`.
+ * Faults that a real engine does not produce on demand: hang, pull with a progress display, refuse an image as Docker does. A
+ * stand-in for its command line records its calls. Real containers are in `podman.slow.test.ts`.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -48,7 +48,7 @@ function calls(): { argv: string[]; env: string[]; pid: number }[] {
 const nameOf = (argv: string[] = []) => argv[argv.indexOf("--name") + 1];
 
 describe("a server in a container", () => {
-  it("is run, spoken to and removed by name", async () => {
+  it("is started, called and removed by name", async () => {
     const peer = await start({ env: new SecretRecord({ API_KEY: "s3cret-value" }), mounts: ["/a:/b:ro"] });
     expect(peer.transport.kind).toBe("docker");
     expect(await peer.call("env", { name: "API_KEY" })).toBe("s3cret-value");
@@ -74,7 +74,7 @@ describe("a server in a container", () => {
     await peer.transport.close();
   });
 
-  it("exit code 125: says what the engine said and what to check", async () => {
+  it("exit code 125: the error has the output of the engine and what to check", async () => {
     process.env.DOCKER_STAND_IN_MODE = "exit125";
     const peer = await start();
     await peer.closed;
@@ -87,7 +87,7 @@ describe("a server in a container", () => {
     expect(calls().map(({ argv }) => argv[0])).toEqual(["run", "kill", "rm"]);
   });
 
-  it("a missing engine is named", async () => {
+  it("the error names a missing engine", async () => {
     const transport = createDockerTransport(dockerConfig({ engine: "no-such-engine" }), {
       maxMessageBytes: 1_000,
     });
@@ -99,7 +99,7 @@ describe("a server in a container", () => {
     await transport.close();
   });
 
-  it("a hung engine does not hold up close(), and is gone", async () => {
+  it("a hanging engine does not delay close(), and is ended", async () => {
     process.env.DOCKER_STAND_IN_MODE = "hang";
     const peer = await start();
     await peer.transport.close();

@@ -16,7 +16,7 @@ function open(answer: ConstructorParameters<typeof MemoryWorld>[0]["answer"]) {
   return { world, toolport, warnings, dropped };
 }
 
-test("an answer with an id that was never given out, or that was answered before, is counted", async () => {
+test("counts an answer with an unknown id, and a second answer", async () => {
   const { world, toolport, warnings, dropped } = open((request, it) => {
     const answer = it.honest(request);
     // Every call is answered twice.
@@ -28,16 +28,16 @@ test("an answer with an id that was never given out, or that was answered before
   expect((await toolport.callTool("it__echo", { text: "one" })).text).toBe("one");
   expect((await toolport.callTool("it__echo", { text: "two" })).text).toBe("two");
   await waitFor(() => dropped() === 2);
-  for (const id of ["toolport-99999", "stranger", 7, null]) world.say({ jsonrpc: "2.0", id, result: {} });
+  for (const id of ["toolport-99999", "unknown-id", 7, null]) world.say({ jsonrpc: "2.0", id, result: {} });
   await waitFor(() => dropped() === 6);
   expect(warnings).toEqual([expect.stringMatching(/^it: .*not open \(id toolport-\d+\).*dropped/)]);
   await toolport.close();
 });
 
-test("every connection counts and reports for itself", async () => {
+test("each connection counts and reports separately", async () => {
   const { world, toolport, warnings, dropped } = open(undefined);
   await toolport.connect();
-  world.say({ jsonrpc: "2.0", id: "stranger", result: {} });
+  world.say({ jsonrpc: "2.0", id: "unknown-id", result: {} });
   await waitFor(() => dropped() === 1);
   await toolport.disconnect("it");
   await toolport.connectServer("it");
@@ -49,7 +49,7 @@ test("every connection counts and reports for itself", async () => {
   await toolport.close();
 });
 
-test("the late answer to a request that was given up is expected", async () => {
+test("does not count the late answer to a cancelled request", async () => {
   const late: unknown[] = [];
   const { world, toolport, warnings, dropped } = open((request, it) => {
     if (request.method !== "tools/call") return it.honest(request);
@@ -71,7 +71,7 @@ test("the late answer to a request that was given up is expected", async () => {
   for (const answer of late) world.say(answer);
   await toolport.ping("it");
   expect(dropped()).toBe(0);
-  // But not twice.
+  // A second late answer counts.
   for (const answer of late) world.say(answer);
   await waitFor(() => dropped() === 3);
   expect(warnings).toHaveLength(1);
@@ -82,7 +82,7 @@ test("over HTTP, an answer to another request in the stream of this one is dropp
   const server = await startFaultServer({
     bad: ({ message }, response) => {
       openEvents(response);
-      response.end(event(result("stranger")) + event(result(message?.id, { content: [] })));
+      response.end(event(result("unknown-id")) + event(result(message?.id, { content: [] })));
     },
   });
   const toolport = createToolport({ mcpServers: { it: server.entry } });

@@ -1,4 +1,4 @@
-/** Servers that repeat what they were given: nothing of it is in anything that becomes an error, a log line or a span. */
+/** Servers that echo secrets: none appears in an error, a log line or a span. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -23,7 +23,7 @@ const ECHO = fileURLToPath(new URL("../fixtures/servers/stdio-echo-secrets.mjs",
 const telemetry = registerOpenTelemetry();
 afterAll(() => telemetry.dispose());
 
-/** With characters that are spelled differently in URLs, in JSON and in HTML. */
+/** With characters that are encoded differently in URLs, in JSON and in HTML. */
 const SECRET = {
   query: 'Qk/9 s3cr&t+"pärt"',
   bare: "bare-0c9d2e17aa",
@@ -59,7 +59,7 @@ function expectClean(text: string, where: string): void {
     }
 }
 
-/** Everything that can be made visible of a value. */
+/** Every printable form of a value. */
 const everything = (value: unknown): string =>
   [
     inspect(value, { depth: 20, showHidden: true, getters: true }),
@@ -69,11 +69,11 @@ const everything = (value: unknown): string =>
 
 interface Watched {
   readonly toolport: Toolport;
-  /** Looks at all that was said so far, and at these errors. */
+  /** Checks all reports so far, and these errors. */
   expectClean(errors: readonly ToolportError[]): void;
 }
 
-/** A port with a listener at every place where something is reported. */
+/** A port with a listener for every kind of report. */
 function watched(entry: ServerEntry, options: Partial<ToolportOptions> = {}): Watched & AsyncDisposable {
   const heard: string[] = [];
   const note = (message: string, details?: unknown) => void heard.push(message, everything(details));
@@ -97,7 +97,7 @@ function watched(entry: ServerEntry, options: Partial<ToolportOptions> = {}): Wa
     expectClean(errors) {
       for (const error of errors) expectClean(everything(error), `the error ${error.code}`);
       expectClean(heard.join("\n"), "an event or the log");
-      // The address itself is shown there, without its query.
+      // The URL is shown there without its query.
       expectClean(everything(toolport.snapshot()).replaceAll(SECRET.path, ""), "the snapshot");
       const spans = telemetry
         .spans()
@@ -108,7 +108,7 @@ function watched(entry: ServerEntry, options: Partial<ToolportOptions> = {}): Wa
   };
 }
 
-/** What a server says of a request, in every spelling that servers use. */
+/** The request as a server echoes it, in every encoding that servers use. */
 function repeat({ path, headers }: Pick<SeenRequest, "path" | "headers">): string {
   const url = new URL(path, "http://x");
   const values = [...url.searchParams].flat();
@@ -154,7 +154,7 @@ const headers = {
   Cookie: `theme=dark; session=${SECRET.cookie}`,
 };
 
-/** How a refusal looks on the wire. */
+/** The forms of a refusal. */
 const REFUSALS: Record<
   string,
   (said: string, id: unknown) => { status: number; type: string; body: string }
@@ -299,7 +299,7 @@ test("WebSocket: a refused upgrade, a close frame and a JSON-RPC error", async (
   }
 });
 
-test("stdio: refusals, stray output, a crash, log messages and an answer that does not fit", async () => {
+test("stdio: refusals, stray output, a crash, log messages and a result that does not match its schema", async () => {
   const entry: ServerEntry = {
     command: process.execPath,
     args: [ECHO, "--api-key", SECRET.argument, `--token=${SECRET.bearer}`],
@@ -308,7 +308,7 @@ test("stdio: refusals, stray output, a crash, log messages and an answer that do
   await using port = watched(entry);
   expect((await port.toolport.callTool("s__chat")).text).toBe("chatted");
   const refused = await failure(port.toolport.callTool("s__refuse"));
-  // A value that is an ordinary word is taken out of what the server says, not out of our own sentences.
+  // A secret that is an ordinary word is redacted in texts of the server, not in messages of Toolport.
   expect(refused.message).toMatch(
     /^\[s\/refuse\] The server answered tools\/call with error -32000: Refused: /,
   );

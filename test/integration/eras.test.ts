@@ -1,4 +1,4 @@
-/** Which era a server speaks is found out with one process, and remembered. */
+/** The era of a server is detected with one process, and remembered. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ async function received(): Promise<{ starts: number; methods: string[] }> {
 }
 
 describe("first contact over stdio", () => {
-  test("a server of both eras is found to be modern, with one process", async () => {
+  test("a server of both eras is used in the modern era, with one process", async () => {
     expect(await connectOnce(["--era", "both"])).toMatchObject({ state: "ready", era: "modern" });
     expect(await received()).toMatchObject({ starts: 1 });
   });
@@ -64,14 +64,14 @@ describe("first contact over stdio", () => {
     ]);
   });
 
-  test("a legacy server that is silent about what it does not know costs about 2 s, and one process", async () => {
+  test("a legacy server that ignores unknown methods takes about 2 s and one process", async () => {
     const { era, ms } = await connectOnce(["--era", "legacy", "--unknown", "silent"]);
     expect(era).toBe("legacy");
     expect(ms).toBeGreaterThan(1_900);
     expect(await received()).toMatchObject({ starts: 1 });
   });
 
-  test("a slow modern server is not taken for a legacy one", async () => {
+  test("a slow modern server is not mistaken for a legacy one", async () => {
     const { era } = await connectOnce(["--era", "modern", "--delay", "2600"]);
     expect(era).toBe("modern");
     expect(await received()).toMatchObject({ starts: 1 });
@@ -99,7 +99,7 @@ describe("first contact over stdio", () => {
     expect(servers["server"]!.error!.message).toContain("2026-07-28");
   });
 
-  test.each(["2025-06-18", "2024-11-05"])("a pinned legacy revision (%s) is the one spoken", async (pin) => {
+  test.each(["2025-06-18", "2024-11-05"])("a pinned legacy revision (%s) is used", async (pin) => {
     const server = { command: process.execPath, args: [SERVER], protocol: { pin } };
     await using toolport = createToolport({ mcpServers: { server } });
     await toolport.connect();
@@ -108,7 +108,7 @@ describe("first contact over stdio", () => {
 });
 
 describe("the second start", () => {
-  test.each(["legacy", "modern"])("of a %s server asks nothing", async (era) => {
+  test.each(["legacy", "modern"])("of a %s server sends no probe", async (era) => {
     const store = memoryStore();
     await connectOnce(["--era", era], store);
     await rm(log);
@@ -119,7 +119,7 @@ describe("the second start", () => {
     if (era === "modern") expect(methods.slice(1, 3)).toEqual(["tools/list", "tools/call"]);
   });
 
-  test("of a server whose verdict rests on silence asks again", async () => {
+  test("of a server that ignored the probe sends it again", async () => {
     const store = memoryStore();
     await connectOnce(["--era", "legacy", "--unknown", "silent"], store);
     await rm(log);
@@ -135,10 +135,10 @@ describe("the second start", () => {
     expect(await received()).toMatchObject({ starts: 1 });
   });
 
-  test("of a server that is no longer modern finds that out by itself", async () => {
+  test("of a server that is no longer modern detects the change", async () => {
     const store = memoryStore();
     const key = (await storeKeyAfterModern(store))!;
-    // The same command line, another program behind it: what an upgrade or a downgrade looks like.
+    // The same command line runs another program, as after an upgrade or a downgrade.
     const record = await store.get(key);
     const legacy = { command: process.execPath, args: [SERVER, "--log", log, "--era", "legacy"] };
     const legacyStore = memoryStore();
@@ -160,17 +160,20 @@ async function storeKeyAfterModern(store: Store): Promise<string | undefined> {
 }
 
 describe("over HTTP", () => {
-  test.each(["legacy", "modern"] as const)("a %s server is found and remembered", async (era) => {
-    await using server = createTestServer({ era, tools: { hello: { handler: () => "hello" } } });
-    const { url } = await server.http();
-    const store = memoryStore();
-    for (let round = 0; round < 2; round += 1) {
-      await using toolport = createToolport({ mcpServers: { web: { url } }, store });
-      await toolport.connect();
-      expect(toolport.snapshot().servers["web"]!.era).toBe(era);
-      expect((await toolport.callTool("web__hello")).text).toBe("hello");
-    }
-    const [key] = await store.list("era/");
-    expect((await store.get(key!))?.value).toMatchObject({ era });
-  });
+  test.each(["legacy", "modern"] as const)(
+    "the era of a %s server is detected and remembered",
+    async (era) => {
+      await using server = createTestServer({ era, tools: { hello: { handler: () => "hello" } } });
+      const { url } = await server.http();
+      const store = memoryStore();
+      for (let round = 0; round < 2; round += 1) {
+        await using toolport = createToolport({ mcpServers: { web: { url } }, store });
+        await toolport.connect();
+        expect(toolport.snapshot().servers["web"]!.era).toBe(era);
+        expect((await toolport.callTool("web__hello")).text).toBe("hello");
+      }
+      const [key] = await store.list("era/");
+      expect((await store.get(key!))?.value).toMatchObject({ era });
+    },
+  );
 });

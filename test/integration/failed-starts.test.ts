@@ -1,4 +1,4 @@
-/** Programs that end at their start, each in its own way: the error has the line that says why. */
+/** Programs that exit at start, each in its own way: the error has the line with the reason. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ const WHY = "GITHUB_TOKEN is required";
 interface Program {
   readonly file: string;
   readonly source: string;
-  /** What the message has to have; the rest is noise. */
+  /** The text that the message must contain. */
   readonly expected: string;
 }
 

@@ -56,7 +56,7 @@ async function scene({ main = {}, spare = {}, tools, more, ...options }: SceneOp
   };
 }
 
-test("a call is answered by the fallback, with nothing listed before", async () => {
+test("the fallback answers a call, although nothing was listed before", async () => {
   const asked: unknown[] = [];
   await using down = await scene({
     beforeFallback: ({ server, next, error, outcome }) => {
@@ -68,7 +68,7 @@ test("a call is answered by the fallback, with nothing listed before", async () 
   expect(down.spare.calls).toHaveLength(1);
 });
 
-test("tools() offers the fallback's tools under the primary's name, and says whose definition it is", async () => {
+test("tools() offers the fallback's tools under the primary's name, with the server that defined them", async () => {
   await using down = await scene();
   expect(await down.names()).toEqual(["main__ask", "spare__ask"]);
   const [tool] = await down.toolport.tools();
@@ -76,10 +76,10 @@ test("tools() offers the fallback's tools under the primary's name, and says who
   expect((await down.toolport.callTool("main__ask")).server).toBe("spare");
 });
 
-test("tools({ servers }) of the primary alone needs no other call to know the fallback's tools", async () => {
+test("tools({ servers }) of the primary alone includes the fallback's tools", async () => {
   await using down = await scene();
   expect(await down.names(["main"])).toEqual(["main__ask"]);
-  // The guide's way to keep the fallback's own tools away from a model: they are not listed, and still answer.
+  // As the guide shows: the fallback's own tools are not listed for a model, and still answer.
   expect((await down.toolport.callTool("main__ask")).server).toBe("spare");
   await down.start();
   await down.toolport.connectServer("main");
@@ -97,12 +97,12 @@ test("without a prefix the primary keeps the bare name, now and when it is back"
   expect((await down.toolport.callTool("ask")).server).toBe("main");
 });
 
-test("a primary that comes back is asked again, by its own definition", async () => {
+test("a primary that comes back is used again, with its own definition", async () => {
   await using down = await scene();
   await down.toolport.tools();
   const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] } as const;
   const main = await down.start({ tools: { ask: { inputSchema: schema, handler: () => "main" } } });
-  // The first call finds it away and has it brought back.
+  // The first call finds it disconnected and starts the reconnect.
   await waitFor(async () => (await down.toolport.callTool("main__ask", { city: "Oslo" })).server === "main");
   const [tool] = await down.toolport.tools({ servers: ["main"] });
   expect(tool?.definedBy).toBeUndefined();
@@ -121,7 +121,7 @@ test("a tool with another name on the fallback is offered under the primary's na
   expect(down.spare.calls).toMatchObject([{ name: "ask" }]);
 });
 
-test("filters of either server, and of the port, hold", async () => {
+test("filters of both servers and of the port apply", async () => {
   const tools = {
     ask: answers("spare"),
     drop: answers("spare"),
@@ -149,7 +149,7 @@ test("a tool that no fallback has fails with the primary's own error", async () 
   });
 });
 
-test("a primary that wants a login keeps its error: nothing is offered in its place", async () => {
+test("a primary that needs a login keeps its error: no fallback tools are offered", async () => {
   const guard = createServer((_request, response) => void response.writeHead(401).end());
   await new Promise<void>((resolve) => guard.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(guard.address() as AddressInfo).port}/mcp`;
@@ -163,7 +163,7 @@ test("a primary that wants a login keeps its error: nothing is offered in its pl
   }
 });
 
-test("hints of a fallback that is not trusted do not count because the primary is", async () => {
+test("hints of an untrusted fallback do not count, even if the primary is trusted", async () => {
   let asked = 0;
   await using down = await scene({
     main: { trustAnnotations: true },
@@ -191,7 +191,7 @@ test("several fallbacks: each tool comes from the first that has it", async () =
   expect((await down.toolport.callTool("main__more")).server).toBe("second");
 });
 
-test("a slow server that has nothing to do with the call is not waited for", async () => {
+test("a call does not wait for an unrelated slow server", async () => {
   await using hung = createTestServer({ tools: { ask: answers("hung") } });
   let release = () => {};
   const released = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** When a server cannot answer, the one named for it is asked instead; a tool that reports failure has answered. */
+/** When a server cannot answer, the call goes to its fallback; a tool that reports failure has answered. */
 import {
   type ConnectionError,
   createToolport,
@@ -74,7 +74,7 @@ describe("a primary that is dead", () => {
     expect(asked).toHaveLength(1);
   });
 
-  test("after many calls too: the breaker does not keep a primary out that is back", async () => {
+  test("also after many calls: the breaker does not block a primary that is back", async () => {
     await using scene = await primaryAndSpare();
     await scene.stop();
     for (let round = 0; round < 8; round += 1)
@@ -86,7 +86,7 @@ describe("a primary that is dead", () => {
     expect(scene.toolport.snapshot().servers["main"]?.breaker?.state).toBe("closed");
   });
 
-  test("while it is away, every call goes to the fallback at once", async () => {
+  test("while it is down, every call goes to the fallback at once", async () => {
     await using scene = await primaryAndSpare();
     await scene.stop();
     await scene.toolport.callTool("main__ask");
@@ -94,7 +94,7 @@ describe("a primary that is dead", () => {
     expect(new Set(results.map(({ server }) => server))).toEqual(new Set(["spare"]));
   });
 
-  test("beforeFallback can veto: then the primary's own error is thrown and nobody else is asked", async () => {
+  test("beforeFallback can veto: the call fails with the primary's error, and no other server is called", async () => {
     let asked = 0;
     await using scene = await primaryAndSpare({
       beforeFallback: async () => {
@@ -123,7 +123,7 @@ test("a tool that reports failure has answered: no fallback, no retry", async ()
   expect(scene.spare.calls).toHaveLength(0);
 });
 
-/** A primary that may have run the call: the answer does not come. */
+/** A primary that may have run the call: it never answers. */
 async function hangingPrimary(options: Partial<ToolportOptions>, fallback: ServerEntry["fallback"]) {
   const spare = createTestServer({ tools: ask("spare") });
   const main = createTestServer({ tools: { ask: { handler: () => new Promise<string>(() => {}) } } });
@@ -143,7 +143,7 @@ async function hangingPrimary(options: Partial<ToolportOptions>, fallback: Serve
 }
 
 describe("a primary that may have run the call", () => {
-  test("the fallback is asked, as the caller allowed; the primary is not asked twice", async () => {
+  test("the fallback is called, because the caller allows it; the primary is not called twice", async () => {
     const outcomes: string[] = [];
     await using scene = await hangingPrimary(
       { beforeFallback: ({ outcome }) => void outcomes.push(outcome) },
@@ -154,7 +154,7 @@ describe("a primary that may have run the call", () => {
     expect(scene.main.calls).toHaveLength(1);
   });
 
-  test('when: "unsent" keeps such a call from going elsewhere, and lets one go that was never sent', async () => {
+  test('when: "unsent" sends only calls to the fallback that were never sent to the primary', async () => {
     const fallback = { servers: "spare", when: "unsent" } as const;
     await using hanging = await hangingPrimary({}, fallback);
     expect(await failure(hanging.toolport.callTool("main__ask"))).toMatchObject({
@@ -169,8 +169,8 @@ describe("a primary that may have run the call", () => {
   });
 });
 
-describe("what the fallback is asked", () => {
-  test("a tool of another name, where one is given", async () => {
+describe("the call to the fallback", () => {
+  test("uses another tool name, if one is configured", async () => {
     await using main = createTestServer({ tools: ask("main") });
     await using spare = createTestServer({ tools: { request: { handler: ({ q }) => `spare ${q}` } } });
     const http = await main.http();
@@ -187,7 +187,7 @@ describe("what the fallback is asked", () => {
     expect(spare.calls).toMatchObject([{ name: "request", args: { q: "?" } }]);
   });
 
-  test("its own schema decides; a fallback that cannot take the arguments is passed over", async () => {
+  test("is checked against the fallback's schema; a fallback that does not accept the arguments is skipped", async () => {
     const picky = {
       type: "object",
       properties: { city: { type: "string" }, country: { type: "string" } },
@@ -219,7 +219,7 @@ describe("what the fallback is asked", () => {
 });
 
 describe("a chain of fallbacks", () => {
-  test("all are tried in order, each asked about, and one error names them all", async () => {
+  test("all are tried in order, each after beforeFallback, and one error names them all", async () => {
     const asked: string[] = [];
     await using one = createTestServer({ tools: ask("one") });
     await using two = createTestServer({ tools: ask("two") });
@@ -248,7 +248,7 @@ describe("a chain of fallbacks", () => {
     for (const server of ["main", "other", "second", "gone"]) expect(error.message).toContain(server);
   });
 
-  test("a veto holds for every server of it, also behind one that has no such tool", async () => {
+  test("a veto holds for every server in it, also behind one without the tool", async () => {
     await using main = createTestServer({ tools: ask("main") });
     await using other = createTestServer({ tools: { unlike: { handler: () => "" } } });
     await using last = createTestServer({ tools: ask("last") });
@@ -268,7 +268,7 @@ describe("a chain of fallbacks", () => {
   });
 });
 
-test("a primary that is busy: its Retry-After is not waited for while another can be asked", async () => {
+test("a busy primary: the call does not wait for its Retry-After while a fallback can answer", async () => {
   await using main = createTestServer({ tools: ask("main") });
   await using spare = createTestServer({ tools: ask("spare") });
   let busy = false;
@@ -305,7 +305,7 @@ test("a fallback that was never connected is connected for the call", async () =
   expect((await toolport.callTool("main__ask")).server).toBe("spare");
 });
 
-test("an abort ends the call; nobody else is asked", async () => {
+test("an abort ends the call, and no other server is called", async () => {
   await using scene = await hangingPrimary({}, "spare");
   await scene.toolport.connect();
   const reason = new Error("enough");

@@ -1,4 +1,4 @@
-/** Processes that fetch the same tool at once each get a whole one, and keep it. */
+/** Processes that fetch the same tool at once each get a complete one, and keep it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Installs a package of many files, and ends at the same moment as the others. */
+/** Installs a package of many files, and finishes at the same moment as the others. */
 const npm = `
   const { mkdirSync, writeFileSync } = require("node:fs");
   const prefix = process.argv[process.argv.indexOf("--prefix") + 1];
@@ -35,7 +35,7 @@ const program = (cache: string) => `
   }
 `;
 
-it("gives every process a tool that stays", { timeout: 60_000 }, async () => {
+it("gives every process a complete tool that stays", { timeout: 60_000 }, async () => {
   const npmFile = join(folder, "npm.cjs");
   await writeFile(npmFile, npm);
   const cache = join(folder, "cache");

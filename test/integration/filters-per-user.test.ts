@@ -14,7 +14,7 @@ const server = () =>
 
 const names = async (toolport: Toolport) => (await toolport.tools()).map(({ sourceName }) => sourceName);
 
-test("a filter of one user leaves the tools of all other users alone", async () => {
+test("a filter of one user does not change the tools of other users", async () => {
   await using source = server();
   await using toolport = createToolport({ mcpServers: { s: source.memory() } });
   const ada = toolport.as("ada");

@@ -1,4 +1,4 @@
-/** What the fuzzers found, as small as it could be made: each of these once ended a program, hung, or was never mended. */
+/** Minimal cases that the fuzzers found: each of them once crashed a program or made it hang. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ function open(world: MemoryWorld) {
   return createToolport({ mcpServers: { it: { transport: world.connect } }, retry: false });
 }
 
-/** Answers `tools/call` with this, everything else as it should be. */
+/** Answers `tools/call` with this, and everything else correctly. */
 const answerCalls =
   (answer: Record<string, unknown>): Answerer =>
   (request, world) =>
@@ -29,15 +29,15 @@ test.each<[string, unknown]>([
   ["a text", "no"],
   ["a list", []],
   ["without a message", { code: -32000 }],
-  ["with a code that is none", { code: "E1", message: "no" }],
-])("an error that is %s is an error all the same", async (_, error) => {
+  ["with an invalid code", { code: "E1", message: "no" }],
+])("an error that is %s is still an error", async (_, error) => {
   const world = new MemoryWorld({ era: "legacy", answer: answerCalls({ error }) });
   await using toolport = open(world);
   const thrown = await failure(toolport.callTool("it__echo"));
   expect(thrown).toMatchObject({ code: "PROTOCOL", server: "it", tool: "echo" });
 });
 
-test("an error of null beside a result is none: JSON-RPC 1.0 wrote it so", async () => {
+test("an error of null beside a result counts as a success, as in JSON-RPC 1.0", async () => {
   const result = { content: [{ type: "text", text: "fine" }] };
   const world = new MemoryWorld({ era: "legacy", answer: answerCalls({ result, error: null }) });
   await using toolport = open(world);
@@ -45,19 +45,19 @@ test("an error of null beside a result is none: JSON-RPC 1.0 wrote it so", async
 });
 
 test.each([{ structuredContent: nested(5_000) }, { content: [{ type: "x", _meta: nested(5_000) }] }])(
-  "an answer without end is refused before anybody writes it as JSON",
+  "a result nested without end is refused before it is serialized",
   (raw) => {
     expect(() => toToolResult(raw, "it")).toThrow(/nested deeper than 500 levels.*\(PROTOCOL\)/);
   },
 );
 
-test("_meta that is no object is not there", () => {
+test("_meta that is not an object is ignored", () => {
   for (const _meta of [null, 1, "x", []])
     expect(toToolResult({ content: [], _meta }, "it")._meta).toBeUndefined();
 });
 
 test.each([nested(5_000), { name: nested(5_000) }, { name: "a", inputSchema: {}, _meta: nested(5_000) }])(
-  "a tool nested without end costs only itself",
+  "a tool nested without end affects only itself",
   (raw) => {
     expect(readSourceTool(raw, { withHeaders: false })).toMatchObject({
       withheld: { reason: expect.any(String) },
@@ -65,7 +65,7 @@ test.each([nested(5_000), { name: nested(5_000) }, { name: "a", inputSchema: {},
   },
 );
 
-test("a server that has given up the legacy era is found again", async () => {
+test("a server that dropped the legacy era is detected again", async () => {
   const [before, after] = [new MemoryWorld({ era: "legacy" }), new MemoryWorld({ era: "modern" })];
   let world = before;
   await using toolport = createToolport({ mcpServers: { it: { transport: () => world.connect() } } });
@@ -76,7 +76,7 @@ test("a server that has given up the legacy era is found again", async () => {
   expect((await toolport.callTool("it__echo", { text: "new" })).text).toBe("new");
 });
 
-test("a server that declared nothing is asked again at the next start, whatever is remembered", async () => {
+test("a server that declared no capabilities is asked again at the next start", async () => {
   let isYoung = true;
   const world = new MemoryWorld({
     era: "modern",
@@ -95,7 +95,7 @@ test("a server that declared nothing is asked again at the next start, whatever 
   expect((await toolport.callTool("it__echo", { text: "x" })).text).toBe("x");
 });
 
-test("a handshake that the SDK's client does not take holds up nobody who closes", async () => {
+test("a handshake that the SDK's client refuses does not delay close()", async () => {
   const world = new MemoryWorld({
     era: "legacy",
     answer(request, self) {
@@ -107,12 +107,12 @@ test("a handshake that the SDK's client does not take holds up nobody who closes
   const toolport = open(world);
   await toolport.callTool("it__echo");
   world.say({ jsonrpc: "2.0", id: 1, method: "roots/list" });
-  // Until it has been heard.
+  // Until the server has received it.
   await new Promise((resolve) => setTimeout(resolve, 50));
   await toolport.close();
 });
 
-test("a field that nobody knows may hold a secret, and is shown by its name only", async () => {
+test("an unknown field may hold a secret, and is reported by its name only", async () => {
   const folder = await mkdtemp(join(tmpdir(), "toolport-fuzz-"));
   try {
     const file = join(folder, "mcp_config.json");

@@ -1,4 +1,4 @@
-/** Pooled sockets that died unnoticed, behind a real proxy that forgets them: at most one call pays for it. */
+/** Pooled sockets that died unnoticed behind a real proxy: at most one call fails. */
 import { createToolport, type Toolport } from "toolport";
 import { describe, expect, test } from "vitest";
 import { failure } from "../support/failure.js";
@@ -31,7 +31,7 @@ async function openPool(transport: keyof typeof ENTRY) {
 const slowCalls = async (toolport: Toolport) => (await statsOf(toolport)).calls["slow"];
 
 describe("Streamable HTTP", () => {
-  test("sockets that are reset on use cost one call", async () => {
+  test("sockets that are reset on use fail one call", async () => {
     await using scene = await openPool("http");
     const { toolport } = scene;
     scene.proxy.forget("reset");
@@ -44,7 +44,7 @@ describe("Streamable HTTP", () => {
     expect(await slowCalls(toolport)).toBe(9);
   });
 
-  test("sockets that are reset on use cost no call that may run twice", async () => {
+  test("sockets that are reset on use fail no idempotent call", async () => {
     await using scene = await openPool("http");
     scene.proxy.forget("reset");
     const { text } = await scene.toolport.callTool("it__slow", {}, { idempotent: true });
@@ -52,7 +52,7 @@ describe("Streamable HTTP", () => {
     await scene.toolport.refresh("it");
   });
 
-  test("sockets that swallow what is sent cost one call", async () => {
+  test("sockets that swallow requests fail one call", async () => {
     await using scene = await openPool("http");
     const { toolport } = scene;
     scene.proxy.forget("silent");

@@ -1,4 +1,4 @@
-/** A server that dies, restarts or forgets: the next call with the same handle works, and no call runs twice. */
+/** A server that dies, restarts or loses its sessions: the next call with the same handle works, and no call runs twice. */
 import { createToolport, type ToolportError } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, test } from "vitest";
@@ -10,7 +10,7 @@ const stdio = { command: process.execPath, args: [LEAN] };
 
 const failure = (promise: Promise<unknown>): Promise<ToolportError> =>
   promise.then(
-    () => Promise.reject(new Error("It should have failed")),
+    () => Promise.reject(new Error("Expected a failure")),
     (error: ToolportError) => error,
   );
 
@@ -24,7 +24,7 @@ describe("a stdio server killed with -9", () => {
     expect(second).not.toBe(first);
   });
 
-  test("at the very moment of a call: the call works, because the server provably did not read it", async () => {
+  test("at the moment of a call: the call works, because the server cannot have read it", async () => {
     await using toolport = createToolport({ mcpServers: { stdio } });
     for (let round = 0; round < 3; round += 1) {
       const pid = Number((await toolport.callTool("stdio__pid")).text);
@@ -39,7 +39,7 @@ describe("a stdio server killed with -9", () => {
     const starts: string[] = [];
     toolport.on("state", ({ to }) => starts.push(to));
     let call: Promise<ToolportError> | undefined;
-    // Progress shows that the server has begun.
+    // Progress shows that the server has started the call.
     await new Promise<void>((begun) => {
       const args = { count: 1_000, everyMs: 20 };
       call = failure(toolport.callTool("stdio__progress", args, { onProgress: () => begun() }));
@@ -57,13 +57,13 @@ describe("a stdio server killed with -9", () => {
     expect(starts).toEqual(["reconnecting", "connecting", "connected", "discovering", "ready"]);
   });
 
-  test("again and again: five starts in a minute, then it is given up with its last words", async () => {
+  test("repeatedly: five starts in a minute, then a lasting error with its last output", async () => {
     const crashing = {
       command: process.execPath,
       args: [LEAN, "--stderr=out of luck"],
       restart: { delayMs: 1 },
     };
-    // The breaker would leave the server alone before it is given up.
+    // The breaker would open before the restart limit.
     await using toolport = createToolport({ mcpServers: { crashing }, breaker: false });
     await toolport.connect();
     for (let crash = 0; crash < 5; crash += 1) await failure(toolport.callTool("crashing__crash"));
@@ -71,7 +71,7 @@ describe("a stdio server killed with -9", () => {
     const error = await failure(toolport.callTool("crashing__echo", { text: "?" }));
     expect(error).toMatchObject({ code: "RESTART_LIMIT", exitCode: 3 });
     expect((error as { stderrTail?: string }).stderrTail).toContain("out of luck");
-    // Asking for it by name starts a new count.
+    // connectServer() resets the count.
     expect(await toolport.connectServer("crashing")).toMatchObject({ state: "ready" });
   });
 
@@ -86,7 +86,7 @@ describe("a stdio server killed with -9", () => {
       expect(message).toContain("restart.enabled is false");
       expect(message).not.toMatch(/next call|call again/i);
     }
-    // What the message says works.
+    // The advice of the message works.
     expect(await toolport.connectServer("stdio")).toMatchObject({ state: "ready" });
     expect((await toolport.callTool("stdio__pid")).isError).toBe(false);
   });
@@ -120,7 +120,7 @@ describe("a stdio server killed with -9", () => {
     },
   );
 
-  test("a call that may run twice is repeated", async () => {
+  test("an idempotent call is repeated", async () => {
     await using toolport = createToolport({ mcpServers: { stdio } });
     const pid = Number((await toolport.callTool("stdio__pid")).text);
     const call = toolport.callTool("stdio__slow", { ms: 300 }, { idempotent: true });
@@ -132,7 +132,7 @@ describe("a stdio server killed with -9", () => {
 describe("an HTTP server", () => {
   const tools = { hello: { handler: () => "hello" } };
 
-  test("that forgets its sessions answers a ping", async () => {
+  test("that loses its sessions answers a ping", async () => {
     await using server = createTestServer({ era: "legacy", tools });
     const http = await server.http();
     await using toolport = createToolport({ mcpServers: { web: { url: http.url } } });
@@ -141,7 +141,7 @@ describe("an HTTP server", () => {
     expect((await toolport.ping("web")).ms).toBeGreaterThan(0);
   });
 
-  test("that forgets its sessions is greeted anew, once for all waiting calls", async () => {
+  test("that loses its sessions gets one new handshake for all waiting calls", async () => {
     await using server = createTestServer({ era: "legacy", tools });
     const http = await server.http();
     await using toolport = createToolport({ mcpServers: { web: { url: http.url } } });
@@ -170,7 +170,7 @@ describe("an HTTP server", () => {
     expect((await toolport.callTool("web__hello")).text).toBe("hello");
   });
 
-  test("that stays away: a call waits no longer than its own limit", async () => {
+  test("that stays down: a call waits no longer than its timeout", async () => {
     const server = createTestServer({ tools });
     const { url } = await server.http();
     await using toolport = createToolport({ mcpServers: { web: { url } } });
@@ -188,13 +188,13 @@ describe.each(["sse", "webSocket"] as const)("%s", (kind) => {
     hang: { handler: () => new Promise<string>(() => {}) },
   };
 
-  test("a dropped connection is back for the next call", async () => {
+  test("a dropped connection is re-established for the next call", async () => {
     await using server = createTestServer({ tools });
     const listening = await server[kind]();
     await using toolport = createToolport({ mcpServers: { it: listening.entry } });
     await toolport.connect();
     const call = failure(toolport.callTool("it__hang"));
-    // The request must be on its way before the line is cut.
+    // The request must be sent before the connection is cut.
     await waitFor(() => server.calls.length === 1);
     listening.dropConnections();
     expect(await call).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
@@ -215,7 +215,7 @@ describe.each(["sse", "webSocket"] as const)("%s", (kind) => {
   });
 });
 
-test("connect() does not wait for the back-off of a server that is coming back", async () => {
+test("connect() does not wait for the back-off of a reconnecting server", async () => {
   const server = createTestServer({ tools: { hello: { handler: () => "hello" } } });
   const { url } = await server.http();
   await using toolport = createToolport({ mcpServers: { web: { url, reconnect: { delayMs: 60_000 } } } });
@@ -228,7 +228,7 @@ test("connect() does not wait for the back-off of a server that is coming back",
   expect(await toolport.connect()).toMatchObject({ servers: { web: { state: "ready" } } });
 });
 
-test("disconnect() leaves a server down until it is asked for", async () => {
+test("disconnect() keeps a server down until it is used", async () => {
   await using toolport = createToolport({ mcpServers: { stdio } });
   await toolport.connect();
   await toolport.disconnect("stdio");
@@ -237,7 +237,7 @@ test("disconnect() leaves a server down until it is asked for", async () => {
   expect((await toolport.callTool("stdio__echo", { text: "up" })).text).toBe("up");
 });
 
-test("an idle connection is closed and reopens by itself", async () => {
+test("an idle connection is closed, and the next call reopens it", async () => {
   await using toolport = createToolport({ mcpServers: { stdio }, idleTimeoutMs: 200 });
   const pid = Number((await toolport.callTool("stdio__pid")).text);
   await waitFor(() => toolport.snapshot().servers["stdio"]!.state === "closed");
@@ -245,7 +245,7 @@ test("an idle connection is closed and reopens by itself", async () => {
   expect(Number((await toolport.callTool("stdio__pid")).text)).not.toBe(pid);
 });
 
-test("a health check brings back a server that stopped answering", async () => {
+test("a health check replaces a server that stopped answering", async () => {
   await using toolport = createToolport({ mcpServers: { stdio }, healthCheck: { intervalMs: 50 } });
   const pid = Number((await toolport.callTool("stdio__pid")).text);
   const states: string[] = [];

@@ -1,4 +1,4 @@
-/** A pattern made to keep a regular expression busy for hours delays neither its own call nor any other. */
+/** A pattern with catastrophic backtracking delays no call. */
 import { createToolport, type ToolCallError } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { failure } from "../support/failure.js";
 /** One more character doubles the time; with 29 of them a plain engine takes minutes. */
 const HOSTILE = "^(a+)+$";
 const VALUE = `${"a".repeat(28)}!`;
-/** Ten times the promise, in processor time. A plain engine is above it by far. */
+/** Ten times the documented bound, in CPU, time. A plain engine takes far longer. */
 const LIMIT_MS = 2_500;
 
 /** Longest processor time between two turns of the event loop. */
@@ -59,11 +59,11 @@ test.each([
   ["input", "INVALID_ARGUMENTS"],
   ["output", "INVALID_OUTPUT"],
 ] as const)(
-  "in an %s schema, strict: the call is refused, the event loop is never held for long",
+  "in an %s schema, strict: the call is refused, the event loop is never blocked for long",
   async (tool, code) => {
     await using server = makeServer();
     await using toolport = createToolport({ mcpServers: { s: server.memory() }, checkArguments: "strict" });
-    // The first call loads the validator, which is not what is measured.
+    // The first call loads the validator, which does not count.
     await toolport.callTool("s__plain");
     await toolport.callTool(`s__${tool}`, { text: "aaa" });
     const loop = watchEventLoop();
@@ -78,7 +78,7 @@ test.each([
   },
 );
 
-test("in an input schema, by default: the server decides, the event loop is never held for long", async () => {
+test("in an input schema, by default: the server decides, the event loop is never blocked for long", async () => {
   await using server = makeServer();
   await using toolport = createToolport({ mcpServers: { s: server.memory() } });
   const warnings: string[] = [];
@@ -100,7 +100,7 @@ const slowWhenRepaired = {
   properties: { texts: { type: "array", items: { type: "string", pattern: HOSTILE } } },
 };
 
-test("a repair that runs into a slow pattern ends; many of them do not add up", async () => {
+test("a repair with a slow pattern ends in time; many of them do not add up", async () => {
   await using server = createTestServer({
     tools: { list: { inputSchema: slowWhenRepaired, handler: ({ texts }) => JSON.stringify(texts) } },
   });
@@ -115,7 +115,7 @@ test("a repair that runs into a slow pattern ends; many of them do not add up", 
   expect(server.calls).toHaveLength(1);
 });
 
-test("input and output of one call share the time; many calls at once do not add up", async () => {
+test("input and output of one call share the time budget; parallel calls do not add up", async () => {
   await using server = makeServer();
   await using toolport = createToolport({ mcpServers: { s: server.memory() } });
   await toolport.callTool("s__plain");

@@ -1,4 +1,4 @@
-/** Where a server may send us: URLs learned from the network against the private-address rule. */
+/** URLs that a server names: they must follow the private-address rule. */
 import type { LookupFunction } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SecretRecord } from "../../src/config/secret-record.js";
@@ -30,7 +30,7 @@ const start = async (script: Script) => setup.keep(await startScriptedServer(scr
 const call = { jsonrpc: "2.0" as const, id: 1, method: "tools/call", params: {} };
 
 describe("redirects", () => {
-  it.each([301, 302, 307, 308])("%i to another origin gets no byte", async (status) => {
+  it.each([301, 302, 307, 308])("%i to another origin sends no byte there", async (status) => {
     const server = await start((_request, response) =>
       response.writeHead(status, { location: `http://127.0.0.2:${canary.port}/mcp` }).end(),
     );
@@ -49,7 +49,7 @@ describe("redirects", () => {
     expect(server.seen).toHaveLength(6);
   });
 
-  it("within the origin the message arrives whole, with its headers and without our mark", async () => {
+  it("within the origin the message arrives complete, with its headers and without the internal marker", async () => {
     const server = await start(({ path, message }, response) =>
       path === "/mcp"
         ? response.writeHead(308, { location: "/mcp/" }).end()
@@ -97,12 +97,12 @@ describe("the guarded fetch", () => {
     await expect(guarded(`http://127.0.0.2:${canary.port}/`)).rejects.toMatchObject(refused);
   });
 
-  it("lets a named host be private", async () => {
+  it("allows a private host that is listed", async () => {
     const guarded = createGuardedFetch(setup.http, {
       serverUrl: "https://mcp.example.com/mcp",
       allowedHosts: ["127.0.0.1"],
     });
-    // Past the rule; it fails on the missing TLS of a plain server.
+    // The rule allows it; it fails because the plain server has no TLS.
     const plain = await start(() => {});
     await expect(guarded(`https://127.0.0.1:${plain.port}/`)).rejects.toMatchObject({ code: "UNREACHABLE" });
   });
@@ -125,7 +125,7 @@ describe("the guarded fetch", () => {
     },
   );
 
-  it("uses the address that was checked, and checks anew for the next request", async () => {
+  it("connects to the checked address, and checks again for the next request", async () => {
     const home = await start((_request, response) => response.end("home"));
     let turn = 0;
     const lookup = ((_hostname, _options, callback) => {
@@ -151,7 +151,7 @@ describe("the guarded fetch", () => {
     expect((await guarded(`${auth.url}/.well-known/x`)).status).toBe(302);
   });
 
-  it("stops at its size and at its time", async () => {
+  it("stops at its size limit and its timeout", async () => {
     const auth = await start(({ path }, response) => {
       if (path === "/large") return response.end("x".repeat(300 * 1024));
       return response.writeHead(200).write("{");
@@ -170,7 +170,7 @@ describe("the guarded fetch", () => {
   });
 });
 
-it("keeps the user's headers to the endpoint when the SDK looks for OAuth metadata", async () => {
+it("sends the user's headers only to the endpoint when the SDK looks for OAuth metadata", async () => {
   const server = await start(({ path }, response) =>
     response.writeHead(path === "/mcp" ? 401 : 404, { "www-authenticate": "Bearer" }).end(),
   );

@@ -1,4 +1,4 @@
-/** What an HTTP server can do wrong, and the error that each of it becomes. */
+/** Failures of HTTP servers, and the error for each. */
 
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
@@ -45,7 +45,7 @@ describe("statuses", () => {
     expect(error.what).toBe(`The server answered with HTTP ${status}: no room`);
   });
 
-  it("takes secrets that the server echoes out of the message", async () => {
+  it("removes echoed secrets from the message", async () => {
     const server = await start(({ headers }, response) =>
       response.writeHead(500).end(`bad token ${headers.authorization} ${headers["x-key"]}`),
     );
@@ -96,7 +96,7 @@ describe("statuses", () => {
   });
 });
 
-describe("bodies that are no answer", () => {
+describe("bodies without an answer", () => {
   it.each<[string, (response: ServerResponse) => unknown, string]>([
     [
       "a captive portal",
@@ -108,7 +108,7 @@ describe("bodies that are no answer", () => {
     ["an empty body", (r) => sendJson(r, ""), "is empty"],
     ["truncated JSON", (r) => sendJson(r, '{"jsonrpc":"2.0","id":'), "is not valid JSON"],
     ["JSON of something else", (r) => sendJson(r, { hello: 1 }), "does not answer"],
-    ["an answer to somebody else", (r) => sendJson(r, result("other")), "does not answer"],
+    ["an answer to another request", (r) => sendJson(r, result("other")), "does not answer"],
     ["a huge batch", (r) => sendJson(r, new Array(5_000).fill(result(1))), "does not answer"],
     [
       "an unknown character set",
@@ -116,7 +116,7 @@ describe("bodies that are no answer", () => {
       "unknown character set",
     ],
     [
-      "an encoding nobody asked for",
+      "an encoding that was not requested",
       (r) => r.writeHead(200, { "content-type": "application/json", "content-encoding": "zstd" }).end("{}"),
       "encoding",
     ],
@@ -145,7 +145,7 @@ describe("bodies that are no answer", () => {
   });
 });
 
-describe("the way to the server", () => {
+describe("the connection to the server", () => {
   it("is refused", async () => {
     const server = await startScriptedServer(() => {});
     await server.close();
@@ -160,7 +160,7 @@ describe("the way to the server", () => {
     expect(error.message).not.toContain("canary");
   });
 
-  it("has no TLS where TLS is wanted", async () => {
+  it("has no TLS although TLS is expected", async () => {
     const server = await start(() => {});
     const { transport } = await setup.streamable(`https://127.0.0.1:${server.port}/mcp`);
     await expect(transport.send(call(1))).rejects.toMatchObject({ code: "UNREACHABLE", outcome: "unsent" });
@@ -183,7 +183,7 @@ describe("the way to the server", () => {
     tcp.close();
   });
 
-  it("is given up by the caller", async () => {
+  it("is aborted by the caller", async () => {
     const server = await start(() => {});
     const { transport, cuts } = await setup.streamable(`${server.url}/mcp`);
     const controller = new AbortController();
@@ -198,7 +198,7 @@ describe("the way to the server", () => {
 });
 
 describe("closing", () => {
-  it("ends what is in flight, once, and says so", async () => {
+  it("ends the calls in flight once, with an error", async () => {
     const server = await start(
       inSession(({ method }, response) => {
         if (method === "GET") openEvents(response);
@@ -220,7 +220,7 @@ describe("closing", () => {
     await waitFor(() => server.sockets.size === 0);
   });
 
-  it("deletes the session within its bound, whatever the server does", async () => {
+  it("deletes the session in time, even if the server does not answer", async () => {
     const server = await start(inSession(() => {}));
     const { transport } = await setup.streamable(`${server.url}/mcp`);
     await transport.send(initialize);

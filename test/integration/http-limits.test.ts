@@ -1,4 +1,4 @@
-/** Answers larger than the limit cost only themselves, over HTTP. */
+/** A response over the size limit fails only its own call, over HTTP. */
 import type { ServerResponse } from "node:http";
 import { createGzip, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
@@ -19,7 +19,7 @@ const setup = useSetup();
 const { start } = setup;
 const call = (id: string, method = "tools/call") => ({ jsonrpc: "2.0" as const, id, method, params: {} });
 
-/** Answers "big" by the script, everything else properly. */
+/** Answers "big" with the script, everything else correctly. */
 const bigOr =
   (big: (response: ServerResponse) => unknown): Script =>
   ({ message }, response) =>
@@ -76,7 +76,7 @@ describe("one answer over the limit", () => {
     await transport.send(call("big")).catch((error) => expect(error.code).toBe("MESSAGE_TOO_LARGE"));
     await waitFor(() => cuts.length > 0, { label: "the cut" });
     expect(cuts).toMatchObject([{ id: "big", error: { code: "MESSAGE_TOO_LARGE", outcome: "unknown" } }]);
-    // Server and client share this process; neither may have the whole answer in memory.
+    // Server and client share this process; neither may hold the whole response in memory.
     expect(process.memoryUsage.rss() - before).toBeLessThan(100 * MIB);
     await transport.send(call("next"));
     expect(messages).toMatchObject([{ id: "next" }]);
@@ -85,7 +85,7 @@ describe("one answer over the limit", () => {
   });
 });
 
-it("takes an answer just under the limit, compressed or not, in any chunks", async () => {
+it("accepts a response just under the limit, compressed or not, in any chunks", async () => {
   const text = "x".repeat(900_000);
   const server = await start(async ({ message }, response) => {
     const body = JSON.stringify(result(message?.id, { text }));
@@ -106,7 +106,7 @@ it("takes an answer just under the limit, compressed or not, in any chunks", asy
   for (const message of messages) expect(message).toMatchObject({ result: { text } });
 });
 
-it("throws a large event of the listening stream away, names its id, and goes on", async () => {
+it("drops a large event of the listening stream, reports its id, and keeps listening", async () => {
   let stream: ServerResponse | undefined;
   const server = await start(({ method, message }, response) => {
     if (method === "GET") {

@@ -1,4 +1,4 @@
-/** Legacy HTTP+SSE: the SDK's client over our transport, and what goes wrong with such servers. */
+/** Legacy HTTP+SSE: the SDK's client over our transport, and failures of such servers. */
 import type { ServerResponse } from "node:http";
 import { Client } from "@modelcontextprotocol/client";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
@@ -21,7 +21,7 @@ const setup = useSetup();
 const { start } = setup;
 const call = { jsonrpc: "2.0" as const, id: 1, method: "tools/call", params: {} };
 
-/** A server whose stream the test holds. */
+/** A server whose stream the test controls. */
 async function startHeld(post: Script = (_request, response) => response.writeHead(202).end()) {
   const streams: ServerResponse[] = [];
   const server = await start((request, response) => {
@@ -85,7 +85,7 @@ describe("the event stream", () => {
     await expect(observed.transport.send(call)).rejects.toMatchObject({ code: "CLOSED", outcome: "unsent" });
   });
 
-  it("throws a large event away and goes on", async () => {
+  it("drops a large event and continues", async () => {
     const { streams, url } = await startHeld();
     const { transport, discards, messages } = await setup.sse(url, { maxMessageBytes: 10_000 });
     await transport.start();
@@ -96,7 +96,7 @@ describe("the event stream", () => {
     expect(discards).toMatchObject([{ id: "big", error: { code: "MESSAGE_TOO_LARGE" } }]);
   });
 
-  it("is given up when an event does not end", async () => {
+  it("is closed when an event does not end", async () => {
     const { streams, url } = await startHeld();
     const observed = await setup.sse(url, { maxMessageBytes: 10_000 });
     await observed.transport.start();
@@ -117,7 +117,7 @@ describe("start()", () => {
       { code: "ADDRESS_REFUSED" },
     ],
     [
-      "an endpoint that is no URL",
+      "an endpoint that is not a URL",
       (_r, s) => {
         openEvents(s);
         return s.write("event: endpoint\ndata: http://[/\n\n");
@@ -158,7 +158,7 @@ describe("start()", () => {
     expect(observed.closes).toBe(0);
   });
 
-  it("fails on a server that is not there, and leaves no timer", async () => {
+  it("fails on an unreachable server, and leaves no timer", async () => {
     const server = await startScriptedServer(() => {});
     await server.close();
     const before = takeLeakSnapshot();

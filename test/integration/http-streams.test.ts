@@ -1,4 +1,4 @@
-/** Answer streams and listening streams that end, break, come back or do not. */
+/** Response streams and listening streams that end, break and resume. */
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { event, openEvents, result, type Script, sendJson } from "../fixtures/servers/http-scripted.js";
@@ -98,7 +98,7 @@ describe("broken streams", () => {
     expect(gets()).toBe(1);
   });
 
-  it("stops asking for the rest of an answer that nobody wants any more", async () => {
+  it("stops resuming the response of a cancelled request", async () => {
     const server = await start(
       inSession(({ method, message }, response) => {
         if (method === "POST" && message?.id === undefined) return response.writeHead(202).end();
@@ -127,7 +127,7 @@ describe("the listening stream", () => {
       return sendJson(response, result(request.message.id));
     });
 
-  it("is opened again after failures and after a drop", async () => {
+  it("reopens after failures and after a drop", async () => {
     let gets = 0;
     const server = await start(
       listenable((_request, response) => {
@@ -145,7 +145,7 @@ describe("the listening stream", () => {
     expect(gets).toBe(3);
   });
 
-  it("tells of a lost session once it has worked before", async () => {
+  it("reports a lost session only if it has worked before", async () => {
     let gets = 0;
     const server = await start(
       listenable((_request, response) => {
@@ -161,7 +161,7 @@ describe("the listening stream", () => {
     expect(lost).toMatchObject([{ code: "SESSION_LOST", status: 404 }]);
   });
 
-  it("takes a first 404 for a server without one", async () => {
+  it("treats a first 404 as a server without a listening stream", async () => {
     const server = await start(
       listenable((_request, response) => response.writeHead(404).end("Cannot GET /mcp")),
     );

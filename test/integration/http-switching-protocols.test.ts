@@ -39,7 +39,7 @@ describe.each(Object.entries(FORMS))("HTTP 101 %s", (_form, head) => {
     expect(error.message).toContain("101");
     expect(server.asked("bad")).toBe(1);
     expect((await toolport.callTool("it__fine")).text).toBe("fine");
-    await waitFor(() => switched.closed, { label: "the switched socket to be closed" });
+    await waitFor(() => switched.closed, { label: "the switched socket to close" });
   });
 
   test.each<[string, () => ServerEntry]>([
@@ -50,11 +50,11 @@ describe.each(Object.entries(FORMS))("HTTP 101 %s", (_form, head) => {
     await using toolport = createToolport({ mcpServers: { it: entry() } });
     const { servers } = await toolport.connect();
     expect(servers["it"]).toMatchObject({ state: "failed", error: { code: "BAD_RESPONSE", status: 101 } });
-    await waitFor(() => switched.closed, { label: "the switched socket to be closed" });
+    await waitFor(() => switched.closed, { label: "the switched socket to close" });
   });
 });
 
-test("other interim answers are followed by the answer", async () => {
+test("other interim responses are skipped", async () => {
   const interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n";
   const server = await startFaultServer({
     before: ({ message }, response) => {

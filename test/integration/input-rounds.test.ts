@@ -1,4 +1,4 @@
-/** Calls that a modern server finishes only after it has been told more (`input_required`). */
+/** Calls that a modern server finishes only with more input (`input_required`). */
 import { inputRequired } from "@modelcontextprotocol/server";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
@@ -89,7 +89,7 @@ describe.each(["memory", "http"] as const)("over %s", (transport) => {
     return openTestSession(entry, options);
   }
 
-  test("a form is filled in, defaults included, and the call goes on under a new id", async () => {
+  test("a form is filled in with its defaults, and the call continues under a new id", async () => {
     await using server = makeServer();
     const seen: unknown[] = [];
     await using opened = await open(server, {
@@ -111,7 +111,7 @@ describe.each(["memory", "http"] as const)("over %s", (transport) => {
     expect(dependsOnInput(result)).toBe(true);
   });
 
-  test("the state comes back as it was", async () => {
+  test("the request state is sent back unchanged", async () => {
     await using server = makeServer();
     await using opened = await open(server, { onElicitation: () => ({ action: "decline" }) });
     expect(textOf(await opened.call("state"))).toBe("the same");
@@ -125,7 +125,7 @@ describe.each(["memory", "http"] as const)("over %s", (transport) => {
     await using opened = await open(server, {
       onElicitation(_request, from) {
         origin = from;
-        // A callback that does not listen: the call must end all the same.
+        // The callback ignores the signal: the call must end nevertheless.
         return new Promise(() => {});
       },
     });
@@ -146,7 +146,7 @@ describe("answers", () => {
     expect(JSON.parse(textOf(await opened.call("name")))).toEqual({ who: { action } });
   });
 
-  test("everything a server may ask for is answered at once", async () => {
+  test("all kinds of input requests in one round are answered together", async () => {
     await using server = makeServer();
     await using opened = await openTestSession(server.memory(), {
       onElicitation: {
@@ -164,7 +164,7 @@ describe("answers", () => {
     });
   });
 
-  test("an answer that does not fit ends the call with what is wrong, and is not sent", async () => {
+  test("an input that does not match its schema ends the call with the problems, and is not sent", async () => {
     await using server = makeServer();
     await using opened = await openTestSession(server.memory(), {
       onElicitation: () => ({ action: "accept", content: { age: "s3cret" } }),
@@ -178,7 +178,7 @@ describe("answers", () => {
     expect(JSON.stringify(opened.wire)).not.toContain("s3cret");
   });
 
-  test("a callback that throws ends the call, with its error as the cause", async () => {
+  test("a callback that throws ends the call with its error as the cause", async () => {
     await using server = makeServer();
     const cause = new Error("the dialog broke");
     await using opened = await openTestSession(server.memory(), {
@@ -188,7 +188,7 @@ describe("answers", () => {
   });
 });
 
-test("the SDK's own client is served as well, without a tool's name", async () => {
+test("the SDK's client gets input, too, without a tool name", async () => {
   await using server = makeServer();
   const seen: unknown[] = [];
   await using opened = await openTestSession(server.memory(), {
@@ -203,7 +203,7 @@ test("the SDK's own client is served as well, without a tool's name", async () =
 });
 
 describe("limits", () => {
-  test("a state alone is given back after a pause; progress of every round is heard", async () => {
+  test("a state without requests is sent back after a pause; progress of every round is reported", async () => {
     await using server = makeServer();
     await using opened = await openTestSession(server.memory());
     const heard: number[] = [];
@@ -214,7 +214,7 @@ describe("limits", () => {
     expect(heard).toEqual([1, 2, 3]);
   });
 
-  test(`a server that is never satisfied is left after ${MAX_ROUNDS} rounds`, async () => {
+  test(`a server that always asks again is given up after ${MAX_ROUNDS} rounds`, async () => {
     await using server = makeServer();
     await using opened = await openTestSession(server.memory(), {
       onElicitation: () => ({ action: "accept" }),
@@ -234,7 +234,7 @@ describe("limits", () => {
     expect(legs(opened)).toHaveLength(1);
   });
 
-  test("a crowd of requests in one answer is not answered", async () => {
+  test("too many requests in one round are not answered", async () => {
     await using server = makeServer();
     let asked = 0;
     await using opened = await openTestSession(server.memory(), {
@@ -250,7 +250,7 @@ describe("limits", () => {
     expect(legs(opened)).toHaveLength(1);
   });
 
-  test("the user may take longer than the idle limit, but not longer than the hard one", async () => {
+  test("the user may take longer than the idle timeout, but not longer than the hard cap", async () => {
     await using server = makeServer();
     let signal: AbortSignal | undefined;
     let thinkMs = 300;
@@ -270,7 +270,7 @@ describe("limits", () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  test("a connection that goes away ends the wait, and nobody is made to believe that nothing was sent", async () => {
+  test("a lost connection ends the wait with an unknown outcome", async () => {
     await using server = makeServer();
     let signal: AbortSignal | undefined;
     await using opened = await openTestSession(server.memory(), {
@@ -287,7 +287,7 @@ describe("limits", () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  test("a session that retires lets its rounds come to their end", async () => {
+  test("a retiring session finishes its rounds", async () => {
     await using server = makeServer();
     let answer: ((answer: { action: "decline" }) => void) | undefined;
     await using opened = await openTestSession(server.memory(), {

@@ -8,7 +8,7 @@ import { takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
 
 const LEAN = "test/fixtures/servers/stdio-lean.mjs";
 
-/** What nobody may see in this file: warnings of Node's, and rejections nobody handled. */
+/** Warnings of Node and unhandled rejections: none may occur in this file. */
 const complaints: string[] = [];
 const onWarning = ({ name, message }: Error) => void complaints.push(`${name}: ${message}`);
 const onRejection = (reason: unknown) => void complaints.push(`unhandled rejection: ${String(reason)}`);
@@ -19,23 +19,23 @@ beforeAll(() => {
 });
 
 afterAll(async () => {
-  // Both are told in a later turn of the loop.
+  // Node reports both in a later turn of the event loop.
   await new Promise((resolve) => setTimeout(resolve, 20));
   process.off("warning", onWarning);
   process.off("unhandledRejection", onRejection);
   expect(complaints).toEqual([]);
 });
 
-/** Runs `rounds` rounds, `lanes` of them at a time. */
-async function repeat(rounds: number, lanes: number, round: () => Promise<void>): Promise<void> {
+/** Runs `rounds` rounds, `parallel` of them at a time. */
+async function repeat(rounds: number, parallel: number, round: () => Promise<void>): Promise<void> {
   let left = rounds;
-  const lane = async () => {
+  const worker = async () => {
     while (left-- > 0) await round();
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: parallel }, worker));
 }
 
-/** MiB still held after everything that can be let go was let go: weak references count until the loop has turned. */
+/** MiB held after garbage collection; weak references count until the next turn of the event loop. */
 async function heldMib(): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, 50));
   setFlagsFromString("--expose-gc");
@@ -43,10 +43,10 @@ async function heldMib(): Promise<number> {
   return process.memoryUsage().heapUsed / 1024 / 1024;
 }
 
-/** One port for all rounds: it is asked to connect, to call, and to put its servers down again. */
+/** One port for all rounds: each round connects, calls and disconnects. */
 async function expectNoGrowth(
   toolport: Toolport,
-  { rounds, lanes }: { rounds: number; lanes: number },
+  { rounds, parallel }: { rounds: number; parallel: number },
 ): Promise<void> {
   const names = Object.keys(toolport.snapshot().servers);
   const free = [...names];
@@ -60,11 +60,11 @@ async function expectNoGrowth(
     await toolport.disconnect(name);
     free.push(name);
   };
-  // The first rounds load modules and fill caches; what they keep is kept once.
-  await repeat(Math.ceil(rounds / 10), lanes, round);
+  // The first rounds load modules and fill caches once.
+  await repeat(Math.ceil(rounds / 10), parallel, round);
   const before = takeLeakSnapshot();
   const heldBefore = await heldMib();
-  await repeat(rounds, lanes, round);
+  await repeat(rounds, parallel, round);
   await waitForNoLeaks(before);
   expect((await heldMib()) - heldBefore).toBeLessThan(12);
 }
@@ -76,7 +76,7 @@ describe("nothing grows", () => {
     const names = ["a", "b", "c", "d"];
     const mcpServers = Object.fromEntries(names.map((name) => [name, server]));
     await using toolport = createToolport({ mcpServers });
-    await expectNoGrowth(toolport, { rounds: 100, lanes: 4 });
+    await expectNoGrowth(toolport, { rounds: 100, parallel: 4 });
     await toolport.close();
     await waitForNoLeaks(before);
   });
@@ -93,8 +93,8 @@ describe("nothing grows", () => {
     });
     const http = await server.http();
     const toolport = createToolport({ mcpServers: { a: http.entry, b: http.entry } });
-    await expectNoGrowth(toolport, { rounds, lanes: 2 });
-    // Every round has told the server that it is over.
+    await expectNoGrowth(toolport, { rounds, parallel: 2 });
+    // Every round has ended its session.
     expect(http.sessionIds).toEqual([]);
     await toolport.close();
     await server.close();
@@ -102,7 +102,7 @@ describe("nothing grows", () => {
   });
 });
 
-test("a thousand ports, each made, used and closed", { timeout: 180_000 }, async () => {
+test("a thousand ports, each created, used and closed", { timeout: 180_000 }, async () => {
   await using server = createTestServer({ tools: { echo: { handler: () => "hi" } } });
   const entry = server.memory();
   const round = async () => {

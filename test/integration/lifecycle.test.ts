@@ -1,4 +1,4 @@
-/** From making a port to closing it: what every method does in every phase, and what is left afterwards. */
+/** The life cycle of a port: every method in every phase, and what is left after close(). */
 import { ConfigError, createToolport, type ServerEntry, type ToolportError } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, test } from "vitest";
@@ -17,7 +17,7 @@ const waitForNoLeaks = checkLeaksAfterEach();
 
 const failure = (promise: Promise<unknown>): Promise<ToolportError> =>
   promise.then(
-    () => Promise.reject(new Error("It should have failed")),
+    () => Promise.reject(new Error("Expected a failure")),
     (error: ToolportError) => error,
   );
 
@@ -31,29 +31,26 @@ describe("close()", () => {
     await toolport[Symbol.asyncDispose]();
   });
 
-  test("of a port that never connected is over at once", async () => {
+  test("of a port that never connected returns at once", async () => {
     const toolport = createToolport({ mcpServers: { it: lean() } });
     await toolport.close();
     expect(scratch.pids()).toEqual([]);
     expect(toolport.snapshot().servers["it"]).toMatchObject({ state: "closed" });
   });
 
-  test.each(["at once", "when the process runs"])(
-    "while a process is started (%s) leaves none",
-    async (when) => {
-      const toolport = createToolport({ mcpServers: { it: lean("--silent") } });
-      const connecting = toolport.connect();
-      if (when !== "at once") await waitFor(() => scratch.pids().length === 1);
-      await toolport.close();
-      const { servers } = await connecting;
-      expect(servers["it"]).toMatchObject({ state: "closed", error: { code: "CLOSED" } });
-      const started = scratch.pids();
-      expect(started.filter(isAlive)).toEqual([]);
-      // The interrupted connect starts nothing more.
-      await waitForNoLeaks();
-      expect(scratch.pids()).toEqual(started);
-    },
-  );
+  test.each(["at once", "when the process runs"])("while a process starts (%s) leaves none", async (when) => {
+    const toolport = createToolport({ mcpServers: { it: lean("--silent") } });
+    const connecting = toolport.connect();
+    if (when !== "at once") await waitFor(() => scratch.pids().length === 1);
+    await toolport.close();
+    const { servers } = await connecting;
+    expect(servers["it"]).toMatchObject({ state: "closed", error: { code: "CLOSED" } });
+    const started = scratch.pids();
+    expect(started.filter(isAlive)).toEqual([]);
+    // The interrupted connect starts nothing more.
+    await waitForNoLeaks();
+    expect(scratch.pids()).toEqual(started);
+  });
 
   test("while an HTTP server does not answer leaves no socket", async () => {
     await using server = createTestServer({ tools });
@@ -66,7 +63,7 @@ describe("close()", () => {
     await waitFor(() => http.connectionCount === 0);
   });
 
-  test("while a lost server is brought back ends that too", async () => {
+  test("during a reconnect ends the reconnect", async () => {
     const toolport = createToolport({ mcpServers: { it: { ...lean(), restart: { delayMs: 60_000 } } } });
     for (let round = 0; round < 2; round += 1) await failure(toolport.callTool("it__crash"));
     await waitFor(() => toolport.snapshot().servers["it"]!.state === "reconnecting");
@@ -107,7 +104,7 @@ describe("close()", () => {
     },
   );
 
-  test("ends everything: whatever is asked afterwards is refused with CLOSED", async () => {
+  test("makes every later call fail with CLOSED", async () => {
     const toolport = createToolport({ mcpServers: { it: lean() } });
     await toolport.connect();
     await toolport.close();
@@ -148,7 +145,7 @@ describe("close()", () => {
 });
 
 describe("disconnect()", () => {
-  test("while connecting, then connectServer(): it comes up", async () => {
+  test("while connecting, then connectServer(): the server becomes ready", async () => {
     await using toolport = createToolport({ mcpServers: { it: lean() } });
     const connecting = toolport.connect();
     await toolport.disconnect("it");
@@ -157,7 +154,7 @@ describe("disconnect()", () => {
     expect(scratch.pids().filter(isAlive)).toHaveLength(1);
   });
 
-  test("and connectServer() in the same breath: it comes up", async () => {
+  test("and connectServer() without waiting: the server becomes ready", async () => {
     await using toolport = createToolport({ mcpServers: { it: lean() } });
     await toolport.connect();
     const [, report] = await Promise.all([toolport.disconnect("it"), toolport.connectServer("it")]);
@@ -165,7 +162,7 @@ describe("disconnect()", () => {
     expect((await toolport.callTool("it__echo", { text: "up" })).text).toBe("up");
   });
 
-  test("without a name puts all down; a port that is not closed can bring them back", async () => {
+  test("without a name disconnects all servers, and they can connect again", async () => {
     await using toolport = createToolport({ mcpServers: { a: lean(), b: lean() } });
     await toolport.connect();
     await toolport.disconnect();
@@ -216,7 +213,7 @@ describe("servers at run time", () => {
     expect(Object.keys(toolport.snapshot().servers)).toEqual(["bad"]);
   });
 
-  test("register() waits to be asked", async () => {
+  test("register() does not connect", async () => {
     await using toolport = createToolport();
     toolport.register("it", lean());
     expect(toolport.snapshot().servers["it"]).toMatchObject({ state: "idle" });
@@ -224,7 +221,7 @@ describe("servers at run time", () => {
     expect((await toolport.callTool("it__echo", { text: "hi" })).text).toBe("hi");
   });
 
-  test("remove() puts it down and forgets its tools; the name is free again", async () => {
+  test("remove() disconnects it and removes its tools; the name is free again", async () => {
     await using toolport = createToolport({ mcpServers: { it: lean(), other: lean() } });
     await toolport.connect();
     const heard: string[] = [];
@@ -265,7 +262,7 @@ describe.each(["legacy", "modern"] as const)("a ready server, %s era", (era) => 
     await using toolport = createToolport({ mcpServers: { it: (await server[way]()).entry } });
     expect((await toolport.ping("it")).ms).toBeGreaterThanOrEqual(0);
     expect(await toolport.discover("it")).toMatchObject({ state: "ready", toolCount: 2 });
-    // Discovered by hand, for servers that do not tell.
+    // discover() for servers that send no notification.
     await server.update({ tools: { hello: tools.hello } });
     await toolport.refresh();
     expect(await toolport.tools()).toHaveLength(1);
@@ -276,7 +273,7 @@ describe.each(["legacy", "modern"] as const)("a ready server, %s era", (era) => 
   });
 });
 
-test("tools({ servers }) asks and lists only those", async () => {
+test("tools({ servers }) connects and lists only those", async () => {
   await using toolport = createToolport({ mcpServers: { a: lean(), b: lean() } });
   const list = await toolport.tools({ servers: ["b"] });
   expect(new Set(list.map(({ server }) => server))).toEqual(new Set(["b"]));

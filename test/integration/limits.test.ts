@@ -1,4 +1,4 @@
-/** How many calls a server gets at once and how fast, and what becomes of those that find no room. */
+/** Limits on concurrent calls and call rate for each server, and calls that do not fit into the queue. */
 import { createToolport } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { failure } from "../support/failure.js";
 import { expectNoLeaks, takeLeakSnapshot } from "../support/leaks.js";
 import { waitFor } from "../support/wait-for.js";
 
-/** A server that counts how many calls it has at the same time, and answers when told to. */
+/** A server that counts its concurrent calls, and answers when the test lets it. */
 function gatedServer() {
   const scene = { now: 0, most: 0, waiting: [] as (() => void)[] };
   const held: TestTool = {
@@ -23,7 +23,7 @@ function gatedServer() {
 }
 
 describe("concurrency", () => {
-  test("no more at once than allowed, first come, first served; other servers are not held up", async () => {
+  test("never exceeds the limit, in order of arrival, without delaying other servers", async () => {
     await using busy = gatedServer();
     await using other = gatedServer();
     await using toolport = createToolport({
@@ -46,7 +46,7 @@ describe("concurrency", () => {
     expect(busy.server.calls.map(({ args }) => args["index"])).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  test("the port's limit holds for every server; a server's own takes its place", async () => {
+  test("the limit of the port applies to every server; that of a server overrides it", async () => {
     await using one = gatedServer();
     await using two = gatedServer();
     await using toolport = createToolport({
@@ -67,7 +67,7 @@ describe("concurrency", () => {
     expect([one.most, two.most]).toEqual([2, 4]);
   });
 
-  test("with a thousand waiting, one more is turned away as OVERLOADED, unsent", async () => {
+  test("with a thousand queued calls the next one fails with OVERLOADED, unsent", async () => {
     await using busy = gatedServer();
     await using toolport = createToolport({
       mcpServers: { busy: { ...busy.server.memory(), concurrency: 1 } },
@@ -88,7 +88,7 @@ describe("concurrency", () => {
     expect(busy.server.calls).toHaveLength(1_001);
   });
 
-  test("waiting counts against the call's time, and can be given up; the place goes to the next", async () => {
+  test("queueing counts towards the timeout and can be aborted; the next call takes the slot", async () => {
     await using busy = gatedServer();
     await using toolport = createToolport({
       mcpServers: { busy: { ...busy.server.memory(), concurrency: 1 } },
@@ -114,7 +114,7 @@ describe("concurrency", () => {
 });
 
 describe("rate", () => {
-  test("a burst at once, then no faster than allowed", async () => {
+  test("allows a burst, then no faster than the limit", async () => {
     await using busy = gatedServer();
     await using toolport = createToolport({
       mcpServers: { busy: busy.server.memory() },
@@ -128,7 +128,7 @@ describe("rate", () => {
     expect(elapsedMs).toBeGreaterThanOrEqual(290);
   });
 
-  test("closing the port ends what waits, at once, and leaves no timer", async () => {
+  test("close() fails queued calls at once, and leaves no timer", async () => {
     await using busy = gatedServer();
     const before = takeLeakSnapshot();
     const toolport = createToolport({
@@ -144,7 +144,7 @@ describe("rate", () => {
   });
 });
 
-test("a server that is removed and added with other limits has those", async () => {
+test("a server that is removed and added again gets its new limits", async () => {
   await using busy = gatedServer();
   await using toolport = createToolport({
     mcpServers: { busy: { ...busy.server.memory(), concurrency: 1 } },

@@ -1,4 +1,4 @@
-/** A server that changes its tools: the list is read again, once, and whoever listens is told. */
+/** A server that changes its tools: the list is read again once, and listeners get an event. */
 import { createToolport, type Toolport } from "toolport";
 import { createTestServer, type TestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test, vi } from "vitest";
@@ -7,7 +7,7 @@ import { waitFor } from "../support/wait-for.js";
 const tool: TestTool = { handler: () => "hi" };
 const named = (...names: string[]) => Object.fromEntries(names.map((name) => [name, tool]));
 
-/** Waits until the port knows exactly these tools, without asking any server for them. */
+/** Waits until the port has exactly these tools, without a request to a server. */
 const known = (toolport: Toolport, ...names: string[]) =>
   waitFor(
     () => {
@@ -17,10 +17,10 @@ const known = (toolport: Toolport, ...names: string[]) =>
     { timeoutMs: 8_000, label: () => `${names} instead of ${toolport.snapshot().tools.map((t) => t.name)}` },
   );
 
-/** Long enough for a second reading to show itself. */
+/** Long enough to notice a second read. */
 const quiet = () => new Promise((resolve) => setTimeout(resolve, 150));
 
-/** Waits until nothing is read any more: a queued reading comes up to a second after the one before. */
+/** Waits until reading has stopped: a queued read starts up to a second after the previous one. */
 async function settled(toolport: Toolport): Promise<void> {
   let last = performance.now();
   const off = toolport.on("tools", () => {
@@ -54,7 +54,7 @@ describe.concurrent.each(["legacy", "modern"] as const)("a changed list, %s era"
   });
 });
 
-test("ten changes in one breath are one reading", async () => {
+test("ten changes at once cause one read", async () => {
   await using server = createTestServer({ era: "legacy", tools: named("one") });
   await using toolport = createToolport({ mcpServers: { it: server.memory() } });
   await toolport.connect();
@@ -67,8 +67,8 @@ test("ten changes in one breath are one reading", async () => {
 });
 
 /**
- * Waits until both servers of the port are listened to: the subscription (or the stream) is opened beside the first
- * calls. Then until all that was told for this purpose has been heard.
+ * Waits until the port listens to both servers: the subscription (or the stream) opens in parallel with the first
+ * calls. Then until all notifications sent for this purpose have arrived.
  */
 async function listening(toolport: Toolport, server: TestServer): Promise<void> {
   const heard = new Set<string>();
@@ -86,7 +86,7 @@ async function listening(toolport: Toolport, server: TestServer): Promise<void> 
   off();
 }
 
-test("a modern subscription that was dropped is opened again; what was missed meanwhile is found", async () => {
+test("a dropped modern subscription reopens, and missed changes are found", async () => {
   await using server = createTestServer({ era: "modern", tools: named("one") });
   let listening = 0;
   const http = await server.http({
@@ -98,7 +98,7 @@ test("a modern subscription that was dropped is opened again; what was missed me
   await using toolport = createToolport({ mcpServers: { it: http.entry } });
   await toolport.connect();
   await waitFor(() => listening === 1);
-  // The longest wait before the subscription is opened again: the change below falls into it.
+  // The longest wait before the subscription reopens: the change below happens during it.
   const random = vi.spyOn(Math, "random").mockReturnValue(0.999);
   http.dropConnections();
   await quiet();
@@ -108,13 +108,13 @@ test("a modern subscription that was dropped is opened again; what was missed me
   await server.update({ tools: named("one", "missed") });
   await known(toolport, "one", "missed");
   await waitFor(() => listening === 2);
-  await server.update({ tools: named("told") });
-  await known(toolport, "told");
+  await server.update({ tools: named("announced") });
+  await known(toolport, "announced");
   expect(toolport.snapshot().servers["it"]).toMatchObject({ state: "ready" });
 });
 
 test("a change between two pages of the first list is not lost", async () => {
-  // A server that tells of a change while it is being read, and lists the new tool only from then on.
+  // A server that announces a change during the read, and lists the new tool only afterwards.
   const { createLinkedTransports } = await import("toolport");
   let lists = 0;
   const transport = async () => {
@@ -155,7 +155,7 @@ test("a change between two pages of the first list is not lost", async () => {
   await known(toolport, "a", "new");
 });
 
-test("a slow answer to an old question does not undo a later one", async () => {
+test("a late response to an old request does not overwrite a newer list", async () => {
   await using server = createTestServer({ era: "legacy", tools: named("old") });
   let hold: Promise<void> | undefined;
   let held = 0;

@@ -1,4 +1,4 @@
-/** A server that does not stop saying that its lists changed: it is asked for them one at a time, and less and less. */
+/** A server that keeps announcing changes: its lists are read one at a time, at growing intervals. */
 import { createLinkedTransports, createToolport } from "toolport";
 import { createTestServer, type TestServerDefinition } from "toolport/testing";
 import { describe, expect, test } from "vitest";
@@ -9,14 +9,14 @@ const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 
 type Family = "tools" | "resources" | "prompts";
 
-/** One family with one member of this name. */
+/** A list with one item of this name. */
 const family = (kind: Family, name: string): Pick<TestServerDefinition, Family> => ({
   ...(kind === "tools" && { tools: { [name]: { handler: () => name } } }),
   ...(kind === "resources" && { resources: { [`test://${name}`]: { text: name } } }),
   ...(kind === "prompts" && { prompts: { [name]: { get: () => name } } }),
 });
 
-/** Serves over HTTP, answers lists slowly, and counts who asks for them. */
+/** Serves over HTTP, answers lists slowly, and counts the requests. */
 async function slowLists(server: ReturnType<typeof createTestServer>) {
   const asked: Record<string, number> = {};
   const underWay: Record<string, number> = {};
@@ -65,14 +65,14 @@ describe.concurrent.each(["legacy", "modern"] as const)("in the %s era", (era) =
     expect(changes).toBeGreaterThan(30);
     expect(most[method]).toBe(1);
     expect(asked[method]! - before[method]!).toBeLessThanOrEqual(8);
-    // Lists that did not change are not asked for.
+    // Unchanged lists are not read.
     for (const other of ["tools/list", "resources/list", "prompts/list"].filter((name) => name !== method))
       expect(asked[other]).toBe(before[other]);
     expect(new Set(changed)).toEqual(new Set([kind]));
   });
 });
 
-/** A server that says that its tools changed whenever it is asked for them. */
+/** A server that announces a change with every list request. */
 function restless() {
   const seen = { lists: 0, underWay: 0, most: 0 };
   const transport = async () => {
@@ -101,7 +101,7 @@ function restless() {
   return { seen, entry: { transport, protocol: "legacy" as const } };
 }
 
-test("a server that announces a change with every list, also the first, does not keep itself busy", async () => {
+test("a server that announces a change with every list is read at growing intervals", async () => {
   const { seen, entry } = restless();
   await using toolport = createToolport({ mcpServers: { it: entry } });
   await toolport.connect();
@@ -130,7 +130,7 @@ test("a list that fails after the last change is read again", async () => {
   const warnings: string[] = [];
   toolport.on("warning", ({ message }) => warnings.push(message));
   const listening = () => toolport.snapshot().tools.map(({ sourceName }) => sourceName);
-  // The stream on which changes are announced may open after connect().
+  // The notification stream may open after connect().
   await waitFor(async () => {
     await server.update(family("tools", "new"));
     return listening().includes("new");

@@ -1,4 +1,4 @@
-/** Everybody who has a say in a call, or is told of it: listeners, interceptors, whoever approves. */
+/** Listeners, interceptors and approve: the functions that see, change or refuse a call. */
 import {
   type CallEndEvent,
   type CallEvent,
@@ -30,7 +30,7 @@ const makeServer = () =>
   });
 
 describe("listeners", () => {
-  test("are told before and after every tool call, prompt and resource, with message, outcome and context", async () => {
+  test("run before and after every tool call, prompt and resource, with message, outcome and context", async () => {
     await using server = makeServer();
     const before: CallEvent[] = [];
     const after: CallEndEvent[] = [];
@@ -70,7 +70,7 @@ describe("listeners", () => {
     expect(after[5]?.error).toMatchObject({ code: "PROMPT_NOT_FOUND", suggestions: ["hello"] });
   });
 
-  test("learn who answered after a fallback, and how many attempts it took", async () => {
+  test("get the server that answered after a fallback, and the number of attempts", async () => {
     await using main = makeServer();
     await using spare = makeServer();
     const http = await main.http();
@@ -90,7 +90,7 @@ describe("listeners", () => {
   test("that throw or reject are reported and change nothing", async () => {
     await using server = makeServer();
     const warnings: string[] = [];
-    const told: string[] = [];
+    const reported: string[] = [];
     await using toolport = createToolport({
       mcpServers: { s: server.memory() },
       listeners: [
@@ -100,12 +100,12 @@ describe("listeners", () => {
           },
           after: () => Promise.reject(new Error("after broke")),
         },
-        { before: () => told.push("before"), after: () => told.push("after") },
+        { before: () => reported.push("before"), after: () => reported.push("after") },
       ],
     });
     toolport.on("warning", ({ message }) => warnings.push(message));
     expect((await toolport.callTool("s__ask", { q: 2 })).text).toBe("asked 2");
-    expect(told).toEqual(["before", "after"]);
+    expect(reported).toEqual(["before", "after"]);
     expect(warnings).toEqual([
       expect.stringContaining("before broke"),
       expect.stringContaining("after broke"),
@@ -133,7 +133,7 @@ describe("approve", () => {
     };
   };
 
-  test("is asked before a call, with everything about it; a refusal is REFUSED and nothing is sent", async () => {
+  test("runs before a call with all its details; a refusal is REFUSED and nothing is sent", async () => {
     const asked: string[] = [];
     await using scene = ports(true, asked, false);
     expect(await failure(scene.toolport.callTool("s__ask", { q: 1 }, { context: "ada" }))).toMatchObject({
@@ -147,7 +147,7 @@ describe("approve", () => {
     expect(scene.server.calls).toHaveLength(0);
   });
 
-  test("is not asked about what a trusted server marks as read-only; about any other it is", async () => {
+  test("is skipped for read-only tools of a trusted server, and for no others", async () => {
     const asked: string[] = [];
     await using trusted = ports(true, asked);
     expect((await trusted.toolport.callTool("s__read")).text).toBe("read");
@@ -192,7 +192,7 @@ describe("interceptors", () => {
       return result;
     };
 
-  test("stand around a call in their order, and see its context", async () => {
+  test("wrap a call in their order, and see its context", async () => {
     await using server = makeServer();
     const notes: string[] = [];
     await using toolport = createToolport({
@@ -235,14 +235,14 @@ describe("interceptors", () => {
     const cached = await toolport.callTool("s__count", { n: 1 });
     expect([asked.text, asked.attempts]).toEqual([cached.text, 1]);
     expect(cached.attempts).toBe(0);
-    // Equal calls at the same time share one request: only one of them asked the server.
+    // Equal parallel calls share one request to the server.
     const shared = await Promise.all([2, 2, 2].map((n) => toolport.callTool("s__count", { n })));
     expect(shared.map(({ attempts }) => attempts).sort()).toEqual([0, 0, 1]);
     expect(after.sort()).toEqual([0, 0, 0, 1, 1]);
     expect(server.calls).toHaveLength(2);
   });
 
-  test("cacheResults answers a repeated call from memory, for each user apart", async () => {
+  test("cacheResults answers a repeated call from memory, separately for each user", async () => {
     await using server = makeServer();
     await using toolport = createToolport({
       mcpServers: { s: server.memory() },

@@ -1,4 +1,4 @@
-/** Which log messages servers are asked for: for all, for one, in the way of each era. */
+/** The log level that servers are asked for: for all, for one, in both eras. */
 import { createToolport, type ServerLogEntry, type ToolportOptions } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
 import { describe, expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { waitFor } from "../support/wait-for.js";
 
 const LEVELS = ["debug", "info", "warning", "error"] as const;
 
-/** A server that says one thing at each of four levels. */
+/** A server that logs one message at each of four levels. */
 const talkative = (era: "legacy" | "modern"): TestServer =>
   createTestServer({
     era,
@@ -34,7 +34,7 @@ async function heard(era: "legacy" | "modern", options: ToolportOptions, own?: "
 }
 
 describe("modern era", () => {
-  test("nothing said: from info on, if somebody reads it", async () => {
+  test("default: from info on, if the port has a reader", async () => {
     expect(await heard("modern", {})).toEqual(["info", "warning", "error"]);
     const lines: string[] = [];
     const say = (line: string) => void lines.push(line);
@@ -50,7 +50,7 @@ describe("modern era", () => {
     expect(await heard("modern", { logLevel: "error" }, "debug")).toEqual([...LEVELS]);
   });
 
-  test("one call may say otherwise", async () => {
+  test("one call may set another level", async () => {
     await using server = talkative("modern");
     const logs: string[] = [];
     await using toolport = createToolport({
@@ -64,7 +64,7 @@ describe("modern era", () => {
 });
 
 describe("legacy era", () => {
-  test("nothing said: the server chooses", async () => {
+  test("default: the server chooses", async () => {
     expect(await heard("legacy", {})).toEqual([...LEVELS]);
   });
 
@@ -94,7 +94,7 @@ describe("legacy era", () => {
   });
 });
 
-test("a level that there is not", () => {
+test("refuses an unknown level", () => {
   expect(() => createToolport({ logLevel: "loud" as never })).toThrow(/logLevel/);
   expect(() => createToolport({ mcpServers: { it: { command: "x", logLevel: "loud" as never } } })).toThrow(
     /logLevel/,

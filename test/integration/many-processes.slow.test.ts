@@ -1,4 +1,4 @@
-/** Many processes behind a plain load balancer, over every store they can share: any of them serves any user. */
+/** Many processes behind a load balancer, over every shared store: any of them serves any user. */
 import { createTestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
@@ -15,7 +15,7 @@ import {
 const USERS = ["ada", "grace"] as const;
 const TOOL = "a__whoami";
 const IDLE_MS = 500;
-/** Calls under way at a time while a process is killed. */
+/** Calls in flight while a process is killed. */
 const WIDTH = 6;
 const PATIENCE = { timeoutMs: 20_000 };
 
@@ -49,7 +49,7 @@ describe.each(sharedStoreKinds)("over $name", ({ missing, start }) => {
       const discoveries = countRpc(bench, "server/discover");
       await connectOnDemand(cluster);
       await closeWhenIdle(cluster);
-      // What the server said of itself is known to all: nobody asks again.
+      // All processes share the metadata of the server: none requests it again.
       expect(countRpc(bench, "server/discover")).toBe(discoveries);
       expect(bench.countTokens()).toBe(USERS.length);
 
@@ -68,12 +68,12 @@ describe.each(sharedStoreKinds)("over $name", ({ missing, start }) => {
   );
 });
 
-/** Both logins begin at once, each in a process of its own, and end in another. */
+/** Both logins start at once in different processes, and end in another. */
 async function logInAnywhere(cluster: WebCluster, bench: OAuthBench, place: StorePlace): Promise<void> {
   const [first, second, third] = cluster.balancer.ports;
   const begun = await Promise.all(USERS.map(async (user) => ({ user, ...(await cluster.call(user, TOOL)) })));
   for (const answer of begun) expect(answer).toMatchObject({ status: 401, code: "AUTH_REQUIRED" });
-  // Whichever of the two was first at the balancer.
+  // In the order in which they reached the balancer.
   begun.sort((one) => (one.by === first ? -1 : 1));
   const ended: unknown[] = [];
   for (const { user, authUrl } of begun)
@@ -84,7 +84,7 @@ async function logInAnywhere(cluster: WebCluster, bench: OAuthBench, place: Stor
     { status: 200, by: first },
   ]);
   expect(bench.countTokens("authorization_code")).toBe(USERS.length);
-  // The processes that were asked first go on by themselves, and save what they find.
+  // The processes that started the logins connect in the background, and save the lists.
   await waitFor(async () => {
     const states = await connectionsOf(cluster.workers);
     return USERS.every((user) => states.some((state) => state[`${user}/a`]?.opened === 1));
@@ -94,7 +94,7 @@ async function logInAnywhere(cluster: WebCluster, bench: OAuthBench, place: Stor
   await store.close();
 }
 
-/** A process connects for a user when it is asked to, and only the server that is needed. */
+/** A process connects for a user on demand, and only the required server. */
 async function connectOnDemand(cluster: WebCluster): Promise<void> {
   for (const user of USERS) {
     const states = await connectionsOf(cluster.workers);
@@ -104,12 +104,12 @@ async function connectOnDemand(cluster: WebCluster): Promise<void> {
   const states = await connectionsOf(cluster.workers);
   for (const user of USERS) {
     expect(states.map((state) => state[`${user}/a`]?.opened ?? 0).every((opened) => opened > 0)).toBe(true);
-    // Whoever was asked first did not know where the tool is; the others found its list in the store.
+    // The first process had to read the lists; the others found them in the store.
     expect(states.filter((state) => `${user}/other` in state)).toHaveLength(1);
   }
 }
 
-/** Connections that nobody uses end; the next call opens them again. */
+/** Idle connections close; the next call opens them again. */
 async function closeWhenIdle(cluster: WebCluster): Promise<void> {
   await waitFor(async () => {
     const states = (await connectionsOf(cluster.workers)).flatMap((state) => Object.values(state));
@@ -124,7 +124,7 @@ async function closeWhenIdle(cluster: WebCluster): Promise<void> {
   }
 }
 
-/** Many calls in all processes with tokens that have ended: one token request for each user. */
+/** Many calls in all processes with expired tokens: one token request for each user. */
 async function renewOnce(cluster: WebCluster, bench: OAuthBench): Promise<void> {
   const before = bench.countTokens("refresh_token");
   bench.expireAccessTokens();
@@ -135,7 +135,7 @@ async function renewOnce(cluster: WebCluster, bench: OAuthBench): Promise<void> 
   expect(bench.countTokens("refresh_token") - before).toBe(USERS.length);
 }
 
-/** A process dies with calls in its hands, and another takes its place while the users go on. */
+/** A process dies during calls, and another replaces it while the users keep calling. */
 async function replaceKilled(cluster: WebCluster, bench: OAuthBench): Promise<void> {
   const { balancer } = cluster;
   const [victim] = cluster.workers as [WebWorker];
@@ -152,7 +152,7 @@ async function replaceKilled(cluster: WebCluster, bench: OAuthBench): Promise<vo
   const work = async (user: string) => {
     while (served.size < USERS.length) {
       const { status, text, by } = await cluster.call(user, TOOL);
-      // Its process is gone. Whether the call was made nobody knows; this one may be made again.
+      // Its process died, so the outcome is unknown; this call is idempotent and may be repeated.
       if (status === 502) lost += 1;
       else expect({ status, text }).toEqual({ status: 200, text: user });
       if (by !== undefined && by === newcomer?.port) served.add(user);

@@ -36,7 +36,7 @@ async function withServers(run: (servers: Record<string, ServerEntry>) => Promis
 
 const GOOD = ["stdio", "legacy", "modern", "sse", "socket", "docker"];
 
-test("six servers over six transports are ready, two are reported with what went wrong", async () => {
+test("six servers over six transports are ready, two are reported with their errors", async () => {
   await withServers(async (mcpServers) => {
     await using toolport = createToolport({ mcpServers });
     const { servers } = await toolport.connect();
@@ -74,22 +74,22 @@ test('onServerError "throw" throws one error that names every failure', async ()
   });
 });
 
-test("one failed server throws its own error; a function is told of each", async () => {
+test("one failed server throws its own error; a function gets each error", async () => {
   const missing = { command: "no-such-program-anywhere" };
   await using throwing = createToolport({ mcpServers: { missing }, onServerError: "throw" });
   await expect(throwing.connect()).rejects.toBeInstanceOf(ConnectionError);
-  // Whoever only asks for the tools is not told less than whoever connects first.
+  // tools() reports the same errors as connect().
   await expect(throwing.tools()).rejects.toBeInstanceOf(ConnectionError);
-  const told: [string, string][] = [];
+  const reported: [string, string][] = [];
   await using telling = createToolport({
     mcpServers: { missing },
-    onServerError: (server, error) => told.push([server.name, error.code]),
+    onServerError: (server, error) => reported.push([server.name, error.code]),
   });
   await telling.connect();
-  expect(told).toEqual([["missing", "SPAWN_FAILED"]]);
+  expect(reported).toEqual([["missing", "SPAWN_FAILED"]]);
 });
 
-test("a server that ends before it reads anything is always told by its exit code, never as a broken pipe", async () => {
+test("a server that exits before it reads is reported by its exit code, never as a broken pipe", async () => {
   const command = process.execPath;
   const mcpServers = Object.fromEntries(
     Array.from({ length: 16 }, (_, index) => [

@@ -36,7 +36,7 @@ function open(url: string, options: Parameters<typeof createToolport>[0] & objec
   return toolport;
 }
 
-it("many calls at once share the sockets that are allowed", async () => {
+it("parallel calls share the allowed sockets", async () => {
   const { server, waiting } = await start();
   const toolport = open(server.entry.url, { maxSockets: 4 });
   await toolport.connect();
@@ -48,7 +48,7 @@ it("many calls at once share the sockets that are allowed", async () => {
     waiting.shift()!();
   }
   expect((await Promise.all(calls)).map(({ text }) => text)).toEqual(calls.map(() => "late"));
-  // The standing stream of the connection may have one more.
+  // The listening stream of the connection may use one more.
   expect(most).toBeLessThanOrEqual(5);
 });
 
@@ -69,11 +69,11 @@ it("a call that waits for a socket keeps its deadline, counts as unsent and is n
   expect((await first).text).toBe("late");
   expect((await toolport.callTool("it__fine")).text).toBe("fine");
   expect(server.asked("fine")).toBe(1);
-  // The server was not asked to cancel what it never saw.
+  // The server gets no cancellation for a request that it never received.
   expect(server.seen.filter(({ message }) => message?.method === "notifications/cancelled")).toEqual([]);
 });
 
-it("an answer of the user reaches the server although the call holds the only socket", async () => {
+it("user input reaches the server although the call holds the only socket", async () => {
   let stream: { response: ServerResponse; id: string | number | undefined } | undefined;
   const { server } = await start({
     bad: ({ message }, response) => {
@@ -98,7 +98,7 @@ it("an answer of the user reaches the server although the call holds the only so
   expect((await toolport.callTool("it__bad")).text).toBe("answered");
 });
 
-it("the standing stream takes no socket from calls", async () => {
+it("the listening stream takes no socket from calls", async () => {
   const { server } = await start({ listen: (_request, response) => openEvents(response) });
   const toolport = open(server.entry.url, { maxSockets: 1 });
   await toolport.connect();
@@ -106,7 +106,7 @@ it("the standing stream takes no socket from calls", async () => {
   expect((await toolport.callTool("it__fine")).text).toBe("fine");
 });
 
-it("a server's own number wins", async () => {
+it("the number of a server overrides that of the port", async () => {
   const { server, waiting, finishAll } = await start();
   const toolport = open("", {
     mcpServers: { it: { ...server.entry, maxSockets: 2 } },

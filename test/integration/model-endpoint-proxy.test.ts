@@ -8,7 +8,7 @@ import { startNameProxy } from "../support/name-proxy.js";
 
 const setVariables = useProxyVariables();
 
-it("is asked through the environment's proxy, by a name that only the proxy can resolve", async () => {
+it("is called through the proxy of the environment, by a name that only the proxy can resolve", async () => {
   await using proxy = await startNameProxy();
   const model = await startScriptedServer((_request, response) => response.end('{"answer":42}'));
   setVariables({ http_proxy: proxy.url.replace("//", "//ada:pw@") });
@@ -17,13 +17,13 @@ it("is asked through the environment's proxy, by a name that only the proxy can 
   expect(proxy.seen).toMatchObject([{ headers: { "proxy-authorization": "Basic YWRhOnB3" } }]);
   expect(model.seen[0]?.headers).toMatchObject({ "user-agent": expect.stringMatching(/^toolport\//) });
   expect(model.seen[0]?.headers).not.toHaveProperty("proxy-authorization");
-  // On this machine no proxy is used.
+  // Loopback requests use no proxy.
   expect(await askEndpoint({ url: new URL(`${model.url}/v1`), headers: {} })).toEqual({ answer: 42 });
   expect(proxy.seen).toHaveLength(1);
   await model.close();
 });
 
-it("the error names a proxy that is not there", async () => {
+it("the error names an unreachable proxy", async () => {
   setVariables({ HTTPS_PROXY: "http://127.0.0.1:9" });
   const asked = askEndpoint({ url: new URL("https://model.invalid/v1"), headers: {} });
   expect((await failure(asked)).message).toContain("The proxy 127.0.0.1:9 (set by HTTPS_PROXY)");

@@ -1,4 +1,4 @@
-/** Whatever address a server names for its authorization: no request of ours reaches a private one, and no browser a wild one. */
+/** Addresses that a server names for its authorization: no request reaches a private one, and no browser opens an unsafe one. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   ADDRESS_FIELDS,
@@ -20,9 +20,9 @@ import {
   startHostileServer,
 } from "../support/oauth-hostile-server.js";
 
-/** At 127.0.0.3, so that all other addresses of this machine are somebody else's. */
+/** At 127.0.0.3, so that all other addresses of this machine count as foreign. */
 let hostile: HostileServer;
-/** At 127.0.0.1, where logins go through. */
+/** At 127.0.0.1, where logins are allowed. */
 let near: HostileServer;
 let canary: Canary;
 beforeAll(async () => {
@@ -37,7 +37,7 @@ beforeEach(() => {
   hostile.seen.length = near.seen.length = 0;
 });
 
-test("the canary sees who comes, and an honest server is logged in to", async () => {
+test("the canary counts connections, and a login at an honest server works", async () => {
   const before = canary.hits;
   await fetch(`http://127.0.0.1:${canary.port}/`);
   expect(canary.hits).toBe(before + 1);
@@ -59,7 +59,7 @@ describe.each(addressFields)("a private address in %s", (field) => {
           code: expect.stringMatching(/^(ADDRESS_REFUSED|AUTH_FAILED)$/),
         });
       } else {
-        // Only what the server says of itself was used.
+        // Only addresses of the server itself were used.
         expect(new URL(report.authUrl).origin).toBe(hostile.origin);
         if (field !== "resource_metadata") {
           const code =
@@ -72,7 +72,7 @@ describe.each(addressFields)("a private address in %s", (field) => {
   });
 });
 
-test("a private host that was named in allowedHosts may be asked", async () => {
+test("a private host in allowedHosts may be used", async () => {
   const before = canary.hits;
   const allowed = `127.0.0.2:${canary.port}`;
   await tryToLogIn(near, ADDRESS_FIELDS.registration_endpoint(`http://${allowed}`), {
@@ -92,7 +92,7 @@ describe("redirects", () => {
   });
 });
 
-describe("a resolver that changes its mind", () => {
+describe("a resolver that changes its answer", () => {
   let resolver: RebindingResolver;
   beforeAll(() => {
     resolver = installRebindingResolver();
@@ -113,7 +113,7 @@ describe("a resolver that changes its mind", () => {
   );
 });
 
-describe("a login page that no browser may be sent to", () => {
+describe("a login page that no browser may open", () => {
   test.each(WILD_LOGIN_PAGES)("%j", async (endpoint) => {
     const { report } = await tryToLogIn(hostile, { metadata: { authorization_endpoint: endpoint } });
     expect(report.authUrl).toBeUndefined();
@@ -128,14 +128,14 @@ test.each([
   "https://example.com/\nauthorize",
   " https://example.com/authorize",
   "https://example.com/\tauthorize",
-])("blanks and line breaks never reach a browser: %j", async (endpoint) => {
+])("spaces and line breaks never reach a browser: %j", async (endpoint) => {
   const { report } = await tryToLogIn(hostile, { metadata: { authorization_endpoint: endpoint } });
   expect(report.authUrl ?? "https://example.com/authorize?").toMatch(
     /^https:\/\/example\.com\/authorize\?\S*$/,
   );
 });
 
-describe("metadata that may not be trusted", () => {
+describe("untrusted metadata", () => {
   const cases: Readonly<Record<string, { lies: () => Lies; code?: string }>> = {
     "another issuer than the one asked for": {
       lies: () => ({ metadata: { issuer: "https://honest.example" } }),
@@ -183,7 +183,7 @@ describe("metadata that may not be trusted", () => {
     expect(hostile.seen.map(({ line }) => line)).not.toContain("POST /register");
   });
 
-  test("a thousand authorization servers, of which the first is honest, cost no more than one", async () => {
+  test("a thousand authorization servers with an honest first one cause no more requests than one", async () => {
     const many = Array.from({ length: 1_000 }, (_, index) => `http://127.0.0.2:${canary.port}/${index}`);
     const before = canary.hits;
     const { report } = await tryToLogIn(hostile, { authorizationServers: [hostile.origin, ...many] });

@@ -1,4 +1,4 @@
-/** The browser comes back: what belongs to no login changes nothing, and nothing of the request is shown to anybody. */
+/** OAuth callbacks: a request that belongs to no login changes nothing, and its content is never shown. */
 import { createToolport, type OAuthCallbackResult, type Toolport } from "toolport";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { failure } from "../support/failure.js";
@@ -16,7 +16,7 @@ beforeEach(() => {
   bench.revokedFamilies.length = 0;
 });
 
-/** A port that waits for a login, and the address the user was sent back to. */
+/** A port that waits for a login, and the callback URL of the browser. */
 async function begin(): Promise<{ toolport: Toolport; back: URL }> {
   const toolport = createToolport({ mcpServers: { a: { url: bench.url } }, callbackUrl: CALLBACK_URL });
   const { authUrl } = (await toolport.connect()).servers["a"] ?? {};
@@ -45,7 +45,7 @@ async function expectStaticPage(response: Response, status: number): Promise<str
   return text;
 }
 
-describe("what is no answer to the login", () => {
+describe("a request that is not the callback of the login", () => {
   const cases: Readonly<Record<string, (url: URL) => void>> = {
     "a wrong state": (url) => url.searchParams.set("state", "made-up"),
     "no state": (url) => url.searchParams.delete("state"),
@@ -77,7 +77,7 @@ describe("what is no answer to the login", () => {
   });
 });
 
-describe("what ends the login without a token", () => {
+describe("a callback that ends the login without a token", () => {
   const cases: Readonly<Record<string, (url: URL) => void>> = {
     "another issuer": (url) => url.searchParams.set("iss", "https://evil.example"),
     "the issuer with a slash more": (url) => url.searchParams.set("iss", `${bench.issuer}/`),
@@ -101,7 +101,7 @@ describe("what ends the login without a token", () => {
     expect(await whoami(toolport)).toBe("ada");
   });
 
-  test("an error full of markup: a static page, and words of ours for the program", async () => {
+  test("an error full of markup: a static page, and our own message for the program", async () => {
     const { toolport, back } = await begin();
     await using _ = toolport;
     const warnings: string[] = [];
@@ -118,7 +118,7 @@ describe("what ends the login without a token", () => {
     expect((await toolport.connect()).servers["a"]).toMatchObject({ state: "authenticating" });
   });
 
-  test("an error from another issuer is not even told apart", async () => {
+  test("an error from another issuer gets the same answer", async () => {
     const { toolport, back } = await begin();
     await using _ = toolport;
     const params = new URLSearchParams(back.searchParams);
@@ -129,7 +129,7 @@ describe("what ends the login without a token", () => {
   });
 });
 
-test("a code that was used: the second one fails, the login stays", async () => {
+test("a used code: the second callback fails, the login stays", async () => {
   const { toolport, back } = await begin();
   await using _ = toolport;
   await expectStaticPage(await toolport.handleOAuthCallback(new Request(back)), 200);
@@ -151,7 +151,7 @@ test("the same callback at the same moment, ten times: one exchange", async () =
   expect(await whoami(toolport)).toBe("ada");
 });
 
-test("two tabs: whichever comes back first logs in, and the other harms nothing", async () => {
+test("two tabs: the first callback logs in, and the second changes nothing", async () => {
   await using toolport = createToolport({ mcpServers: { a: { url: bench.url } }, callbackUrl: CALLBACK_URL });
   const first = (await toolport.connect()).servers["a"]?.authUrl as string;
   const second = (await toolport.connect()).servers["a"]?.authUrl as string;
@@ -162,7 +162,7 @@ test("two tabs: whichever comes back first logs in, and the other harms nothing"
   expect(bench.revokedFamilies).toEqual([]);
 });
 
-test("a login that belongs to another server of the port is not finished under this name", async () => {
+test("a callback of another server's login is refused under this name", async () => {
   await using other = await startOAuthBench();
   await using toolport = createToolport({
     mcpServers: { a: { url: bench.url }, b: { url: other.url } },
@@ -200,7 +200,7 @@ describe("configureOAuthCallback", () => {
     }
   });
 
-  test("a handler of one's own answers, and learns how it went but not what came", async () => {
+  test("a custom handler writes the page, and gets the outcome but not the parameters", async () => {
     const { toolport, back } = await begin();
     await using _ = toolport;
     const results: OAuthCallbackResult[] = [];

@@ -14,7 +14,7 @@ const openPort = (bench: OAuthBench, more: Partial<ToolportOptions> = {}): Toolp
 
 const whoami = async (toolport: Toolport) => (await toolport.callTool("a__whoami")).text;
 
-/** Connects, and returns where the user has to go. */
+/** Connects, and returns the URL of the login page. */
 async function askForLogin(toolport: Toolport): Promise<URL> {
   const { state, authUrl } = (await toolport.connect()).servers["a"] ?? {};
   expect({ state, hasUrl: authUrl !== undefined }).toEqual({ state: "authenticating", hasUrl: true });
@@ -25,7 +25,7 @@ async function logInTo(toolport: Toolport, user = "ada"): Promise<void> {
   await toolport.finishAuth("a", (await logIn(await askForLogin(toolport), user)).searchParams);
 }
 
-test("401, registration, login with PKCE, state and resource, one code exchanged, and the call knows who asks", async () => {
+test("401, registration, login with PKCE, state and resource, one code exchange, and a call as the user", async () => {
   await using bench = await startOAuthBench();
   await using toolport = openPort(bench);
   const states: string[] = [];
@@ -60,7 +60,7 @@ test("401, registration, login with PKCE, state and resource, one code exchanged
   expect(states.at(-1)).toBe("ready");
 });
 
-test("asking again before the login shows the way again without a second registration", async () => {
+test("another call before the login returns a login URL without a second registration", async () => {
   await using bench = await startOAuthBench();
   await using toolport = openPort(bench);
   const first = await askForLogin(toolport);
@@ -69,13 +69,13 @@ test("asking again before the login shows the way again without a second registr
   const error = await failure<AuthError>(toolport.callTool("a__whoami"));
   expect(error).toMatchObject({ name: "AuthError", code: "AUTH_REQUIRED" });
   expect(error.authUrl).toBeDefined();
-  // Whichever of the two the user opened: it leads home.
+  // Both URLs work for the user.
   await toolport.finishAuth("a", (await logIn(first)).searchParams);
   expect(await whoami(toolport)).toBe("ada");
   expect(second.origin).toBe(bench.issuer);
 });
 
-test("add() and connectServer() report the way too, with the port's callback or the entry's own", async () => {
+test("add() and connectServer() report the login URL, too, with the callback of the port or of the entry", async () => {
   await using bench = await startOAuthBench();
   await using toolport = createToolport({});
   const redirectUrl = "http://127.0.0.1:4646/back";
@@ -89,7 +89,7 @@ test("add() and connectServer() report the way too, with the port's callback or 
   expect(await whoami(toolport)).toBe("ada");
 });
 
-test("a callback request finishes the login, and the server becomes ready by itself", async () => {
+test("a callback request finishes the login, and the server becomes ready without a call", async () => {
   await using bench = await startOAuthBench();
   await using toolport = openPort(bench);
   const back = await logIn(await askForLogin(toolport));
@@ -120,7 +120,7 @@ test("a registered client with a secret needs no registration", async () => {
   expect(bench.countPaths("/reg")).toBe(0);
 });
 
-test("tokens bound to a key: every request proves it anew, after a refresh and from a file too", async () => {
+test("DPoP tokens: every request carries a new proof, also after a refresh and from a file", async () => {
   await using bench = await startOAuthBench();
   using place = makeSqlitePlace();
   for (const isFirst of [true, false]) {
@@ -141,8 +141,8 @@ test("tokens bound to a key: every request proves it anew, after a refresh and f
   expect(bench.countTokens("authorization_code")).toBe(1);
 });
 
-test("the second start from SQLite needs no login and no request that a server without OAuth would not need", async () => {
-  await using plain = createTestServer({ tools: { whoami: { handler: () => "anybody" } } });
+test("the second start from SQLite needs no login and no extra request", async () => {
+  await using plain = createTestServer({ tools: { whoami: { handler: () => "anonymous" } } });
   await using bench = await startOAuthBench();
   const http = await plain.http();
   using place = makeSqlitePlace();
@@ -176,7 +176,7 @@ test("the second start from SQLite needs no login and no request that a server w
   expect(bench.resource.seen.length).toBe(plainCost);
 });
 
-test("an expired access token is replaced on the way, for the same resource and with a new refresh token", async () => {
+test("an expired access token is refreshed during a call, for the same resource and with a new refresh token", async () => {
   await using bench = await startOAuthBench();
   await using toolport = openPort(bench);
   await logInTo(toolport);
@@ -192,7 +192,7 @@ test("an expired access token is replaced on the way, for the same resource and 
   expect(bench.countPaths("/reg")).toBe(1);
 });
 
-test("a token is refreshed a minute before its end, not earlier: the server never sees an old one", async () => {
+test("a token is refreshed a minute before it expires: the server never gets an expired one", async () => {
   await using bench = await startOAuthBench({ accessTokenSeconds: 3_600 });
   await using toolport = openPort(bench);
   await logInTo(toolport);
@@ -235,7 +235,7 @@ test("everything revoked: authenticating again with a new URL, and the login aft
   expect(authUrl.searchParams.get("code_challenge")).not.toBe(first.searchParams.get("code_challenge"));
   expect(toolport.snapshot().servers["a"]).toMatchObject({ state: "authenticating" });
   expect(bench.countTokens() - before).toBe(1);
-  // Nothing to try any more: the next call costs no token request at all.
+  // No token is left: the next call makes no token request.
   await failure(toolport.callTool("a__whoami"));
   expect(bench.countTokens() - before).toBe(1);
 
@@ -244,7 +244,7 @@ test("everything revoked: authenticating again with a new URL, and the login aft
   expect(bench.countPaths("/reg")).toBe(1);
 });
 
-test("a tool that needs more: everything else goes on with the token that there is", async () => {
+test("a tool that needs more scope: all other calls keep using the current token", async () => {
   await using bench = await startOAuthBench();
   await using toolport = openPort(bench);
   await logInTo(toolport);
@@ -253,7 +253,7 @@ test("a tool that needs more: everything else goes on with the token that there 
   expect(toolport.snapshot().servers["a"]).toMatchObject({ state: "ready" });
 });
 
-test("a tool that needs more: a login for the union of scopes, by the client that there is", async () => {
+test("a tool that needs more scope: a login for the union of scopes, with the registered client", async () => {
   await using bench = await startOAuthBench();
   await using toolport = openPort(bench);
   await logInTo(toolport);
@@ -269,7 +269,7 @@ test("a tool that needs more: a login for the union of scopes, by the client tha
   expect((await toolport.callTool("a__erase")).text).toBe("ada");
 });
 
-test("a refused step-up costs one call a handful of requests and no token", async () => {
+test("a refused step-up makes a few requests, and no token is lost", async () => {
   await using bench = await startOAuthBench();
   await using toolport = openPort(bench);
   await logInTo(toolport);

@@ -1,4 +1,4 @@
-/** A login of a user's own `OAuthClientProvider`, ended through Toolport, against a real authorization server. */
+/** A login with a caller's own `OAuthClientProvider`, finished through Toolport, against a real authorization server. */
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import { type AuthError, createToolport, type ToolportError } from "toolport";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
@@ -9,7 +9,7 @@ import { CALLBACK_URL } from "../support/oauth-callback-url.js";
 
 type Tokens = Awaited<ReturnType<OAuthClientProvider["tokens"]>>;
 
-/** The least that the SDK asks for; no discovery state, so what the login needs of it has to be kept elsewhere. */
+/** The minimum that the SDK requires, without discovery state, so the login has to keep it elsewhere. */
 class Provider implements OAuthClientProvider {
   readonly redirectUrl = CALLBACK_URL;
   readonly clientMetadata = { redirect_uris: [CALLBACK_URL], token_endpoint_auth_method: "none" };
@@ -36,7 +36,7 @@ class Provider implements OAuthClientProvider {
   codeVerifier = () => this.#verifier;
 }
 
-/** As programs with a database write it: all of the login is saved. */
+/** A provider that saves the whole login, as programs with a database do. */
 class SavingProvider extends Provider {
   #discovered: Parameters<NonNullable<OAuthClientProvider["saveDiscoveryState"]>>[0] | undefined;
   discoveryState = () => this.#discovered;
@@ -71,7 +71,7 @@ describe.each([
     expect(provider.saved?.access_token).toBeTypeOf("string");
     expect(report.toolCount).toBeGreaterThan(0);
     expect(warned).not.toHaveBeenCalled();
-    // The same callback is worth nothing a second time, and is not sent: it would cost the tokens of the first.
+    // The same callback is refused a second time and its code is not sent: that would revoke the tokens.
     const before = bench.countTokens();
     expect(await failure(toolport.finishAuth("vault", back.searchParams))).toMatchObject({
       code: "AUTH_FAILED",
@@ -115,7 +115,7 @@ describe.each([
   });
 });
 
-test("each user's provider ends its own login", async () => {
+test("the provider of each user finishes its own login", async () => {
   const providers = { ada: new Provider(), bob: new Provider() };
   await using toolport = createToolport({
     mcpServers: { vault: { url: bench.url, authProvider: new Provider() } },
@@ -129,7 +129,7 @@ test("each user's provider ends its own login", async () => {
   expect(providers.ada.saved?.access_token).not.toBe(providers.bob.saved?.access_token);
 });
 
-test("a provider that only gives tokens has no login to end, and the error says so", async () => {
+test("a provider without a login says so in its error", async () => {
   await using toolport = createToolport({
     mcpServers: { vault: { url: bench.url, authProvider: { token: async () => "worthless" } } },
   });
@@ -138,7 +138,7 @@ test("a provider that only gives tokens has no login to end, and the error says 
   expect(error.message).toContain("token()");
 });
 
-test("forged callbacks do not use up the login that waits", async () => {
+test("forged callbacks do not end the pending login", async () => {
   const provider = new Provider();
   await using toolport = createToolport({
     mcpServers: { vault: { url: bench.url, authProvider: provider } },
@@ -154,7 +154,7 @@ test("forged callbacks do not use up the login that waits", async () => {
   expect(await toolport.finishAuth("vault", back.searchParams)).toMatchObject({ state: "ready" });
 });
 
-test("a server that wants more rights whatever was granted gets one more login, not one after another", async () => {
+test("a server that always asks for more scope causes one more login, not an endless series", async () => {
   await using narrow = await startOAuthBench({
     clients: [
       {
@@ -166,7 +166,7 @@ test("a server that wants more rights whatever was granted gets one more login, 
       },
     ],
   });
-  // It saves the access token alone, so nothing that was granted is known.
+  // It saves only the access token, so the granted scope is unknown.
   const provider = new (class extends Provider {
     override saveTokens({ access_token, token_type }: NonNullable<Tokens>) {
       this.saved = { access_token, token_type };

@@ -1,4 +1,4 @@
-/** Two users of one port at a protected server: each is logged in alone, and no token ever crosses. */
+/** Two users of one port at a protected server: each has its own login, and no token is mixed up. */
 import { type AuthError, createToolport, type Toolport } from "toolport";
 import { expect, test } from "vitest";
 import { failure } from "../support/failure.js";
@@ -14,7 +14,7 @@ const open = (bench: OAuthBench, more: object = {}) =>
 async function logInAs(toolport: Toolport, user: string): Promise<void> {
   const { state, authUrl } = (await toolport.as(user).connect()).servers["a"] ?? {};
   expect(state).toBe("authenticating");
-  // The callback knows by itself whose login it ends.
+  // The state of the callback identifies the login.
   const response = await toolport.handleOAuthCallback(new Request(await logIn(authUrl as string, user)));
   expect(response.status).toBe(200);
 }
@@ -29,11 +29,11 @@ test("200 interleaved calls of two users, tokens expiring in between: none cross
   expect(Object.fromEntries(bench.resource.calls)).toEqual({ ada: 100, grace: 100 });
   expect(bench.countTokens("refresh_token")).toBe(2);
   expect(bench.revokedFamilies).toEqual([]);
-  // One client for the application; the users are the authorization server's.
+  // One client for the application; the authorization server knows the users.
   expect(bench.countPaths("/reg")).toBe(1);
 });
 
-test("users who come at the same time are one client: the application registers once", async () => {
+test("parallel logins share one client: the application registers once", async () => {
   await using bench = await startOAuthBench();
   await using toolport = open(bench);
   const users = Array.from({ length: 10 }, (_, index) => `user ${index}`);
@@ -43,7 +43,7 @@ test("users who come at the same time are one client: the application registers 
   expect(bench.countPaths("/reg")).toBe(1);
 });
 
-test("the plain port and other users are not logged in by it", async () => {
+test("the login does not log in the plain port or other users", async () => {
   await using bench = await startOAuthBench();
   await using toolport = open(bench);
   await logInAs(toolport, "ada");
@@ -53,7 +53,7 @@ test("the plain port and other users are not logged in by it", async () => {
   }
 });
 
-test("one user's revocation is that user's alone", async () => {
+test("the revocation of one user affects only that user", async () => {
   await using bench = await startOAuthBench();
   await using toolport = open(bench);
   for (const user of USERS) await logInAs(toolport, user);

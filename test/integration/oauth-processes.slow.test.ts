@@ -1,4 +1,4 @@
-/** A login begun in one process and finished in another, over every store that processes can share. */
+/** A login started in one process and finished in another, over every shared store. */
 import { createToolport } from "toolport";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startOAuthBench } from "../support/oauth-bench.js";

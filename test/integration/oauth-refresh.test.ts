@@ -49,7 +49,7 @@ describe("in one process", () => {
     expect(bench.resource.seen.filter(({ status }) => status === 401)).toEqual([]);
   });
 
-  test("an authorization server that is away costs the call, not the login", async () => {
+  test("an unreachable authorization server fails the call, and the login stays", async () => {
     await using bench = await startOAuthBench();
     await using toolport = open(bench);
     await logInTo(bench, toolport);
@@ -68,7 +68,7 @@ describe("in one process", () => {
     expect(bench.countTokens("refresh_token")).toBe(1);
   });
 
-  test("a caller that gives up leaves the refresh to the others", async () => {
+  test("a refresh continues for the other callers when one aborts", async () => {
     await using bench = await startOAuthBench();
     await using toolport = open(bench);
     await logInTo(bench, toolport);
@@ -87,7 +87,7 @@ describe("in one process", () => {
   });
 });
 
-/** A store whose leases keep nobody out, as after a lease that ended too early. */
+/** A store whose leases exclude no process, as after a lease that ended too early. */
 function withoutLeases(store: Store): Store {
   const lease = async (name: string) => ({
     name,

@@ -1,4 +1,4 @@
-/** A server that refuses whatever it gets: a few requests, one error, and no loop. */
+/** A server that refuses everything: a few requests, one error, and no loop. */
 import { type AuthError, createToolport, type Toolport } from "toolport";
 import { expect, test } from "vitest";
 import { failure } from "../support/failure.js";
@@ -30,7 +30,7 @@ test("every token refused with 401: at most two token requests for a call, then 
   expect((await toolport.callTool("a__whoami")).text).toBe("ada");
 });
 
-test("scope refused for ever: a step-up per call, and the error is a typed one", async () => {
+test("scope always refused: one step-up for each call, and a typed error", async () => {
   await using bench = await startOAuthBench();
   await using toolport = await openLoggedIn(bench);
   bench.refusal = "insufficient_scope";
@@ -46,7 +46,7 @@ test("scope refused for ever: a step-up per call, and the error is a typed one",
   expect((await toolport.callTool("a__whoami")).text).toBe("ada");
 });
 
-test("a connect that is refused with fresh tokens does not come back for more by itself", async () => {
+test("a connect that is refused with fresh tokens does not request more tokens in the background", async () => {
   await using bench = await startOAuthBench();
   bench.refusal = "invalid_token";
   await using toolport = createToolport({ mcpServers: { a: { url: bench.url } }, callbackUrl: CALLBACK_URL });

@@ -1,4 +1,4 @@
-/** A login that was refused is spent: the server has a new one to offer at once, and only for the user who refused. */
+/** After a refused login a new login URL is available at once, only for the user who refused. */
 import { createToolport, type Toolport } from "toolport";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { failure } from "../support/failure.js";
@@ -15,7 +15,7 @@ afterAll(() => bench[Symbol.asyncDispose]());
 const open = () => createToolport({ mcpServers: { a: { url: bench.url } }, callbackUrl: CALLBACK_URL });
 const urlOf = (toolport: Toolport) => toolport.snapshot().servers["a"]?.auth_url as string;
 
-/** Ends a login as the port's user would, in each of the two ways. */
+/** The two ways to finish a login. */
 const ENDS: Readonly<Record<string, (toolport: Toolport, back: URL) => Promise<unknown>>> = {
   handleOAuthCallback: async (toolport, back) => {
     const { status } = await toolport.handleOAuthCallback(new Request(back));
@@ -42,7 +42,7 @@ it.each(Object.entries(ENDS))("%s: a refused login is followed by one that works
   expect((await toolport.callTool("a__whoami")).text).toBe("ada");
 });
 
-it("is there when the page for failed logins is made", async () => {
+it("is available when the page for failed logins is built", async () => {
   await using toolport = open();
   const first = (await toolport.connect()).servers["a"]?.authUrl;
   const shown: (string | null | undefined)[] = [];

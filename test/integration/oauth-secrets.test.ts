@@ -1,4 +1,4 @@
-/** Nothing that an authorization is made of is ever seen: not in logs, errors, events or spans, not in the file, not in a URL. */
+/** No secret of an authorization appears in logs, errors, events, spans, files or URLs. */
 import { generateKeyPairSync } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ afterAll(() => {
   vi.resetModules();
 });
 
-/** Each has a value of its own, so that a leak tells which it was. */
+/** Each has a distinct value, so that a leak can be identified. */
 const CANARY = {
   clientSecret: "canary-client-secret-51b7c6f4",
   assertion: "canary-assertion-7f3a91c2.payload.signature",
@@ -39,7 +39,7 @@ const everything = (value: unknown): string =>
     value instanceof Error ? `${value.message} ${value.stack} ${inspect(value.cause, { depth: 20 })}` : "",
   ].join("\n");
 
-/** Whatever anybody could have seen so far. */
+/** Everything visible so far. */
 let seen: string[] = [];
 let telemetry: ReturnType<typeof registerOpenTelemetry>;
 const note = (message: string, details?: unknown) => void seen.push(message, everything(details));
@@ -81,7 +81,7 @@ function openPort(entries: Record<string, ServerEntry>, more: object = {}): Tool
   return toolport;
 }
 
-/** Notes an error in all its forms. */
+/** Records an error in all its forms. */
 const noted = (promise: Promise<unknown>) => promise.catch((error: unknown) => note("error", error));
 
 async function look(toolport: Toolport): Promise<void> {
@@ -140,7 +140,7 @@ test("a login, refreshes, a step-up and a revocation, saved in a file", async ()
     const { authUrl } = (await toolport.connect()).servers["a"] ?? {};
     const pending = readFolder(place.folder);
     const back = await logIn(authUrl as string);
-    // Failed first: with somebody's code, then with a wrong state.
+    // Fails first: with a foreign code, then with a wrong state.
     const forged = new URLSearchParams(back.searchParams);
     forged.set("state", "made-up");
     await noted(toolport.finishAuth("a", forged));
@@ -169,7 +169,7 @@ test("a login, refreshes, a step-up and a revocation, saved in a file", async ()
     const secrets = [...bench.secrets, ...ownSecrets];
     const places = { sight: seen.join("\n"), URLs: requestLines(bench), pending, saved };
     expectNothingOf(secrets, { ...places, "the closed file": readFolder(place.folder) });
-    // What was looked through is not empty.
+    // The searched texts are not empty.
     expect(seen.join("\n")).toContain("authenticating");
     expect(seen.some((line) => line.startsWith("toolport:") || line.includes("toolport:"))).toBe(true);
     expect(saved.length).toBeGreaterThan(1_000);
@@ -218,7 +218,7 @@ test("secrets of programs: a private key, an assertion, an enterprise's ID token
   expectNothingOf(secrets, { sight: seen.join("\n"), URLs: requestLines(bench) });
 });
 
-test("client credentials that are taken: the token stays between the store and the servers", async () => {
+test("accepted client credentials: the token goes only to the store and the servers", async () => {
   const client = {
     client_id: "program",
     client_secret: CANARY.clientSecret,

@@ -1,4 +1,4 @@
-/** A login at a server of legacy HTTP+SSE: the event stream and the messages carry the token, and it is renewed for both. */
+/** A login at a server of legacy HTTP+SSE: the event stream and the messages carry the token, and both use the refreshed one. */
 import { type AuthError, createToolport } from "toolport";
 import { expect, test } from "vitest";
 import { type OAuthTestServer, startOAuthServer } from "../fixtures/servers/oauth-server.js";
@@ -16,7 +16,7 @@ function approve(server: OAuthTestServer, authUrl: string): URLSearchParams {
   return new URLSearchParams({ code: server.approve(url), state });
 }
 
-test("the event stream is refused, a user logs in, an expired token is renewed", async () => {
+test("the event stream is refused, a user logs in, an expired token is refreshed", async () => {
   await using server = await start();
   await using toolport = open(server);
   const { state, authUrl } = (await toolport.connect()).servers["old"] ?? {};
@@ -39,7 +39,7 @@ test("the event stream is refused, a user logs in, an expired token is renewed",
   expect((await toolport.callTool("old__hello")).text).toBe("hello");
 });
 
-test("without a way to log in the refusal says so", async () => {
+test("without a callback URL the error says that authorization is required", async () => {
   await using server = await start();
   await using toolport = createToolport({ mcpServers: { old: { transport: "sse", url: server.url } } });
   expect(await failure(toolport.callTool("old__hello"))).toMatchObject({

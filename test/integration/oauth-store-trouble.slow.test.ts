@@ -1,4 +1,4 @@
-/** The database is locked, full, read-only, foreign, damaged or away: errors say so, and calls with good tokens go on. */
+/** The database is locked, full, read-only, foreign, damaged or down: errors say so, and calls with valid tokens work. */
 import { randomBytes } from "node:crypto";
 import { readdirSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "@photostructure/sqlite";
@@ -19,7 +19,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What is in memory counts for a while; after this it has to be looked for in the store. */
+/** After this time cached records are read from the store again. */
 function letMemoryAge(ms = 60_000): void {
   vi.useFakeTimers({ toFake: ["Date"] });
   vi.setSystemTime(Date.now() + ms);
@@ -56,7 +56,7 @@ async function logInTo({ toolport }: OpenPort): Promise<void> {
 }
 
 describe("SQLite", () => {
-  test("locked by another: good tokens are used, an expired one waits for a typed error, and later all is well", async () => {
+  test("locked by another: valid tokens are used, an expired one waits for a typed error, and later all is well", async () => {
     await using bench = await startOAuthBench();
     using place = makeSqlitePlace();
     await using port = openPort(bench, sqliteStore(place.at, { key: place.key, busyTimeoutMs: 200 }));
@@ -99,7 +99,7 @@ describe("SQLite", () => {
     expect(bench.countTokens()).toBe(1);
   });
 
-  test("damaged: set aside with a warning, and the login can be made again", async () => {
+  test("damaged: set aside with a warning, and a new login works", async () => {
     await using bench = await startOAuthBench();
     using place = makeSqlitePlace();
     writeFileSync(place.at, randomBytes(64 * 1024), { mode: 0o600 });
@@ -118,7 +118,7 @@ describe.each([
   ["UNAVAILABLE", "writes"],
   ["UNAVAILABLE", "everything"],
 ] as const)("a store that says %s to %s", (code, what) => {
-  test("good tokens are used", async () => {
+  test("valid tokens are used", async () => {
     await using bench = await startOAuthBench();
     const store = createTroubledStore(memoryStore());
     await using port = openPort(bench, store);
@@ -127,12 +127,12 @@ describe.each([
     letMemoryAge();
     for (let calls = 0; calls < 10; calls++) expect(await whoami(port)).toBe("ada");
     expect(bench.countTokens("refresh_token")).toBe(0);
-    // One word about it, not one for every call.
+    // One warning, not one for every call.
     expect(port.warnings.length).toBeLessThanOrEqual(1);
     if (what === "everything") expect(port.warnings).toHaveLength(1);
   });
 
-  test("an expired token: a typed error without a token request that nobody could keep", async () => {
+  test("an expired token: a typed error without a token request, because the result could not be saved", async () => {
     await using bench = await startOAuthBench();
     const store = createTroubledStore(memoryStore());
     await using port = openPort(bench, store);
@@ -147,7 +147,7 @@ describe.each([
     expect(bench.revokedFamilies).toEqual([]);
   });
 
-  test("trouble between refresh and saving: the new token is used, and saved when that is possible", async () => {
+  test("a failure between refresh and saving: the new token is used, and saved when possible", async () => {
     await using bench = await startOAuthBench();
     const kept = memoryStore();
     const store = createTroubledStore(kept);
@@ -165,7 +165,7 @@ describe.each([
     store.trouble = undefined;
     letMemoryAge();
     expect(await whoami(port)).toBe("ada");
-    // Another process finds it: the rotated refresh token was not lost.
+    // Another process reads it: the rotated refresh token was not lost.
     await using other = createToolport({
       mcpServers: { a: { url: bench.url } },
       callbackUrl: CALLBACK_URL,
@@ -176,7 +176,7 @@ describe.each([
     expect(bench.revokedFamilies).toEqual([]);
   });
 
-  test("no login can be begun that could not be finished", async () => {
+  test("no login starts that could not be finished", async () => {
     await using bench = await startOAuthBench();
     const store = createTroubledStore(memoryStore());
     store.trouble = { code, what };
@@ -199,7 +199,7 @@ describe.each(services)("$name", ({ missing, kind, start }) => {
   const placeOf = (url: string): StorePlace => ({ kind, at: url, key: randomBytes(32).toString("base64") });
 
   test.skipIf(missing)(
-    "away at the start: servers without OAuth connect, the others say why, and later all is well",
+    "down at the start: servers without OAuth connect, the others report why, and connect later",
     async () => {
       await using bench = await startOAuthBench();
       await using plain = createTestServer({ tools: { hello: { handler: () => "hello" } } });
@@ -227,7 +227,7 @@ describe.each(services)("$name", ({ missing, kind, start }) => {
   );
 
   test.skipIf(missing)(
-    "gone in the middle: good tokens are used, an expired one has to wait for the database",
+    "down during operation: valid tokens are used, an expired one has to wait for the database",
     async () => {
       await using bench = await startOAuthBench();
       await using service = await start();
@@ -251,7 +251,7 @@ describe.each(services)("$name", ({ missing, kind, start }) => {
   );
 
   test.skipIf(missing)(
-    "silent in the middle: good tokens are used within the time of one call to it",
+    "frozen during operation: valid tokens are used after one database timeout",
     async () => {
       await using bench = await startOAuthBench();
       await using service = await start();

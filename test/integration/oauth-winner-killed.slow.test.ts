@@ -1,4 +1,4 @@
-/** The process that refreshes dies by kill -9: the others go on with at most one request more, or ask for a login. */
+/** The refreshing process dies by kill -9: the others make at most one more request, or ask for a login. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type OAuthBench, startOAuthBench, type TokenPhase } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
@@ -16,7 +16,7 @@ import { waitFor } from "../support/wait-for.js";
 const isLong = process.env["TOOLPORT_LONG"] !== undefined;
 const RANDOM_ROUNDS = isLong ? 20 : 1;
 const PROCESSES = 3;
-/** Whoever waits for a dead process waits until its lease is over: these tests wait side by side. */
+/** Waiting for the lease of a dead process takes long, so these tests run in parallel. */
 const TIMEOUT_MS = 120_000;
 
 let source: WorkerSource;
@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => source?.[Symbol.dispose]());
 
 describe.concurrent.each(sharedStoreKinds)("over $name", ({ name, missing, start }) => {
-  /** The rules are the same over every store; the rare ones are tried over all of them only when there is time. */
+  /** The rules are the same over every store; the rare cases run over all of them only in the long run. */
   const isRare = missing || (name !== "SQLite" && !isLong);
   let shared: SharedStore;
   beforeAll(async () => {
@@ -46,13 +46,13 @@ describe.concurrent.each(sharedStoreKinds)("over $name", ({ name, missing, start
     return workers;
   }
 
-  /** All call at once; a process that dies answers nothing. */
+  /** All call at once; a process that dies gives no result. */
   const callAll = async (workers: readonly OAuthWorker[]): Promise<WorkerCall[]> => {
     const settled = await Promise.allSettled(workers.map((worker) => worker.call("a__whoami", { times: 3 })));
     return settled.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
   };
 
-  /** Counts token requests, and kills whoever sends the first one when it gets this far. */
+  /** Counts token requests, and kills the process that sends the first one when the request reaches this phase. */
   function killFirst(bench: OAuthBench, workers: readonly OAuthWorker[], phase: TokenPhase) {
     const seen = { requests: 0, killed: undefined as OAuthWorker | undefined };
     bench.onTokenRequest = async (now, remotePort) => {
@@ -72,7 +72,7 @@ describe.concurrent.each(sharedStoreKinds)("over $name", ({ name, missing, start
   const endAll = (workers: readonly OAuthWorker[]) => Promise.all(workers.map((worker) => worker.kill()));
 
   test.skipIf(missing)(
-    "before the authorization server saw the request: somebody else refreshes",
+    "before the authorization server saw the request: another process refreshes",
     { timeout: TIMEOUT_MS },
     async () => {
       await using bench = await startOAuthBench();
@@ -101,7 +101,7 @@ describe.concurrent.each(sharedStoreKinds)("over $name", ({ name, missing, start
       expect(answers).toHaveLength((PROCESSES - 1) * 3);
       expect(new Set(answers.map(({ error }) => error?.code))).toEqual(new Set(["AUTH_REQUIRED"]));
       expect(seen.requests).toBe(2);
-      // Nobody tries the dead token again.
+      // No process uses the revoked token again.
       const left = workers.filter((worker) => worker !== seen.killed);
       await callAll(left);
       expect(seen.requests).toBe(2);
@@ -145,7 +145,7 @@ describe.concurrent.each(sharedStoreKinds)("over $name", ({ name, missing, start
   );
 
   test.skipIf(isRare)(
-    "a process that slept through its lease goes on with the newer token, and deletes nothing",
+    "a process that lost its lease while stopped uses the newer token, and deletes nothing",
     { timeout: TIMEOUT_MS },
     async () => {
       await using bench = await startOAuthBench();
@@ -178,7 +178,7 @@ describe.concurrent.each(sharedStoreKinds)("over $name", ({ name, missing, start
       expect(requests).toBe(2);
       wake();
       process.kill(sleeper!.pid, "SIGCONT");
-      // Its request was too late for an answer, which costs the call and nothing else.
+      // Its request timed out, which fails only this call.
       const [answer] = (await calls.find(({ worker }) => worker === sleeper)?.answers) ?? [];
       expect(["ada", "AUTH_FAILED"]).toContain(answer?.text ?? answer?.error?.code);
       expect(new Set((await callAll(workers)).map(({ text }) => text))).toEqual(new Set(["ada"]));

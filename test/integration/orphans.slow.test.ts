@@ -1,4 +1,4 @@
-/** Whatever ends a host that uses Toolport, no process of its servers is left: kill -9 included. */
+/** No server process outlives its host, however the host ends, kill -9 included. */
 import { createToolport, type ServerEntry } from "toolport";
 import { describe, expect, test } from "vitest";
 import { LEAN_SERVER, pidFolder } from "../fixtures/stdio-peer.js";
@@ -6,7 +6,7 @@ import { isAlive, processTree } from "../support/processes.js";
 import { startHost } from "../support/start-host.js";
 import { waitFor } from "../support/wait-for.js";
 
-/** A place where servers note their process ids; whatever a failed test leaves alive is ended with it. */
+/** A file where servers write their process ids; processes of a failed test are killed. */
 function openScratch() {
   const scratch = pidFolder();
   return Object.assign(scratch, {
@@ -17,7 +17,7 @@ function openScratch() {
   });
 }
 
-/** They ignore every signal and the end of their input, each has such a child, and one stands behind a shell. */
+/** They ignore every signal and the end of their input, each has such a child, and one runs behind a shell. */
 function stubborn(pidFile: string, ...flags: string[]): Record<string, ServerEntry> {
   const stubbornness = ["--ignore-eof", "--ignore-signals", "--child", ...flags];
   const args = [LEAN_SERVER, ...stubbornness, `--pid-file=${pidFile}`];
@@ -35,7 +35,7 @@ async function startStubborn(way: string) {
   return {
     ...host,
     servers,
-    // Shells and guardians too, where the host still lives.
+    // Including shells and guardians, while the host is alive.
     family: [...new Set([...host.family(), ...servers])],
     [Symbol.dispose]() {
       host.kill("SIGKILL");
@@ -46,7 +46,7 @@ async function startStubborn(way: string) {
 
 async function expectNoneLeft(family: readonly number[], timeoutMs: number): Promise<void> {
   const left = () => family.filter(isAlive);
-  await waitFor(() => left().length === 0, { timeoutMs, label: () => `${left()} of ${family} to be gone` });
+  await waitFor(() => left().length === 0, { timeoutMs, label: () => `${left()} of ${family} to exit` });
 }
 
 describe.skipIf(process.platform === "win32").concurrent("the end of the host", () => {
@@ -81,7 +81,7 @@ describe.skipIf(process.platform === "win32").concurrent("the end of the host", 
     await expectNoneLeft(host.family, 3_000);
   });
 
-  test("by close(): it ends by itself, with nothing left", async () => {
+  test("by close(): the host exits, and no process is left", async () => {
     using host = await startStubborn("close");
     expect(await host.exited).toEqual({ code: 0, signal: null });
     await expectNoneLeft(host.family, 0);
@@ -90,11 +90,11 @@ describe.skipIf(process.platform === "win32").concurrent("the end of the host", 
 });
 
 test.skipIf(process.platform === "win32")(
-  "close(): no process after 5 s, in a host that goes on",
+  "close(): no process after 5 s, in a host that keeps running",
   async () => {
     using scratch = openScratch();
     const before = new Set(processTree(process.pid).map(({ pid }) => pid));
-    // One that left the group of its server is found by its place in the tree.
+    // A process that left the group of its server is found in the process tree.
     const toolport = createToolport({ mcpServers: stubborn(scratch.file, "--setsid-child") });
     await toolport.connect();
     expect(scratch.pids()).toHaveLength(6);

@@ -1,9 +1,9 @@
-/** The ping that follows a timeout runs in the background: a host that has nothing else to do ends without waiting for it. */
+/** The ping after a timeout runs in the background and does not keep the host alive. */
 import { expect, test } from "vitest";
 import { startSingleThreadServer, TRANSPORTS } from "../support/single-thread-server.js";
 import { startHost } from "../support/start-host.js";
 
-/** Less than the ten seconds that a ping may take. */
+/** Shorter than the timeout of a ping. */
 const STILL_THERE_MS = 8_000;
 
 test.concurrent.each(TRANSPORTS)("over %s", async (transport) => {

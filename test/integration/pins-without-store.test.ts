@@ -43,9 +43,9 @@ test("the store cannot be read: every tool is withheld with the reason, until th
     next: expect.stringContaining("store"),
   });
   expect(server.calls).toHaveLength(0);
-  const told = warnings.length;
+  const reported = warnings.length;
   expect(await names(toolport)).toEqual([]);
-  expect(warnings).toHaveLength(told);
+  expect(warnings).toHaveLength(reported);
 
   store.trouble = undefined;
   const changes: string[] = [];
@@ -117,7 +117,7 @@ test("a damaged record is replaced only when every definition is approved", asyn
   expect(await names(toolport)).toEqual(["one", "two"]);
 });
 
-test("a pin record that is no record of pins is not taken for an empty one", async () => {
+test("an invalid pin record is not treated as an empty one", async () => {
   for (const value of [null, [], "pins", 7, { one: 1 }]) {
     const store = memoryStore();
     await pinned(store);
@@ -133,9 +133,9 @@ test("a pin record that is no record of pins is not taken for an empty one", asy
   }
 });
 
-test("a tool whose definition has no hash is withheld, and hides no change of the others", async () => {
+test("a tool without a hash is withheld, and does not hide changes of others", async () => {
   const store = memoryStore();
-  // JSON.parse reads 1e999 as Infinity, which canonical JSON cannot hold.
+  // JSON.parse reads 1e999 as Infinity, which canonical JSON cannot represent.
   const unhashable = `{"name":"big","annotations":{"weight":1e999},"inputSchema":{"type":"object"}}`;
   const listed = (description: string, ...more: string[]) => {
     const one = `{"name":"one","description":"${description}","inputSchema":{"type":"object"}}`;

@@ -11,7 +11,7 @@ import { waitFor } from "../support/wait-for.js";
 const found = await openPodman();
 const refusal = "refusal" in found ? found.refusal : undefined;
 const engine = ("engine" in found ? found.engine : undefined) as PodmanEngine;
-// Reporters leave out the titles of skipped suites.
+// Reporters omit the titles of skipped suites.
 if (refusal !== undefined) console.warn(`Skipped: servers in Podman containers. ${refusal}`);
 
 const podmanConfig = (overrides: Partial<DockerConfig> = {}): DockerConfig =>
@@ -23,7 +23,7 @@ async function start(overrides: Partial<DockerConfig> = {}): Promise<StdioPeer> 
   return peer;
 }
 
-/** The error of a container that ends by itself. */
+/** The error of a container that exits. */
 async function endOf(overrides: Partial<DockerConfig>) {
   const peer = await start(overrides);
   await peer.closed;
@@ -48,7 +48,7 @@ describe.skipIf(refusal !== undefined)(`Podman${refusal === undefined ? "" : ` (
     expect(isAlive(container!.pid)).toBe(false);
   });
 
-  it("gives each container a name of its own", async () => {
+  it("gives each container a unique name", async () => {
     const peers = await Promise.all([start(), start()]);
     await Promise.all(peers.map((peer) => peer.call("pid")));
     const names = (await engine.containers()).map(({ name }) => name);
@@ -83,7 +83,7 @@ describe.skipIf(refusal !== undefined)(`Podman${refusal === undefined ? "" : ` (
     expect(isAlive(container!.pid)).toBe(false);
   });
 
-  it("leaves nothing of a container that is closed while it is being made", async () => {
+  it("leaves nothing of a container that is closed during its start", async () => {
     const peer = await start({ args: ["--ignore-eof", "--ignore-signals"] });
     await peer.transport.close();
     expect(peer.closeCount).toBe(1);
@@ -95,14 +95,14 @@ describe.skipIf(refusal !== undefined)(`Podman${refusal === undefined ? "" : ` (
     await peer.transport.close();
   });
 
-  it("tells how a container ended by itself", async () => {
+  it("reports how a container exited", async () => {
     const error = await endOf({ args: ["--exit=3", "--stderr=no key"] });
     expect(error).toMatchObject({ code: "SPAWN_FAILED", exitCode: 3, server: "lean" });
     expect(error?.message).toContain(`The container of "${LEAN_IMAGE}" exited with code 3`);
     expect(error?.message).toContain("no key");
   });
 
-  it("tells how a container ended that had answered before, and removes it", async () => {
+  it("reports how a running container exited, and removes it", async () => {
     const peer = await start();
     await peer.call("echo", { text: "hi" });
     void peer.request("tools/call", { name: "crash", arguments: { code: 1 } });

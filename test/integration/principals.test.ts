@@ -6,7 +6,7 @@ import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
 import { failure } from "../support/failure.js";
 import { waitFor } from "../support/wait-for.js";
 
-/** Who the server thinks is asking: by header, and by session. */
+/** The user that the server sees: by header, and by session. */
 const whoami: TestTool = {
   handler: ({ user }, { request }) => {
     const headers = request.http?.req?.headers;
@@ -18,7 +18,7 @@ const whoami: TestTool = {
   },
 };
 
-/** Calls of two users in turn, many at a time; returns how many answers were the other one's. */
+/** Interleaved calls of two users; returns how many answers belonged to the other user. */
 async function interleave(toolport: Toolport, calls: number): Promise<number> {
   const users = ["ada", "grace"].map((user) => ({
     user,
@@ -37,7 +37,7 @@ async function interleave(toolport: Toolport, calls: number): Promise<number> {
   return crossed;
 }
 
-test("1,000 interleaved calls of two users over HTTP: none crosses, counted at the server", async () => {
+test("1,000 interleaved calls of two users over HTTP: none is mixed up, counted at the server", async () => {
   const seen = { ada: 0, grace: 0, crossed: 0 };
   await using server = await startJsonRpcServer({
     "tools/list": () => ({ tools: [{ name: "whoami", inputSchema: { type: "object" } }] }),
@@ -53,7 +53,7 @@ test("1,000 interleaved calls of two users over HTTP: none crosses, counted at t
   expect(seen).toEqual({ ada: 500, grace: 500, crossed: 0 });
 });
 
-test("interleaved calls in sessions: each user keeps to its own", async () => {
+test("interleaved calls in sessions: each user keeps its own session", async () => {
   const sessions = new Map<string, Set<string>>();
   await using server = createTestServer({
     era: "legacy",
@@ -61,7 +61,7 @@ test("interleaved calls in sessions: each user keeps to its own", async () => {
       whoami: {
         handler(_args, { request }) {
           const headers = request.http?.req?.headers;
-          const user = headers?.get("x-user") ?? "nobody";
+          const user = headers?.get("x-user") ?? "unknown";
           const session = headers?.get("mcp-session-id") ?? "none";
           sessions.set(session, (sessions.get(session) ?? new Set()).add(user));
           return user;
@@ -81,7 +81,7 @@ test("interleaved calls in sessions: each user keeps to its own", async () => {
 const ask = async (port: Toolport, user: string) =>
   JSON.parse((await port.callTool("s__whoami", { user })).text) as Record<string, string | null>;
 
-test("the same name is the same port; every user has a connection of its own, and the plain port none of theirs", async () => {
+test("the same name returns the same port; every user has a separate connection, and so has the plain port", async () => {
   await using server = createTestServer({ era: "legacy", tools: { whoami } });
   const http = await server.http();
   await using toolport = createToolport({
@@ -100,7 +100,7 @@ test("the same name is the same port; every user has a connection of its own, an
   expect(toolport.snapshot().principal).toBeNull();
 });
 
-test("closing one user's port leaves the others', and asking for it again makes a new one", async () => {
+test("closing the port of one user keeps the others; as() then returns a new port", async () => {
   await using server = createTestServer({ era: "legacy", tools: { whoami } });
   const http = await server.http();
   await using toolport = createToolport({ mcpServers: { s: http.entry } });
@@ -118,7 +118,7 @@ test("closing one user's port leaves the others', and asking for it again makes 
   await waitFor(() => http.sessionIds.length === 0);
 });
 
-test("headers may come from a function, asked anew; per-call headers come on top", async () => {
+test("headers may come from a function, called for each request; per-call headers are added", async () => {
   await using server = createTestServer({ era: "modern", tools: { whoami } });
   const http = await server.http();
   await using toolport = createToolport({ mcpServers: { s: http.entry } });
@@ -133,11 +133,11 @@ test("headers may come from a function, asked anew; per-call headers come on top
   expect((await ask(ada, "")).header).toMatch(/^ada \d+$/);
 });
 
-test("lists are each user's own: what one may see, the other need not", async () => {
+test("each user has separate lists", async () => {
   await using plain = createTestServer({ tools: { whoami } });
   await using admin = createTestServer({ tools: { whoami, wipe: { handler: () => "wiped" } } });
   const [a, b] = [await plain.http(), await admin.http()];
-  /** One address, another list for whoever is the administrator. */
+  /** One URL with another list for the administrator. */
   await using front = createTestServer({ tools: {} });
   const http = await front.http({
     async intercept(request) {
@@ -165,7 +165,7 @@ test("lists are each user's own: what one may see, the other need not", async ()
   expect(new Set(events)).toEqual(new Set(["ada", "root"]));
 });
 
-test("servers added or removed on the plain port are so for everybody, added twice or not", async () => {
+test("servers added to or removed from the plain port change for all users, added twice or not", async () => {
   await using one = createTestServer({ tools: { whoami } });
   await using two = createTestServer({ tools: { whoami } });
   const [a, b] = [await one.http(), await two.http()];
@@ -180,7 +180,7 @@ test("servers added or removed on the plain port are so for everybody, added twi
   expect((await ada.tools()).map(({ server }) => server)).toEqual(["b"]);
 });
 
-test("who is asking reaches interceptors, listeners, approve and events", async () => {
+test("the user reaches interceptors, listeners, approve and events", async () => {
   await using server = createTestServer({ tools: { whoami } });
   const seen: unknown[] = [];
   await using toolport = createToolport({

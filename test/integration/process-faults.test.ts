@@ -11,7 +11,7 @@ checkLeaksAfterEach();
 const scratch = usePidFolder();
 const { lean } = scratch;
 
-/** Sees what passes on the wire of the server named `it`. */
+/** Records the messages of the server named `it`. */
 function wiretap() {
   const lines: string[] = [];
   const note = (line: string) => void lines.push(line);
@@ -22,7 +22,7 @@ function wiretap() {
 }
 
 describe("a server that is stopped during a call", () => {
-  test("times out, is told, and its late answer is dropped after it goes on", async () => {
+  test("times out, is notified, and its late answer is dropped after it continues", async () => {
     const { logger, has } = wiretap();
     const entry = { ...lean(), logRequests: true, logResponses: true };
     await using toolport = createToolport({ mcpServers: { it: entry }, logger });
@@ -37,14 +37,14 @@ describe("a server that is stopped during a call", () => {
       process.kill(pid, "SIGCONT");
     }
     await waitFor(() => has("<-", "late"));
-    // Nobody was confused by it, and it is still the same process.
+    // Other calls are not affected, and it is still the same process.
     expect((await toolport.callTool("it__echo", { text: "next" })).text).toBe("next");
     expect(Number((await toolport.callTool("it__pid")).text)).toBe(pid);
     expect(scratch.pids()).toEqual([pid]);
   });
 });
 
-describe("a server that writes what is no message", () => {
+describe("a server that writes text that is no message", () => {
   test.each([
     ["garbage on its standard output", ["--garbage"]],
     ["a progress display without line ends", ["--stdout-progress"]],
@@ -57,7 +57,7 @@ describe("a server that writes what is no message", () => {
     expect(scratch.pids()).toHaveLength(1);
   });
 
-  test("its stderr flood is kept short: memory does not grow with it", async () => {
+  test("a flood on stderr is truncated: memory does not grow", async () => {
     await using toolport = createToolport({ mcpServers: { it: lean(`--stderr-bytes=${64 * 1024 * 1024}`) } });
     const heapBefore = process.memoryUsage().rss;
     await toolport.connect();
@@ -66,9 +66,9 @@ describe("a server that writes what is no message", () => {
   });
 });
 
-describe("a server that closes its standard output and goes on running", () => {
+describe("a server that closes its standard output and keeps running", () => {
   test("during a call fails it soon; the process is ended and another one answers", async () => {
-    // The handshake takes two answers (one refusal is none), the list is the second, the call the third.
+    // The handshake and the list take an answer each, the call the third.
     await using toolport = createToolport({
       mcpServers: { it: lean("--close-stdout-after=2", "--ignore-eof") },
     });
@@ -82,7 +82,7 @@ describe("a server that closes its standard output and goes on running", () => {
     await waitFor(() => scratch.pids().length >= 2);
   });
 
-  test("or whose daemon holds it open after the server's own end: the exit decides", async () => {
+  test("or whose daemon holds it open after the server exits: the exit counts", async () => {
     await using toolport = createToolport({ mcpServers: { it: lean("--daemon-holds-stdout") } });
     await toolport.connect();
     const error = await failure<ConnectionError>(toolport.callTool("it__crash", { code: 7 }));
@@ -98,7 +98,7 @@ test("a server that never reads: a call with megabytes of arguments times out, a
   await waitForExit(scratch.pids()[0]!, 5_000);
 });
 
-test("a stopped server does not hold up a call with megabytes of arguments for ever", async () => {
+test("a call with megabytes of arguments to a stopped server times out", async () => {
   await using toolport = createToolport({ mcpServers: { it: lean() } });
   const pid = Number((await toolport.callTool("it__pid")).text);
   process.kill(pid, "SIGSTOP");
@@ -112,7 +112,7 @@ test("a stopped server does not hold up a call with megabytes of arguments for e
   expect((await toolport.callTool("it__echo", { text: "next" })).text).toBe("next");
 });
 
-test("a crash loop: five starts in a minute and no more, the neighbour is not disturbed", async () => {
+test("a crash loop: five starts in a minute and no more, other servers are not affected", async () => {
   const crashing = { ...lean("--exit=9", "--stderr=bad config"), restart: { delayMs: 1 } };
   await using toolport = createToolport({ mcpServers: { crashing, good: lean() } });
   const { servers } = await toolport.connect();

@@ -1,4 +1,4 @@
-/** How long a call may take: silence ends it, progress keeps it alive, a hard limit ends it all the same. */
+/** Timeouts of a call: silence ends it, progress extends it, the hard cap ends it in any case. */
 import { createToolport, type Progress, type ToolportOptions } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { waitFor } from "../support/wait-for.js";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Reports progress every `everyMs`, `count` times, then answers; endless if `count` is left out. */
+/** Reports progress every `everyMs`, `count` times, then answers; endless without `count`. */
 const work: TestTool = {
   async handler({ count, everyMs = 50 }, { progress, signal }) {
     for (let step = 1; !signal.aborted && (count === undefined || step <= Number(count)); step += 1) {
@@ -74,7 +74,7 @@ async function open(
 }
 
 describe.each(cases)("over %s, %s", (...kind) => {
-  test("progress keeps a call alive beyond its time limit, and reaches the call and the port", async () => {
+  test("progress extends a call beyond its timeout, and reaches the callbacks of the call and the port", async () => {
     const port: [string, Progress][] = [];
     const call: Progress[] = [];
     await using scene = await open(kind, {
@@ -93,7 +93,7 @@ describe.each(cases)("over %s, %s", (...kind) => {
     expect(port).toEqual(call.map((progress) => ["s", progress]));
   });
 
-  test("endless progress is cut at the hard limit; the server is told to stop", async () => {
+  test("endless progress ends at the hard cap, and the server is notified", async () => {
     await using scene = await open(kind, { timeoutMs: 150, maxTimeoutMs: 400 });
     const error = await failure<Error>(scene.toolport.callTool("s__work"));
     expect(error).toMatchObject({ code: "TIMEOUT", server: "s", tool: "work", outcome: "unknown" });
@@ -137,7 +137,7 @@ test.each<[string, { global: number; server?: number; call?: number }, number]>(
   ["the server's before the port's", { global: 60_000, server: 100 }, 100],
   ["the call's before the server's", { global: 60_000, server: 60_000, call: 100 }, 100],
   ["a longer one of the call's", { global: 50, server: 50, call: 200 }, 200],
-])("whose time limit counts: %s", async (_case, { global, server, call }, expectedMs) => {
+])("which timeout applies: %s", async (_case, { global, server, call }, expectedMs) => {
   await using scene = await open(["memory", "modern"], {
     timeoutMs: global,
     ...(server !== undefined && { serverTimeoutMs: server }),
@@ -148,7 +148,7 @@ test.each<[string, { global: number; server?: number; call?: number }, number]>(
   expect(error.message).toContain(`timeout of ${expectedMs} ms`);
 });
 
-test("a tool's own limit stands between the call's and the server's; the server's entry hears its progress", async () => {
+test("the timeout of a tool comes between that of the call and the server; onProgress of the entry gets its progress", async () => {
   await using server = createTestServer({ tools: { work, silent, silent_too: silent } });
   const heard: number[] = [];
   await using toolport = createToolport({
@@ -171,7 +171,7 @@ test("a tool's own limit stands between the call's and the server's; the server'
   });
 });
 
-test("a longer explicit limit raises the cap for that call; Infinity takes both away", async () => {
+test("a longer explicit timeout raises the cap for that call; Infinity removes both", async () => {
   await using scene = await open(["memory", "modern"], { timeoutMs: 100, maxTimeoutMs: 200 });
   const args = { count: 1, everyMs: 400 };
   expect((await scene.toolport.callTool("s__work", args, { timeoutMs: 1_000 })).text).toBe("finished");
@@ -179,7 +179,7 @@ test("a longer explicit limit raises the cap for that call; Infinity takes both 
   await failure(scene.toolport.callTool("s__work", args));
 });
 
-test("listeners to progress that throw harm neither the call nor each other", async () => {
+test("progress listeners that throw affect neither the call nor each other", async () => {
   const warnings: string[] = [];
   const seen: number[] = [];
   await using scene = await open(["memory", "modern"], {

@@ -1,4 +1,4 @@
-/** Prompts as tools, for models that are to use what servers have prepared. */
+/** Prompts as tools, for models that may use them. */
 import { createToolport } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { expect, test } from "vitest";

@@ -51,14 +51,14 @@ describe.each(["legacy", "modern"] as const)("a server of the %s era", (era) => 
     expect(asked).toEqual([]);
   });
 
-  test("an empty text is given, and what is not required may be left out", async () => {
+  test("an empty text counts as given, and optional arguments may be omitted", async () => {
     await using server = start();
     await using toolport = createToolport({ mcpServers: { docs: server.memory() } });
     await toolport.getPrompt("docs", "review", { file: "a.ts", branch: "" });
     expect(asked).toEqual([{ file: "a.ts", branch: "" }]);
   });
 
-  test("a model that uses prompts as tools reads what is missing", async () => {
+  test("a model that uses prompts as tools gets the missing arguments", async () => {
     await using server = start();
     await using toolport = createToolport({ mcpServers: { docs: server.memory() }, promptsAsTools: true });
     const result = await toolport.callTool("get_prompt", { mcpServer: "docs", name: "review" });
@@ -71,7 +71,7 @@ test.each([
   ["no list", "everything"],
   ["no names", [null, 7, { required: true }, { name: 5, required: true }]],
   ["required as a text", [{ name: "file", required: "yes" }]],
-])("arguments that the server declares badly (%s) do not stop a prompt that works", async (_, declared) => {
+])("badly declared arguments (%s) do not block a working prompt", async (_, declared) => {
   await using server = await startJsonRpcServer({
     "server/discover": () => ({
       resultType: "complete",

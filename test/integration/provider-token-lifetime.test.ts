@@ -1,4 +1,4 @@
-/** Token responses for a caller's `authProvider` whose `expires_in` says nothing usable. */
+/** Token responses for a caller's `authProvider` with an unusable `expires_in`. */
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createToolport } from "../../src/toolport.js";
@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => fake[Symbol.asyncDispose]());
 
 describe.each(["http", "sse"] as const)("a caller's provider over %s", (transport) => {
-  it.each([null, "soon", 0])("is given the tokens although expires_in is %j", async (expiresIn) => {
+  it.each([null, "soon", 0])("gets the tokens although expires_in is %j", async (expiresIn) => {
     fake.expiresIn = expiresIn;
     const saved: unknown[] = [];
     const provider: OAuthClientProvider = {

@@ -28,7 +28,7 @@ if (withoutTinyproxy) console.warn("Skipped: servers behind a proxy. tinyproxy w
 
 const PASSWORD = "proxy-canary-51c2";
 
-/** An address of this machine that is not loopback: only for such targets are the variables used. */
+/** An address of this machine that is not loopback: the variables apply only to such targets. */
 const ownAddress = Object.values(networkInterfaces())
   .flat()
   .find((found) => found?.family === "IPv4" && !found.internal)?.address;
@@ -144,7 +144,7 @@ describe.skipIf(withoutTinyproxy)("through tinyproxy", () => {
     const folder = mkdtempSync(join(tmpdir(), "toolport-proxy-"));
     afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-    it("all transports reach their servers where Node trusts it, and the error names the proxy where it does not", async () => {
+    it("all transports work if Node trusts the authority, otherwise the error names the proxy", async () => {
       const { good, authorityFile } = makeCertificates(folder);
       const socket = await startFaultWebSocket(() => {});
       const fronts = await Promise.all(
@@ -172,7 +172,7 @@ describe.skipIf(withoutTinyproxy)("through tinyproxy", () => {
     });
   });
 
-  it("a proxy that refuses CONNECT is named", async () => {
+  it("the error names a proxy that refuses CONNECT", async () => {
     for (const [transport, url] of [
       ["http", "https://refused.invalid/mcp"],
       ["websocket", "wss://refused.invalid/ws"],
@@ -184,7 +184,7 @@ describe.skipIf(withoutTinyproxy)("through tinyproxy", () => {
     }
   });
 
-  it("a proxy that is not there is named", async () => {
+  it("the error names an unreachable proxy", async () => {
     const plainWs = { transport: "websocket", url: server.entry.url.replace("http", "ws") } as const;
     for (const entry of [server.entry, { url: "https://a.invalid/mcp" }, plainWs]) {
       await using toolport = open({ ...entry, proxy: "http://ada:hush@127.0.0.1:9" });
@@ -195,7 +195,7 @@ describe.skipIf(withoutTinyproxy)("through tinyproxy", () => {
     }
   });
 
-  describe("URLs learned from the network are judged before CONNECT", () => {
+  describe("URLs learned from the network are checked before CONNECT", () => {
     const logInTo = async (issuer: string) => {
       await using hostile = await startHostileServer("127.0.0.3");
       hostile.lies = { authorizationServers: [issuer] };
@@ -244,7 +244,7 @@ describe.skipIf(withoutTinyproxy)("through tinyproxy", () => {
       expect(requests()).toContain(`POST ${reachable.entry.url} HTTP/1.1`);
     });
 
-    it("for WebSockets too", async () => {
+    it("also for WebSockets", async () => {
       setVariables({ HTTP_PROXY: plain.url });
       const url = reachable.entry.url.replace("http", "ws");
       await call({ transport: "websocket", url }).catch(() => {});
@@ -276,7 +276,7 @@ describe.skipIf(withoutTinyproxy)("through tinyproxy", () => {
       expect(await call(server.entry)).toBe("fine");
     });
 
-    it("not with a fetch of the user's own", async () => {
+    it("not with a custom fetch", async () => {
       setVariables({ HTTP_PROXY: "http://127.0.0.1:9" });
       expect(await call(reachable.entry, { fetch: globalThis.fetch })).toBe("fine");
     });

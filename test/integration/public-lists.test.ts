@@ -1,4 +1,4 @@
-/** `cacheScope: "public"` lists are read for one user and used for all; others belong to the user who asked. */
+/** `cacheScope: "public"` lists are read for one user and used for all; other lists are per user. */
 import { createToolport, memoryStore } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -6,13 +6,13 @@ import { type JsonRpcMethods, startJsonRpcServer } from "../fixtures/servers/htt
 import { waitFor } from "../support/wait-for.js";
 
 interface Scene {
-  /** Null: the server does not say. */
+  /** Null: the server sends no scope. */
   scope?: string | null;
   era?: "legacy" | "modern";
   extra?: JsonRpcMethods;
 }
 
-/** Names its tool after the user, so that a list of another user's shows. */
+/** Names its tool after the user, so that a list of another user is recognised. */
 async function startServer({ scope = "public", era = "modern", extra = {} }: Scene = {}) {
   const server = await startJsonRpcServer(
     {
@@ -39,13 +39,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("a public list is read once for all users, and again when its time is over", async () => {
+test("a public list is read once for all users, and again when it expires", async () => {
   await using server = await startServer();
   await using toolport = createToolport({ mcpServers: { s: server.entry } });
   expect(await names(as(toolport, "ada"))).toEqual(["of-ada"]);
   expect(await names(as(toolport, "grace"))).toEqual(["of-ada"]);
   expect(server.count("tools/list")).toBe(1);
-  // Both have connected: a list that is known is no handshake.
+  // Both have connected: a known list does not replace the handshake.
   expect(server.count("server/discover")).toBe(2);
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 60_001 });
   expect(await names(as(toolport, "joan"))).toEqual(["of-joan"]);
@@ -76,7 +76,7 @@ describe("with the server of the SDK", () => {
     expect(lists).toBe(times);
   });
 
-  test("a list that changed is not given to the next user", async () => {
+  test("a changed list is not shared with the next user", async () => {
     await using server = open("modern");
     const http = await server.http();
     await using toolport = createToolport({ mcpServers: { s: http.entry } });
@@ -108,7 +108,7 @@ test.each<[string, Scene]>([
   expect(await store.list("catalog-public/")).toEqual([]);
 });
 
-test("after a restart a new user knows the public lists before connecting, and nothing else", async () => {
+test("after a restart a new user has the public lists before connecting, and no others", async () => {
   await using server = await startServer({
     extra: {
       "prompts/list": ({ headers }) => ({
@@ -123,7 +123,7 @@ test("after a restart a new user knows the public lists before connecting, and n
     await using toolport = createToolport({ mcpServers: { s: server.entry }, store });
     await as(toolport, "ada").tools();
   }
-  // Two names for one address: what is public is the same for both.
+  // Two names for one URL share the public lists.
   await using again = createToolport({ mcpServers: { t: server.entry }, store });
   const grace = as(again, "grace");
   await grace.connect({ servers: [] });
@@ -151,7 +151,7 @@ test("one private page makes the whole list private", async () => {
   expect(await names(as(toolport, "grace"))).toEqual(["of-grace-3", "of-grace-4"]);
 });
 
-test("a list that becomes private is no longer given to others, nor kept for them", async () => {
+test("a list that becomes private is no longer shared or saved for others", async () => {
   const scene = { cacheScope: "public" };
   await using server = await startServer({
     extra: {
@@ -178,7 +178,7 @@ test("a list that becomes private is no longer given to others, nor kept for the
   );
 });
 
-test("refresh() and a reconnect ask the server itself", async () => {
+test("refresh() and a reconnect read from the server", async () => {
   await using server = await startServer();
   await using toolport = createToolport({ mcpServers: { s: server.entry } });
   const [ada, grace] = [as(toolport, "ada"), as(toolport, "grace")];

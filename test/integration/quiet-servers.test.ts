@@ -1,9 +1,9 @@
-/** What a server does that harms nothing is not reported, or reported once. */
+/** Harmless behaviour of servers is not reported, or reported once. */
 import { createToolport } from "toolport";
 import { expect, test } from "vitest";
 import { waitFor } from "../support/wait-for.js";
 
-/** Declares resources, knows no templates, and prints a banner with the time before it speaks. */
+/** Declares resources, has no templates, and prints a banner with the time first. */
 const SERVER = `
 console.log("Demo server 1.0 started at", process.hrtime.bigint());
 const answers = {
@@ -20,7 +20,7 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
   console.log(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
 });`;
 
-test("no templates is no warning; a banner is one, however often the process starts", async () => {
+test("missing templates cause no warning; a banner causes one, however often the process starts", async () => {
   const warnings: { message: string; code?: string | undefined }[] = [];
   await using toolport = createToolport({
     mcpServers: { demo: { command: process.execPath, args: ["-e", SERVER] } },

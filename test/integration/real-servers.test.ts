@@ -1,4 +1,4 @@
-/** Servers nobody here wrote: they connect, list and answer, over every transport they have. */
+/** Third-party servers: they connect, list and answer over every transport that they support. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { type ProgramOnPort, startProgramOnPort } from "../support/program-on-po
 
 const require = createRequire(import.meta.url);
 
-/** The program of a package, started by node itself: `npx` would only add time. */
+/** The program of a package, started with node directly, because `npx` is slower. */
 function program(name: "everything" | "filesystem" | "memory"): string {
   const manifest = require.resolve(`@modelcontextprotocol/server-${name}/package.json`);
   const { bin } = require(manifest) as { bin: Record<string, string> };
@@ -39,7 +39,7 @@ async function withPort(entry: ServerEntry, use: (toolport: Toolport) => Promise
   await use(toolport);
 }
 
-/** What the everything server must be able to do over any transport. */
+/** The checks of the everything server over any transport. */
 async function expectEverything(toolport: Toolport): Promise<void> {
   const names = (await toolport.tools()).map(({ sourceName }) => sourceName);
   expect(names).toEqual(expect.arrayContaining(["echo", "get-sum", "get-structured-content"]));
@@ -51,7 +51,7 @@ async function expectEverything(toolport: Toolport): Promise<void> {
   expect((await toolport.callTool("it__get-sum", { a: 2, b: 40 })).text).toContain("42");
   const weather = await toolport.callTool("it__get-structured-content", { location: "New York" });
   expect(weather.structuredContent).toMatchObject({ temperature: expect.any(Number) });
-  // Seen before the server is asked: the tool's own schema says so.
+  // Refused before it is sent, by the schema of the tool.
   await expect(toolport.callTool("it__get-sum", { a: "two" })).rejects.toMatchObject({
     code: "INVALID_ARGUMENTS",
   });
@@ -96,12 +96,12 @@ describe("server-everything over HTTP+SSE", () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  test("named so", () => withPort({ transport: "sse", url }, expectEverything));
+  test("with transport: sse", () => withPort({ transport: "sse", url }, expectEverything));
 
-  test("found out by itself and remembered", async () => {
+  test("detected automatically and remembered", async () => {
     const store = memoryStore();
     const requests: string[] = [];
-    // A pool of its own, so that its sockets can be closed with the test.
+    // A separate pool whose sockets are closed with the test.
     const dispatcher = new Agent();
     const recording = ((input: URL, init: RequestInit = {}) => {
       requests.push(`${init.method ?? "GET"} ${new URL(input).pathname}`);
@@ -121,7 +121,7 @@ describe("server-everything over HTTP+SSE", () => {
     await dispatcher.close();
   });
 
-  test("with automaticSSEFallback: false is not reached, and it is said why", async () => {
+  test("fails with automaticSSEFallback: false, and the error says why", async () => {
     const it = { url, automaticSSEFallback: false };
     await using toolport = createToolport({ mcpServers: { it } });
     const { servers } = await toolport.connect();
@@ -129,7 +129,7 @@ describe("server-everything over HTTP+SSE", () => {
   });
 });
 
-test("server-filesystem reads and writes what it may, and nothing else", async () => {
+test("server-filesystem reads and writes allowed files only", async () => {
   await writeFile(join(folder, "note.txt"), "a note");
   await withPort({ command: process.execPath, args: [program("filesystem"), folder] }, async (toolport) => {
     expect((await toolport.callTool("it__list_directory", { path: folder })).text).toContain("note.txt");

@@ -25,7 +25,7 @@ const reached = (toolport: Toolport, state: string): Promise<void> =>
   });
 
 describe("clients of a server that drops all its connections", () => {
-  test("plan their return over a second, in the background, and all come back", async () => {
+  test("spread their background reconnects over a second, and all reconnect", async () => {
     const clients = 60;
     await using server = createTestServer({ tools });
     const listening = await server.webSocket();
@@ -58,21 +58,24 @@ describe("clients of a server that drops all its connections", () => {
     }
   });
 
-  test.each(["webSocket", "sse"] as const)("over %s: a call does not wait for that", async (kind) => {
-    await using server = createTestServer({ era: "legacy", tools });
-    const listening = await server[kind]();
-    await using toolport = createToolport({ mcpServers: { it: listening.entry } });
-    await toolport.connect();
-    // Time stands still: whatever waits for a timer waits for ever.
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const lost = reached(toolport, "reconnecting");
-    listening.dropConnections();
-    await lost;
-    expect(stateOf(toolport)).toMatchObject({ state: "reconnecting", attempt: 1 });
-    expect((await toolport.callTool("it__hello")).text).toBe("hello");
-  });
+  test.each(["webSocket", "sse"] as const)(
+    "over %s: a call does not wait for the background reconnect",
+    async (kind) => {
+      await using server = createTestServer({ era: "legacy", tools });
+      const listening = await server[kind]();
+      await using toolport = createToolport({ mcpServers: { it: listening.entry } });
+      await toolport.connect();
+      // With a fake clock a call that waits for a timer never ends.
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      const lost = reached(toolport, "reconnecting");
+      listening.dropConnections();
+      await lost;
+      expect(stateOf(toolport)).toMatchObject({ state: "reconnecting", attempt: 1 });
+      expect((await toolport.callTool("it__hello")).text).toBe("hello");
+    },
+  );
 
-  test("a call that the loss itself interrupts reconnects at once, if it may be repeated", async () => {
+  test("an idempotent call that the loss interrupts reconnects at once", async () => {
     await using server = createTestServer({
       era: "legacy",
       tools: { ...tools, slow: { handler: slowOnce() } },
@@ -94,7 +97,7 @@ function slowOnce(): () => Promise<string> {
   return () => (++calls === 1 ? new Promise(() => {}) : Promise.resolve("second time"));
 }
 
-test("calls to a server that stays away do not dial it more than once a second", async () => {
+test("calls to a server that stays down try to connect once a second at most", async () => {
   const server = createTestServer({ tools });
   const listening = await server.webSocket();
   await using toolport = createToolport({
@@ -113,17 +116,17 @@ test("calls to a server that stays away do not dial it more than once a second",
     await failure(toolport.callTool("it__hello", {}, { timeoutMs: 5 }));
     await delay(5);
   }
-  // At once for the first call, then one a second: without the pause it would be hundreds.
+  // At once for the first call, then one a second; without the pause there would be hundreds.
   expect(attempts.length).toBeGreaterThanOrEqual(1);
   expect(attempts.length).toBeLessThanOrEqual(1 + Math.ceil(elapsedMs() / 1_000));
 });
 
-test("a call that waits through a failed attempt is still a waiting call for the next one", async () => {
+test("a call that waits through a failed attempt also triggers the next one", async () => {
   const server = createTestServer({ tools });
   const listening = await server.webSocket();
   const port = Number(new URL(listening.url).port);
   await using toolport = createToolport({
-    // In the background the second attempt would come after an hour.
+    // The next background attempt would start after an hour.
     mcpServers: { it: { ...listening.entry, reconnect: { delayMs: 3_600_000 } } },
   });
   await toolport.connect();

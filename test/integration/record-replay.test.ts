@@ -1,4 +1,4 @@
-/** Recorded sessions of real servers, played back without them: the same results through the same public API. */
+/** Recorded sessions of real servers, replayed without them: the same results through the public API. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ afterEach(async () => {
   await waitForNoLeaks(before);
 });
 
-/** Everything a user sees of a server. */
+/** Everything that a user can read from a server. */
 async function walk(entry: ServerEntry) {
   const progress: Progress[] = [];
   const sampled: unknown[] = [];
@@ -105,7 +105,7 @@ describe("the reference server", () => {
   });
 });
 
-test("a server behind OAuth is recorded with the port's own login, and no token gets into the file", async () => {
+test("a server behind OAuth is recorded with the login of the port, and no token is written to the file", async () => {
   await using bench = await startOAuthBench();
   const file = join(folder, "vault.ndjson");
   {
@@ -138,7 +138,7 @@ describe.each(["legacy", "modern"] as const)("the %s era", (era) => {
   const readText = (toolport: Toolport, tool: string, args = {}) =>
     toolport.callTool(`it__${tool}`, args).then(({ text }) => text);
 
-  test("answers by method and parameters, in any order, then as the last time", async () => {
+  test("answers by method and parameters, in any order, and repeats the last answer", async () => {
     await using server = createTestServer(definition());
     const file = new URL(`file://${join(folder, "deep", "it.ndjson")}`);
     {
@@ -172,14 +172,14 @@ describe.each(["legacy", "modern"] as const)("the %s era", (era) => {
     expect(server.calls).toHaveLength(calls);
   });
 
-  test("tells again that a list has changed, and at the same place", async () => {
+  test("replays a list change at the same point", async () => {
     await using server = createTestServer(definition());
     const file = join(folder, "changes.ndjson");
     const names = async (toolport: Toolport) => (await toolport.tools()).map(({ sourceName }) => sourceName);
     {
       await using toolport = createToolport({ mcpServers: { it: recordServer(server.memory(), file) } });
       expect(await names(toolport)).toEqual(["count", "greet", "fail"]);
-      // Not before the server knows that somebody listens.
+      // Wait until the server has a listening client.
       await readText(toolport, "greet", { name: "Ada" });
       if (era === "modern")
         await waitFor(async () => (await readFile(file, "utf8")).includes("/acknowledged"));
@@ -197,7 +197,7 @@ describe.each(["legacy", "modern"] as const)("the %s era", (era) => {
     expect(await readText(toolport, "other")).toBe("other");
   });
 
-  test("takes as long as it took, if asked to", async () => {
+  test("replays the original delays on request", async () => {
     await using server = createTestServer({
       era,
       tools: { slow: { handler: () => new Promise((resolve) => setTimeout(resolve, 300, "done")) } },
@@ -217,7 +217,7 @@ describe.each(["legacy", "modern"] as const)("the %s era", (era) => {
     }
     expect(took[1]).toBeGreaterThan(250);
 
-    // Given up in the middle: it is over at once, and nothing of it is left.
+    // An abort ends it at once, and leaves nothing behind.
     await using toolport = createToolport({ mcpServers: { it: replayServer(file, { speed: 0.1 }) } });
     const limit = { timeoutMs: 100 };
     const failure = await toolport

@@ -1,4 +1,4 @@
-/** Redirects that are not followed: every transport names the target and says what to do. */
+/** Refused redirects: the error of every transport names the target and says what to do. */
 import { createToolport, type ServerEntry } from "toolport";
 import { expect, it } from "vitest";
 import { type ScriptedServer, startScriptedServer } from "../fixtures/servers/http-scripted.js";

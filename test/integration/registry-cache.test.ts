@@ -1,4 +1,4 @@
-/** Answers of a registry are kept: asked about by their validators, and given again when the registry is down. */
+/** The response cache of the registry client: revalidated by ETag, and used while the registry is down. */
 import { memoryStore, type Store } from "toolport";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { McpRegistryClient } from "../../src/registry/mcp-registry-client.js";
@@ -39,7 +39,7 @@ const restart = async (options: RegistryServerOptions): Promise<void> => {
   registry = await startRegistryServer(options);
 };
 
-/** Fakes nothing but the clock on the wall: sockets and timers stay real. */
+/** Fakes only `Date`: sockets and timers stay real. */
 const later = (ms: number): void => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + ms });
 };
@@ -51,7 +51,7 @@ describe.each<[string, () => McpRegistryClientOptions]>([
   ["in memory", () => ({})],
   ["in a store", () => ({ cache: memoryStore() })],
 ])("%s", (_place, options) => {
-  it("an answer is asked about by its ETag", async () => {
+  it("a response is revalidated by its ETag", async () => {
     const asking = client(options());
     const first = await asking.listServers();
     expect(await asking.listServers()).toEqual(first);
@@ -63,14 +63,14 @@ describe.each<[string, () => McpRegistryClientOptions]>([
     expect((await asking.listServers()).servers).toHaveLength(1);
   });
 
-  it("an answer is kept for each question", async () => {
+  it("each request has its own cache entry", async () => {
     const asking = client(options());
     await asking.listServers({ search: "a" });
     await asking.listServers({ search: "b" });
     expect(registry.seen[1]?.headers["if-none-match"]).toBeUndefined();
   });
 
-  it("an old answer is given when the registry is down, marked and reported", async () => {
+  it("a stale response is used while the registry is down, marked and reported", async () => {
     const asking = client(options());
     const page = await asking.listServers();
     const server = await asking.getServer(name);
@@ -89,7 +89,7 @@ describe.each<[string, () => McpRegistryClientOptions]>([
     expect((await asking.listServers()).stale).toBeUndefined();
   });
 
-  it("an old answer is not given for ever", async () => {
+  it("a stale response expires", async () => {
     const asking = client({ ...options(), maxStaleMs: 1_000 });
     await asking.listServers();
     down();
@@ -97,7 +97,7 @@ describe.each<[string, () => McpRegistryClientOptions]>([
     expect(await failure(asking.listServers())).toMatchObject({ code: "HTTP_STATUS" });
   });
 
-  it("what the registry no longer has is forgotten", async () => {
+  it("a response for a deleted server is removed", async () => {
     const asking = client(options());
     await asking.getServer(name);
     registry.setRecords([]);
@@ -106,7 +106,7 @@ describe.each<[string, () => McpRegistryClientOptions]>([
     expect(await failure(asking.getServer(name))).toMatchObject({ code: "HTTP_STATUS" });
   });
 
-  it("an answer holds as long as the registry promises, an hour at most", async () => {
+  it("a response is fresh for its max-age, an hour at most", async () => {
     await restart({ headers: { "cache-control": "public, max-age=99999" } });
     const asking = client(options());
     await asking.listServers();
@@ -117,7 +117,7 @@ describe.each<[string, () => McpRegistryClientOptions]>([
     expect(registry.seen).toHaveLength(2);
   });
 
-  it("nothing is kept that must not be", async () => {
+  it("no-store responses are not cached", async () => {
     await restart({ headers: { "cache-control": "no-store" } });
     const asking = client(options());
     await asking.listServers();
@@ -126,7 +126,7 @@ describe.each<[string, () => McpRegistryClientOptions]>([
   });
 });
 
-it("uses Last-Modified where there is no ETag", async () => {
+it("uses Last-Modified without an ETag", async () => {
   const date = "Thu, 01 Jan 2026 00:00:00 GMT";
   const body = JSON.stringify({ servers: [] });
   registry.intercept((_request, response) => response.writeHead(200, { "last-modified": date }).end(body));
@@ -137,14 +137,14 @@ it("uses Last-Modified where there is no ETag", async () => {
   expect(registry.seen[1]?.headers["if-modified-since"]).toBe(date);
 });
 
-it("asks nobody while freshMs lasts", async () => {
+it("sends no request within freshMs", async () => {
   const asking = client({ freshMs: 60_000 });
   await asking.listServers();
   await asking.listServers();
   expect(registry.seen).toHaveLength(1);
 });
 
-it("gives no old answer after an abort, a refusal, or where none is wanted", async () => {
+it("uses no stale response after an abort or a refusal, or if disabled", async () => {
   const asking = client();
   await asking.listServers();
   const never = client({ maxStaleMs: 0 });
@@ -158,7 +158,7 @@ it("gives no old answer after an abort, a refusal, or where none is wanted", asy
 });
 
 describe("a store", () => {
-  it("is shared by clients, and outlives them", async () => {
+  it("is shared by clients, and survives them", async () => {
     const store = memoryStore();
     await client({ cache: store }).listServers();
     down();
@@ -166,7 +166,7 @@ describe("a store", () => {
     expect(await store.list("registry/")).toHaveLength(1);
   });
 
-  it("is not used for answers to one account", async () => {
+  it("is not used for responses to authenticated requests", async () => {
     const store = memoryStore();
     const asking = client({ cache: store, headers: { authorization: "Bearer one" } });
     await asking.listServers();
@@ -175,7 +175,7 @@ describe("a store", () => {
     expect((await asking.listServers()).stale).toBeDefined();
   });
 
-  it("is believed only where it vouches for what it kept", async () => {
+  it("is used only if its records are sealed", async () => {
     const store = memoryStore();
     await client({ cache: store }).listServers();
     const [key] = await store.list("registry/");
@@ -187,14 +187,14 @@ describe("a store", () => {
     expect(await failure(client({ cache: store }).listServers())).toMatchObject({ code: "HTTP_STATUS" });
   });
 
-  it("that has no key keeps nothing and spoils nothing", async () => {
+  it("without a key caches nothing and breaks nothing", async () => {
     const store = createStore(createMemoryBackend());
     expect((await client({ cache: store }).listServers()).servers).toHaveLength(19);
     expect(warnings).toMatchObject([{ kind: "cache", error: { code: "KEY_MISMATCH" } }]);
     expect(await store.list("")).toEqual([]);
   });
 
-  it("that fails costs nothing but itself, even if the listener fails too", async () => {
+  it("that fails affects nothing else, even if the warning listener fails, too", async () => {
     const broken = {
       get: () => Promise.reject(new Error("disk")),
       put: () => Promise.reject(new Error("disk")),
@@ -208,7 +208,7 @@ describe("a store", () => {
   });
 });
 
-it("keeps the newest answers in memory, and none that is too large", async () => {
+it("caches the newest responses in memory, and none that is too large", async () => {
   const large = JSON.stringify({ servers: [], x: "x".repeat(1_900_000) });
   const huge = JSON.stringify({ servers: [], x: "x".repeat(2_200_000) });
   const asking = client();

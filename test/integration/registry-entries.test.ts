@@ -1,4 +1,4 @@
-/** Every example of the registry's documentation becomes an entry that can be used, or says plainly what is missing. */
+/** Every example of the registry's documentation becomes a usable entry, or reports the missing inputs. */
 import { describe, expect, it } from "vitest";
 import { parseServerEntry } from "../../src/config/parse-servers.js";
 import { type ToServerConfigOptions, toServerConfig } from "../../src/registry/to-server-config.js";
@@ -14,7 +14,7 @@ const namesOf = (inputs: readonly { name: string }[]) => inputs.map(({ name }) =
 const mirror = "--registry=https://npm.registry.example/";
 const brave = "@modelcontextprotocol/server-brave-search@1.0.2";
 
-/** What is missing without inputs; inputs that complete it; the entry then. */
+/** The missing inputs; inputs that complete it; the resulting entry. */
 const EXPECTED: Readonly<Record<string, [missing: string[], options: ToServerConfigOptions, entry: object]>> =
   {
     "01": [
@@ -124,7 +124,7 @@ describe("the examples of the documentation", () => {
     expect(parseServerEntry(after.name, after.entry).name).toBe(after.name);
   });
 
-  it("says of each input what it is", () => {
+  it("describes each input", () => {
     const { missing, inputs } = toServerConfig(example("08"));
     expect(missing).toMatchObject([
       { name: "db_type", where: "runtimeArgument", choices: ["postgres", "mysql", "mongodb", "redis"] },
@@ -158,7 +158,7 @@ describe("the examples of the documentation", () => {
     expect(namesOf(toServerConfig(example("04"), { prefer: "oci" }).missing)).toEqual(["source_path"]);
   });
 
-  it("09 by each of its ways", () => {
+  it("09 with each of its transports", () => {
     const sse = toServerConfig(example("09"), { prefer: ["sse"] });
     expect(sse.entry).toEqual({ transport: "sse", url: "https://mcp.anonymous.modelcontextprotocol.io/sse" });
     expect(sse.alternatives.map(({ type }) => type)).toEqual(["streamable-http", "npm"]);
@@ -172,7 +172,7 @@ describe("the examples of the documentation", () => {
     });
   });
 
-  it("10, a bundle, only after its file was checked", async () => {
+  it("10, a bundle, only after its file is verified", async () => {
     const { entry, reason, source } = toServerConfig(example("10"));
     expect(entry).toBeUndefined();
     expect(reason).toContain("verifyMcpb");
@@ -184,7 +184,7 @@ describe("the examples of the documentation", () => {
     });
   });
 
-  it("12, which names nothing to run, points to its guide", () => {
+  it("12, which has no package, points to its guide", () => {
     const { entry, reason, missing } = toServerConfig(example("12"));
     expect({ entry, missing }).toEqual({ entry: undefined, missing: [] });
     expect(reason).toContain("https://anonymous.modelcontextprotocol.io/embedded-mcp-guide");
@@ -214,7 +214,7 @@ describe("the seed", () => {
     );
   });
 
-  it("is started with uvx, whatever else is suggested", () => {
+  it("is started with uvx, despite other suggestions", () => {
     const { entry, warnings } = toServerConfig(seedServers[4]);
     expect(entry).toMatchObject({ command: "uvx", args: ["time-mcp-pypi==1.0.6"] });
     expect(warnings).toContain('The publisher suggests "python"; uvx is used instead');

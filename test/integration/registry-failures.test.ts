@@ -1,4 +1,4 @@
-/** A registry that fails: what is tried again, for how long, and which error it becomes. */
+/** A registry that fails: which requests are retried, for how long, and the resulting error. */
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { McpRegistryClient } from "../../src/registry/mcp-registry-client.js";
@@ -32,7 +32,7 @@ const answer =
 const html = { "content-type": "text/html" };
 const asJson = { "content-type": "application/json" };
 
-describe("tried again", () => {
+describe("retried", () => {
   it.each([429, 500, 502, 503, 504, 408])("HTTP %i, three times in all", async (status) => {
     registry.intercept(answer(status), 2);
     expect((await client().listServers({ limit: 1 })).servers).toHaveLength(1);
@@ -43,7 +43,7 @@ describe("tried again", () => {
     expect(registry.seen).toHaveLength(6);
   });
 
-  it("a connection that breaks, before and within the answer", async () => {
+  it("a connection that breaks before and during the response", async () => {
     registry.intercept((_request, response) => response.destroy());
     expect((await client().listServers({ limit: 1 })).servers).toHaveLength(1);
     registry.intercept((_request, response) => {
@@ -54,7 +54,7 @@ describe("tried again", () => {
     expect(registry.seen).toHaveLength(5);
   });
 
-  it("an answer that does not come in time", async () => {
+  it("a response that times out", async () => {
     registry.intercept(() => {}, 1);
     expect((await client({ timeoutMs: 100 }).listServers({ limit: 1 })).servers).toHaveLength(1);
     registry.intercept((_request, response) => response.writeHead(200, asJson).write("{"), always);
@@ -63,7 +63,7 @@ describe("tried again", () => {
     expect(error.what).toBe("The registry did not answer within 100 ms");
   });
 
-  it("after as long as the registry asks for", async () => {
+  it("after the Retry-After of the registry", async () => {
     registry.intercept(answer(429, "", { "retry-after": "1" }));
     const started = performance.now();
     await client().listServers({ limit: 1 });
@@ -71,7 +71,7 @@ describe("tried again", () => {
   });
 
   it.each(["30", "999999", new Date(Date.now() + 3_600_000).toUTCString()])(
-    "not after Retry-After %s, if there is less time left",
+    "not after Retry-After %s, if the timeout comes first",
     async (retryAfter) => {
       registry.intercept(answer(503, "", { "retry-after": retryAfter }), always);
       const error = await failure(client({ maxTimeoutMs: 20_000 }).listServers());
@@ -85,14 +85,14 @@ describe("tried again", () => {
     expect((await client().listServers({ limit: 1 })).servers).toHaveLength(1);
   });
 
-  it("never, if told so", async () => {
+  it("never, if disabled", async () => {
     registry.intercept(answer(503), always);
     await failure(client({ retry: false }).listServers());
     expect(registry.seen).toHaveLength(1);
   });
 });
 
-describe("not tried again", () => {
+describe("not retried", () => {
   it.each([
     [401, { code: "AUTH_REQUIRED", name: "AuthError" }],
     [403, { code: "FORBIDDEN", name: "AuthError" }],
@@ -116,7 +116,7 @@ describe("not tried again", () => {
     ["something else", answer(200, '{"hello":1}', asJson), "it has no list of servers"],
     ["a list", answer(200, "[]", asJson), "it has no list of servers"],
     [
-      "a cursor that is none",
+      "an invalid cursor",
       answer(200, '{"servers":[],"metadata":{"nextCursor":{}}}', asJson),
       "its cursor is not a text",
     ],
@@ -130,7 +130,7 @@ describe("not tried again", () => {
     expect(registry.seen).toHaveLength(1);
   });
 
-  it("more than fits, compressed or endless", async () => {
+  it("a response over the size limit, compressed or endless", async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, " "));
     registry.intercept(answer(200, bomb, { ...asJson, "content-encoding": "gzip" }));
     expect(await failure(client().listServers())).toMatchObject({ code: "MESSAGE_TOO_LARGE" });
@@ -145,14 +145,14 @@ describe("not tried again", () => {
 });
 
 describe("an abort", () => {
-  it("before the question sends nothing", async () => {
+  it("before the request sends nothing", async () => {
     const reason = new Error("not wanted");
     const error = await failure(client().listServers({ signal: AbortSignal.abort(reason) }));
     expect(error).toBe(reason);
     expect(registry.seen).toEqual([]);
   });
 
-  it("within the question ends it, with its own reason", async () => {
+  it("during the request ends it with its reason", async () => {
     registry.intercept(() => {}, always);
     const controller = new AbortController();
     const asking = failure(client().getServer("a/b", "latest", { signal: controller.signal }));
@@ -172,14 +172,14 @@ describe("an abort", () => {
     expect(await asking).toBe(reason);
   });
 
-  it("ends a fetch that does not listen to it", async () => {
+  it("ends a fetch that ignores the signal", async () => {
     const deaf: typeof fetch = () => new Promise(() => {});
     const asking = client({ fetch: deaf, retry: false }).listServers({ timeoutMs: 50 });
     expect(await failure(asking)).toMatchObject({ code: "TIMEOUT" });
   });
 });
 
-it("takes any fetch, headers that change, and a name of its own", async () => {
+it("accepts a custom fetch, header functions and a client name", async () => {
   let count = 0;
   const asking = client({
     fetch: (url, init) => fetch(url, init),

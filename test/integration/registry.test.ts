@@ -1,4 +1,4 @@
-/** The registry client over a local registry that follows the OpenAPI file: every method, and what can go wrong. */
+/** The registry client over a local registry that follows the OpenAPI file: every method, and its failures. */
 
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -105,7 +105,7 @@ describe("listing", () => {
     expect(registry.seen).toHaveLength(asked + 1);
   });
 
-  it("goes on from a cursor", async () => {
+  it("continues from a cursor", async () => {
     const { nextCursor } = await client().listServers({ limit: 10 });
     expect(await collect(client().servers({ cursor: nextCursor }))).toHaveLength(9);
   });
@@ -123,7 +123,7 @@ describe("listing", () => {
     expect(registry.seen.at(-1)?.path).toBe("/v0.1/servers?updated_since=2025-12-31T00%3A00%3A00%2B01%3A00");
   });
 
-  it("shows what was deleted only when asked", async () => {
+  it("shows deleted servers only on request", async () => {
     const [gone, kept] = seedServers;
     registry.setRecords([{ server: gone!, status: "deleted", statusMessage: "spam" }, { server: kept! }]);
     const statuses = async (options: object) =>
@@ -146,7 +146,7 @@ describe("listing", () => {
     expect(registry.seen).toEqual([]);
   });
 
-  it.each(["problem", "plain"] as const)("passes on what the registry refuses (%s)", async (errors) => {
+  it.each(["problem", "plain"] as const)("passes on the error of the registry (%s)", async (errors) => {
     await restart({ errors });
     const error = await failure(client().listServers({ limit: 101 }));
     expect(error).toMatchObject({ code: "INVALID_ARGUMENTS", server: new URL(registry.url).host });
@@ -161,12 +161,12 @@ describe("listing", () => {
     expect(page.servers[0]).toMatchObject({ official: undefined, _meta: {} });
   });
 
-  it.each([null, ""])("takes the cursor %j for the end", async (nextCursor) => {
+  it.each([null, ""])("treats the cursor %j as the end", async (nextCursor) => {
     registry.intercept(json({ servers: [], metadata: { nextCursor } }));
     expect(await collect(client().pages())).toHaveLength(1);
   });
 
-  it("leaves bad entries out, and says so", async () => {
+  it("skips bad entries, and reports them", async () => {
     const bad = [null, { server: { name: "a/b" } }, { server: 1 }, { other: 1 }];
     registry.intercept(json({ servers: [...bad, { server: seedServers[0] }] }));
     const page = await client().listServers();
@@ -180,7 +180,7 @@ describe("listing", () => {
     expect(warnings).toMatchObject([{ kind: "skipped", skipped: { length: 4 } }]);
   });
 
-  it("leaves bad packages out of good entries", async () => {
+  it("skips bad packages of good entries", async () => {
     const server = {
       ...seedServers[0],
       packages: [{ identifier: "x" }, ...(seedServers[0]!["packages"] as [])],
@@ -191,7 +191,7 @@ describe("listing", () => {
     expect(entry?.problems).toEqual(["packages[0]: has no registryType"]);
   });
 
-  it("ends with an error when a cursor comes again", async () => {
+  it("ends with an error when a cursor repeats", async () => {
     registry.intercept(json({ servers: [], metadata: { nextCursor: "same" } }), Number.POSITIVE_INFINITY);
     const error = await failure(collect(client().servers()));
     expect(error).toMatchObject({ code: "BAD_RESPONSE", what: "The registry repeats a cursor" });
@@ -218,7 +218,7 @@ describe("one server", () => {
     expect(count).toBe(2);
   });
 
-  it("encodes whatever is asked for", async () => {
+  it("encodes names and versions", async () => {
     await failure(client().getServer("a/b?c#d", "1.0.0+20130313"));
     expect(registry.seen[0]?.path).toBe("/v0.1/servers/a%2Fb%3Fc%23d/versions/1.0.0%2B20130313");
     for (const name of ["", ".", ".."]) {
@@ -227,7 +227,7 @@ describe("one server", () => {
     expect(registry.seen).toHaveLength(1);
   });
 
-  it.each(["problem", "plain"] as const)("is told to be unknown (%s)", async (errors) => {
+  it.each(["problem", "plain"] as const)("is reported as unknown (%s)", async (errors) => {
     await restart({ errors });
     const unknown = { code: "UNKNOWN_SERVER", name: "ConfigError" };
     expect(await failure(client().getServer("a/b", "1.0.0"))).toMatchObject({
@@ -238,7 +238,7 @@ describe("one server", () => {
     expect(registry.seen).toHaveLength(2);
   });
 
-  it("is not told to be unknown where there is no registry", async () => {
+  it("is not reported as unknown if there is no registry at the URL", async () => {
     registry.intercept(status(404));
     const error = await failure(client().getServer("a/b"));
     expect(error).toMatchObject({
@@ -259,14 +259,14 @@ describe("one server", () => {
 });
 
 describe("the registry itself", () => {
-  it("tells its health and version, and answers a ping", async () => {
+  it("returns its health and version, and answers a ping", async () => {
     expect(await client().health()).toEqual({ status: "ok" });
     expect(await client().ping()).toEqual({ pong: true });
     expect(await client().version()).toMatchObject({ version: "1.2.3" });
     expect(registry.seen.map(({ path }) => path)).toEqual(["/v0.1/health", "/v0.1/ping", "/v0.1/version"]);
   });
 
-  it("is asked once, and every time", async () => {
+  it("gets one request for each call", async () => {
     const asking = client();
     await asking.ping();
     registry.intercept(status(503));
@@ -289,7 +289,7 @@ describe("the registry itself", () => {
   });
 
   it.each(["nonsense", "ftp://example.com", "https://a:b@example.com", "https://example.com?x=1"])(
-    "is not found at %j",
+    "is refused at %j",
     (baseUrl) => {
       expect(() => client({ baseUrl })).toThrow(expect.objectContaining({ code: "INVALID_CONFIG" }));
     },
@@ -317,7 +317,7 @@ describe("a registry elsewhere", () => {
     expect(registry.seen).toHaveLength(8);
   });
 
-  it("is told apart from one that is not there", async () => {
+  it("has another error than an unreachable one", async () => {
     const closed = createServer().listen(0, "127.0.0.1");
     await once(closed, "listening");
     const { port } = closed.address() as { port: number };

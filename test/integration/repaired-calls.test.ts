@@ -1,4 +1,4 @@
-/** Repaired arguments on their way to the server: options, added values, defaults, headers, validators of the user's own. */
+/** Repaired arguments in a call: options, added values, defaults, headers, custom validators. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import {
   type CallInterceptor,
@@ -12,7 +12,7 @@ import { describe, expect, test } from "vitest";
 import { failure } from "../support/failure.js";
 import { MESSY, openSearch, REPAIRED, search, tool } from "../support/search-scene.js";
 
-describe("the closest checkArguments wins", () => {
+describe("the most specific checkArguments applies", () => {
   test.each([
     [{ port: "strict", server: undefined, call: undefined }, "refused"],
     [{ port: "strict", server: "off", call: undefined }, "sent"],
@@ -48,7 +48,7 @@ describe("the closest checkArguments wins", () => {
   });
 });
 
-describe("what the model is told when its arguments are refused", () => {
+describe("the message for the model when its arguments are refused", () => {
   test.each<[string, Record<string, unknown>, string]>([
     [
       "an unknown name",
@@ -62,7 +62,7 @@ describe("what the model is told when its arguments are refused", () => {
     ],
     ["null for a required name", { query: null }, "$.query is required and must not be null"],
     ["several values in one text", { query: "x", tags: "a, b" }, '$.tags must be an array: write ["a", "b"]'],
-    ["what is left after the repair", { ...MESSY, limit: "500" }, "$.limit must be at most 100"],
+    ["a problem that the repair cannot solve", { ...MESSY, limit: "500" }, "$.limit must be at most 100"],
   ])("%s", async (_case, args, line) => {
     await using scene = await openSearch();
     const error = await failure<ToolCallError>(scene.toolport.callTool("s__search", args));
@@ -75,7 +75,7 @@ describe("what the model is told when its arguments are refused", () => {
 });
 
 describe("added values", () => {
-  test("of the call and of interceptors are merged after the check, and win over the arguments", async () => {
+  test("of the call and of interceptors are merged after the check, and override the arguments", async () => {
     await using scene = await openSearch({
       interceptors: [(next) => (call) => next({ ...call, added: { ...call.added, tenant: "acme" } })],
     });
@@ -84,7 +84,7 @@ describe("added values", () => {
     expect(scene.sent()).toEqual([{ query: "mine", trace: 7, tenant: "acme" }]);
   });
 
-  test("make another call of it for cacheResults", async () => {
+  test("are part of the key of cacheResults", async () => {
     let tenant = "a";
     const add: CallInterceptor = (next) => (call) => next({ ...call, added: { tenant } });
     await using scene = await openSearch({
@@ -99,7 +99,7 @@ describe("added values", () => {
   });
 });
 
-test("applyDefaults fills in again what the repair left out; a default that does not fit is not sent", async () => {
+test("applyDefaults fills in values that the repair removed; an invalid default is not sent", async () => {
   await using scene = await openSearch();
   await scene.toolport.callTool("s__search", MESSY, { applyDefaults: true });
   await using broken = await openSearch(
@@ -139,7 +139,7 @@ test("header values are read from the repaired arguments", async () => {
   expect(headers).toEqual(["eu", "7"]);
 });
 
-test("a schema that contradicts itself is told of once a tool, for all users", async () => {
+test("a contradictory schema is reported once for each tool, for all users", async () => {
   const closed = { type: "object", required: ["a"], properties: {}, additionalProperties: false };
   await using scene = await openSearch({}, closed as never);
   const warnings: unknown[] = [];
@@ -159,7 +159,7 @@ test("a schema that contradicts itself is told of once a tool, for all users", a
   ]);
 });
 
-test("call_tool of deferTools goes the same way", async () => {
+test("call_tool of deferTools repairs likewise", async () => {
   await using scene = await openSearch({ deferTools: true });
   const result = await scene.toolport.callTool("call_tool", {
     name: "s__search",
@@ -169,7 +169,7 @@ test("call_tool of deferTools goes the same way", async () => {
   expect(result.repaired).toHaveLength(2);
 });
 
-describe("a validator of the user's own", () => {
+describe("a custom validator", () => {
   const ajv = new Ajv2020({ allErrors: true, strict: false });
   const compile: SchemaValidatorFactory["compile"] = (schema) => {
     const check = ajv.compile(schema);
@@ -191,7 +191,7 @@ describe("a validator of the user's own", () => {
   };
   const args = { filter: '{"open":"true"}', limit: "5" };
 
-  test("is asked about every place", async () => {
+  test("checks every part", async () => {
     await using scene = await openSearch({ validator: { compile } }, nested as never);
     const { repaired } = await scene.toolport.callTool("s__search", args);
     expect(scene.sent()).toEqual([{ filter: { open: true }, limit: 5 }]);
@@ -201,7 +201,7 @@ describe("a validator of the user's own", () => {
     });
   });
 
-  test("that takes whole schemas only has the top level repaired", async () => {
+  test("that accepts only whole schemas gets the top level repaired", async () => {
     const known = JSON.stringify(nested);
     const validator: SchemaValidatorFactory = {
       compile(schema) {

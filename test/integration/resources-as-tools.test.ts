@@ -1,4 +1,4 @@
-/** Resources (and prompts) as tools: what a model is shown, what it gets, and the same through every adapter. */
+/** Resources (and prompts) as tools: their definitions and results, the same through every adapter. */
 import { createToolport, type ToolportOptions } from "toolport";
 import { toAiSdkTools } from "toolport/ai-sdk";
 import { runAnthropicToolCalls, toAnthropicTools } from "toolport/anthropic";
@@ -77,13 +77,13 @@ const LISTED = [
 ];
 
 describe("the two tools", () => {
-  test("are off unless asked for", async () => {
+  test("are off by default", async () => {
     await using port = open({ resourcesAsTools: false });
     expect((await port.toolport.tools()).map(({ name }) => name)).toEqual(["alice__hello", "bob__hello"]);
     expect(await failure(port.toolport.callTool("list_resources"))).toMatchObject({ code: "TOOL_NOT_FOUND" });
   });
 
-  test("list what there is, in the form of the LangChain4j document", async () => {
+  test("list all resources in the form of the LangChain4j document", async () => {
     await using port = open();
     const tools = await port.toolport.tools();
     expect(tools.map(({ name }) => name)).toEqual([
@@ -98,7 +98,7 @@ describe("the two tools", () => {
     ]);
   });
 
-  test("read text, bytes and what a template stands for; get_resource is understood", async () => {
+  test("read text, bytes and templates; get_resource is an alias", async () => {
     await using port = open();
     const read = async (args: Record<string, unknown>, name = "read_resource") =>
       JSON.parse((await port.toolport.callTool(name, args)).text);
@@ -113,7 +113,7 @@ describe("the two tools", () => {
       { uri: "file:///photo", mimeType: null, blob: "aGk=" },
     ]);
     expect(await read({ mcpServer: "bob", uri: "file:///diary/monday" })).toMatchObject([{ text: "tired" }]);
-    // Only one server has it, so it is plain which one is meant.
+    // Only one server has it, so the server may be omitted.
     expect(await read({ uri: "file:///photo" })).toMatchObject([{ blob: "aGk=" }]);
   });
 
@@ -131,7 +131,7 @@ describe("the two tools", () => {
     expect({ text, isError }).toEqual({ text: expect.stringContaining(words), isError: true });
   });
 
-  test("listeners hear of the access, with the caller's context; a server that is down is an error", async () => {
+  test("listeners see the access with the caller's context; a server that is down is an error", async () => {
     const heard: unknown[] = [];
     await using port = open({
       listeners: [{ after: ({ kind, server, uri, context }) => heard.push({ kind, server, uri, context }) }],
@@ -143,14 +143,14 @@ describe("the two tools", () => {
     expect(await failure(port.toolport.callTool("read_resource", args))).toMatchObject({ code: "CLOSED" });
   });
 
-  test("are cut to size like any other result", async () => {
+  test("are truncated like any other result", async () => {
     await using port = open({ maxResultBytes: 60 });
     const { text, _meta } = await port.toolport.callTool("list_resources");
     expect(text.length).toBeLessThan(200);
     expect(_meta).toHaveProperty(["toolport/truncated"]);
   });
 
-  test("with deferTools they are shown as well", async () => {
+  test("are listed with deferTools, too", async () => {
     await using port = open({ deferTools: true });
     expect((await port.toolport.tools()).map(({ name }) => name)).toEqual([
       ...["search_tools", "call_tool", "list_resources", "read_resource"],
@@ -160,7 +160,7 @@ describe("the two tools", () => {
     expect(all).toEqual(["list_resources", "read_resource", "alice__hello", "bob__hello"]);
   });
 
-  test("a choice of servers or tools that leaves something out leaves them out", async () => {
+  test("a selection of servers or tools that excludes them excludes them", async () => {
     await using port = open();
     const names = async (selection: object) => (await port.toolport.tools(selection)).map(({ name }) => name);
     expect(await names({ servers: ["alice"] })).toEqual(["alice__hello"]);
@@ -170,7 +170,7 @@ describe("the two tools", () => {
     expect(await names({ except: ["*resource*"] })).toEqual(["alice__hello", "bob__hello"]);
   });
 
-  test("only the servers chosen", async () => {
+  test("only for the selected servers", async () => {
     await using port = open({ resourcesAsTools: { servers: ["bob"] } });
     expect(JSON.parse((await port.toolport.callTool("list_resources")).text)).toEqual(LISTED.slice(1));
     const refused = await port.toolport.callTool("read_resource", {
@@ -183,7 +183,7 @@ describe("the two tools", () => {
     );
   });
 
-  test("each user reads with its own connection", async () => {
+  test("each user reads through its own connection", async () => {
     await using port = open();
     const ada = port.toolport.as("ada");
     expect(JSON.parse((await ada.callTool("list_resources")).text)).toEqual(LISTED);
@@ -192,7 +192,7 @@ describe("the two tools", () => {
 });
 
 describe("a presenter", () => {
-  test("with other names, words and output", async () => {
+  test("with other names, descriptions and output", async () => {
     await using port = open({
       resourcesAsTools: {
         list: {
@@ -224,12 +224,12 @@ describe("a presenter", () => {
     expect(slip.text).toContain("Call documents");
   });
 
-  test("with tools of its own", async () => {
+  test("with custom tools", async () => {
     await using port = open({
       resourcesAsTools: (resources) => [
         {
           name: "who_is",
-          description: "Tells about somebody",
+          description: "Describes a person",
           inputSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
           call: async ({ name }, { signal }) =>
             (await resources.read(String(name), "file:///info", { signal }))[0]?.text ?? "",
@@ -248,7 +248,7 @@ describe("a presenter", () => {
     expect((await port.toolport.callTool("count")).text).toBe("4");
   });
 
-  test("names are checked, and kept from servers", async () => {
+  test("names are checked and reserved", async () => {
     expect(() => open({ resourcesAsTools: { list: { name: "not a name" } } })).toThrow(/INVALID_CONFIG/);
     expect(() => open({ resourcesAsTools: { list: { name: "same" }, read: { name: "same" } } })).toThrow(
       /INVALID_CONFIG/,

@@ -1,10 +1,10 @@
-/** Resources: listed, read by address or by template, kept as long as their server says, and no longer. */
+/** Resources: listed, read by URI or by template, cached as long as their server says. */
 import { createToolport, ToolCallError } from "toolport";
 import { createTestServer, type TestServerDefinition } from "toolport/testing";
 import { describe, expect, test } from "vitest";
 import { waitFor } from "../support/wait-for.js";
 
-/** A resource that says how often it was read. */
+/** A resource that counts its reads. */
 function counted(ttlMs?: number) {
   let reads = 0;
   return { ...(ttlMs !== undefined && { ttlMs }), read: () => `reading ${++reads}` };
@@ -47,7 +47,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
     ]);
   });
 
-  test("text, bytes, and several contents under one address", async () => {
+  test("text, bytes, and several contents under one URI", async () => {
     await using server = createTestServer({ ...definition, era });
     await using toolport = createToolport({ mcpServers: { it: server.memory() } });
     expect(await toolport.readResource("it", "docs://index")).toEqual([
@@ -62,7 +62,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
     ]);
   });
 
-  test("an address that is not there, with what may have been meant", async () => {
+  test("an unknown URI, with suggestions", async () => {
     await using server = createTestServer({ ...definition, era });
     await using toolport = createToolport({ mcpServers: { it: server.memory() } });
     await expect(toolport.readResource("it", "docs://indx")).rejects.toMatchObject({
@@ -98,11 +98,11 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
   });
 });
 
-describe("what was read is kept", () => {
+describe("resources are cached", () => {
   const long = 60_000;
   const textOf = async (reading: Promise<{ text?: string }[]>) => (await reading)[0]?.text;
 
-  test("as long as the server says, and not if it says nothing", async () => {
+  test("as long as the server says, and not by default", async () => {
     await using server = createTestServer({
       era: "modern",
       resources: { "t://kept": counted(long), "t://short": counted(30), "t://plain": counted() },
@@ -113,13 +113,13 @@ describe("what was read is kept", () => {
     expect([await read("t://plain"), await read("t://plain")]).toEqual(["reading 1", "reading 2"]);
     expect(await read("t://short")).toBe("reading 1");
     await waitFor(async () => (await read("t://short")) === "reading 2");
-    // What the caller does to it is the caller's own.
+    // Changes by the caller do not reach the cache.
     const [mine] = (await toolport.readResource("it", "t://kept")) as { text: string }[];
     mine!.text = "changed";
     expect(await read("t://kept")).toBe("reading 1");
   });
 
-  test("not if somebody says so: for one reading, one server, or all", async () => {
+  test("not if disabled: for one read, one server, or all", async () => {
     await using server = createTestServer({ era: "modern", resources: { "t://kept": counted(long) } });
     await using toolport = createToolport({
       mcpServers: { it: server.memory(), off: { ...server.memory(), cache: false } },
@@ -134,7 +134,7 @@ describe("what was read is kept", () => {
     expect(await textOf(without.readResource("it", "t://kept"))).toBe("reading 6");
   });
 
-  test("for each user apart", async () => {
+  test("separately for each user", async () => {
     await using server = createTestServer({ era: "modern", resources: { "t://kept": counted(long) } });
     await using toolport = createToolport({ mcpServers: { it: server.memory() } });
     const users = [toolport, toolport.as("ada"), toolport.as("bob"), toolport.as("ada")];
@@ -143,7 +143,7 @@ describe("what was read is kept", () => {
     expect(texts).toEqual(["reading 1", "reading 2", "reading 3", "reading 2"]);
   });
 
-  test("until it changes, until the list changes, until the server is another", async () => {
+  test("until the resource, the list or the server changes", async () => {
     const resources = { "t://kept": counted(long) };
     await using server = createTestServer({ era: "modern", resources });
     await using toolport = createToolport({ mcpServers: { it: server.memory() } });
@@ -165,7 +165,7 @@ describe("what was read is kept", () => {
     await stop();
   });
 
-  test("never if it took answers of the user's", async () => {
+  test("never if the read needed input of the user", async () => {
     let rounds = 0;
     await using server = createTestServer({
       era: "modern",
@@ -207,7 +207,7 @@ describe("what was read is kept", () => {
   });
 });
 
-test("listeners hear of every reading, also of one that was answered from what was kept", async () => {
+test("listeners see every read, also those from the cache", async () => {
   await using server = createTestServer({ era: "modern", resources: { "t://kept": counted(60_000) } });
   const heard: string[] = [];
   await using toolport = createToolport({

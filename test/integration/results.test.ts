@@ -1,4 +1,4 @@
-/** What a caller gets from a tool: everything it sent, in one form, and no more than the program can take. */
+/** The result of a tool call: complete, in one form, and within the size limit. */
 import { createToolport, type ResultArtifact, type ToolportOptions } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
@@ -41,7 +41,7 @@ function open(options: ToolportOptions = {}) {
 }
 
 describe("a result", () => {
-  test("has its text, all its content, its structured content and its _meta, and says who answered", async () => {
+  test("has its text, content, structured content, _meta and the server that answered", async () => {
     await using scene = open();
     const result = await scene.toolport.callTool("s__mixed");
     expect(result).toMatchObject({
@@ -80,7 +80,7 @@ describe("a result", () => {
 });
 
 describe("maxResultBytes", () => {
-  test("truncates, marks what it did, and cuts no character in two", async () => {
+  test("truncates with a mark, and splits no character", async () => {
     await using scene = open({ maxResultBytes: 101 });
     const result = await scene.toolport.callTool("s__long", { text: "ä".repeat(500) });
     const [kept, note] = result.content;
@@ -93,7 +93,7 @@ describe("maxResultBytes", () => {
     expect(small._meta?.["toolport/truncated"]).toBeUndefined();
   });
 
-  test("leaves half a picture or half a table out altogether, and says so", async () => {
+  test("omits an image or structured content that does not fit, with a note", async () => {
     await using scene = open({ maxResultBytes: { bytes: 1_000, mode: "truncate" } });
     const mixed = await scene.toolport.callTool("s__mixed");
     expect(mixed.content.map(({ type }) => type)).toEqual(["text", "resource_link", "text", "text"]);
@@ -103,7 +103,7 @@ describe("maxResultBytes", () => {
     expect(rows._meta?.["toolport/truncated"]).toMatchObject({ structuredBytes: expect.any(Number) });
   });
 
-  test("spills what is too large, and hands out a handle for it", async () => {
+  test("spills a large result, and returns a handle for it", async () => {
     const spilled: [ResultArtifact, string][] = [];
     await using scene = open({
       maxResultBytes: {
@@ -125,7 +125,7 @@ describe("maxResultBytes", () => {
     expect(await table?.read()).toMatchObject({ structuredContent: { rows: expect.any(Array) } });
   });
 
-  test("an onSpill that throws is reported, and the result comes all the same", async () => {
+  test("an onSpill that throws is reported, and the result is returned", async () => {
     const warnings: string[] = [];
     await using scene = open({
       maxResultBytes: {

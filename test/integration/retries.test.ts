@@ -1,4 +1,4 @@
-/** A failed call is tried again only where that is safe and can help. */
+/** A failed call is retried only if that is safe and can help. */
 import { createToolport, type ServerEntry, type ToolportOptions } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { failure } from "../support/failure.js";
 const plain: TestTool = { handler: () => "done" };
 const marked = (annotations: NonNullable<TestTool["annotations"]>): TestTool => ({ ...plain, annotations });
 
-/** A server over HTTP that turns the first tool calls away with the responses given. */
+/** A server over HTTP that answers the first tool calls with these responses. */
 async function turningAway(
   responses: (() => Response)[],
   options: Partial<ToolportOptions> & { entry?: Partial<ServerEntry> } = {},
@@ -47,20 +47,17 @@ const status =
   () =>
     new Response("no", { status: code, headers });
 
-describe("a server that says when to come back", () => {
-  test.each([429, 503])(
-    "%i with Retry-After: nothing was run, so the call is made again, not too early",
-    async (code) => {
-      await using scene = await turningAway([status(code, { "retry-after": "1" })]);
-      const result = await scene.toolport.callTool("s__plain");
-      expect(result).toMatchObject({ text: "done", attempts: 2, server: "s" });
-      expect(result.durationMs).toBeGreaterThanOrEqual(995);
-      expect(scene.times[1]! - scene.times[0]!).toBeGreaterThanOrEqual(995);
-      expect(scene.server.calls).toHaveLength(1);
-    },
-  );
+describe("a server that sends Retry-After", () => {
+  test.each([429, 503])("%i with Retry-After: the call is sent again, not too early", async (code) => {
+    await using scene = await turningAway([status(code, { "retry-after": "1" })]);
+    const result = await scene.toolport.callTool("s__plain");
+    expect(result).toMatchObject({ text: "done", attempts: 2, server: "s" });
+    expect(result.durationMs).toBeGreaterThanOrEqual(995);
+    expect(scene.times[1]! - scene.times[0]!).toBeGreaterThanOrEqual(995);
+    expect(scene.server.calls).toHaveLength(1);
+  });
 
-  test("a Retry-After beyond the call's own time is not waited for", async () => {
+  test("a call does not wait for a Retry-After beyond its timeout", async () => {
     await using scene = await turningAway([status(429, { "retry-after": "20" })], {
       maxTimeoutMs: 5_000,
       timeoutMs: 5_000,
@@ -73,24 +70,24 @@ describe("a call whose outcome is unknown", () => {
   const broken = [status(500), status(502)];
 
   test.each<[string, string, object, Partial<ServerEntry>, number]>([
-    ["is not made again", "plain", {}, {}, 1],
-    ["is made again with idempotent: true", "plain", { idempotent: true }, {}, 3],
-    ["is not made again on the word of a server nobody trusts", "idempotent", {}, {}, 1],
+    ["is not retried", "plain", {}, {}, 1],
+    ["is retried with idempotent: true", "plain", { idempotent: true }, {}, 3],
+    ["is not retried because of hints of an untrusted server", "idempotent", {}, {}, 1],
     [
-      "is made again on the word of a trusted server: idempotent",
+      "is retried because of a hint of a trusted server: idempotent",
       "idempotent",
       {},
       { trustAnnotations: true },
       3,
     ],
     [
-      "is made again on the word of a trusted server: read-only",
+      "is retried because of a hint of a trusted server: read-only",
       "reading",
       {},
       { trustAnnotations: true },
       3,
     ],
-    ["is not made again where a trusted server says nothing", "plain", {}, { trustAnnotations: true }, 1],
+    ["is not retried without a hint of a trusted server", "plain", {}, { trustAnnotations: true }, 1],
   ])("%s", async (_case, tool, options, entry, requests) => {
     await using scene = await turningAway(broken, { entry });
     const outcome = await scene.toolport.callTool(`s__${tool}`, {}, options).catch((error: unknown) => error);
@@ -101,7 +98,7 @@ describe("a call whose outcome is unknown", () => {
   });
 
   test.each([false, true])(
-    "a connection lost in the middle is such a call (idempotent: %s)",
+    "includes a call whose connection is lost (idempotent: %s)",
     async (idempotent) => {
       await using server = createTestServer({
         era: "legacy",
@@ -134,7 +131,7 @@ describe("how often", () => {
     expect(scene.times).toHaveLength(3);
   });
 
-  test("as said in retry, or never", async () => {
+  test("as often as retry says, or never", async () => {
     await using more = await turningAway(always, { retry: { maxAttempts: 5, baseMs: 1 } });
     await failure(more.toolport.callTool("s__plain"));
     expect(more.times).toHaveLength(5);
@@ -143,7 +140,7 @@ describe("how often", () => {
     expect(never.times).toHaveLength(1);
   });
 
-  test("a server that keeps failing runs out of its budget, so that its clients do not hammer it", async () => {
+  test("a server that keeps failing uses up its retry budget", async () => {
     await using scene = await turningAway(
       Array.from({ length: 1_000 }, () => status(500)),
       { retry: { maxAttempts: 2, baseMs: 1 }, breaker: false },
@@ -151,11 +148,11 @@ describe("how often", () => {
     const calls = 60;
     for (let round = 0; round < calls; round += 1)
       await failure(scene.toolport.callTool("s__plain", {}, { idempotent: true }));
-    // 500 tokens, 14 a retry.
+    // 500 tokens, 14 for each retry.
     expect(scene.times).toHaveLength(calls + 35);
   });
 
-  test("a tool's own failure and wrong arguments are final", async () => {
+  test("a failed tool and wrong arguments are final", async () => {
     await using server = createTestServer({
       tools: {
         bad: {

@@ -1,4 +1,4 @@
-/** What is added at run time is there after a restart; what the program says comes first; what cannot be saved says so. */
+/** Servers added at run time are restored after a restart; the configuration takes precedence; unsaved fields are reported. */
 import { fileURLToPath } from "node:url";
 import { createToolport, memoryStore, type Store } from "toolport";
 import { createTestServer } from "toolport/testing";
@@ -10,7 +10,7 @@ const STDIO_SERVER = fileURLToPath(new URL("../fixtures/servers/sdk-stdio.mjs", 
 const greeter = (greeting = "hello") =>
   createTestServer({ name: "greeter", tools: { greet: { handler: () => greeting } } });
 
-test("a server added at run time is restored: its tools are listed before it is connected, and a call connects it", async () => {
+test("a server added at run time is restored: its tools are listed before it connects, and a call connects it", async () => {
   const store = memoryStore();
   await using server = greeter();
   const http = await server.http();
@@ -27,7 +27,7 @@ test("a server added at run time is restored: its tools are listed before it is 
   expect(second.snapshot().servers["web"]).toMatchObject({ state: "ready" });
 });
 
-test("the servers of `mcpServers` are not saved, but what they offer is: a call connects only the server it is for", async () => {
+test("the servers of `mcpServers` are not saved, but their lists are: a call connects only its own server", async () => {
   const store = memoryStore();
   await using server = greeter();
   await using bystander = greeter();
@@ -41,7 +41,7 @@ test("the servers of `mcpServers` are not saved, but what they offer is: a call 
   expect(await without.tools()).toEqual([]);
   const before = other.requestCount;
   await using again = createToolport({ mcpServers, store });
-  // Whoever asks for the list wants it as it is now; whoever calls a tool wants that tool.
+  // tools() reads the current lists; a call needs only its own tool.
   expect((await again.callTool("web__greet")).text).toBe("hello");
   expect(other.requestCount).toBe(before);
   expect(again.snapshot().servers["other"]).toMatchObject({ state: "idle" });
@@ -76,7 +76,7 @@ test("cache: false takes nothing from the store", async () => {
   expect(second.snapshot().servers["web"]).toMatchObject({ state: "ready" });
 });
 
-test('restore: "connect" brings them up at once, restore: false leaves them alone', async () => {
+test('restore: "connect" connects them at once, restore: false ignores them', async () => {
   const store = memoryStore();
   await using server = greeter();
   const http = await server.http();
@@ -90,7 +90,7 @@ test('restore: "connect" brings them up at once, restore: false leaves them alon
   expect(await none.tools()).toEqual([]);
 });
 
-test("what was removed stays removed", async () => {
+test("removed servers stay removed", async () => {
   const store = memoryStore();
   await using server = greeter();
   const http = await server.http();
@@ -104,7 +104,7 @@ test("what was removed stays removed", async () => {
   expect(second.snapshot().servers).toEqual({});
 });
 
-test("the program comes before a record of the same name", async () => {
+test("the configuration overrides a record of the same name", async () => {
   const store = memoryStore();
   await using saved = greeter("from the record");
   await using configured = greeter("from the program");
@@ -121,7 +121,7 @@ test("the program comes before a record of the same name", async () => {
   expect((await third.callTool("web__greet")).text).toBe("from the program");
 });
 
-test("functions are not saved: the server stays idle and says why, until it is added again", async () => {
+test("functions are not saved: the server stays idle with a reason until it is added again", async () => {
   const store = memoryStore();
   await using server = greeter();
   const http = await server.http();
@@ -147,7 +147,7 @@ test("a saved server that starts a process does so only if its record is sealed"
   }
   await using second = createToolport({ store });
   expect((await second.connectServer("local")).state).toBe("ready");
-  // As somebody writes it who can reach the database but not the key.
+  // As an attacker with access to the database but not to the key would write it.
   const record = await store.get("servers//local");
   await store.put("servers//local", record!.value);
   await using third = createToolport({ store });
@@ -190,7 +190,7 @@ test("servers of one user are restored for that user only", async () => {
   expect(await second.tools()).toEqual([]);
 });
 
-test("a record that cannot be read costs itself", async () => {
+test("an unreadable record affects only its own server", async () => {
   const store = memoryStore();
   await using server = greeter();
   const http = await server.http();

@@ -1,4 +1,4 @@
-/** What is secret stays secret: not in the log, not in an error, not in a snapshot, not in what is inspected. */
+/** Secrets appear in no log, no error, no snapshot and no inspected value. */
 import { inspect } from "node:util";
 import { createToolport, type Logger, type ToolportError } from "toolport";
 import { createTestServer } from "toolport/testing";
@@ -7,7 +7,7 @@ import { failure } from "../support/failure.js";
 
 const LEAN = "test/fixtures/servers/stdio-lean.mjs";
 
-/** Each secret has a value of its own, so that a leak tells which it was. */
+/** Each secret has a distinct value, so that a leak can be identified. */
 const CANARY = {
   env: "canary-env-7f3a91c2",
   header: "canary-header-88d1e0aa",
@@ -26,7 +26,7 @@ function expectClean(text: string): void {
   }
 }
 
-/** Everything that can be made visible of a value. */
+/** Every printable form of a value. */
 const everything = (value: unknown): string =>
   [
     inspect(value, { depth: 20, showHidden: true, getters: true }),
@@ -48,7 +48,7 @@ test("over stdio: variables and arguments", async () => {
   const { lines, logger } = recorder();
   const env = { MY_KEY: CANARY.env };
   const it = { command: process.execPath, args: [LEAN], env, ...loud };
-  // Programs like to say which key they were given.
+  // Some programs print the key that they got.
   const broken = { ...it, command: "sh", args: ["-c", 'echo "bad key $MY_KEY" >&2; exit 1'] };
   const missing = { ...it, command: "no-such-program-anywhere" };
   await using toolport = createToolport({ mcpServers: { it, broken, missing }, logger });
@@ -61,7 +61,7 @@ test("over stdio: variables and arguments", async () => {
   for (const error of errors) expectClean(everything(error));
   expectClean(everything(toolport.snapshot()));
   expectClean(everything(toolport));
-  // The log is there, and readable: who said what, and what happened.
+  // The log exists and is readable.
   const log = lines.join("\n");
   expectClean(log);
   expect(log).toContain("[it] idle -> connecting");
@@ -108,7 +108,7 @@ test.each(["legacy", "modern"] as const)(
   },
 );
 
-test("nothing is logged that nobody asked for", async () => {
+test("messages are not logged by default", async () => {
   const { lines, logger } = recorder();
   const it = { command: process.execPath, args: [LEAN] };
   await using toolport = createToolport({ mcpServers: { it }, logger });
@@ -121,7 +121,7 @@ test.each([
   ["logEvents", /^\[it\] idle -> connecting/],
   ["logRequests", /^\[it\] -> /],
   ["logResponses", /^\[it\] <- /],
-])("%s alone logs that alone, at info level", async (option, pattern) => {
+])("%s logs only its own messages, at info level", async (option, pattern) => {
   const lines: string[] = [];
   const loudest = (line: string) => void lines.push(`not info: ${line}`);
   const logger: Logger = {
@@ -138,7 +138,7 @@ test.each([
   expect(new Set(lines.map(kind)).size).toBe(1);
 });
 
-test("an HTTP error whose body repeats a header's value shows it nowhere, not even in the SDK's error", async () => {
+test("an HTTP error whose body echoes a header does not show its value, not even in the SDK's error", async () => {
   await using server = createTestServer({ tools: {} });
   const { url } = await server.http({
     intercept: (request) => new Response(`You sent ${request.headers.get("x-key")}`, { status: 418 }),

@@ -1,4 +1,4 @@
-/** What is really sent: seen by approve and listeners, and made anew for every fallback server. */
+/** The arguments that are sent: visible to approve and listeners, and computed for each fallback server. */
 import {
   type ApprovalRequest,
   type CallEndEvent,
@@ -12,7 +12,7 @@ import { failure } from "../support/failure.js";
 import { MESSY, openSearch, REPAIRED, search, tool } from "../support/search-scene.js";
 
 describe("approve", () => {
-  test("is not asked about arguments that are refused anyway", async () => {
+  test("does not run for refused arguments", async () => {
     const asked: unknown[] = [];
     await using scene = await openSearch({ approve: (request) => Boolean(asked.push(request)) });
     const error = await failure(scene.toolport.callTool("s__search", { query: true }));
@@ -20,7 +20,7 @@ describe("approve", () => {
     expect(asked).toEqual([]);
   });
 
-  test("sees what the first server gets: repaired, with what interceptors add", async () => {
+  test("gets the arguments for the first server: repaired, with the values that interceptors add", async () => {
     const asked: ApprovalRequest["args"][] = [];
     await using scene = await openSearch({
       approve: { ask: ({ args }) => Boolean(asked.push(args)), when: ({ args }) => "tenant" in args },
@@ -35,7 +35,7 @@ describe("approve", () => {
     ]);
   });
 
-  test("does not cost a second check, unless the tool was listed anew meanwhile", async () => {
+  test("causes no second check, unless the tool was listed again meanwhile", async () => {
     let checks = 0;
     const validator: SchemaValidatorFactory = {
       compile: () => () => {
@@ -73,7 +73,7 @@ test("a fallback server starts from the model's own arguments", async () => {
   await toolport.connect();
   await main.close();
   const result = await toolport.callTool("main__search", { query: "x", limit: "5", tags: "bug" });
-  // As text the limit fits the spare server: repaired for the first one only.
+  // The spare server accepts the limit as text: it is repaired for the first server only.
   expect(spare.calls.map(({ args }) => args)).toEqual([{ query: "x", limit: "5", tags: "bug" }]);
   expect(result).toMatchObject({ server: "spare" });
   expect(result.repaired).toBeUndefined();
@@ -95,7 +95,7 @@ describe("listeners", () => {
   };
   const shown = ([moment, event]: [string, CallEvent | CallEndEvent]) => [moment, event.message["arguments"]];
 
-  test("see the arguments that are sent: after interceptors, defaults, repair and added values", async () => {
+  test("see the sent arguments: after interceptors, defaults, repair and added values", async () => {
     const { events, listener } = heard();
     await using scene = await openSearch({
       listeners: [listener],
@@ -115,7 +115,7 @@ describe("listeners", () => {
     expect(events[1]?.[1]).toMatchObject({ repaired: [{ path: "$.limit" }, { path: "$.after" }] });
   });
 
-  test("hear before approve answers, and the repairs of a call that fails", async () => {
+  test("run before approve returns, and see the repairs of a failed call", async () => {
     const { events, listener } = heard();
     await using scene = await openSearch({
       listeners: [listener],
@@ -132,7 +132,7 @@ describe("listeners", () => {
     });
   });
 
-  test("see what the caller gave where nothing is sent", async () => {
+  test("see the original arguments if nothing is sent", async () => {
     const { events, listener } = heard();
     await using scene = await openSearch({ listeners: [listener] });
     const args = { query: true };
@@ -144,7 +144,7 @@ describe("listeners", () => {
     expect(events[1]?.[1]).toMatchObject({ outcome: "error", error: { code: "INVALID_ARGUMENTS" } });
   });
 
-  test("who watches by on('call') sees the same", async () => {
+  test("on('call') reports the same arguments", async () => {
     await using scene = await openSearch();
     const news: unknown[] = [];
     scene.toolport.on("call", ({ phase, message, given }) => news.push([phase, message["arguments"], given]));

@@ -1,9 +1,9 @@
-/** A server that takes back what it asked of the client: whoever was asked is told, and nothing else breaks. */
+/** A server that cancels its own request: the callback is aborted, and the call continues. */
 import { createToolport, type RequestOrigin } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { expect, test } from "vitest";
 
-test("the dialog is taken away, and the call goes on", async () => {
+test("the callback is aborted, and the call continues", async () => {
   await using server = createTestServer({
     era: "legacy",
     tools: {

@@ -1,4 +1,4 @@
-/** The reference server, used in full: what it advertises is walked through, and what is not reached fails the test. */
+/** The reference server: the test uses every capability that it declares, and fails if it misses one. */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
@@ -31,7 +31,7 @@ beforeEach(() => {
 });
 afterEach(() => waitForNoLeaks(before));
 
-/** Everything the port is asked and told while the walk goes on. */
+/** Requests and notifications that the port gets during the test. */
 class Witness {
   readonly elicited: ElicitationRequest[] = [];
   readonly sampled: SamplingRequest[] = [];
@@ -76,7 +76,7 @@ type Walk = (toolport: Toolport, witness: Witness) => Promise<void>;
 const call = (toolport: Toolport, name: string, args: Record<string, unknown> = {}) =>
   toolport.callTool(`it__${name}`, args);
 
-/** What is done with each tool. */
+/** The check of each tool. */
 const TOOLS: Record<string, Walk> = {
   async echo(toolport) {
     expect((await call(toolport, "echo", { message: "hi" })).text).toBe("Echo: hi");
@@ -122,7 +122,7 @@ const TOOLS: Record<string, Walk> = {
     expect(content).toMatchObject([{ type: "resource_link", uri: "demo://resource/session/a.gz" }]);
     const [zipped] = await toolport.readResource("it", "demo://resource/session/a.gz");
     expect(gunzipSync(Buffer.from(zipped!.blob!, "base64")).toString()).toBe("hello");
-    // It made a new resource, and told of it.
+    // It created a resource, and announced it.
     await waitFor(async () =>
       (await toolport.resources()).some(({ uri }) => uri === "demo://resource/session/a.gz"),
     );
@@ -165,7 +165,7 @@ const TOOLS: Record<string, Walk> = {
     const url = "https://example.com/open";
     expect((await call(toolport, "trigger-url-elicitation", { url })).isError).toBe(false);
     expect(elicited.at(-1)).toMatchObject({ mode: "url", url, host: "example.com" });
-    // By the other way: refused with -32042, the user asked, made again.
+    // The other way: refused with -32042, the user is asked, the call is sent again.
     const asked = elicited.length;
     const { isError } = await call(toolport, "trigger-url-elicitation", { url, errorPath: true });
     expect(isError).toBe(false);
@@ -220,7 +220,7 @@ const TEMPLATES: Record<string, Walk> = {
   },
 };
 
-/** Where each capability is shown to work. */
+/** The check of each capability. */
 const CAPABILITIES = {
   tools: "every tool is called",
   prompts: "every prompt is got",
@@ -255,7 +255,7 @@ async function walk(toolport: Toolport, witness: Witness): Promise<void> {
   expect(Object.keys(capabilities!).sort()).toEqual(Object.keys(CAPABILITIES).sort());
   expect(await toolport.instructions()).toContain("## it\n\n");
 
-  // The server asks again when it is told that they changed.
+  // The server requests the roots again after the notification.
   const asked = witness.rootsAsked;
   witness.roots = [{ uri: "file:///srv/two" }];
   await toolport.rootsChanged();
@@ -282,7 +282,7 @@ describe("the everything server, in full", () => {
   }, 90_000);
 });
 
-test("killed in the middle: a reading and a subscription survive it", async () => {
+test("killed during use: a read and a subscription survive", async () => {
   await using toolport = createToolport({
     mcpServers: { it: { command: process.execPath, args: [program, "stdio"] } },
   });

@@ -1,4 +1,4 @@
-/** What a legacy server asks of the client, by messages of its own. */
+/** Requests of a legacy server to the client. */
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
 import type { UrlElicitation } from "../../src/protocol/server-requests/elicitation-request.js";
@@ -55,14 +55,14 @@ const tools: Record<string, TestTool> = {
 
 const makeServer = () => createTestServer({ tools, era: "legacy", capabilities: { logging: {} } });
 
-/** The text of a result, read as JSON where it is such. */
+/** The text of a result, parsed if it is JSON. */
 function answerOf(result: Record<string, unknown>): unknown {
   const [{ text }] = result["content"] as [{ text: string }];
   return result["isError"] ? text : JSON.parse(text);
 }
 
 describe("elicitation", () => {
-  test("a form is answered with its defaults; server and tool are named", async () => {
+  test("a form is answered with its defaults; the request names server and tool", async () => {
     await using server = makeServer();
     const seen: unknown[] = [];
     await using opened = await openTestSession(server.memory(), {
@@ -82,7 +82,7 @@ describe("elicitation", () => {
     expect(answerOf(await opened.call("name"))).toEqual({ action });
   });
 
-  test("an answer that does not fit goes nowhere: the server gets an error, the port a report", async () => {
+  test("an invalid answer is not sent: the server gets an error, the port a report", async () => {
     await using server = makeServer();
     await using opened = await openTestSession(server.memory(), {
       onElicitation: () => ({ action: "accept", content: { age: "s3cret" } }),
@@ -95,7 +95,7 @@ describe("elicitation", () => {
     expect(String(opened.reports[0])).not.toContain("s3cret");
   });
 
-  test("a callback that throws is reported, and the server learns no more than that", async () => {
+  test("a callback that throws is reported, and the server gets an error without details", async () => {
     await using server = makeServer();
     await using opened = await openTestSession(server.memory(), {
       onElicitation: () => Promise.reject(new Error("the dialog broke")),
@@ -105,7 +105,7 @@ describe("elicitation", () => {
     expect(JSON.stringify(opened.wire)).not.toContain("dialog");
   });
 
-  test("a web page is shown with its host and never fetched; other schemes are declined unasked", async () => {
+  test("a URL is shown with its host and never fetched; other schemes are declined without asking", async () => {
     await using server = makeServer();
     const seen: UrlElicitation[] = [];
     await using opened = await openTestSession(server.memory(), {
@@ -133,7 +133,7 @@ describe("elicitation", () => {
     expect(opened.reports).toMatchObject([{ code: "REFUSED" }]);
   });
 
-  test("the mode that nothing serves is not advertised, so the server does not ask", async () => {
+  test("an unsupported mode is not declared, so the server does not ask", async () => {
     await using server = makeServer();
     await using opened = await openTestSession(server.memory(), {
       onElicitation: () => ({ action: "cancel" }),
@@ -143,7 +143,7 @@ describe("elicitation", () => {
     });
   });
 
-  test("aborting the call aborts the callback, and nobody is told twice", async () => {
+  test("aborting the call aborts the callback, and the server gets one answer", async () => {
     await using server = makeServer();
     const caller = new AbortController();
     let origin: RequestOrigin | undefined;
@@ -164,7 +164,7 @@ describe("elicitation", () => {
     expect(opened.reports).toEqual([]);
   });
 
-  test("a user who thinks longer than the idle limit does not end the call; the hard limit does", async () => {
+  test("a callback longer than the idle timeout does not end the call; the hard cap does", async () => {
     await using server = makeServer();
     let thinkMs = 400;
     await using opened = await openTestSession(server.memory(), {
@@ -180,7 +180,7 @@ describe("elicitation", () => {
     });
   });
 
-  test("with two calls under way nobody can tell which one asks, so only the server is named", async () => {
+  test("with two calls in flight the request names only the server", async () => {
     await using server = makeServer();
     const origins: (string | undefined)[] = [];
     const caller = new AbortController();
@@ -200,7 +200,7 @@ describe("elicitation", () => {
 });
 
 describe("sampling", () => {
-  test("a completion is given", async () => {
+  test("a completion is returned", async () => {
     await using server = makeServer();
     await using opened = await openTestSession(server.memory(), {
       onSampling: ({ messages, maxTokens }) => ({
@@ -215,7 +215,7 @@ describe("sampling", () => {
     });
   });
 
-  test("an answer without a model is the callback's mistake", async () => {
+  test("a completion without a model is an error of the callback", async () => {
     await using server = makeServer();
     await using opened = await openTestSession(server.memory(), {
       onSampling: () => ({ role: "assistant", content: { type: "text", text: "4" } }) as never,
@@ -226,7 +226,7 @@ describe("sampling", () => {
 });
 
 describe("roots", () => {
-  test("a list, or a function that decides for each server; changes are told", async () => {
+  test("a list, or a function for each server; changes are announced", async () => {
     await using server = makeServer();
     let uri = "file:///one";
     await using opened = await openTestSession(server.memory(), {
@@ -245,7 +245,7 @@ describe("roots", () => {
   });
 });
 
-test("a flood of requests is answered one by one, a few wait, the rest is turned away with one report", async () => {
+test("a flood of requests is answered one by one, a few are queued, the rest is refused with one report", async () => {
   await using server = makeServer();
   let running = 0;
   let most = 0;
@@ -279,7 +279,7 @@ test("log messages reach onLog; one that throws is reported", async () => {
   expect(opened.reports).toMatchObject([{ message: "full" }]);
 });
 
-test("over HTTP it is the same", async () => {
+test("works over HTTP, too", async () => {
   await using server = makeServer();
   const http = await server.http();
   await using opened = await openTestSession(http.entry, {

@@ -6,7 +6,7 @@ import { makeSqlitePlace, openStore, type SharedStore, sharedStoreKinds } from "
 import { startHost } from "../support/start-host.js";
 import { waitFor } from "../support/wait-for.js";
 
-/** More than the two seconds that are promised: the machine may be busy. */
+/** More than the documented two seconds, for a busy machine. */
 const SOON = { timeoutMs: 15_000 };
 
 let server: TestServer;
@@ -36,7 +36,7 @@ interface Pair extends AsyncDisposable {
   readonly there: Toolport;
 }
 
-/** Two programs, each with a connection of its own to the same database. */
+/** Two programs, each with its own connection to the same database. */
 async function openPair(
   open: () => Store,
   options: { here?: ToolportOptions; there?: ToolportOptions } = {},
@@ -62,7 +62,7 @@ describe.each(sharedStoreKinds)("through $name", ({ missing, start }) => {
   });
   afterAll(() => shared?.[Symbol.asyncDispose]());
 
-  test.skipIf(missing)("for everyone, and for one user", async () => {
+  test.skipIf(missing)("for all users, and for one user", async () => {
     const place = await shared.makePlace();
     await using pair = await openPair(() => openStore(place));
     const { here, there } = pair;
@@ -105,7 +105,7 @@ test("in another process, over SQLite", async () => {
   await store.close();
 });
 
-describe("what holds where", () => {
+describe("precedence", () => {
   const openMemory = () => {
     const store = memoryStore();
     return () => ({ ...store, close: async () => {} });
@@ -123,7 +123,7 @@ describe("what holds where", () => {
     await waitFor(async () => (await there.callTool("web__key")).text === "2", SOON);
   });
 
-  test("new headers reach programs that have the server from the store, not those that named it themselves", async () => {
+  test("new headers reach programs that read the server from the store, not those that configured it", async () => {
     const place = openMemory();
     await using pair = await openPair(place);
     const { here, there } = pair;
@@ -135,7 +135,7 @@ describe("what holds where", () => {
     await waitFor(async () => (await third.callTool("web__key")).text === "here", SOON);
   });
 
-  test("what the program configures stays, whatever others save or remove under its name", async () => {
+  test("a configured server stays, even if others save or remove its name", async () => {
     const place = openMemory();
     await using pair = await openPair(place, { there: { mcpServers: { web: { url } } } });
     const { here, there } = pair;
@@ -150,7 +150,7 @@ describe("what holds where", () => {
     expect(changes).not.toContain("web");
   });
 
-  test("a user's own server stays when one of the same name comes and goes for everyone", async () => {
+  test("a server of one user stays when one of the same name is added and removed for all users", async () => {
     const place = openMemory();
     await using pair = await openPair(place);
     const { here, there } = pair;
@@ -164,7 +164,7 @@ describe("what holds where", () => {
     expect((await ada.callTool("web__key")).text).toBe("own");
   });
 
-  test('restore: "connect" connects it, restore: false leaves it alone', async () => {
+  test('restore: "connect" connects it, restore: false ignores it', async () => {
     const place = openMemory();
     await using pair = await openPair(place, { there: { restore: "connect" } });
     await using third = createToolport({ store: place(), restore: false });
@@ -173,7 +173,7 @@ describe("what holds where", () => {
     expect(namesOf(third)).toEqual([]);
   });
 
-  test("a record that cannot be read is reported, and the next change is followed", async () => {
+  test("an unreadable record is reported, and the next change is applied", async () => {
     const place = openMemory();
     await using pair = await openPair(place);
     const warned = new Promise((resolve) => pair.there.on("warning", resolve));

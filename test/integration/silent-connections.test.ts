@@ -1,4 +1,4 @@
-/** A request that times out in silence is followed by a ping: a server that shows no life gets a new connection, a busy one does not. */
+/** A request that times out in silence is followed by a ping: a dead server gets a new connection, a busy one does not. */
 import { createToolport, type Toolport, type ToolportOptions } from "toolport";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
@@ -35,7 +35,7 @@ afterAll(async () => {
   for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]();
 });
 
-/** The states that the server goes through from now on. */
+/** The states of the server from now on. */
 function watchStates(toolport: Toolport) {
   const states: string[] = [];
   toolport.on("state", ({ server, to, reason }) => server === "it" && states.push(`${to}: ${reason}`));
@@ -79,13 +79,13 @@ test("a busy process goes with its connection when that is closed meanwhile, and
 });
 
 describe.concurrent("a process with one thread that is busy", () => {
-  test("goes on, and answers the calls that wait for it, each of them once", async () => {
+  test("continues, and answers each waiting call once", async () => {
     const { toolport, states, until, call, snapshot } = await start("stdio");
     const { pid } = await statsOf(toolport);
     const blocking = failure(call("block", { ms: 2_000 }, SHORT));
     const waiting = call("slow", {}, LONG);
     expect(await blocking).toMatchObject({ code: "TIMEOUT", outcome: "unknown" });
-    // The ping is not answered either: new calls wait, those under way go on.
+    // The ping gets no answer either: new calls wait, those in flight continue.
     await until("reconnecting");
     expect(snapshot()).toMatchObject({ state: "reconnecting", error: { code: "UNREACHABLE" } });
     const later = call("stats", {}, LONG);
@@ -99,7 +99,7 @@ describe.concurrent("a process with one thread that is busy", () => {
     });
   });
 
-  test("is ended when no call waits for it any more, and before the next one starts", async () => {
+  test("is ended when no call is in flight, before the next call starts", async () => {
     const { toolport, states, until, call } = await start("stdio");
     const { pid } = await statsOf(toolport);
     await failure(call("block", { ms: 60_000 }, SHORT));
@@ -117,7 +117,7 @@ describe.concurrent("a process with one thread that is busy", () => {
     ]);
   });
 
-  test("is ended when the calls that waited have timed out too", async () => {
+  test("is ended when the waiting calls have timed out", async () => {
     const { toolport, until, call } = await start("stdio");
     const { pid } = await statsOf(toolport);
     const blocked = failure(call("block", { ms: 60_000 }, SHORT));
@@ -141,7 +141,7 @@ describe.concurrent("a process with one thread that is busy", () => {
     expect((await statsOf(toolport)).pid).not.toBe(pid);
   });
 
-  test("does not keep a call with a fallback waiting", async () => {
+  test("does not delay a call with a fallback", async () => {
     const server = await startSingleThreadServer("stdio");
     const mcpServers = { it: { ...server.entry, fallback: "other" }, other: server.entry };
     await using toolport = createToolport({ mcpServers, retry: false });
@@ -159,7 +159,7 @@ describe.concurrent("a process with one thread that is busy", () => {
   });
 });
 
-describe.concurrent.each(["stdio", "sse", "websocket"] as const)("a deaf server over %s", (transport) => {
+describe.concurrent.each(["stdio", "sse", "websocket"] as const)("an unresponsive server over %s", (transport) => {
   test("gets a new connection, and the next call is answered", async () => {
     const { toolport, until, call, snapshot } = await start(transport);
     const before = await statsOf(toolport);
@@ -179,7 +179,7 @@ describe.concurrent.each(["stdio", "sse", "websocket"] as const)("a deaf server 
     await call("deafen");
     const ended = new AbortController();
     const callers = Array.from({ length: 4 }, async (_, index) => {
-      // Never a moment without a call under way.
+      // A call is in flight at any time.
       await pause(index * 60);
       for (let count = 0; count < 40 && !ended.signal.aborted; count += 1)
         await call("slow", {}, { timeoutMs: 300 }).then(
@@ -193,8 +193,8 @@ describe.concurrent.each(["stdio", "sse", "websocket"] as const)("a deaf server 
   });
 });
 
-describe.concurrent.each(["legacy", "modern"] as const)("a deaf server over Streamable HTTP, %s", (era) => {
-  test("is greeted anew, and the next call is answered", async () => {
+describe.concurrent.each(["legacy", "modern"] as const)("an unresponsive server over Streamable HTTP, %s", (era) => {
+  test("gets a new handshake, and the next call is answered", async () => {
     let deaf = false;
     const server = await startFaultServer({ era, before: () => deaf });
     const toolport = createToolport({ mcpServers: { it: server.entry }, retry: false });
@@ -219,7 +219,7 @@ describe.concurrent.each(["legacy", "modern"] as const)("a deaf server over Stre
 });
 
 describe.concurrent.each(TRANSPORTS)("a slow tool over %s", (transport) => {
-  test("times out any number of times without harm to the other tools", async () => {
+  test("may time out repeatedly without affecting other tools", async () => {
     const { toolport, states, call, snapshot } = await start(transport);
     const { pid } = await statsOf(toolport);
     for (let count = 0; count < 6; count += 1)
@@ -234,12 +234,12 @@ describe.concurrent.each(TRANSPORTS)("a slow tool over %s", (transport) => {
     expect(states).toEqual([]);
   });
 
-  test("of which many calls time out at once costs one ping", async () => {
+  test("causes one ping when many calls time out at once", async () => {
     const { toolport, call } = await start(transport);
     const calls = Array.from({ length: 25 }, () => failure(call("slow", { ms: 60_000 }, { timeoutMs: 150 })));
     await Promise.all(calls);
     await toolport.ping("it");
-    // The other one is the test's own.
+    // The other ping is sent by the test.
     expect((await statsOf(toolport)).pings).toBe(2);
   });
 });
@@ -253,17 +253,17 @@ test.concurrent("an error is an answer to a ping", async () => {
   expect(states).toEqual([]);
 });
 
-test.concurrent("a late answer to the request itself is a sign of life, whatever becomes of the ping", async () => {
+test.concurrent("a late answer to the request proves that the server is alive, even if the ping fails", async () => {
   const { toolport, states, call } = await start("stdio", { flags: ["--ignore-ping"] });
   const { pid } = await statsOf(toolport);
   await failure(call("slow", { ms: 400 }, SHORT));
-  // The ping has had its time.
+  // The ping has timed out.
   await pause(1_000);
   expect(await statsOf(toolport)).toMatchObject({ pid, pings: 1 });
   expect(states).toEqual([]);
 });
 
-test.concurrent("a health check neither ends a busy process nor minds a refused ping", async () => {
+test.concurrent("a health check does not end a busy process, and accepts a refused ping", async () => {
   const { toolport, call } = await start("stdio", {
     flags: ["--refuse-ping"],
     healthCheck: { intervalMs: 100 },
@@ -274,7 +274,7 @@ test.concurrent("a health check neither ends a busy process nor minds a refused 
   expect((await statsOf(toolport)).pid).toBe(pid);
 });
 
-test.concurrent("every ping that is not answered counts for the breaker, and once", async () => {
+test.concurrent("every unanswered ping counts once for the breaker", async () => {
   const { call, snapshot, until } = await start("sse", { flags: ["--deaf"], breaker: { failures: 2 } });
   for (const failures of [1, 2]) {
     await Promise.all(Array.from({ length: 5 }, () => failure(call("slow", {}, SHORT))));
@@ -283,7 +283,7 @@ test.concurrent("every ping that is not answered counts for the breaker, and onc
   }
 });
 
-test.concurrent("HTTP+SSE behind a router that forgets its connections costs one call", async () => {
+test.concurrent("HTTP+SSE behind a router that drops its connections fails one call", async () => {
   await using server = await startSingleThreadServer("sse");
   await using proxy = await startTcpProxy(server.port);
   const it = { transport: "sse" as const, url: `http://127.0.0.1:${proxy.port}/sse` };

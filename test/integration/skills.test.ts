@@ -1,4 +1,4 @@
-/** Skills: listed without reading, read with everything checked, by the SDK's own server in both eras and by hand-made liars. */
+/** Skills: listed without reading, and verified when read, with the SDK's server in both eras and with lying servers. */
 import { createHash } from "node:crypto";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { memorySkillFiles, SkillsExtension } from "@modelcontextprotocol/server/ext/skills";
@@ -28,12 +28,12 @@ const FILES = { "tides/SKILL.md": manifest, "tides/references/TABLE.md": "06:12 
 
 interface SkillServer extends AsyncDisposable {
   readonly entry: { url: string };
-  /** Methods in the order they came. */
+  /** Methods in the order of their arrival. */
   asked(): string[];
   readonly http: ScriptedServer;
 }
 
-/** A real server of the SDK's, with skills. */
+/** A real server of the SDK with skills. */
 async function startSkillServer(): Promise<SkillServer> {
   const catalog = await SkillsExtension.load(memorySkillFiles(FILES));
   const handler = createMcpHandler(() => {
@@ -62,7 +62,7 @@ async function startSkillServer(): Promise<SkillServer> {
 
 const sha256 = (text: string) => `sha256:${createHash("sha256").update(text).digest("hex")}`;
 
-/** An entry of the list that is right for this text. */
+/** A correct list entry for this text. */
 const entryOf = (uri: string, text: string, name = "tides") => ({
   uri,
   frontmatter: { name, description: "When the sea comes and goes" },
@@ -71,7 +71,7 @@ const entryOf = (uri: string, text: string, name = "tides") => ({
 
 const URI = "skill://tides/SKILL.md";
 
-/** A server that lists these entries, and gives this text whatever is read. */
+/** A server that lists these entries, and returns this text for every read. */
 const startLiar = (
   entries: unknown[],
   text: string,
@@ -112,7 +112,7 @@ describe.each(["legacy", { pin: "2026-07-28" }] as const)("the SDK's server, pro
     const main = await skills.read(skill!);
     expect(main).toMatchObject({ verified: true, frontmatter: { name: "tides" }, text: manifest });
     expect(main.body).toContain("# Tides");
-    // By name, by address, by path: the same file. What was stored as JSON is as good as what was listed.
+    // The same file by name, by URI and by path. An entry that was stored as JSON works like a listed one.
     expect((await skills.read("tides")).text).toBe(manifest);
     expect((await skills.read(skill!.uri)).text).toBe(manifest);
     const table = await skills.read(JSON.parse(JSON.stringify(skill)), "references/TABLE.md");
@@ -120,7 +120,7 @@ describe.each(["legacy", { pin: "2026-07-28" }] as const)("the SDK's server, pro
     expect(table.verified).toBe(true);
   });
 
-  test("what is not there is not found", async () => {
+  test("unknown skills and files are not found", async () => {
     await using server = await startSkillServer();
     await using toolport = open({ ...server.entry, protocol });
     const skills = toolport.skills("docs");
@@ -135,10 +135,10 @@ describe.each(["legacy", { pin: "2026-07-28" }] as const)("the SDK's server, pro
     });
     expect(server.asked()).not.toContain("resources/read");
     expect(await failure(skills.read("skill://none/SKILL.md"))).toMatchObject({ code: "RESOURCE_NOT_FOUND" });
-    expect(await failure(toolport.skills("nobody").list())).toMatchObject({ code: "UNKNOWN_SERVER" });
+    expect(await failure(toolport.skills("unknown").list())).toMatchObject({ code: "UNKNOWN_SERVER" });
   });
 
-  test("an abort passes through, and sockets that were cut are made anew", async () => {
+  test("an abort passes through, and cut sockets are replaced", async () => {
     await using server = await startSkillServer();
     await using toolport = open({ ...server.entry, protocol });
     const skills = toolport.skills("docs");
@@ -150,7 +150,7 @@ describe.each(["legacy", { pin: "2026-07-28" }] as const)("the SDK's server, pro
   });
 });
 
-describe("a server that does not keep its word", () => {
+describe("a server that lies about its skills", () => {
   const other = manifest.replace("goes", "stays");
   test.each([
     ["digest", manifest.replace("high", "High").replace("# Tides", "# Tidez"), entryOf(URI, manifest)],
@@ -166,7 +166,7 @@ describe("a server that does not keep its word", () => {
     expect(JSON.stringify(error)).not.toContain("# Tid");
   });
 
-  test("an entry that breaks the rules costs only itself", async () => {
+  test("an invalid entry affects only itself", async () => {
     const good = entryOf(URI, manifest);
     const entries = [
       { uri: "skill://bad/SKILL.md" },
@@ -189,7 +189,7 @@ describe("a server that does not keep its word", () => {
     });
   });
 
-  test("two skills of one name are both listed, and read by address, by path or as listed", async () => {
+  test("two skills of one name are both listed, and can be read by URI, by path or by entry", async () => {
     const [ours, theirs] = ["skill://ours/tides/SKILL.md", "skill://theirs/tides/SKILL.md"];
     await using server = await startLiar([entryOf(ours, manifest), entryOf(theirs, manifest)], manifest);
     await using toolport = open(server.entry);
@@ -206,7 +206,7 @@ describe("a server that does not keep its word", () => {
       suggestions: [ours, theirs],
       outcome: "unsent",
     });
-    // The server has no skills/get: its list is what it knows.
+    // The server has no skills/get, only a list.
     for (const uri of [ours, theirs]) expect(await skills.read(uri)).toMatchObject({ uri, verified: true });
     for (const skill of listed) expect(await skills.read(skill)).toMatchObject({ uri: skill.uri });
     expect(await skills.read("theirs/tides")).toMatchObject({ uri: theirs });

@@ -1,4 +1,4 @@
-/** Callbacks that return promises and are slower than the server: bounded, in order, and nothing is lost unseen. */
+/** Async callbacks that are slower than the server: bounded, in order, and drops are reported. */
 import { createToolport } from "toolport";
 import { MultiServerMCPClient } from "toolport/langchain";
 import { createTestServer, type TestServer } from "toolport/testing";
@@ -8,7 +8,7 @@ import { waitFor } from "../support/wait-for.js";
 const FLOOD = 3_000;
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** A server that sends as many log messages, or progress, as it is asked for. */
+/** A server that sends as many log messages, or progress, as a call asks for. */
 const talkative = (): TestServer =>
   createTestServer({
     era: "legacy",
@@ -30,7 +30,7 @@ const talkative = (): TestServer =>
     },
   });
 
-/** A consumer that returns promises; they are settled when the test says so. */
+/** A consumer that returns promises, which the test settles. */
 function consumer<Value>(read: (value: Value) => unknown) {
   const seen: unknown[] = [];
   const ends: (() => void)[] = [];
@@ -47,7 +47,7 @@ function consumer<Value>(read: (value: Value) => unknown) {
         state.running -= 1;
       });
     },
-    /** Settles what is under way; from now on it returns nothing. */
+    /** Settles the pending promises; from now on it returns nothing. */
     async open(): Promise<void> {
       state.isOpen = true;
       for (const end of ends.splice(0)) end();
@@ -65,7 +65,7 @@ function warnings(toolport: ReturnType<typeof createToolport>): string[] {
 /** The first, then the newest thousand. */
 const expected = [1, ...Array.from({ length: 1_000 }, (_, index) => FLOOD - 999 + index)];
 
-describe("3,000 events for a callback that does not come to an end", () => {
+describe("3,000 events for a callback that never settles", () => {
   test("as the option onLog", async () => {
     await using server = talkative();
     const lines: string[] = [];
@@ -85,7 +85,7 @@ describe("3,000 events for a callback that does not come to an end", () => {
     expect(lines).toEqual(heard);
   });
 
-  test("as a listener of notifications, while others hear everything at once", async () => {
+  test("as a notification listener, while the others get everything at once", async () => {
     await using server = talkative();
     await using toolport = createToolport({ mcpServers: { it: server.memory() }, onLog() {} });
     const heard = warnings(toolport);
@@ -110,7 +110,7 @@ describe("3,000 events for a callback that does not come to an end", () => {
   test("as onProgress of the port, of a server and of each call", async () => {
     await using server = talkative();
     const calls = 4;
-    // The protocol layer thins out the progress of one call beyond 1,000 reports.
+    // The protocol layer drops some progress of one call beyond 1,000 reports.
     const each = 900;
     const read = ({ progress }: { progress: number }) => progress;
     const [ofPort, ofServer] = [consumer(read), consumer(read)];
@@ -159,7 +159,7 @@ describe("3,000 events for a callback that does not come to an end", () => {
     try {
       const [log] = (await client.getTools()).filter(({ name }) => name.endsWith("log"));
       await log!.invoke({ count: FLOOD });
-      // Notifications may come on a stream of their own, after the answer.
+      // Notifications may arrive on a separate stream after the answer.
       await waitFor(() => seen.length > 0);
       expect(state.running).toBe(1);
       await open();
@@ -172,7 +172,7 @@ describe("3,000 events for a callback that does not come to an end", () => {
   });
 });
 
-test("listeners of calls: 100 at once, and none of 1,000 calls is lost", async () => {
+test("call listeners: 100 at once, and none of 1,000 calls is lost", async () => {
   await using server = createTestServer({ tools: { ok: { handler: () => "ok" } } });
   const audit = consumer<string>((outcome) => outcome);
   await using toolport = createToolport({
@@ -186,7 +186,7 @@ test("listeners of calls: 100 at once, and none of 1,000 calls is lost", async (
   expect(toolport.snapshot().droppedCalls).toEqual({});
 });
 
-test("a slow listener of warnings does not set off more warnings than it can take", async () => {
+test("a slow warning listener does not cause endless warnings", async () => {
   await using server = talkative();
   await using toolport = createToolport({
     mcpServers: { it: server.memory() },
@@ -204,7 +204,7 @@ test("a slow listener of warnings does not set off more warnings than it can tak
   expect(state.most).toBe(1);
 });
 
-test("close() does not wait for a callback that never ends; what happened before is still delivered", async () => {
+test("close() does not wait for a callback that never settles; earlier events are still delivered", async () => {
   await using server = talkative();
   const { take, seen, open } = consumer<{ data: unknown }>(({ data }) => data);
   const toolport = createToolport({ mcpServers: { it: server.memory() }, onLog: take });

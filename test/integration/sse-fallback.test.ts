@@ -1,4 +1,4 @@
-/** Streamable HTTP is refused: HTTP+SSE is tried at the same URL, then at `/sse` beside `/mcp`. */
+/** If Streamable HTTP is refused, HTTP+SSE is tried at the same URL, then at `/sse` beside `/mcp`. */
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { type ConnectionError, createToolport, isUnauthorized, type ServerEntry } from "toolport";
@@ -18,11 +18,11 @@ const page: Script = (_request, response) =>
 interface OldServer {
   /** Where the event stream is. */
   readonly path: string;
-  /** What everything else is answered with. */
+  /** The response to everything else. */
   readonly otherwise?: Script;
 }
 
-/** A server of the SDK's that speaks HTTP+SSE only, at one path. */
+/** A server of the SDK that speaks only HTTP+SSE, at one path. */
 async function startOldServer({ path, otherwise = refuse(404) }: OldServer) {
   const sessions = new Map<string, SSEServerTransport>();
   const server = await startScriptedServer(async (request, response) => {
@@ -41,7 +41,7 @@ async function startOldServer({ path, otherwise = refuse(404) }: OldServer) {
   });
   return {
     url: server.url,
-    /** Everything that was asked but messages of a session. */
+    /** All requests except messages of a session. */
     asked: () =>
       server.seen.filter((one) => !one.path.includes("sessionId")).map((one) => `${one.method} ${one.path}`),
     forget: () => server.seen.splice(0),
@@ -63,7 +63,7 @@ describe("a server that has its stream at /sse", () => {
     ["answers 400", refuse(400)],
     ["answers 415", refuse(415)],
     [
-      "takes no POST and has a page there",
+      "accepts no POST and has a page there",
       (request, response) => (request.method === "POST" ? refuse(405) : page)(request, response),
     ],
   ])("is found from /mcp when it %s", async (_how, otherwise) => {
@@ -98,7 +98,7 @@ describe("a server that has its stream at /sse", () => {
     expect(await hello!.invoke({})).toBe("hello");
   });
 
-  it("is remembered: a lost connection comes back without the detour", async () => {
+  it("is remembered: a reconnect goes to it directly", async () => {
     await using server = await startOldServer({ path: "/sse" });
     await using toolport = createToolport({ mcpServers: { old: { url: `${server.url}/mcp` } } });
     await toolport.connect();
@@ -133,7 +133,7 @@ describe("a server that has its stream at /sse", () => {
     expect(server.asked()).not.toContain("GET /sse");
   });
 
-  it("that wants a login says so", async () => {
+  it("that needs a login reports it", async () => {
     await using server = await startOldServer({
       path: "/none",
       otherwise: (request, response) => refuse(request.path === "/sse" ? 401 : 404)(request, response),
@@ -149,7 +149,7 @@ it("the stream at the configured URL comes first", async () => {
   expect(server.asked()).not.toContain("GET /sse");
 });
 
-it("a server that has nothing anywhere is one error with every attempt", async () => {
+it("a server without any endpoint causes one error with all attempts", async () => {
   await using server = await startScriptedServer(refuse(404)).then((one) => ({
     ...one,
     [Symbol.asyncDispose]: () => one.close(),

@@ -1,4 +1,4 @@
-/** Keys of a SQLite store: the wrong one, a new one, none; nothing is ever erased. */
+/** Keys of a SQLite store: a wrong one, a new one, none; nothing is erased. */
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -46,7 +46,7 @@ function change(sql: string): void {
   database.close();
 }
 
-test("the wrong key is told by its id; what is plain can be read, and nothing is erased", async () => {
+test("a wrong key is reported with its id; plain records can be read, and nothing is erased", async () => {
   await using(OLD, async (store) => {
     await store.put("token", "secret", { secret: true });
     await store.put("era", "plain");
@@ -62,7 +62,7 @@ test("the wrong key is told by its id; what is plain can be read, and nothing is
   expect(await using(OLD, (store) => store.get("token"))).toMatchObject({ value: "secret", sealed: true });
 });
 
-test("a rotation: both keys, every secret sealed anew with its time to live, then the new key alone", async () => {
+test("a rotation: both keys, every secret sealed again with its time to live, then the new key alone", async () => {
   await using(OLD, async (store) => {
     for (let index = 0; index < 20; index++) await store.put(`token/${index}`, index, { secret: true });
     await store.put("pending", "soon over", { secret: true, ttlMs: 1_500 });
@@ -83,7 +83,7 @@ test("a rotation: both keys, every secret sealed anew with its time to live, the
   });
 });
 
-test("a value that was changed or moved in the file is refused, and left as it is", async () => {
+test("a changed or moved value in the file is refused and left unchanged", async () => {
   await using(OLD, async (store) => {
     await store.put("token/mine", "mine", { secret: true });
     await store.put("token/yours", "yours", { secret: true });
@@ -103,13 +103,13 @@ test("a value that was changed or moved in the file is refused, and left as it i
   });
 });
 
-test("a plain value put in the place of a secret is not passed off as one", async () => {
+test("a plain value in place of a secret is not accepted as one", async () => {
   await using(OLD, (store) => store.put("server/files", { command: "node" }, { secret: true }));
   change(`UPDATE toolport_records SET value = '{"command":"evil"}' WHERE key = 'server/files'`);
   expect(await using(OLD, (store) => store.get("server/files"))).toMatchObject({ sealed: false });
 });
 
-test("a key that cannot be one is told when it is needed, and not shown", async () => {
+test("an invalid key is reported on first use, and not shown", async () => {
   await using("too short", async (store) => {
     const error = await failure<StateError>(store.put("a", 1, { secret: true }));
     expect(error).toMatchObject({ code: "KEY_MISMATCH" });
@@ -118,7 +118,7 @@ test("a key that cannot be one is told when it is needed, and not shown", async 
   });
 });
 
-test("where there is no SQLite the error names the package to install", async () => {
+test("without SQLite the error names the package to install", async () => {
   const source = transpileSource([
     "state",
     "state/stores",
@@ -130,15 +130,15 @@ test("where there is no SQLite the error names the package to install", async ()
   // Outside the repository, where no package is found.
   cpSync(source.folder, join(folder, "source"), { recursive: true });
   source.remove();
-  const door = pathToFileURL(join(folder, "source/state/stores/sqlite/index.js")).href;
+  const entryPoint = pathToFileURL(join(folder, "source/state/stores/sqlite/index.js")).href;
   const script = `
-    const { sqliteStore } = await import(${JSON.stringify(door)});
+    const { sqliteStore } = await import(${JSON.stringify(entryPoint)});
     const store = sqliteStore(${JSON.stringify(path)});
     console.log(await store.put("a", 1).then(() => "written", (error) => error.message));
     await store.close();`;
   const run = promisify(execFile);
   const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: folder });
-  // Newer versions of Node bring their own.
+  // Newer versions of Node have it built in.
   if (stdout.trim() !== "written")
     expect(stdout).toMatch(/npm install @photostructure\/sqlite.*\(UNAVAILABLE\)/);
 });

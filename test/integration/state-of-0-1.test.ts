@@ -1,4 +1,4 @@
-/** What version 0.1.0 saved, in every database: it goes to the only server that can own it, and else to none. */
+/** State that version 0.1.0 saved, in every database: each record goes to the only server that can own it, otherwise to none. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
@@ -10,7 +10,7 @@ import { openStore, type SharedStore, type StorePlace, sharedStoreKinds } from "
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/state-0.1/${name}`, import.meta.url));
 
-/** Puts the data of version 0.1.0 into an empty place. */
+/** Loads the data of version 0.1.0 into an empty store. */
 async function fill({ kind, at }: StorePlace): Promise<void> {
   if (kind === "sqlite") return writeFileSync(at, readFileSync(fixture("state.db")), { mode: 0o600 });
   if (kind === "redis") {
@@ -51,9 +51,9 @@ describe.each(sharedStoreKinds)("in $name", ({ missing, start }) => {
     return { world, toolport, [Symbol.asyncDispose]: () => toolport.close() };
   }
 
-  test.skipIf(missing)("logins, lists and added servers are known, to each user its own", async () => {
+  test.skipIf(missing)("logins, lists and added servers are restored for each user", async () => {
     await using store = await openState();
-    // The second round reads what the first one moved.
+    // The second round reads the records that the first one moved.
     for (const _round of ["moved", "read again"]) {
       await using port = openPort(store);
       const { toolport, world } = port;
@@ -77,7 +77,7 @@ describe.each(sharedStoreKinds)("in $name", ({ missing, start }) => {
   });
 
   test.skipIf(missing)(
-    "what two servers with one address could own goes to neither: both log in anew",
+    "a record that two servers with one URL could own goes to neither: both log in again",
     async () => {
       await using store = await openState();
       await using port = openPort(store);
@@ -95,7 +95,7 @@ describe.each(sharedStoreKinds)("in $name", ({ missing, start }) => {
   );
 
   test.skipIf(missing)(
-    "a server that is the only one left with its address takes over, under any name",
+    "the only remaining server with a URL takes over its records, under any name",
     async () => {
       await using store = await openState();
       const { mail, left } = MCP_SERVERS;
@@ -106,7 +106,7 @@ describe.each(sharedStoreKinds)("in $name", ({ missing, start }) => {
     },
   );
 
-  test.skipIf(missing)("pins hold", async () => {
+  test.skipIf(missing)("pins still apply", async () => {
     await using store = await openState();
     await using port = openPort(store, { pins: "block", mcpServers: { mail: MCP_SERVERS.mail } });
     const { toolport, world } = port;
@@ -116,7 +116,7 @@ describe.each(sharedStoreKinds)("in $name", ({ missing, start }) => {
     expect(await store.list("pins//mail")).toEqual(["pins//mail/http:https://mail.example.com/mcp"]);
   });
 
-  test.skipIf(missing)("a server that is removed leaves nothing behind", async () => {
+  test.skipIf(missing)("a removed server leaves nothing behind", async () => {
     await using store = await openState();
     await using port = openPort(store, { mcpServers: { mail: MCP_SERVERS.mail } });
     const { toolport } = port;

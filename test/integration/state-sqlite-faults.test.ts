@@ -223,7 +223,7 @@ describe("a locked file", () => {
 test.skipIf(process.platform === "win32")(
   "fails with FULL on a full disk and keeps the old token",
   async () => {
-    // A limit on the size of files behaves as a full disk does, and needs no rights. Dash and bash count differently.
+    // A file size limit behaves like a full disk, and needs no privileges. Dash and bash count differently.
     const limited = ["sh", "-c", 'ulimit -f 600; exec "$@"', "sh"];
     const host = hosts.start(["fill", path], limited);
     const { error, written, token, count } = await host.result<{

@@ -1,4 +1,4 @@
-/** close() leaves no process behind, however the server and what it started behave. */
+/** close() leaves no process behind, however the server and its children behave. */
 import { describe, expect, it } from "vitest";
 import { createStdioTransport } from "../../src/transports/stdio/stdio-transport.js";
 import {
@@ -43,7 +43,7 @@ describe("closing a stdio server", () => {
     ["sends SIGTERM to one that ignores the end of input", ["--ignore-eof"], false, 1],
     ["ends one that ignores everything", STUBBORN, false, 1],
     ["ends one that ignores everything behind sh -c", STUBBORN, true, 1],
-    ["ends a stubborn child of a server that goes", ["--child"], false, 2],
+    ["ends a stubborn child of a server that exits", ["--child"], false, 2],
     ["ends a stubborn child that left the group", ["--setsid-child"], false, 2],
     ["ends a whole stubborn family behind sh -c", [...STUBBORN, "--child", "--setsid-child"], true, 3],
   ])("%s", async (_name, flags, shell, processes) => {

@@ -1,4 +1,4 @@
-/** A stdio server that ends, or stops listening, without being asked to. */
+/** A stdio server that exits, or stops reading, unexpectedly. */
 import { describe, expect, it } from "vitest";
 import { SecretRecord } from "../../src/config/secret-record.js";
 import type { StdioConfig } from "../../src/config/server-config.js";
@@ -29,8 +29,8 @@ async function expectAllGone(peer: StdioPeer): Promise<void> {
   expect(ownChildren()).toEqual([]);
 }
 
-describe("a stdio server that ends by itself", () => {
-  it("fails with exit code and last words when it never spoke", async () => {
+describe("a stdio server that exits", () => {
+  it("before its first message fails with exit code and stderr", async () => {
     const config = leanConfig("--stderr=\u001b[31mError: no key\u001b[0m (sk-12345678)", "--exit=7");
     const peer = await start({ ...config, env: new SecretRecord({ API_KEY: "sk-12345678" }) });
     await peer.closed;
@@ -44,7 +44,7 @@ describe("a stdio server that ends by itself", () => {
     await expectAllGone(peer);
   });
 
-  it("is CLOSED with the same details when it had spoken, and delivers what it said last", async () => {
+  it("later is CLOSED with the same details, and its last messages are delivered", async () => {
     const peer = await start(leanConfig());
     await peer.call("echo", { text: "hi" });
     void peer.request("tools/call", { name: "slow", arguments: { ms: 60_000 } });
@@ -66,7 +66,7 @@ describe("a stdio server that ends by itself", () => {
     await expectAllGone(peer);
   });
 
-  it("names the signal that ended it", async () => {
+  it("by a signal is reported with the signal", async () => {
     const peer = await start(leanConfig());
     await peer.call("echo", { text: "hi" });
     process.kill(peer.transport.pid ?? 0, "SIGKILL");
@@ -75,7 +75,7 @@ describe("a stdio server that ends by itself", () => {
     await expectAllGone(peer);
   });
 
-  it("is lost when it closes its output but goes on running, and is ended with its child", async () => {
+  it("counts as lost when it closes its output but keeps running, and is ended with its child", async () => {
     const peer = await start(
       leanConfig(
         "--close-stdout-after=1",
@@ -96,7 +96,7 @@ describe("a stdio server that ends by itself", () => {
     expect(scratch.pids().filter(isAlive)).toEqual([]);
   });
 
-  it("is lost at its exit even while another process holds its output open", async () => {
+  it("counts as lost even while another process holds its output open", async () => {
     const peer = await start(leanConfig("--daemon-holds-stdout", `--pid-file=${scratch.file}`));
     await peer.call("echo", { text: "hi" });
     void peer.request("tools/call", { name: "crash" });
@@ -105,7 +105,7 @@ describe("a stdio server that ends by itself", () => {
     await expectAllGone(peer);
   });
 
-  it("takes the rest of its group with it", async () => {
+  it("ends with all processes of its group", async () => {
     const peer = await start(leanConfig("--child", `--pid-file=${scratch.file}`));
     await peer.call("echo", { text: "hi" });
     void peer.request("tools/call", { name: "crash" });
@@ -116,11 +116,11 @@ describe("a stdio server that ends by itself", () => {
 });
 
 describe("a stdio server that does not read", () => {
-  it("holds the sender back, and its death settles every send", async () => {
+  it("causes back-pressure, and its exit settles every send", async () => {
     const peer = await start(leanConfig("--never-read"));
     const text = "x".repeat(8 * 1_024 * 1_024);
     const first = peer.transport.send({ jsonrpc: "2.0", id: 1, method: "a", params: { text } });
-    // The second waits for the first, which the pipe has taken in part.
+    // The second waits for the first, which the pipe has accepted in part.
     await new Promise((resolve) => setImmediate(resolve));
     const outcomes = Promise.allSettled([first, peer.transport.send({ jsonrpc: "2.0", id: 2, method: "b" })]);
     const settled = await Promise.race([
@@ -136,7 +136,7 @@ describe("a stdio server that does not read", () => {
     await expectAllGone(peer);
   });
 
-  it("is lost when it closes its input", async () => {
+  it("counts as lost when it closes its input", async () => {
     const script = 'require("node:fs").closeSync(0); console.log("ready"); setInterval(() => {}, 1000);';
     const peer = await start(stdioConfig({ args: ["-e", script] }));
     await peer.transport.firstSign;
@@ -148,7 +148,7 @@ describe("a stdio server that does not read", () => {
     await expectAllGone(peer);
   });
 
-  it("does not block on stderr that nobody asked for", async () => {
+  it("does not block on unread stderr", async () => {
     for (const stderr of ["pipe", "ignore"] as const) {
       const peer = await start(
         stdioConfig({ args: [LEAN_SERVER, `--stderr-bytes=${5 * 1_024 * 1_024}`], stderr }),

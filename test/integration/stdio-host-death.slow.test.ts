@@ -1,4 +1,4 @@
-/** Whatever ends the host, no server outlives it: not after kill -9 either. */
+/** No server outlives its host, however the host ends, kill -9 included. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -74,14 +74,14 @@ async function expectAllGone(report: Report, servers: number): Promise<void> {
 }
 
 describe.skipIf(process.platform === "win32")("the end of the host", () => {
-  it("kill -9: stubborn servers are gone, also behind sh -c", async () => {
+  it("kill -9: stubborn servers end, also behind sh -c", async () => {
     const { child, report, exited } = await startHost("wait", [stubborn(), behindShell()]);
     child.kill("SIGKILL");
     await exited;
     await expectAllGone(report, 2);
   });
 
-  it("kill -9 after the guardian was killed: another one had taken over", async () => {
+  it("kill -9 after the guardian was killed: another guardian has taken over", async () => {
     const { child, report, exited } = await startHost("wait", [stubborn()]);
     process.kill(report.guardian, "SIGKILL");
     const isGuardedAgain = () =>
@@ -100,18 +100,15 @@ describe.skipIf(process.platform === "win32")("the end of the host", () => {
     ["SIGTERM", "handle", { code: 4, signal: null }],
     ["nothing", "exit", { code: 5, signal: null }],
     ["nothing", "throw", { code: 1, signal: null }],
-  ] as const)(
-    "%s in a host that does %s: the exit is what it would have been",
-    async (signal, way, expected) => {
-      const { child, report, exited } = await startHost(way, [stubborn()]);
-      if (signal !== "nothing") child.kill(signal);
-      expect(await exited).toEqual(expected);
-      expect(report.newListeners).toBe(0);
-      await expectAllGone(report, 1);
-    },
-  );
+  ] as const)("%s in a host that does %s: the exit code is unchanged", async (signal, way, expected) => {
+    const { child, report, exited } = await startHost(way, [stubborn()]);
+    if (signal !== "nothing") child.kill(signal);
+    expect(await exited).toEqual(expected);
+    expect(report.newListeners).toBe(0);
+    await expectAllGone(report, 1);
+  });
 
-  it("kill -9 where there is no shell: a guardian in JavaScript does the same", async () => {
+  it("kill -9 without a shell: a guardian in JavaScript does the same", async () => {
     const script = `
       const { Guardian } = await import(process.argv[1]);
       const { spawn } = await import("node:child_process");
@@ -134,7 +131,7 @@ describe.skipIf(process.platform === "win32")("the end of the host", () => {
     const line = await new Promise<string>((resolve) => host?.stdout?.once("data", resolve));
     const report: Report = JSON.parse(String(line));
     await until(() => scratch.pids().length === 2);
-    // The guardian has to be up before it can read that it is alone.
+    // The guardian must be running before it can read the end of its input.
     host.kill("SIGKILL");
     await expectAllGone(report, 1);
   });
@@ -146,7 +143,7 @@ describe.skipIf(process.platform === "win32")("the end of the host", () => {
     await expectAllGone(JSON.parse(String(line).slice(6)), 1);
   });
 
-  it("a host that closed its servers ends by itself, without a guardian", async () => {
+  it("a host that closed its servers exits, and so does the guardian", async () => {
     const { report, exited, lines } = await startHost("return", [[process.execPath, LEAN_SERVER]]);
     expect(await exited).toEqual({ code: 0, signal: null });
     expect(lines[1]).toBe('closed {"guardian":null}');

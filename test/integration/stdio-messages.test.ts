@@ -1,4 +1,4 @@
-/** What a stdio server may write: noise, messages near the cap and over it, and real MCP. */
+/** Output of a stdio server: noise, messages near the size limit and over it, and real MCP. */
 import { createRequire } from "node:module";
 import { Client } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
@@ -14,8 +14,8 @@ async function start(config: StdioConfig, maxMessageBytes = 10 * MEBIBYTE): Prom
   return peer;
 }
 
-describe("what a stdio server writes", () => {
-  it("may be noise: skipped, with one warning and one for the batch", async () => {
+describe("the output of a stdio server", () => {
+  it("may contain noise: skipped, with one warning and one for the batch", async () => {
     const peer = await start(leanConfig("--garbage"));
     expect(await peer.call("echo", { text: "hi" })).toBe("hi");
     expect(peer.errors).toMatchObject([{ code: "BAD_RESPONSE" }, { code: "BAD_RESPONSE" }]);
@@ -23,7 +23,7 @@ describe("what a stdio server writes", () => {
     await peer.transport.close();
   });
 
-  it("may begin with a progress display without line ends", async () => {
+  it("may start with a progress display without line ends", async () => {
     const peer = await start(leanConfig("--stdout-progress"));
     expect(await peer.call("echo", { text: "hi" })).toBe("hi");
     await peer.transport.close();
@@ -36,7 +36,7 @@ describe("what a stdio server writes", () => {
   });
 
   it.each([false, true])(
-    "may be 64 MB: thrown away by its id (behind the result: %s), and the connection goes on",
+    "may be 64 MB: dropped with its id (behind the result: %s), and the connection stays open",
     async (idLast) => {
       const peer = await start(leanConfig());
       void peer.call("big", { bytes: 64_000_000, idLast });
@@ -53,7 +53,7 @@ describe("what a stdio server writes", () => {
     await peer.transport.close();
   });
 
-  it("reaches a receiver that throws, and one whose reporter throws too, without harm", async () => {
+  it("survives a receiver that throws, and a reporter that throws, too", async () => {
     const transport = createStdioTransport(leanConfig(), { maxMessageBytes: MEBIBYTE });
     const errors: Error[] = [];
     const reported = new Promise<void>((resolve) => {

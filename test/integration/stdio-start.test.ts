@@ -1,4 +1,4 @@
-/** Starting a stdio server: what works, and every way it cannot work, as a typed error that says what to check. */
+/** Starting a stdio server: success, and every failure as a typed error that says what to check. */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -29,7 +29,7 @@ async function startFailure(config: StdioConfig) {
 }
 
 describe("starting a stdio server", () => {
-  it("talks to a server and has its process id and first sign of life", async () => {
+  it("talks to a server, and reports its process id and first output", async () => {
     const peer = new StdioPeer(createStdioTransport(leanConfig("--stderr=hello"), context));
     expect(peer.transport.pid).toBeNull();
     expect("stderr" in peer.transport).toBe(true);
@@ -42,7 +42,7 @@ describe("starting a stdio server", () => {
     expect(peer.transport.closeError).toBeUndefined();
   });
 
-  it("gives the process the safe variables and its own, and all others only when asked", async () => {
+  it("passes the safe variables and those of the entry, and all others only on request", async () => {
     process.env.TOOLPORT_TEST_SECRET = "from the host";
     const seen = async (overrides: Partial<StdioConfig>, name: string) => {
       const config = stdioConfig({ env: new SecretRecord({ OWN: "mine" }), ...overrides });
@@ -71,7 +71,7 @@ describe("starting a stdio server", () => {
     });
   });
 
-  it("tells a missing working directory from a missing program", async () => {
+  it("distinguishes a missing working directory from a missing program", async () => {
     const cwd = join(scratch.folder, "gone");
     const error = await startFailure(stdioConfig({ cwd }));
     expect(error).toMatchObject({ code: "SPAWN_FAILED", errno: "ENOENT" });

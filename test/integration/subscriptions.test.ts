@@ -1,4 +1,4 @@
-/** Subscriptions to resources: one on the wire for all who listen, and still there after the server was not. */
+/** Subscriptions to resources: one on the wire for all listeners, reopened after a reconnect. */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { type CustomServerEntry, createToolport, type ResourceUpdate } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
@@ -17,7 +17,7 @@ const resources = { "t://a": { text: "a" }, "t://b": { text: "b" }, "t://dir": {
 const uris = (updates: readonly ResourceUpdate[]) =>
   updates.map(({ uri, missed }) => (missed ? `${uri} missed` : uri));
 
-/** A server's entry whose wire is watched: the requests on it that begin or end a subscription, and a way to speak on it. */
+/** A server entry that records requests which start or end a subscription, and can send notifications. */
 function onTheWire(entry: CustomServerEntry) {
   const sent: string[] = [];
   let transport: Transport | undefined;
@@ -109,7 +109,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
     }
   });
 
-  test("ended and begun again in one breath, it is there", async () => {
+  test("stays active when ended and started again at once", async () => {
     await using server = createTestServer({ era, resources });
     await using toolport = createToolport({ mcpServers: { it: server.memory() } });
     let reported = 0;
@@ -123,13 +123,13 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
     await stop();
   });
 
-  test("a restart of the server: opened again, the listener reported once that it may have missed something", async () => {
+  test("a restart of the server: reopened, and the listener learns once that it may have missed updates", async () => {
     await using server = createTestServer({ era, resources });
     const stdio = await server.stdio();
     await using toolport = createToolport({ mcpServers: { it: stdio.entry } });
     const updates: ResourceUpdate[] = [];
     const stop = await toolport.subscribe("it", "t://a", (update) => updates.push(update));
-    // The process exits; another one takes its place.
+    // The process exits; another one replaces it.
     stdio.dropConnections();
     await waitFor(() => uris(updates).includes("t://a missed"), { timeoutMs: 15_000 });
     expect(uris(updates)).toEqual(["t://a missed"]);
@@ -157,7 +157,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
     await second.close();
   }, 40_000);
 
-  test("a server that offers no subscriptions, or no such server", async () => {
+  test("fails for a server without subscriptions, and for an unknown server", async () => {
     await using server = createTestServer({ era, resources, capabilities: { resources: {} } });
     await using toolport = createToolport({ mcpServers: { it: server.memory() } });
     expect(await failure(toolport.subscribe("it", "t://a", () => {}))).toMatchObject({
@@ -170,7 +170,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
     });
   });
 
-  test("a listener that throws is reported and hurts nobody", async () => {
+  test("a listener that throws is reported and affects no other", async () => {
     await using server = createTestServer({ era, resources });
     await using toolport = createToolport({ mcpServers: { it: server.memory() } });
     const warnings: string[] = [];
@@ -189,7 +189,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
     expect(warnings.join()).toContain("mine as well");
   });
 
-  test("each user has its own", async () => {
+  test("each user has separate subscriptions", async () => {
     await using server = createTestServer({ era, resources });
     await using toolport = createToolport({ mcpServers: { it: server.memory() } });
     const updates: ResourceUpdate[] = [];
@@ -201,7 +201,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
   });
 });
 
-test("a part of what was subscribed to counts; a neighbour does not", async () => {
+test("an update of a sub-resource counts; one of a sibling does not", async () => {
   await using server = createTestServer({ era: "legacy", resources });
   const wire = onTheWire(server.memory());
   await using toolport = createToolport({ mcpServers: { it: wire.entry } });
@@ -212,7 +212,7 @@ test("a part of what was subscribed to counts; a neighbour does not", async () =
   expect(uris(updates)).toEqual(["t://dir/x", "t://dir"]);
 });
 
-test("a listener that takes its time is reported of a flood once", async () => {
+test("a slow listener gets a flood of updates as one", async () => {
   await using server = createTestServer({ era: "legacy", resources });
   await using toolport = createToolport({ mcpServers: { it: server.memory() } });
   let letGo = () => {};
@@ -235,7 +235,7 @@ test("a listener that takes its time is reported of a flood once", async () => {
   expect(reported).toBe(2);
 });
 
-test("what is subscribed to is not closed for idleness; what is not any more is", async () => {
+test("a connection with a subscription is not closed when idle; after the last one ends it is", async () => {
   await using server = createTestServer({ era: "legacy", resources });
   await using toolport = createToolport({ mcpServers: { it: server.memory() }, idleTimeoutMs: 100 });
   const stop = await toolport.subscribe("it", "t://a", () => {});
@@ -245,7 +245,7 @@ test("what is subscribed to is not closed for idleness; what is not any more is"
   await waitFor(() => toolport.snapshot().servers["it"]?.state === "closed");
 });
 
-test("put down on purpose it sleeps, and wakes with the server; removed it is gone", async () => {
+test("disconnect() pauses it until the server reconnects; remove() ends it", async () => {
   await using server: TestServer = createTestServer({ era: "legacy", resources });
   await using toolport = createToolport({ mcpServers: { it: server.memory() } });
   const updates: ResourceUpdate[] = [];
@@ -261,7 +261,7 @@ test("put down on purpose it sleeps, and wakes with the server; removed it is go
   await stop();
 });
 
-test("a caller who gives up leaves nothing behind", async () => {
+test("an aborted subscribe() leaves nothing behind", async () => {
   await using server = createTestServer({ era: "legacy", resources });
   let hold = true;
   const http = await server.http({

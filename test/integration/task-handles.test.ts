@@ -1,4 +1,4 @@
-/** A task in the caller's hand: it can be asked, fetched and cancelled, and outlives the process that started it. */
+/** Task handles: a task can be polled, fetched and cancelled, and outlives the process that started it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -30,7 +30,7 @@ const open = (server: TaskServer, options: ToolportOptions = {}) =>
   createToolport({ mcpServers: { jobs: server.entry }, ...options });
 
 describe.each(["legacy", "modern"] as const)("handles on the %s wire", (wire) => {
-  test("the result says what was repaired about the arguments", async () => {
+  test("the result lists the repairs of the arguments", async () => {
     await using server = await startTaskServer(wire);
     await using toolport = open(server);
     const task = await toolport.callTool("jobs__maybe", { text: 7 }, { task: true });
@@ -60,7 +60,7 @@ describe.each(["legacy", "modern"] as const)("handles on the %s wire", (wire) =>
       ttlMs: 60_000,
     });
     expect(await task.status()).toMatchObject({ status: "working", pollIntervalMs: 100, ttlMs: 60_000 });
-    // A wait that ends leaves the task alone.
+    // Aborting the wait does not cancel the task.
     expect(await failure(task.result({ maxTimeoutMs: 250 }))).toMatchObject({
       code: "TIMEOUT",
       phase: "task",
@@ -81,12 +81,12 @@ describe.each(["legacy", "modern"] as const)("handles on the %s wire", (wire) =>
     await other.cancel();
     expect(server.made[1]!.status).toBe("cancelled");
     expect(await failure(other.result())).toMatchObject({ code: "TASK_CANCELLED" });
-    // It is over: nothing to cancel, no harm done.
+    // The task has ended: cancel does nothing.
     await other.cancel();
     expect(await toolport.tasks()).toEqual([]);
   });
 
-  test("a closed port leaves the task alone; another one with the same store has its result", async () => {
+  test("closing the port does not end the task; another port with the same store gets its result", async () => {
     await using server = await startTaskServer(wire);
     const store = memoryStore();
     const first = open(server, { store });
@@ -95,21 +95,21 @@ describe.each(["legacy", "modern"] as const)("handles on the %s wire", (wire) =>
     await first.close();
     expect(await call).toMatchObject({ code: "CLOSED" });
     expect(server.made[0]!.status).toBe("working");
-    // A task belongs to the server of its name.
+    // A task belongs to the server under its name.
     await using renamed = createToolport({ mcpServers: { renamed: server.entry }, store });
     expect(await renamed.tasks()).toEqual([]);
     await using second = open(server, { store });
     const [task] = await second.tasks();
     expect(task).toMatchObject({ server: "jobs", id: server.made[0]!.id });
-    // Another user sees nothing of it.
-    expect(await second.as("somebody").tasks()).toEqual([]);
+    // Another user cannot see it.
+    expect(await second.as("other-user").tasks()).toEqual([]);
     Object.assign(server.made[0]!, { status: "completed", result: textResult("done") });
     expect((await task!.result()).text).toBe("done");
     await waitFor(async () => (await store.list("tasks/")).length === 0);
     await store.close();
   });
 
-  test("what is saved does not show the arguments, nor the id in its key", async () => {
+  test("the saved record shows neither the arguments nor, in its key, the id", async () => {
     await using server = await startTaskServer(wire);
     const store = memoryStore();
     await using toolport = open(server, { store });
@@ -137,7 +137,7 @@ describe.each(["legacy", "modern"] as const)("handles on the %s wire", (wire) =>
         { stdio: ["ignore", "pipe", "inherit"] },
       );
     try {
-      // One with a handle, one in the middle of a plain call.
+      // One with a handle, one during a plain call.
       for (const way of ["start", "call"]) {
         const child = host(way);
         const ended = once(child, "exit");

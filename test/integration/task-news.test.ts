@@ -1,4 +1,4 @@
-/** What a legacy server tells and asks by itself while a task runs: status, progress, questions. */
+/** Messages of a legacy server while a task runs: status, progress, questions. */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { createLinkedTransports, createToolport, type Progress } from "toolport";
 import { expect, test } from "vitest";
@@ -12,11 +12,11 @@ interface Message {
   result?: Fields;
 }
 
-/** A server of which the test is the mind; its tasks want to be asked once a minute only. */
+/** A server that the test controls; its tasks should be polled once a minute. */
 class Mind {
   readonly got: Message[] = [];
   readonly tasks = new Map<string, { status: string; statusMessage?: string; text?: string }>();
-  /** Ids of `tasks/result` that wait. */
+  /** Ids of pending `tasks/result` requests. */
   readonly waiting = new Map<string, string | number>();
   #server: Transport | undefined;
 
@@ -32,7 +32,7 @@ class Mind {
     void this.#server?.send({ jsonrpc: "2.0", ...message } as JSONRPCMessage);
   }
 
-  /** Changes a task and says so. */
+  /** Changes a task and sends its status. */
   tell(taskId: string, change: { status: string; statusMessage?: string; text?: string }): void {
     this.tasks.set(taskId, { ...this.tasks.get(taskId), ...change });
     this.send({ method: "notifications/tasks/status", params: this.#shown(taskId) });
@@ -87,7 +87,7 @@ class Mind {
   }
 }
 
-test("news of a task end the wait, and progress goes on after the answer", async () => {
+test("a status notification ends the wait, and progress continues after the answer", async () => {
   const mind = new Mind();
   await using toolport = createToolport({
     mcpServers: { it: { transport: mind.connect, protocol: "legacy" } },
@@ -108,7 +108,7 @@ test("news of a task end the wait, and progress goes on after the answer", async
   ]);
 });
 
-test("a question says which task it is for, and so does its answer", async () => {
+test("a question and its answer name the task", async () => {
   const mind = new Mind();
   const origins: unknown[] = [];
   await using toolport = createToolport({
@@ -131,7 +131,7 @@ test("a question says which task it is for, and so does its answer", async () =>
   const answer = await waitFor(() => mind.got.find(({ id, method }) => id === 99 && method === undefined));
   expect(answer.result).toEqual({ action: "decline", _meta: related });
   expect(origins).toEqual(["b"]);
-  // The answer that is waited for already brings the result.
+  // The pending request already returns the result.
   for (const [task, id] of mind.waiting)
     mind.send({ id, result: { content: [{ type: "text", text: task }] } });
   expect((await Promise.all(calls)).map(({ text }) => text)).toEqual(["a", "b"]);

@@ -1,4 +1,4 @@
-/** Long-running tools on both wires: a call waits for them as for any other. */
+/** Long-running tools in both eras: a call waits for its task. */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { createToolport, type Progress, type ToolportOptions } from "toolport";
@@ -29,7 +29,7 @@ const elicitation = {
 };
 
 describe.each(["legacy", "modern"] as const)("tasks on the %s wire", (wire) => {
-  test("a call waits for its task, and nobody sees that there was one", async () => {
+  test("a call waits for its task without showing it", async () => {
     await using server = await startTaskServer(wire);
     server.onTask = endsAfter(3, { result: textResult("done") });
     await using toolport = open(server);
@@ -38,11 +38,11 @@ describe.each(["legacy", "modern"] as const)("tasks on the %s wire", (wire) => {
     expect(server.made).toHaveLength(1);
     expect(server.made[0]!.polls).toBe(3);
     expect(server.count("tasks/result")).toBe(wire === "legacy" ? 1 : 0);
-    // Nothing is left to be found once the result is here.
+    // The record is deleted after the result.
     await waitFor(async () => (await toolport.tasks()).length === 0);
   });
 
-  test("it asks at the pace of the server", async () => {
+  test("polls at the interval of the server", async () => {
     await using server = await startTaskServer(wire);
     server.pollIntervalMs = 400;
     server.onTask = endsAfter(3, { result: textResult("done") });
@@ -51,7 +51,7 @@ describe.each(["legacy", "modern"] as const)("tasks on the %s wire", (wire) => {
     expect(durationMs).toBeGreaterThanOrEqual(1_200);
   });
 
-  test("a tool that reports failure is a result; its words are progress", async () => {
+  test("a failed tool is a result; its status messages are progress", async () => {
     await using server = await startTaskServer(wire);
     const said: Progress[] = [];
     server.onTask = (task) => {
@@ -75,7 +75,7 @@ describe.each(["legacy", "modern"] as const)("tasks on the %s wire", (wire) => {
     ]);
   });
 
-  test("a task that fails, is cancelled or gets lost is an error that says so", async () => {
+  test("a failed, cancelled or lost task is reported as such", async () => {
     await using server = await startTaskServer(wire);
     await using toolport = open(server);
     server.onTask = endsAfter(1, { status: "failed", error: { code: -32000, message: "the disk is full" } });
@@ -112,13 +112,13 @@ describe.each(["legacy", "modern"] as const)("tasks on the %s wire", (wire) => {
     caller.abort(reason);
     expect(await call).toBe(reason);
     await waitFor(() => server.made[0]!.status === "cancelled");
-    // A poll that was under way is given up; the call itself was answered when the task began.
+    // A pending poll is cancelled; the call itself was answered when the task started.
     const given = server.asked.filter(({ method }) => method === "notifications/cancelled");
     expect(given.length).toBeLessThanOrEqual(1);
     await waitFor(async () => (await toolport.tasks()).length === 0);
   });
 
-  test("maxTimeoutMs ends it, timeoutMs is only for silence", async () => {
+  test("maxTimeoutMs ends it, timeoutMs applies only to silence", async () => {
     await using server = await startTaskServer(wire);
     await using toolport = open(server, { maxTimeoutMs: 700, timeoutMs: 200 });
     const error = await failure(toolport.callTool("jobs__work"));
@@ -127,7 +127,7 @@ describe.each(["legacy", "modern"] as const)("tasks on the %s wire", (wire) => {
     await waitFor(() => server.made[0]!.status === "cancelled");
   });
 
-  test("a server that is away for a while, and one that forgets the session, cost no task", async () => {
+  test("no task is lost when the server is down for a while or loses the session", async () => {
     await using server = await startTaskServer(wire);
     await using toolport = open(server, { retry: false });
     server.onTask = (task) => {
@@ -147,7 +147,7 @@ describe.each(["legacy", "modern"] as const)("tasks on the %s wire", (wire) => {
     expect(server.count("tools/call")).toBe(1);
   });
 
-  test("a call that is repeated goes on with its task", async () => {
+  test("a retried call continues its task", async () => {
     await using server = await startTaskServer(wire);
     await using toolport = open(server, { timeoutMs: 200, retry: { baseMs: 300, maxAttempts: 5 } });
     await toolport.connect();
@@ -164,7 +164,7 @@ describe.each(["legacy", "modern"] as const)("tasks on the %s wire", (wire) => {
     expect(server.made).toHaveLength(1);
   });
 
-  test("what promises structured content must give it in the end", async () => {
+  test("a tool with an output schema must return structured content in the end", async () => {
     await using server = await startTaskServer(wire);
     await using toolport = open(server);
     server.onTask = endsAfter(1, { result: textResult("1", { structuredContent: { n: 1 } }) });
@@ -188,7 +188,7 @@ describe.each(["legacy", "modern"] as const)("tasks on the %s wire", (wire) => {
 });
 
 describe("only on the modern wire", () => {
-  test("a task asks its user, once for every question", async () => {
+  test("a task asks its user once for every question", async () => {
     await using server = await startTaskServer("modern");
     server.onTask = (task) => {
       task.onPoll = () => {
@@ -214,7 +214,7 @@ describe("only on the modern wire", () => {
     expect(server.made[0]!.inputs).toHaveLength(1);
   });
 
-  test("nobody to ask: the call fails and the task is cancelled", async () => {
+  test("without a callback the call fails and the task is cancelled", async () => {
     await using server = await startTaskServer("modern");
     server.onTask = (task) =>
       Object.assign(task, { status: "input_required", inputRequests: { name: elicitation } });
@@ -223,7 +223,7 @@ describe("only on the modern wire", () => {
     await waitFor(() => server.made[0]!.status === "cancelled");
   });
 
-  test("requests about a task name it in a header, and the SDK's own client is not promised tasks", async () => {
+  test("requests about a task name it in a header, and tasks are not declared for the SDK's client", async () => {
     await using server = await startTaskServer("modern");
     server.onTask = endsAfter(1, { result: textResult("done") });
     await using toolport = open(server);
@@ -234,7 +234,7 @@ describe("only on the modern wire", () => {
     await expect(client.callTool({ name: "work", arguments: {} })).rejects.toMatchObject({ code: -32021 });
   });
 
-  test("a server that answers at once gives a handle that is over", async () => {
+  test("a server that answers at once returns a finished handle", async () => {
     await using server = await startTaskServer("modern");
     server.atOnce = true;
     await using toolport = open(server);
@@ -247,7 +247,7 @@ describe("only on the modern wire", () => {
 });
 
 describe("only on the legacy wire", () => {
-  test("an optional task is made only for whoever wants one", async () => {
+  test("an optional task is created only on request", async () => {
     await using server = await startTaskServer("legacy");
     await using toolport = open(server);
     expect((await toolport.callTool("jobs__maybe", { text: "hi" })).text).toBe("hi, at once");
@@ -257,7 +257,7 @@ describe("only on the legacy wire", () => {
     });
   });
 
-  test("the reference server: a required task that asks its user on the way", async () => {
+  test("the reference server: a required task that asks its user", async () => {
     const manifest = require.resolve("@modelcontextprotocol/server-everything/package.json");
     const [bin] = Object.values((require(manifest) as { bin: Record<string, string> }).bin);
     const questions: unknown[] = [];
@@ -281,7 +281,7 @@ describe("only on the legacy wire", () => {
     expect(said).toContain("Gathering sources...");
   }, 30_000);
 
-  test("a server that cannot cancel is not asked to", async () => {
+  test("a server without cancellation gets no cancel request", async () => {
     await using server = await startTaskServer("legacy", { hasCancel: false });
     await using toolport = open(server);
     const task = await toolport.callTool("jobs__work", {}, { task: true });

@@ -1,4 +1,4 @@
-/** What a host with OpenTelemetry sees of a call, and what the server gets to see of the host's trace. */
+/** Spans and metrics of a call for a host with OpenTelemetry, and the trace context that the server gets. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -26,7 +26,7 @@ const meta = {
   },
 };
 
-test("a call with a retry and a fallback: one span, three requests in it, read back from the exporter", async () => {
+test("a call with a retry and a fallback: one span with three request spans, read back from the exporter", async () => {
   let requests = 0;
   await using primary = createTestServer({ era: "legacy", tools: meta });
   const http = await primary.http({
@@ -94,7 +94,7 @@ test("a call with a retry and a fallback: one span, three requests in it, read b
     "network.transport": "pipe",
     "toolport.server": "spare",
   });
-  // The server that answered knows its place in the trace; what is not of W3C's making stays here.
+  // The server that answered gets the trace context of the W3C; other baggage is not sent.
   const { traceparent, ...others } = JSON.parse(result.text) as Record<string, string>;
   expect(traceparent).toBe(`00-${agent.traceId}-${third?.spanContext().spanId}-01`);
   expect(others).not.toHaveProperty("x-b3-traceid");
@@ -134,7 +134,7 @@ test("a tool that reports failure is an error of type tool_error, in both spans"
   }
 });
 
-test("a JSON-RPC error shows its code; a call that was never sent has no request in it", async () => {
+test("a JSON-RPC error shows its code; a call that was never sent has no request span", async () => {
   await using server = createTestServer({
     tools: { strict: { inputSchema: { type: "object", required: ["x"] }, handler: () => "" } },
   });
@@ -154,7 +154,7 @@ test("a JSON-RPC error shows its code; a call that was never sent has no request
   });
 });
 
-test("reading a resource and getting a prompt are requests of the trace too", async () => {
+test("reading a resource and getting a prompt have request spans, too", async () => {
   await using server = createTestServer({
     resources: { "test://a": { text: "A" } },
     prompts: { hello: { get: () => "Hello" } },
@@ -180,7 +180,7 @@ test("reading a resource and getting a prompt are requests of the trace too", as
   ]);
 });
 
-test("a session that is over is measured", async () => {
+test("the duration of a session is measured", async () => {
   await using server = createTestServer({ tools: meta });
   await using toolport = createToolport({ mcpServers: { s: (await server.stdio()).entry } });
   await toolport.callTool("s__meta");
@@ -194,7 +194,7 @@ test("a session that is over is measured", async () => {
   ]);
 });
 
-test("the span of a call says how many repairs its arguments took, also if it fails then", async () => {
+test("the span of a call has the number of repairs, also if the call fails", async () => {
   await using server = createTestServer({
     tools: {
       add: {
@@ -212,14 +212,14 @@ test("the span of a call says how many repairs its arguments took, also if it fa
   expect(calls.map(({ attributes }) => attributes["toolport.repairs"])).toEqual([2, undefined, 1]);
 });
 
-test("meta of the call's own comes on top of the trace", async () => {
+test("_meta of the call is merged with the trace context", async () => {
   await using server = createTestServer({ tools: meta });
   await using toolport = createToolport({ mcpServers: { s: server.memory() } });
   const { text } = await toolport.callTool("s__meta", {}, { meta: { "example/key": 1 } });
   expect(JSON.parse(text)).toMatchObject({ "example/key": 1, traceparent: expect.any(String) });
 });
 
-test("DEBUG=toolport:* tells about connections, catalog, calls and the wire on stderr; stdout is the host's", async () => {
+test("DEBUG=toolport:* logs connections, catalog, calls and messages on stderr, and nothing on stdout", async () => {
   const entries = { s: { command: process.execPath, args: [LEAN], env: { TOKEN: "s3cret-value" } } };
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,

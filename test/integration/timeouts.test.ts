@@ -1,4 +1,4 @@
-/** How long things may take: the limit of silence, the hard cap, and no limit at all. */
+/** Timeouts: the idle timeout, the hard cap, and no limit. */
 import { type ConnectionError, createToolport, type StdioServerEntry, type ToolCallError } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, test } from "vitest";
@@ -9,8 +9,8 @@ const LEAN = "test/fixtures/servers/stdio-lean.mjs";
 const stdio: StdioServerEntry = { command: process.execPath, args: [LEAN] };
 const FOREVER = 600_000;
 
-describe("the limit of silence", () => {
-  test("ends a call that hears nothing, and the server is told", async () => {
+describe("the idle timeout", () => {
+  test("ends a call without any message, and notifies the server", async () => {
     let cancelled = false;
     const hang = {
       handler: (_args: unknown, { signal }: { signal: AbortSignal }) =>
@@ -38,7 +38,7 @@ describe("the limit of silence", () => {
     expect((await toolport.callTool("it__hello")).text).toBe("hello");
   });
 
-  test("begins anew with every sign of progress, asked for or not", async () => {
+  test("restarts with every progress notification, requested or not", async () => {
     await using toolport = createToolport({ mcpServers: { stdio }, timeoutMs: 500 });
     await toolport.connect();
     const startedAt = performance.now();
@@ -47,7 +47,7 @@ describe("the limit of silence", () => {
     expect(performance.now() - startedAt).toBeGreaterThan(500);
   });
 
-  test("is the call's, else the server's, else the port's", async () => {
+  test("is that of the call, then of the server, then of the port", async () => {
     const mcpServers = { plain: stdio, quick: { ...stdio, timeoutMs: 50 } };
     await using toolport = createToolport({ mcpServers, timeoutMs: 5_000 });
     await toolport.connect();
@@ -59,7 +59,7 @@ describe("the limit of silence", () => {
     expect(await hasty).toMatchObject({ code: "TIMEOUT" });
   });
 
-  test("of no time at all fails at once, and the connection is as good as before", async () => {
+  test("of zero fails at once, and the connection stays usable", async () => {
     await using toolport = createToolport({ mcpServers: { stdio } });
     await toolport.connect();
     expect(await failure(toolport.callTool("stdio__slow", { ms: 200 }, { timeoutMs: 0 }))).toMatchObject({
@@ -68,7 +68,7 @@ describe("the limit of silence", () => {
     expect((await toolport.callTool("stdio__echo", { text: "next" })).text).toBe("next");
   });
 
-  test.each(["ping", "discover"] as const)("holds for %s() too", async (method) => {
+  test.each(["ping", "discover"] as const)("applies to %s(), too", async (method) => {
     let hanging = false;
     await using server = createTestServer({ era: "legacy", tools: { hello: { handler: () => "hello" } } });
     const http = await server.http({
@@ -99,11 +99,11 @@ describe("the hard cap", () => {
     expect(steps.length).toBeGreaterThan(2);
     const { length } = steps;
     expect((await toolport.callTool("stdio__echo", { text: "next" })).text).toBe("next");
-    // What comes after the end is nobody's.
+    // Progress after the end is dropped.
     expect(steps).toHaveLength(length);
   });
 
-  test("is raised by a longer limit of the call's own, and by nothing else", async () => {
+  test("is raised by a longer timeout of the call, and by nothing else", async () => {
     const mcpServers = { stdio: { ...stdio, timeoutMs: 60_000 } };
     await using toolport = createToolport({ mcpServers, maxTimeoutMs: 100 });
     await toolport.connect();
@@ -134,7 +134,7 @@ describe("no limit", () => {
   });
 });
 
-test("connectTimeoutMs ends an attempt, and what it had started", async () => {
+test("connectTimeoutMs ends an attempt and its process", async () => {
   const before = takeLeakSnapshot();
   await using web = createTestServer({ tools: {} });
   const http = await web.http({ intercept: () => new Promise<never>(() => {}) });

@@ -1,4 +1,4 @@
-/** An answer over the cap costs its own call and nothing else, on every transport. */
+/** A response over the size limit fails only its own call, on every transport. */
 import { type ConnectionError, createToolport, type ServerEntry } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, test } from "vitest";
@@ -72,7 +72,7 @@ test("maxMessageBytes moves the cap", async () => {
   expect((await toolport.callTool("it__big", { bytes: 50_000 })).text).toHaveLength(50_000);
 });
 
-test("over stdio a neighbour in flight is not hurt by another call's large answer", async () => {
+test("over stdio a large response does not affect another call in flight", async () => {
   const it = { command: process.execPath, args: [LEAN] };
   await using toolport = createToolport({ mcpServers: { it } });
   await toolport.connect();

@@ -1,4 +1,4 @@
-/** Which tools there are and what they are called, whatever servers call theirs and whoever comes and goes. */
+/** Names and filters of tools: valid, unique and stable while servers are added and removed. */
 import { createToolport, type ToolportOptions } from "toolport";
 import { createTestServer, type TestServer, type TestTool } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -13,7 +13,7 @@ const named = (...names: string[]): Record<string, TestTool> =>
     names.map((name) => [name, { description: `Does ${name}`, handler: () => `${name} ran` }]),
   );
 
-/** OpenAI, Anthropic, Gemini (functions): what each documents. */
+/** The documented name rules of OpenAI, Anthropic and Gemini (functions). */
 const PROVIDERS = [/^[a-zA-Z0-9_-]{1,64}$/, /^[a-zA-Z0-9_-]{1,128}$/, /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/];
 
 let alpha: TestServer;
@@ -29,7 +29,7 @@ afterAll(() => Promise.all([alpha.close(), beta.close()]));
 const port = (options: ToolportOptions = {}) =>
   createToolport({ mcpServers: { alpha: alpha.memory(), beta: beta.memory() }, ...options });
 
-/** `server/tool` of what is offered, sorted. */
+/** `server/tool` of the offered tools, sorted. */
 async function offered(options: ToolportOptions): Promise<string[]> {
   await using toolport = port(options);
   return (await toolport.tools()).map(({ server, sourceName }) => `${server}/${sourceName}`).sort();
@@ -38,8 +38,8 @@ async function offered(options: ToolportOptions): Promise<string[]> {
 const NAMING: [string, ToolportOptions][] = [
   ["by default", {}],
   ["without a prefix", { prefix: false }],
-  ["with a prefix of the program's", { additionalToolNamePrefix: "acme" }],
-  ["with a prefix nobody takes", { additionalToolNamePrefix: "9 läuft.", prefix: false }],
+  ["with a prefix of the program", { additionalToolNamePrefix: "acme" }],
+  ["with a prefix that no provider accepts", { additionalToolNamePrefix: "9 läuft.", prefix: false }],
   ["with a mapper", { toolNameMapper: (server, tool) => `${tool.name}.of.${server.name}` }],
   ["with a mapper that names all alike", { toolNameMapper: () => "tool" }],
   ["with a mapper that throws", { toolNameMapper: (_server, tool) => tool.name.at(-1)!.repeat(-1) }],
@@ -54,7 +54,7 @@ const NAMING: [string, ToolportOptions][] = [
 ];
 
 describe.each(NAMING)("names %s", (_case, options) => {
-  test("are valid for every provider, all different, and lead to their tools", async () => {
+  test("are valid for every provider, unique, and call their tools", async () => {
     await using toolport = port(options);
     const tools = await toolport.tools();
     expect(tools).toHaveLength(12);
@@ -66,7 +66,7 @@ describe.each(NAMING)("names %s", (_case, options) => {
     }
   });
 
-  test("do not change when a server comes, and come back with a server that was away", async () => {
+  test("do not change when a server is added, and stay the same after a reconnect", async () => {
     await using gamma = createTestServer({
       tools: named("search", "read", LONG, DOTTED, EMOJI, "alpha__read"),
     });
@@ -97,7 +97,7 @@ describe.each(NAMING)("names %s", (_case, options) => {
   });
 });
 
-test("the plain names are what one would write down", async () => {
+test("simple names stay simple", async () => {
   await using toolport = port();
   const names = new Map(
     (await toolport.tools()).map(({ server, sourceName, name }) => [`${server}/${sourceName}`, name]),
@@ -117,7 +117,7 @@ test("the plain names are what one would write down", async () => {
   expect(new Set(kinds)).toEqual(new Set(["invalid", "reserved", "collision", "look-alike"]));
 });
 
-test("a mapper of specifications that leaves names alone leaves them as they are", async () => {
+test("a specification mapper that keeps the names does not change them", async () => {
   await using plain = port({ additionalToolNamePrefix: "some_rather_long_prefix_of_a_program" });
   await using mapped = port({
     additionalToolNamePrefix: "some_rather_long_prefix_of_a_program",
@@ -170,7 +170,7 @@ test("filters of a server and of the port must both agree", async () => {
   );
 });
 
-test("filters are added, replaced and reset while it runs, without a request; names stay", async () => {
+test("filters are added, replaced and reset at run time without a request; names stay", async () => {
   await using toolport = port({ except: ["read"] });
   const tools = async () =>
     (await toolport.tools()).map(({ server, sourceName }) => `${server}/${sourceName}`);
@@ -190,7 +190,7 @@ test("filters are added, replaced and reset while it runs, without a request; na
   ]);
 });
 
-test("a filter that throws withholds the tool it threw on, and says so", async () => {
+test("a filter that throws withholds the tool, with a warning", async () => {
   await using toolport = port({
     filter: (_server, tool) => {
       if (tool.name === "read") throw new Error("broken filter");
@@ -213,7 +213,7 @@ test("required tools that are missing fail connect() with their names", async ()
   await content.connect();
 });
 
-test("everything a server says about a tool is kept, and told apart", async () => {
+test("all fields of a tool are kept, annotations separately", async () => {
   await using server = createTestServer({
     tools: {
       full: {

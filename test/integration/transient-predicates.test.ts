@@ -1,4 +1,4 @@
-/** Users say which failures can pass; whether a call may run twice stays another question. */
+/** Predicates decide which failures are transient, not whether a call may run twice. */
 import {
   createToolport,
   type FailurePredicate,
@@ -65,18 +65,18 @@ describe("retry", () => {
     expect(busy.received()).toBe(2);
   });
 
-  test("it says transient, never safe: a call that may have run is sent once", async () => {
+  test("a predicate does not make a call idempotent: a call that may have run is sent once", async () => {
     await using busy = await scene({ code: -32050 }, { retry: () => true });
     expect(await failure(busy.toolport.callTool("main__ask"))).toMatchObject({ rpcCode: -32050 });
     expect(busy.received()).toBe(1);
   });
 
-  test("a refusal that comes before any work is repeated by its word alone", async () => {
+  test("a call that was refused before any work is retried if the predicate says so", async () => {
     await using busy = await scene({ code: -32601 }, { retry: () => true });
     expect(await busy.toolport.callTool("main__ask")).toMatchObject({ text: "done", attempts: 2 });
   });
 
-  test("false turns off what is repeated otherwise; undefined does not", async () => {
+  test("false prevents the default retry; undefined does not", async () => {
     await using never = await scene({ code: -32603 }, { retry: () => false });
     await failure(never.toolport.callTool("main__ask", {}, { idempotent: true }));
     expect(never.received()).toBe(1);
@@ -84,7 +84,7 @@ describe("retry", () => {
     expect((await usual.toolport.callTool("main__ask", {}, { idempotent: true })).attempts).toBe(2);
   });
 
-  test("it is never asked more often than maxAttempts allows, and sees the call", async () => {
+  test("a predicate gets the call, and runs no more often than maxAttempts allows", async () => {
     const seen: unknown[] = [];
     const when: FailurePredicate = (error, call) => {
       seen.push([error.code, call.server.name, call.tool, call.args, call.attempts, call.context]);
@@ -103,7 +103,7 @@ describe("retry", () => {
     ]);
   });
 
-  test("a rule that throws or is asynchronous changes nothing", async () => {
+  test("a predicate that throws or is async changes nothing", async () => {
     const rules = [
       () => {
         throw new Error("broken rule");
@@ -118,7 +118,7 @@ describe("retry", () => {
     }
   });
 
-  test("wrong arguments and refusals are not up to it", async () => {
+  test("a predicate does not run for wrong arguments and refusals", async () => {
     let asked = 0;
     const retry = () => {
       asked += 1;
@@ -131,7 +131,7 @@ describe("retry", () => {
 });
 
 describe("fallback.when", () => {
-  test("a function sends to the fallback what Toolport takes for final", async () => {
+  test("a function may send a call to the fallback after an error that is final by default", async () => {
     const entry = { fallback: { servers: "spare", when: isServerError } };
     await using busy = await scene({ code: -32050 }, { entry });
     expect(await busy.toolport.callTool("main__ask")).toMatchObject({ server: "spare" });
@@ -140,7 +140,7 @@ describe("fallback.when", () => {
     expect(other.spare.calls).toEqual([]);
   });
 
-  test("false keeps a call at its server, by the call that is seen", async () => {
+  test("false keeps a call at its server", async () => {
     const seen: unknown[] = [];
     const when: FailurePredicate = (error, { server, tool }) => {
       seen.push([error.code, server.name, tool.sourceName]);
@@ -154,7 +154,7 @@ describe("fallback.when", () => {
     expect(seen).toEqual([["PROTOCOL", "main", "ask"]]);
   });
 
-  test("anything else is refused at the start", () => {
+  test("any other value is refused by createToolport", () => {
     const wrong = { main: { url: "http://127.0.0.1:9/", fallback: { servers: "spare", when: "always" } } };
     expect(() => createToolport({ mcpServers: { ...wrong, spare: { command: "x" } } as never })).toThrow(
       'must be "transient", "unsent" or a function',

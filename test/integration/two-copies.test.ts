@@ -41,7 +41,7 @@ it("keeps a subclass of the user apart from its base", async () => {
     expect((other as unknown) instanceof ToolportError).toBe(false);
 });
 
-it("asks a provider that both copies use once for a new token", async () => {
+it("requests one new token from a provider that both copies use", async () => {
   const [a, b] = await twice(() => import("../../src/transports/http/credentials/provider-authorization.js"));
   let token = "old";
   let asked = 0;
@@ -62,7 +62,7 @@ it("asks a provider that both copies use once for a new token", async () => {
   const send = async ({ authorization }: Readonly<Record<string, string>>) =>
     new Response(null, { status: authorization === "Bearer new" ? 200 : 401 });
   const both = [a, b].map((copy) => copy.renewAuthorization(parts)(request, send));
-  // Everything before the provider's answer is done in microtasks.
+  // All steps before the provider's answer run in microtasks.
   await new Promise(setImmediate);
   expect(asked).toBe(1);
   release();
@@ -70,7 +70,7 @@ it("asks a provider that both copies use once for a new token", async () => {
   expect(asked).toBe(1);
 });
 
-it("tells watchers of one copy what the other writes into a Durable Object", async () => {
+it("notifies watchers of one copy when the other writes into a Durable Object", async () => {
   const [a, b] = await twice(() => import("../../src/state/stores/durable-object/durable-object-store.js"));
   const { storage, close } = openDurableObjectStorage();
   const [reader, writer] = [a.durableObjectStore(storage), b.durableObjectStore(storage)];

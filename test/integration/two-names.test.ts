@@ -1,4 +1,4 @@
-/** Two names for one address are two servers: two logins, two lists, two sets of pins. */
+/** Two names for one URL are two servers: two logins, two lists, two sets of pins. */
 import { createToolport, memoryStore, type Store } from "toolport";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
@@ -8,7 +8,7 @@ import { logIn } from "../support/oauth-browser.js";
 
 const CALLBACK = "http://127.0.0.1:4545/oauth/callback";
 
-/** A server that offers more to administrators, whom it knows by a header. */
+/** A server that offers more tools to administrators, by a header. */
 const startTwoFaced = (era: "legacy" | "modern") =>
   startJsonRpcServer(
     {
@@ -29,7 +29,7 @@ const entries = (url: string) => ({
   guest: { url, headers: { "x-role": "guest" } },
 });
 
-/** The tools of a new port before it connects to anything. */
+/** The tools of a new port before it connects. */
 async function savedTools(store: Store, url?: string): Promise<Record<string, number>> {
   await using toolport = createToolport({ store, ...(url !== undefined && { mcpServers: entries(url) }) });
   await toolport.connect({ servers: [] });
@@ -38,24 +38,27 @@ async function savedTools(store: Store, url?: string): Promise<Record<string, nu
 }
 
 describe.each(["legacy", "modern"] as const)("lists of a %s server", (era) => {
-  test.each(["configured", "added at run time"])("%s: each name has its own after a restart", async (how) => {
-    await using server = await startTwoFaced(era);
-    const { url } = server.entry;
-    const store = memoryStore();
-    {
-      await using toolport = createToolport({
-        store,
-        ...(how === "configured" && { mcpServers: entries(url) }),
-      });
-      if (how !== "configured")
-        for (const [name, entry] of Object.entries(entries(url))) await toolport.add(name, entry);
-      expect(await toolport.tools()).toHaveLength(3);
-    }
-    const found = await savedTools(store, how === "configured" ? url : undefined);
-    expect(found).toEqual({ boss: 2, guest: 1 });
-  });
+  test.each(["configured", "added at run time"])(
+    "%s: each name has its own list after a restart",
+    async (how) => {
+      await using server = await startTwoFaced(era);
+      const { url } = server.entry;
+      const store = memoryStore();
+      {
+        await using toolport = createToolport({
+          store,
+          ...(how === "configured" && { mcpServers: entries(url) }),
+        });
+        if (how !== "configured")
+          for (const [name, entry] of Object.entries(entries(url))) await toolport.add(name, entry);
+        expect(await toolport.tools()).toHaveLength(3);
+      }
+      const found = await savedTools(store, how === "configured" ? url : undefined);
+      expect(found).toEqual({ boss: 2, guest: 1 });
+    },
+  );
 
-  test("pins of one name are not those of the other", async () => {
+  test("each name has its own pins", async () => {
     await using server = await startTwoFaced(era);
     const store = memoryStore();
     const changed: string[] = [];
@@ -76,7 +79,7 @@ describe.each(["legacy", "modern"] as const)("lists of a %s server", (era) => {
   });
 });
 
-test("one name with another address starts without the lists and pins of the old one", async () => {
+test("a name with another URL starts without the lists and pins of the old one", async () => {
   await using first = await startTwoFaced("modern");
   await using second = await startTwoFaced("modern");
   const store = memoryStore();
@@ -92,7 +95,7 @@ test("one name with another address starts without the lists and pins of the old
   expect(await toolport.tools()).toHaveLength(1);
 });
 
-test("removing a server leaves the records of one of the same name with a longer address", async () => {
+test("removing a server keeps the records of one with the same name and a longer URL", async () => {
   await using server = await startTwoFaced("modern");
   const { url } = server.entry;
   const store = memoryStore();
@@ -141,7 +144,7 @@ describe("logins", () => {
     }
   }
 
-  test("each name has its own, also after a restart", async () => {
+  test("each name has its own login, also after a restart", async () => {
     const store = memoryStore();
     await logInBoth(store);
     await using toolport = open(store);
@@ -149,7 +152,7 @@ describe("logins", () => {
     expect((await toolport.callTool("home__whoami")).text).toContain("grace");
   });
 
-  test("a login of one name cannot be ended for the other", async () => {
+  test("the callback of one name is refused for the other", async () => {
     await using toolport = open(memoryStore());
     const { authUrl } = await connect(toolport, "work");
     await connect(toolport, "home");
@@ -159,7 +162,7 @@ describe("logins", () => {
     expect(await toolport.finishAuth("work", params)).toMatchObject({ state: "ready" });
   });
 
-  test("logging out of one leaves the other", async () => {
+  test("logging out of one keeps the other", async () => {
     const store = memoryStore();
     await logInBoth(store);
     await using toolport = open(store);
@@ -185,7 +188,7 @@ describe("logins", () => {
     expect(await store.list("")).toEqual([]);
   });
 
-  test("removing one with keepState lets it come back with its login", async () => {
+  test("removing one with keepState keeps its login for later", async () => {
     const store = memoryStore();
     await logInBoth(store);
     await using toolport = open(store);

@@ -1,4 +1,4 @@
-/** MCP Apps: interfaces and the tools that have one are passed through as they are, and marked. */
+/** MCP Apps: user interfaces and their tools are passed through unchanged, and marked. */
 import { createToolport } from "toolport";
 import { runOpenAIToolCalls, toOpenAITools } from "toolport/openai";
 import { createTestServer } from "toolport/testing";
@@ -63,7 +63,7 @@ test("tools and resources are marked, and nothing is fetched", async () => {
 });
 
 describe("a tool that only an interface may call", () => {
-  test("is not shown to models, but to a host that asks for all, and can be called by it", async () => {
+  test("is hidden from models, and available to a host that asks for all tools", async () => {
     await using server = served();
     await using toolport = createToolport({ mcpServers: { it: server.memory() } });
     const shown = (await toolport.tools()).map(({ name }) => name);
@@ -93,7 +93,7 @@ describe("a tool that only an interface may call", () => {
   });
 });
 
-test("a host that renders interfaces says so to servers", async () => {
+test("a host that renders interfaces declares it to servers", async () => {
   let seen: unknown;
   await using server = createTestServer({
     era: "legacy",

@@ -1,4 +1,4 @@
-/** An uncaught error of the built package: Node prints the line it was thrown on, so lines have to be short. */
+/** An uncaught error of the built package: Node prints the source line, so lines must be short. */
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { root } from "../tree/source-files.js";
 
 const run = promisify(execFile);
 
-/** Longest line of a built file, and most bytes that an uncaught error may print. */
+/** Maximum length of a line in a built file, and of the output of an uncaught error. */
 const LONGEST_LINE = 4_096;
 const LONGEST_OUTPUT = 4_096;
 
@@ -38,7 +38,7 @@ const PROGRAMS = [
   ],
 ] as const;
 
-/** What the next program of a pipeline reads. */
+/** The output that the next program of a pipeline reads. */
 async function readThroughPipe(args: readonly string[]): Promise<string> {
   const options = { cwd: root, maxBuffer: 2 ** 24 };
   const { stdout } = await run("sh", ["-c", '"$@" 2>&1 | cat', "sh", process.execPath, ...args], options);
@@ -58,7 +58,7 @@ describe.each(PROGRAMS)("%s", (_name, args, message, source) => {
     const output = await readThroughPipe(["--enable-source-maps", ...args]);
     const [, file = "", line] = new RegExp(`/src/(\\S*${source}):(\\d+)`).exec(output) ?? [];
     expect(file).toContain(source);
-    // The line is the one that makes the error, not just any line of the right file.
+    // The line that creates the error, not any line of the file.
     expect(readFileSync(join(root, "src", file), "utf8").split("\n")[Number(line) - 1]).toMatch(
       /new \w+Error/,
     );

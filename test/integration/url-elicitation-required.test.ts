@@ -1,4 +1,4 @@
-/** A server of 2025-11-25 that wants a web page opened first (-32042): the user is asked and the request made again. */
+/** A server of 2025-11-25 that requires a web page first (-32042): the user is asked, and the request is sent again. */
 import { ProtocolError, UrlElicitationRequiredError } from "@modelcontextprotocol/server";
 import { createToolport, type ToolportOptions, type UrlElicitation } from "toolport";
 import { createTestServer, type TestToolContext } from "toolport/testing";
@@ -47,7 +47,7 @@ const open = (
 };
 
 describe("-32042", () => {
-  test("the user agrees, the call is made again", async () => {
+  test("the user agrees, and the call is sent again", async () => {
     let attempts = 0;
     await using server = guarded(() => ++attempts > 1);
     const { toolport, asked } = open(server, () => "accept");
@@ -66,7 +66,7 @@ describe("-32042", () => {
     expect(attempts).toBe(2);
   });
 
-  test("agreed to is not done: the server says when, and then it is made once more", async () => {
+  test("the call is sent again when the server reports that the page is done", async () => {
     let done = false;
     let attempts = 0;
     await using server = guarded(({ server: own }) => {
@@ -86,7 +86,7 @@ describe("-32042", () => {
     expect(asked).toHaveLength(1);
   });
 
-  test("the server never says so: its refusal, in time", async () => {
+  test("the server never reports it: the call fails with the refusal, in time", async () => {
     await using server = guarded(() => false);
     const { toolport } = open(server, () => "accept");
     await using _ = toolport;
@@ -110,7 +110,7 @@ describe("-32042", () => {
     expect(server.calls).toHaveLength(1);
   });
 
-  test("nobody can be asked: the error says what is missing", async () => {
+  test("without a callback the error names the missing option", async () => {
     await using server = guarded(() => false);
     const { toolport } = open(server);
     await using _ = toolport;
@@ -120,7 +120,7 @@ describe("-32042", () => {
   });
 
   test.each([[[]], [[{ mode: "url", url: "https://x.example" }]], [Array(6).fill(page)], [[null]]])(
-    "one that makes no sense is an error like any other: %o",
+    "an invalid one is an ordinary error: %o",
     async (pages) => {
       await using server = createTestServer({
         era: "legacy",

@@ -1,4 +1,4 @@
-/** Every request says who sends it, unless the user says otherwise. */
+/** The `User-Agent` of every request, and its override by the user. */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createToolport, McpRegistryClient, type ServerEntry } from "toolport";
@@ -49,14 +49,14 @@ it.each(KINDS)("over %s", async (_kind, toEntry) => {
   expect(await agentsOf(toEntry)).toEqual(new Set([OWN]));
 });
 
-it.each(KINDS)("the user's own wins over %s", async (_kind, toEntry) => {
+it.each(KINDS)("the user's value overrides it over %s", async (_kind, toEntry) => {
   const headers = { "User-Agent": "mine/1" };
   expect(await agentsOf((host) => ({ ...toEntry(host), headers }) as ServerEntry)).toEqual(
     new Set(["mine/1"]),
   );
 });
 
-it("with a fetch of the user's own", async () => {
+it("with a custom fetch", async () => {
   expect(await agentsOf(KINDS[0]![1], { fetch: globalThis.fetch })).toEqual(new Set([OWN]));
 });
 

@@ -13,7 +13,7 @@ const local = { command: process.execPath, args: [LEAN], env: { TOKEN: "of every
 const variable = async (port: Toolport, name: string) => (await port.callTool("s__env", { name })).text;
 const pid = async (port: Toolport) => Number((await port.callTool("s__pid")).text);
 
-test("each user has a process with variables of its own, over the configured ones", async () => {
+test("each user has a process with its own variables, which override the configured ones", async () => {
   await using toolport = createToolport({ mcpServers: { s: local } });
   const ada = toolport.as("ada", { env: { TOKEN: "of ada" } });
   const grace = toolport.as("grace", { env: { TOKEN: "of grace", EXTRA: "1" } });
@@ -31,7 +31,7 @@ test("each user has a process with variables of its own, over the configured one
   expect(await variable(ada, "EXTRA")).not.toBe("1");
 });
 
-test("the same values keep the process; others start a new one, and calls under way end on the old one", async () => {
+test("the same values keep the process; other values start a new one, and calls in flight finish on the old one", async () => {
   await using toolport = createToolport({ mcpServers: { s: local } });
   const ada = toolport.as("ada", { env: { TOKEN: "1", EXTRA: "x" } });
   const first = await pid(ada);
@@ -44,14 +44,14 @@ test("the same values keep the process; others start a new one, and calls under 
   const slow = ada.callTool("s__slow", { ms: 300 });
   expect(toolport.as("ada", { env: { TOKEN: "2" } })).toBe(ada);
   expect(await variable(ada, "TOKEN")).toBe("2");
-  // What is not given any more is gone.
+  // Omitted variables are removed.
   expect(await variable(ada, "EXTRA")).not.toBe("x");
   expect(await pid(ada)).not.toBe(first);
   expect((await slow).isError).toBe(false);
   await waitForExit(first);
 });
 
-test("closing the port ends an old process whose call does not end", async () => {
+test("closing the port ends an old process with a hanging call", async () => {
   const toolport = createToolport({ mcpServers: { s: local } });
   const ada = toolport.as("ada", { env: { TOKEN: "1" } });
   const first = await pid(ada);
@@ -63,7 +63,7 @@ test("closing the port ends an old process whose call does not end", async () =>
   await Promise.all([waitForExit(first), waitForExit(second)]);
 });
 
-test("the process ends when it is idle, with its user, and comes back with the same variables", async () => {
+test("the process ends when idle, and starts again with the same variables", async () => {
   await using toolport = createToolport({ mcpServers: { s: local }, idleTimeoutMs: 200 });
   const ada = toolport.as("ada", { env: { TOKEN: "of ada" } });
   const first = await pid(ada);
@@ -74,7 +74,7 @@ test("the process ends when it is idle, with its user, and comes back with the s
   await waitForExit(second);
 });
 
-test("servers added later get them too; servers over HTTP get nothing of them", async () => {
+test("servers added later get them, too; servers over HTTP get none of them", async () => {
   const seen: string[] = [];
   await using server = createTestServer({ tools: { one: { handler: () => "" } } });
   const http = await server.http({
@@ -109,12 +109,12 @@ test.each([
   [{ env: { A: 1 } }, "env.A"],
   [{ env: "A=1" }, "env"],
   [{ enviroment: {} }, "enviroment"],
-])("%j is an error that names what is wrong", async (options, path) => {
+])("%j is an error that names the problem", async (options, path) => {
   await using toolport = createToolport({ mcpServers: { s: local } });
   expect(() => toolport.as("ada", options as never)).toThrow(path);
 });
 
-test("another authProvider keeps the headers and the environment given before", async () => {
+test("another authProvider keeps the earlier headers and environment", async () => {
   await using server = createTestServer({
     tools: {
       header: { handler: (_args, { request }) => request.http?.req?.headers.get("x-user") ?? "none" },

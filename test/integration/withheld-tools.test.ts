@@ -1,4 +1,4 @@
-/** One bad tool costs only itself: it is withheld with its reason, the others are listed and work. */
+/** A bad tool affects only itself: it is withheld with its reason, the others are listed and work. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,11 +9,11 @@ import { failure } from "../support/failure.js";
 
 const object = { type: "object", properties: { text: { type: "string" } } };
 const DEEP = 10_000;
-/** Written as text: `JSON.stringify` itself gives up on such nesting. */
+/** As text, because `JSON.stringify` fails at this depth. */
 const deepSchema = `${'{"type":"object","properties":{"a":'.repeat(DEEP)}{}${"}}".repeat(DEEP)}`;
 
 const good = Array.from({ length: 10 }, (_, index) => ({ name: `good_${index}`, inputSchema: object }));
-/** Each bad in a way of its own, and what the reason must speak of. */
+/** Bad tools, and the expected reason of each. */
 const bad: [Record<string, unknown>, shown: string, reason: RegExp][] = [
   [{ name: 42, inputSchema: object }, "42", /name is not a non-empty string/],
   [{ name: "no_schema" }, "no_schema", /inputSchema is not an object/],
@@ -93,7 +93,7 @@ describe("ten good tools and six bad ones", () => {
     await check(server.entry, expected);
   });
 
-  test("over stdio, from a server written by hand", async () => {
+  test("over stdio, from a handwritten server", async () => {
     const folder = await mkdtemp(join(tmpdir(), "toolport-"));
     try {
       const script = join(folder, "server.mjs");

@@ -4,6 +4,6 @@ import type { ToolportError } from "toolport";
 /** Resolves with what the promise rejects with; rejects if it does not. */
 export const failure = <Failure = ToolportError>(promise: Promise<unknown>): Promise<Failure> =>
   promise.then(
-    () => Promise.reject(new Error("It should have failed")),
+    () => Promise.reject(new Error("Expected a failure")),
     (error: Failure) => error,
   );

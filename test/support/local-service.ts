@@ -101,7 +101,7 @@ export async function startLocalService(program: ServiceProgram): Promise<LocalS
       running.exitCode === null && running.signalCode === null ? once(running, "exit") : undefined;
     how(running);
     await ended;
-    await waitFor(() => !pids.some(isAlive), { label: `all of ${name} to be gone` });
+    await waitFor(() => !pids.some(isAlive), { label: `all of ${name} to exit` });
     process.off("exit", killNow);
     child = undefined;
   };

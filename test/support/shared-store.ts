@@ -19,7 +19,7 @@ const TROUBLE_MS = 5_000;
 export async function troubleOf(call: Promise<unknown>, password: string): Promise<ToolportError> {
   const startedAt = performance.now();
   const error = await call.then(
-    () => new Error("It should have failed"),
+    () => new Error("Expected a failure"),
     (reason: unknown) => reason,
   );
   expect(performance.now() - startedAt).toBeLessThan(TROUBLE_MS + 200);
