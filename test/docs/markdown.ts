@@ -31,8 +31,10 @@ export interface MarkdownFile {
 
 /** The README and everything in docs/. */
 export function readDocumentation(): MarkdownFile[] {
-  const guides = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
-  return ["README.md", ...guides.sort().map((name) => `docs/${name}`)].map(readMarkdown);
+  const guides = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
+    .map((name) => `docs/${name.replaceAll("\\", "/")}`)
+    .filter((path) => path.endsWith(".md"));
+  return ["README.md", ...guides.sort()].map(readMarkdown);
 }
 
 export function readMarkdown(path: string): MarkdownFile {
