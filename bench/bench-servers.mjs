@@ -1,4 +1,4 @@
-/** Starts the benchmark's servers, or says how a contender is to start them. */
+/** Starts the benchmark's servers, or returns how a contender starts them. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -23,7 +23,7 @@ export class BenchServers {
     };
   }
 
-  /** As a contender gets them. Over HTTP they are one process with as many ports, up before anything is timed. */
+  /** Entries for a contender. HTTP servers are one process with several ports, started before the measurement. */
   async list(count = 1) {
     if (this.#transport === "stdio") {
       const entry = { command: process.execPath, args: [SERVER], env: this.#env };
@@ -33,7 +33,7 @@ export class BenchServers {
     return ports.map((port, i) => ({ name: `s${i}`, url: `http://127.0.0.1:${port}/mcp` }));
   }
 
-  /** Kills the server with this id and, if it is one of HTTP, brings it back where it was. */
+  /** Kills the server with this id and restarts an HTTP server on the same port. */
   async killAndRestart(pid, { url }) {
     const gone = this.#child === undefined ? undefined : once(this.#child, "exit");
     process.kill(pid, "SIGKILL");
@@ -46,7 +46,7 @@ export class BenchServers {
     const stdio = ["pipe", "pipe", "inherit"];
     this.#child = spawn(process.execPath, [SERVER, "--http", String(port)], { env, stdio });
     const failed = once(this.#child, "exit").then(() => Promise.reject(new Error("the server ended early")));
-    // It ends by itself when this process does, long after anyone waits for this.
+    // Avoid an unhandled rejection: the server exits with this process, after the race is over.
     failed.catch(() => {});
     const [line] = await Promise.race([once(this.#child.stdout, "data"), failed]);
     return JSON.parse(line.toString()).ports;

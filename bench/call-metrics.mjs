@@ -1,4 +1,4 @@
-/** What calls cost on a connection that is open: latency, throughput, large results, what stays on the heap. */
+/** Costs of calls on an open connection: latency, throughput, large results, retained heap. */
 import { expectEqual } from "./check-answers.mjs";
 import { keepInFlight } from "./in-flight.mjs";
 import { forgetPeak, median, peakRssMb, sleep, startMeter } from "./process-figures.mjs";
@@ -33,8 +33,8 @@ async function inFlight(count, width, call) {
 const SLICES = 5;
 
 /**
- * The median of a few slices, after as many calls that do not count: for the first thousands the compiler is at work, and for
- * how long is a matter of luck.
+ * Median of a few slices, after as many uncounted calls: the JIT compiler is active during the first thousands of calls, for a
+ * varying time.
  */
 async function warmInFlight(count, width, call) {
   await keepInFlight(count, width, call);
@@ -75,10 +75,10 @@ async function payload(connection, { mb, kind }, contender) {
   return { ms: median(times), cpuMs: cpuMs / LARGE_CALLS, peakRiseMb: peakMb - before, peakMb };
 }
 
-/** Enough for the compiler to be done: what it keeps is no cost of a call. */
+/** Enough calls for JIT compilation to finish; memory it retains is not a cost of a call. */
 const HEAP_WARMUP = 20_000;
 
-/** What stays after many more calls, once everything is warm. */
+/** Heap retained by many more calls after the warm-up. */
 async function heap(connection, { calls: count = 20_000, warmup = HEAP_WARMUP }) {
   const heapAfter = async (n) => {
     await keepInFlight(n, 16, () => connection.call("s0", "echo", { text: "x" }));

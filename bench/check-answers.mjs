@@ -1,4 +1,4 @@
-/** Correctness comes first: a contender that lists or answers wrongly is not timed. */
+/** Checks correctness: a contender with a wrong list or result is not timed. */
 
 export function expectEqual(what, got, wanted) {
   if (got === wanted) return;
@@ -7,12 +7,12 @@ export function expectEqual(what, got, wanted) {
 
 const KB = 64;
 
-/** Throws at the first wrong answer; says which parts of a result a contender keeps. */
+/** Throws at the first wrong result; returns which parts of a result a contender keeps. */
 export async function checkAnswers(contender, connection, { servers, tools = 10 }) {
   await connection.settle?.();
   for (const { name } of servers) expectEqual(`number of tools of ${name}`, connection.count(name), tools);
   const ask = async (tool, args) => contender.read(await connection.call("s0", tool, args));
-  // Quotes, a character of two bytes, and a line separator that JSON does not escape.
+  // Quotes, a two-byte character, and a line separator that JSON does not escape.
   const text = `héllo "${Math.random()}" \u2028 line`;
   expectEqual("echo", (await ask("echo", { text })).text, text);
   const answer = await ask("echo_structured", { text, n: 7 });

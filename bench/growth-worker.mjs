@@ -19,7 +19,7 @@ function openPort(servers) {
   return createToolport({ mcpServers: Object.fromEntries(entries) });
 }
 
-/** What every first use loads is loaded, so that it is not laid at the door of the first size. */
+/** Loads everything that the first use loads, so that the first size does not pay for it. */
 async function warmUp(transport) {
   const port = openPort(await new BenchServers({ transport }).list());
   await port.connect();
@@ -51,7 +51,7 @@ async function searchCost(port) {
   return (ms / rounds / QUERIES.length) * 1000;
 }
 
-/** A catalog of this shape: what it costs to have, to list, to search and to call through. */
+/** Costs of a catalog of this shape: memory, listing, searching, calling. */
 async function catalog({ servers, tools, page = 0, per }) {
   await warmUp("http-json");
   const list = await new BenchServers({ transport: "http-json", tools, page }).list(servers);
@@ -83,10 +83,10 @@ async function users() {
   const list = await new BenchServers({ transport: "http-json" }).list();
   const before = heapNow();
   const port = openPort(list);
-  const doors = Array.from({ length: size }, (_, i) => port.as(`user-${i}`));
-  const connectMs = await cpuOf(() => Promise.all(doors.map((door) => door.connect())));
+  const userPorts = Array.from({ length: size }, (_, i) => port.as(`user-${i}`));
+  const connectMs = await cpuOf(() => Promise.all(userPorts.map((userPort) => userPort.connect())));
   const heap = heapNow() - before;
-  const callUs = await callCost(doors.at(-1), "s0__echo");
+  const callUs = await callCost(userPorts.at(-1), "s0__echo");
   await port.close();
   return { connectMs: connectMs / size, callUs, heapKb: heap / 1024 / size };
 }
@@ -95,7 +95,7 @@ async function inFlight() {
   await warmUp("stdio");
   const port = openPort(await new BenchServers({ transport: "stdio" }).list());
   await port.connect();
-  // Waves enough that neither the compiler nor one collection of the heap makes the figure.
+  // Enough waves that neither JIT compilation nor a single garbage collection dominates the figure.
   const total = Math.max(20_000, 5 * size);
   const run = () => keepInFlight(total, size, () => port.callTool("s0__echo", { text: "hello", n: 1 }));
   await run();

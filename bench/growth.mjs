@@ -16,7 +16,7 @@ const { values: flags } = parseArgs({
 const WORKER = fileURLToPath(new URL("./growth-worker.mjs", import.meta.url));
 const REPORT = fileURLToPath(new URL("../docs/performance.md", import.meta.url));
 
-/** What grows, how far, and what is looked at: heading, figure of the worker, digits. */
+/** The series: sizes and columns (heading, figure of the worker, digits). */
 const SERIES = [
   {
     name: "servers",
@@ -34,7 +34,7 @@ const SERIES = [
   {
     name: "tools",
     title: "Tools of one server, in pages of 5,000, over HTTP",
-    // A longer list is cut: a hundred thousand tools take many servers, as above.
+    // Toolport truncates a longer list; a hundred thousand tools need many servers, as above.
     sizes: [100, 1000, 10_000],
     columns: [
       ["connect and list, CPU µs a tool", "connectUs", 1],
@@ -76,7 +76,7 @@ function measure(series, size) {
   return JSON.parse(stdout);
 }
 
-/** Each figure, and how often it is that of the second size: the first is mostly what a process costs by itself. */
+/** Each figure with its ratio to the second size; the first size is dominated by the fixed cost of a process. */
 function toTable({ title, sizes, columns }, points) {
   const headings = ["how many", ...columns.map(([heading]) => heading)];
   const rows = points.map((point, row) => [

@@ -1,4 +1,4 @@
-/** A table of Markdown, as lines. */
+/** Lines of a Markdown table. */
 export function markdownTable(headings, rows) {
   const line = (cells) => `| ${cells.join(" | ")} |`;
   return [line(headings), line(headings.map(() => "---")), ...rows.map(line)];

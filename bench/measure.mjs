@@ -1,4 +1,4 @@
-/** Runs the plan: every contender in turn, in an order that moves on with every round. */
+/** Runs the plan: every contender in turn, in an order that rotates with every round. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
@@ -6,8 +6,8 @@ const WORKER = fileURLToPath(new URL("./worker.mjs", import.meta.url));
 const WORKER_TIMEOUT_MS = 90_000;
 
 /**
- * Some contenders hand their environment down to stdio servers and some do not, and variables such as
- * `NODE_EXTRA_CA_CERTS` double the start of every Node process: so there is next to nothing in it.
+ * A minimal environment: some contenders pass theirs to stdio servers and some do not, and variables such as
+ * `NODE_EXTRA_CA_CERTS` double the start time of every Node process.
  */
 const { PATH, HOME } = process.env;
 const ENV = { PATH, HOME, MCP_USE_ANONYMIZED_TELEMETRY: "false", MASTRA_TELEMETRY_DISABLED: "1" };
@@ -35,11 +35,11 @@ function runWorker(contender, metric, params) {
   });
 }
 
-/** One variant: for each contender, its result in each round. */
+/** One variant: the result of each contender in each round. */
 async function measureVariant({ metric, params, rounds, contenders }) {
   const results = Object.fromEntries(contenders.map((contender) => [contender, []]));
   for (let round = 0; round < rounds; round++) {
-    // Rotated, so that nobody always follows the same neighbour.
+    // Rotated, so that no contender always runs after the same one.
     const first = (round * 2) % contenders.length;
     const order = [...contenders.slice(first), ...contenders.slice(0, first)];
     for (const contender of order) results[contender][round] = await runWorker(contender, metric, params);
@@ -47,7 +47,7 @@ async function measureVariant({ metric, params, rounds, contenders }) {
   return results;
 }
 
-/** All of the plan, as `results[metric][variant][contender][round]`. */
+/** The results of the plan: `results[metric][variant][contender][round]`. */
 export async function measure(plan, { contenders, isQuick, onDone }) {
   const results = {};
   let correct = contenders;
@@ -69,6 +69,6 @@ export async function measure(plan, { contenders, isQuick, onDone }) {
   return results;
 }
 
-/** Whether a contender failed any of the checks of correctness. */
+/** Whether a contender failed any correctness check. */
 export const isWrong = (verified, contender) =>
   Object.values(verified).some((results) => results[contender][0].error !== undefined);

@@ -1,4 +1,4 @@
-/** The measurements, each in a fresh process of its own and each after the answers have been checked. */
+/** The measurements. Each runs in a fresh process, after the results have been checked. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ import { median, sleep, startMeter } from "./process-figures.mjs";
 
 const PRINT_USAGE = fileURLToPath(new URL("./print-usage.cjs", import.meta.url));
 
-/** A contender that is connected and has answered correctly. */
+/** A connected contender that has returned correct results. */
 async function open(contender, params, options) {
   const lib = await contender.load();
   const bench = new BenchServers(params, contender.era);
@@ -21,14 +21,14 @@ async function open(contender, params, options) {
 
 const verify = async (contender, params) => (await open(contender, params)).kept;
 
-async function importDoor(contender) {
+async function importContender(contender) {
   const before = process.memoryUsage().rss;
   const read = startMeter();
   await contender.load();
   return { ...read(), rssMb: (process.memoryUsage().rss - before) / 1e6 };
 }
 
-/** From the start of a process to its end. */
+/** Time from the start of a process to its exit. */
 async function command({ command: args }) {
   if (args === undefined) return { isLeftOut: true };
   const start = performance.now();
@@ -75,7 +75,7 @@ async function connect(contender, params) {
 const RECOVERY_LIMIT_MS = 6000;
 const HANGING_MS = 3000;
 
-/** The server is killed and comes back: how long, and how many calls, until one succeeds. */
+/** Kills and restarts the server; measures time and number of calls until one succeeds. */
 async function recovery(contender, params) {
   const isStateless = contender.era === "modern" && params.transport === "http-session";
   if (isStateless) return { error: "no sessions in this era" };
@@ -83,7 +83,7 @@ async function recovery(contender, params) {
   const ask = async () => Number(contender.read(await connection.call("s0", "pid", {})).text);
   const pid = await ask();
   await bench.killAndRestart(pid, servers[0]);
-  // The contender may learn of it first: what is measured is not a race with the signal.
+  // Wait until the contender can have noticed the kill, so that the measurement is not a race with the signal.
   await sleep(100);
   const start = performance.now();
   let firstError;
@@ -106,7 +106,7 @@ const withOpen = (measure) => async (contender, params) => {
 
 export const metrics = {
   verify,
-  import: importDoor,
+  import: importContender,
   command,
   connect,
   fleet: connect,

@@ -7,7 +7,7 @@ import { cache, npmInstall } from "../scripts/fetch-tool.mjs";
 const LANGCHAIN = { "@langchain/core": "1.2.13", "@langchain/langgraph": "1.4.18" };
 const SDK_V2 = { "@modelcontextprotocol/client": "2.4.0" };
 
-/** By contender: the packages it needs, the one it is called after first. */
+/** Packages of each contender; the first one gives its name and version. */
 export const PEERS = {
   "sdk-v1": { "@modelcontextprotocol/sdk": "1.32.2", zod: "4.6.7" },
   "sdk-v2": SDK_V2,
@@ -20,8 +20,8 @@ export const PEERS = {
 };
 
 const INSTALL_TIMEOUT_MS = 300_000;
-const DOOR = "import-here.mjs";
-/** Each in a folder of its own, so that none decides which versions another gets, and none that fails stops another. */
+const LOADER = "import-here.mjs";
+/** Each in its own folder, so that one library does not influence the versions of another, and one failure does not stop the others. */
 const folderOf = (contender) => join(cache, "bench-peers", contender.replace("-modern", ""));
 
 function installedVersion(folder, name) {
@@ -29,7 +29,7 @@ function installedVersion(folder, name) {
   return existsSync(manifest) ? JSON.parse(readFileSync(manifest, "utf8")).version : undefined;
 }
 
-/** Installs what a contender needs, unless it is there. */
+/** Installs the packages of a contender, unless they are installed. */
 export async function fetchPeer(contender) {
   const wanted = Object.entries(PEERS[contender]);
   const folder = folderOf(contender);
@@ -37,12 +37,12 @@ export async function fetchPeer(contender) {
     const packages = wanted.map(([name, version]) => `${name}@${version}`);
     await npmInstall(folder, packages, { timeoutMs: INSTALL_TIMEOUT_MS });
   }
-  // A module in that folder imports by Node's own rules, as a program of the library's user would.
-  writeFileSync(join(folder, DOOR), "export const importHere = (name) => import(name);\n");
+  // A module in that folder resolves imports like a program of the library's user.
+  writeFileSync(join(folder, LOADER), "export const importHere = (name) => import(name);\n");
 }
 
-/** A module of a contender's, from its folder. */
+/** Imports a module from the folder of a contender. */
 export async function importPeer(contender, name) {
-  const { importHere } = await import(pathToFileURL(join(folderOf(contender), DOOR)).href);
+  const { importHere } = await import(pathToFileURL(join(folderOf(contender), LOADER)).href);
   return importHere(name);
 }

@@ -1,4 +1,4 @@
-/** What is measured: every row of every table, with what its worker is told. */
+/** The measurements: every row of every table, with the options of its worker. */
 
 const HTTP = "http-json";
 const listing = (tools) => ({ label: `HTTP, ${tools} tools`, params: { transport: HTTP, tools } });
@@ -8,7 +8,7 @@ const large = (mb, kind, transport) => ({
   inQuick: mb === 1,
 });
 
-/** The first is not a measurement: whoever answers wrongly there is not timed. */
+/** The first is not a measurement: a contender with a wrong result there is not timed. */
 export const PLAN = [
   {
     metric: "verify",

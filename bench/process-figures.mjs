@@ -1,4 +1,4 @@
-/** What a process can say of itself: time, CPU, memory, and how long it had to wait for a core. */
+/** Figures of the current process: time, CPU, memory, and time spent waiting for a core. */
 import { readFileSync, writeFileSync } from "node:fs";
 
 export const median = (values) => {
@@ -34,12 +34,12 @@ export function waitedForCore() {
   }
 }
 
-/** The peak of a lifetime would hide behind a heavy import, so it is forgotten first (Linux only). */
+/** Resets the peak memory first, so that a heavy import does not hide the peak of the measurement (Linux only). */
 export function forgetPeak() {
   try {
     writeFileSync("/proc/self/clear_refs", "5");
   } catch {
-    // The peak of the lifetime is what is left.
+    // Not supported here: report the peak of the whole lifetime.
   }
 }
 

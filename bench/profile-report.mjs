@@ -1,4 +1,4 @@
-/** What one call costs, by owner, beside the floor: `npm run bench:profile`; `--write` puts it into docs/performance.md. */
+/** Cost of one call by owner, next to the floor: `npm run bench:profile`; `--write` writes it into docs/performance.md. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,9 +1,9 @@
 /**
- * Where the CPU and the memory of the call path go:
+ * Shows where the call path spends CPU and memory:
  * `node bench/profile.mjs <contender> <stdio|http-json|http-sse> [calls] [tool] [--json]`.
  *
- * Only calls that are warm are profiled. Self time is given by owner (a package, a part of Node, a chunk of Toolport's) and
- * by function; idle time is left out. What was allocated is sampled in a second run.
+ * Profiles warm calls only. Reports self time by owner (a package, a part of Node, a chunk of Toolport) and
+ * by function, without idle time. Samples allocations in a second run.
  */
 import { Session } from "node:inspector/promises";
 import { BenchServers } from "./bench-servers.mjs";
@@ -27,7 +27,7 @@ await connection.settle?.();
 const callMany = (count) =>
   keepInFlight(count, 16, () => connection.call("s0", tool, { text: "hello", n: 1 }));
 
-/** Parts of Node, by what their files are called. */
+/** Parts of Node, by the names of their files. */
 const NODE_PARTS = [
   ["undici", "node: fetch"],
   ["_http", "node: http"],
@@ -45,7 +45,7 @@ function ownerOf({ url, functionName }) {
   return part ?? (url.startsWith("node:") ? "node: other" : "bench");
 }
 
-/** Everything that was made in between, whether or not it is still there. */
+/** All allocations in between, including objects that were collected. */
 const EVERYTHING = {
   samplingInterval: 8192,
   includeObjectsCollectedByMajorGC: true,

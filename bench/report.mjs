@@ -1,12 +1,12 @@
 /** The results as Markdown: medians over the rounds, and the median of the ratios to the floor of the same round. */
 import os from "node:os";
-import { toDoors } from "./doors.mjs";
+import { toAdapterPairs } from "./adapter-pairs.mjs";
 import { markdownTable } from "./markdown-table.mjs";
 import { median, valueAt } from "./process-figures.mjs";
 import { toPlot, toVerdict } from "./verdict.mjs";
 
 const NOTHING = "—";
-/** A contender this far below the floor points at the harness or the noise, not at a fast library. */
+/** A ratio this far below the floor indicates a fault of the harness or noise, not a fast library. */
 const SUSPICIOUS_RATIO = 0.85;
 
 const table = (headings, rows) => [...markdownTable(headings, rows), ""];
@@ -87,7 +87,7 @@ function recovery(variants) {
   return ["## Recovery", "", intro, "", ...table(["contender", ...Object.keys(variants)], rows)];
 }
 
-/** Whatever beats the floor. */
+/** Figures that beat the floor. */
 function floorCheck(results, tables) {
   const found = tables.flatMap(({ metric, columns }) =>
     Object.entries(results[metric] ?? {}).flatMap(([label, ofVariant]) =>
@@ -105,7 +105,7 @@ function floorCheck(results, tables) {
   return ["## Below the floor", "", verdict, ""];
 }
 
-/** The whole report. `packages` says what each contender is. */
+/** The whole report. `packages` describes each contender. */
 export function toReport(results, { tables, packages, peers, isQuick }) {
   const cores = os.availableParallelism();
   const day = new Date().toISOString().slice(0, 10);
@@ -122,7 +122,7 @@ export function toReport(results, { tables, packages, peers, isQuick }) {
     "## Against the targets, and the best peer",
     "",
     ...toVerdict(results, { peers }),
-    ...toDoors(results),
+    ...toAdapterPairs(results),
     "## In one picture",
     "",
     ...toPlot(results, { peers }),

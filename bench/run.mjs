@@ -1,4 +1,4 @@
-/** Toolport and its peers side by side over the same server: `npm run bench`. README.md says what the rows mean. */
+/** Measures Toolport and other libraries with the same server: `npm run bench`. README.md explains the rows. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -24,7 +24,7 @@ const { values: flags } = parseArgs({
   },
 });
 
-/** The names in a list of the user's; a name that stands for nothing is an error, not an empty run. */
+/** Names in a list from the command line; an unknown name is an error, not an empty run. */
 function choose(all, list, matches) {
   if (list === undefined) return all;
   const asked = list.split(",");
@@ -56,7 +56,7 @@ const started = Date.now();
 const isQuick = flags.quick;
 const rows = PLAN.map(({ metric }) => metric);
 const chosenRows = choose(rows, flags.rows, (row, name) => row === name);
-// `sdk-v2` is also `sdk-v2-modern`, `toolport` all its doors.
+// `sdk-v2` also selects `sdk-v2-modern`, `toolport` all its adapters.
 const isOrBegins = (contender, name) => contender === name || contender.startsWith(`${name}-`);
 const contenders = await fetchPeers(choose(CONTENDERS, flags.only, isOrBegins));
 const most = flags.rounds === undefined ? Number.POSITIVE_INFINITY : Number(flags.rounds);
@@ -66,7 +66,7 @@ const plan = PLAN.filter(({ metric }) => metric === "verify" || chosenRows.inclu
 }));
 const onDone = (what) => console.error(`${((Date.now() - started) / 1000).toFixed(0)} s  ${what}`);
 
-/** The last run, for whoever wants its report once more. */
+/** Results of the last run, for `--again`. */
 const kept = join(root, ".cache", "bench-results.json");
 const results = flags.again
   ? JSON.parse(readFileSync(kept, "utf8"))
@@ -75,7 +75,7 @@ if (!flags.again) writeFileSync(kept, JSON.stringify(results));
 const packages = Object.fromEntries(contenders.map((contender) => [contender, describe(contender)]));
 const report = toReport(results, { tables: TABLES, packages, peers: Object.keys(PEERS), isQuick });
 console.log(report);
-// Its headings are below that of the page's part.
+// Its headings are one level below the section of the page.
 if (flags.write) writeSection("bench", report.replaceAll(/^## /gm, "### "), REPORT);
 
 const wrong = [...OURS, "floor"].filter((name) => contenders.includes(name) && isWrong(results.verify, name));

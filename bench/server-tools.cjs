@@ -1,4 +1,4 @@
-/** The tools of the benchmark's server: four that answer, and any number of the size and nesting real ones have. */
+/** Tools of the benchmark's server: four that can be called, and any number with the size and nesting of real ones. */
 
 const string = (description) => ({ type: "string", description });
 const choice = (...values) => ({ type: "string", enum: values });
@@ -66,7 +66,7 @@ const inputSchema = {
   $defs: { range: object({ from: string("ISO date"), to: string("ISO date") }) },
 };
 
-/** Different for every tool, so that no client gets by with one compiled schema for all. */
+/** Different for every tool, so that no client can reuse one compiled schema. */
 function outputSchema(i) {
   const author = object({ login: string("Login"), url: string("Url") }, ["login"]);
   const record = object(
@@ -98,7 +98,7 @@ function filler(i, outputEvery) {
   };
 }
 
-/** Results of `tools/list` as JSON, made when they are first asked for. A page size of 0 gives one page. */
+/** Results of `tools/list` as JSON, created on first use. A page size of 0 means one page. */
 function listPages({ tools, pageSize, outputEvery, fields }) {
   let pages;
   const make = () => {

@@ -1,8 +1,8 @@
 /**
- * A server cheap enough that the client dominates: no SDK, answers written out beforehand.
+ * A server so cheap that the client dominates: no SDK, prepared responses.
  *
- * `node server.cjs` speaks stdio. `node server.cjs --http [port]` speaks streamable HTTP, says `{"ports":[…]}` on stdout
- * and ends when its stdin does. What the environment may say is in README.md.
+ * `node server.cjs` uses stdio. `node server.cjs --http [port]` uses Streamable HTTP, prints `{"ports":[…]}` on stdout
+ * and exits when its stdin closes. README.md lists the environment variables.
  */
 const { listPages } = require("./server-tools.cjs");
 
@@ -13,7 +13,7 @@ const hasSessions = env.SESSION === "1";
 const LEGACY_VERSIONS = ["2025-03-26", "2025-06-18", "2025-11-25"];
 const serverInfo = { name: "bench", version: "1.0.0" };
 const cacheable = isModern ? { resultType: "complete", ttlMs: 0, cacheScope: "private" } : {};
-/** Goes in front of a result that is written by hand. */
+/** Beginning of a hand-written result. */
 const complete = isModern ? '"resultType":"complete",' : "";
 
 const pages = listPages({
@@ -24,7 +24,7 @@ const pages = listPages({
 });
 
 const blobs = new Map();
-/** A result of this many kilobytes, made once. */
+/** A result of this many kilobytes, created once. */
 function blob(kb, kind) {
   const key = `${kind} ${kb}`;
   const known = blobs.get(key);
@@ -75,7 +75,7 @@ const methods = {
   },
 };
 
-/** The answer as JSON, or undefined to a notification. */
+/** The response as JSON, or undefined for a notification. */
 function answer({ id, method, params = {} }) {
   if (id === undefined) return undefined;
   const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},`;
@@ -102,7 +102,7 @@ function serveStdio() {
 }
 
 const sessions = new Set();
-/** The headers of the answer, or undefined where the session is not known. */
+/** The headers of the response, or undefined if the session is unknown. */
 function sessionHeaders(message, asked) {
   if (!hasSessions) return {};
   if (message.method !== "initialize") return sessions.has(asked) ? {} : undefined;

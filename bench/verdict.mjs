@@ -1,4 +1,4 @@
-/** The rows that count, each with its target: how Toolport stands to it, and to the best of its peers. */
+/** The main rows, each with its target: Toolport compared with the target and with the best other library. */
 import { markdownTable } from "./markdown-table.mjs";
 import { median, valueAt } from "./process-figures.mjs";
 
@@ -23,7 +23,7 @@ const row = (title, metric, variant, path, target, more = {}) => ({
 
 const ABSOLUTE = { isRatio: false };
 
-/** What is reached for; a smaller figure is a better one. */
+/** The targets; smaller is better. */
 export const ROWS = [
   row("import, CPU ms", "import", "fresh process", "cpuMs", 30, { ...ABSOLUTE, unit: " ms" }),
   row("import, RSS added, MB", "import", "fresh process", "rssMb", 8, { ...ABSOLUTE, unit: " MB" }),
@@ -73,7 +73,7 @@ function judge(results, { peers }) {
   });
 }
 
-/** Some load everything at import, some with the first connection: only the sum can be compared. In ms of CPU. */
+/** CPU in ms of import and cold connect: some libraries load everything at import, some with the first connection. */
 export function startCost(results, name) {
   const loads = results.import?.["fresh process"]?.[name];
   const connects = results.connect?.["HTTP, 10 tools"]?.[name];
@@ -109,7 +109,7 @@ function firstCall(rounds) {
   return error !== undefined || ms === null || ms === undefined ? undefined : calls;
 }
 
-/** As a table of Markdown. */
+/** Markdown table. */
 export function toVerdict(results, { peers }) {
   const rows = judge(results, { peers }).map(({ title, target, value, unit, best }) => [
     title,

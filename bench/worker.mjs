@@ -7,7 +7,7 @@ let listenerWarnings = 0;
 
 function finish(result) {
   const line = JSON.stringify({ ...result, waited: waitedForCore(), listenerWarnings });
-  // Some contenders keep the process alive, and their servers end with it.
+  // Some contenders keep the process alive; their servers end with it.
   process.stdout.write(`\nRESULT ${line}\n`, () => process.exit(0));
 }
 
@@ -18,7 +18,7 @@ const fail = (error) =>
       .slice(0, 160),
   });
 
-// What a contender drops on the floor when its server is killed is its own affair, not the end of the measurement.
+// An unhandled rejection of a contender after its server was killed must not end the measurement.
 process.on("unhandledRejection", () => {});
 process.on("uncaughtException", fail);
 process.on("warning", (warning) => {

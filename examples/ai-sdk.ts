@@ -1,7 +1,7 @@
 /**
  * The AI SDK with the tools of MCP servers: `generateText` runs the whole loop.
  *
- * The model is the AI SDK's own mock, which follows a script; put any model of yours in its place.
+ * The model is the AI SDK's own scripted mock; replace it with any model.
  * Run it on Node 24 or later: npm run build && node examples/ai-sdk.ts
  */
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,7 @@
 /**
  * Anthropic's client with the tools of MCP servers, as a stream.
  *
- * The model is a local double that follows a script. Leave `baseURL` out and set a key to ask a real one.
+ * The model is a local scripted endpoint. Remove `baseURL` and set a key to use a real one.
  * Run it on Node 24 or later: npm run build && node examples/anthropic.ts
  */
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,5 @@
 /**
- * Somebody is asked before a tool changes anything; what is known to only read goes through.
+ * Asks for approval before a tool changes anything; tools that are known to be read-only run without it.
  *
  * Run it on Node 24 or later: npm run build && node examples/approve.ts
  */
@@ -20,7 +20,7 @@ export async function main(print: (line: string) => void = console.log): Promise
   });
 
   await using toolport = createToolport({
-    // Hints are claims. They count only where you say that you trust the server.
+    // Hints are claims. They count only if you trust the server.
     mcpServers: { disk: { ...disk.memory(), trustAnnotations: true } },
     approve: async ({ server, tool, args, context }) => {
       const isAllowed = context === "an administrator"; // in your program: a dialog, a policy, a second person
@@ -30,7 +30,7 @@ export async function main(print: (line: string) => void = console.log): Promise
   });
 
   const path = "notes.txt";
-  print((await toolport.callTool("disk__read", { path })).text); // nobody is asked
+  print((await toolport.callTool("disk__read", { path })).text); // read-only: approve is not called
 
   try {
     await toolport.callTool("disk__remove", { path }, { context: "a guest" });

@@ -10,7 +10,7 @@ import { createTestServer, type TestTool } from "toolport/testing";
 const THINGS = ["invoice", "customer", "order", "shipment", "ticket", "contract", "payment", "meeting"];
 const DEEDS = ["create", "find", "update", "archive", "export"];
 
-/** Forty tools, of the kind that every business server has. */
+/** Forty typical tools of a business server. */
 function makeTools(department: string): Record<string, TestTool> {
   const pairs = THINGS.flatMap((thing) => DEEDS.map((deed) => ({ thing, deed })));
   return Object.fromEntries(
@@ -43,7 +43,7 @@ export async function main(print: (line: string) => void = console.log): Promise
   const bytes = (tools: typeof all) => JSON.stringify(tools).length;
   print(`${Math.round(100 * (1 - bytes(shown) / bytes(all)))} % less to read`);
 
-  // What a model would do with them:
+  // What a model does with them:
   const found = await toolport.callTool("search_tools", { query: "archive a contract in sales", limit: 1 });
   const [tool] = (JSON.parse(found.text) as { tools: { name: string }[] }).tools;
   const result = await toolport.callTool("call_tool", { name: tool?.name, arguments: { id: "C-7" } });

@@ -1,5 +1,5 @@
 /**
- * A server that goes away, and another one that answers in its place until it is back.
+ * A server goes down, and another one answers the calls until it is back.
  *
  * Run it on Node 24 or later: npm run build && node examples/fallback.ts
  */
@@ -21,7 +21,7 @@ export async function main(print: (line: string) => void = console.log): Promise
     mcpServers: {
       bank: {
         url: listening.url,
-        // Naming a server here is your word that it may be asked; its tool has another name there.
+        // Calls may go to this server too; its tool has another name there.
         fallback: { servers: "spare", tools: { rate: "exchange_rate" } },
       },
       spare: spare.memory(),
@@ -35,7 +35,7 @@ export async function main(print: (line: string) => void = console.log): Promise
   const before = await toolport.callTool("bank__rate");
   print(`${before.text}, says ${before.server}`);
 
-  // A tool that reports failure has answered. Nobody else is asked.
+  // A tool that reports failure has answered. Toolport does not try another server.
   const failed = await toolport.callTool("bank__transfer");
   print(`${failed.text}, says ${failed.server}`);
 

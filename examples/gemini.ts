@@ -1,7 +1,7 @@
 /**
- * Google's client with the tools of MCP servers, one of which answers with an image.
+ * Google's client with the tools of MCP servers, one of which returns an image.
  *
- * The model is a local double that follows a script. Leave `httpOptions` out and set a key to ask a real one.
+ * The model is a local scripted endpoint. Remove `httpOptions` and set a key to use a real one.
  * Run it on Node 24 or later: npm run build && node examples/gemini.ts
  */
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,5 @@
 /**
- * A connection that is lost and comes back, while the program goes on with the same tool name.
+ * A connection is lost and restored while the program keeps using the same tool name.
  *
  * Run it on Node 24 or later: npm run build && node examples/healing.ts
  */
@@ -15,7 +15,7 @@ export async function main(print: (line: string) => void = console.log): Promise
       order: {
         handler: () => {
           orders += 1;
-          return new Promise<string>(() => {}); // never answers: the line is cut meanwhile
+          return new Promise<string>(() => {}); // never returns: the connection is cut meanwhile
         },
       },
     },
@@ -25,13 +25,13 @@ export async function main(print: (line: string) => void = console.log): Promise
   toolport.on("state", ({ from, to, reason }) => print(`${from} -> ${to}: ${reason}`));
   print((await toolport.callTool("shop__stock")).text);
 
-  // A read between two losses simply works: the call waits for the new connection.
+  // A read after a loss works: the call waits for the new connection.
   const lost = connectionLost(toolport);
   socket.dropConnections();
   await lost;
   print((await toolport.callTool("shop__stock")).text);
 
-  // A call that was under way may have run. It is reported, not repeated: nobody wants to order twice.
+  // A call in flight may have run. Toolport reports it and does not repeat it, so nothing is ordered twice.
   const order = toolport.callTool("shop__order").catch((error: unknown) => error);
   while (orders === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   socket.dropConnections();

@@ -1,5 +1,5 @@
 /**
- * LangChain's `createAgent` over three servers; one of them dies between two steps, and the run goes on.
+ * LangChain's `createAgent` with three servers; one of them dies between two steps, and the run continues.
  *
  * Run it on Node 24 or later: npm run build && node examples/langchain-agent.ts
  */
@@ -28,7 +28,7 @@ export async function main(print: (line: string) => void = console.log): Promise
     mcpServers: { stock: stdio.entry, camera: (await camera.http()).entry, notes: (await notes.sse()).entry },
     prefix: false,
   });
-  // A tool of your own stands beside those of the servers. This one plays the accident.
+  // Your own tool next to those of the servers. This one kills a server.
   const accident = tool(
     async () => {
       const lost = new Promise<void>((resolve) => {

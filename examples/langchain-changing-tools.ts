@@ -1,5 +1,5 @@
 /**
- * A server whose tools change while the agent works: they are taken anew at every step.
+ * A server changes its tools while the agent works: the program lists them again at every step.
  *
  * Run it on Node 24 or later: npm run build && node examples/langchain-changing-tools.ts
  */
@@ -13,7 +13,7 @@ export async function main(print: (line: string) => void = console.log): Promise
   const open: TestServerDefinition["tools"] = { open_door: { handler: () => "The door is open" } };
   await using house = createTestServer({
     tools: {
-      // Who has the key can do more: the server changes its list and tells its clients.
+      // After this call the server has another tool and sends list_changed.
       take_key: {
         handler: async () => {
           await house.update({ tools: open });
@@ -37,7 +37,7 @@ export async function main(print: (line: string) => void = console.log): Promise
     .respond(new AIMessage("I am inside"));
   const messages: BaseMessage[] = [new HumanMessage("Go in")];
   for (;;) {
-    const tools = await client.getTools(); // no round trip unless something changed
+    const tools = await client.getTools(); // no request unless the list changed
     print(`tools: ${tools.map(({ name }) => name).join(", ")}`);
     const answer = await model.bindTools(tools).invoke(messages);
     messages.push(answer);

@@ -1,5 +1,5 @@
 /**
- * Tools of an MCP client that the program has made itself, with the SDK it already uses.
+ * Uses the tools of an MCP client that the program created itself with the SDK.
  *
  * Run it on Node 24 or later: npm run build && node examples/langchain-own-client.ts
  */

@@ -1,5 +1,5 @@
 /**
- * LangGraph's agent over several MCP servers, by the class that users of `@langchain/mcp-adapters` know.
+ * LangGraph's agent with several MCP servers, using the class name of `@langchain/mcp-adapters`.
  *
  * Run it on Node 24 or later: npm run build && node examples/langchain-react-agent.ts
  */
@@ -11,7 +11,7 @@ import { MultiServerMCPClient } from "toolport/langchain";
 import { createTestServer } from "toolport/testing";
 
 export async function main(print: (line: string) => void = console.log): Promise<void> {
-  // In your program these would be servers of others; here they live on this machine.
+  // In your program these are external servers; here they run on this machine.
   await using math = createTestServer({
     tools: {
       add: { handler: ({ a, b }) => String(Number(a) + Number(b)) },
@@ -41,7 +41,7 @@ export async function main(print: (line: string) => void = console.log): Promise
   });
   const tools = await client.getTools();
 
-  // A scripted model, so that this runs without a key. Yours would be `new ChatOpenAI({ model: "…" })`.
+  // A scripted model, so that this runs without a key. In your program: `new ChatOpenAI({ model: "…" })`.
   const model = fakeModel()
     .respondWithTools([{ name: "add", args: { a: 3, b: 5 } }])
     .respondWithTools([{ name: "multiply", args: { a: 8, b: 12 } }])

@@ -1,5 +1,5 @@
 /**
- * Three processes behind a load balancer share a store: who has logged in is served by any of them.
+ * Three processes behind a load balancer share a store, so any of them can serve a user who has logged in.
  *
  * Run it on Node 24 or later: npm run build && node examples/many-processes.ts
  */
@@ -17,11 +17,11 @@ import { createTestServer } from "toolport/testing";
 
 type Answer = { text: string; authUrl?: string; by: number };
 
-/** One process of the application: `/callback` ends a login, everything else is a user's question. */
+/** One process of the application: `/callback` finishes a login, every other path is a request of a user. */
 async function serve([mailUrl = "", file = ""]: readonly string[]): Promise<void> {
   const server = createServer(async (incoming, outgoing) => {
     const answer = await respond(new Request(new URL(incoming.url ?? "/", origin)));
-    // One request, one connection: the next one goes to the next process.
+    // Close the connection after each request, so that the next request goes to the next process.
     outgoing.writeHead(answer.status, { connection: "close" }).end(await answer.text());
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -50,7 +50,7 @@ async function serve([mailUrl = "", file = ""]: readonly string[]): Promise<void
   await store.close();
 }
 
-/** A mail server with logins of its own. Its login page asks no questions: whoever opens it is who they say. */
+/** A mail server with its own logins. Its login page accepts any user name without a password. */
 async function startMail() {
   let logins = 0;
   const users = new Map<string, string>(); // by token
@@ -97,7 +97,7 @@ export async function main(print: (line: string) => void = console.log): Promise
 
   for (const user of ["ada", "grace"]) {
     const { authUrl } = await ask(user);
-    await fetch(`${authUrl}&user=${user}`); // the browser: to the login page, and back to any of the processes
+    await fetch(`${authUrl}&user=${user}`); // the browser: opens the login page and is redirected to any of the processes
   }
   const users = Array.from({ length: 12 }, () => ["ada", "grace"]).flat();
   const answers = await Promise.all(users.map(ask));

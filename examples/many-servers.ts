@@ -1,5 +1,5 @@
 /**
- * Many servers behind one handle: each over another transport, one of them broken.
+ * Many servers in one port: each over another transport, one of them broken.
  *
  * Run it on Node 24 or later: npm run build && node examples/many-servers.ts
  */
@@ -8,7 +8,7 @@ import { createToolport } from "toolport";
 import { createTestServer } from "toolport/testing";
 
 export async function main(print: (line: string) => void = console.log): Promise<void> {
-  // In your program these would be servers of others; here they live on this machine.
+  // In your program these are external servers; here they run on this machine.
   await using clock = createTestServer({ era: "legacy", tools: { year: { handler: () => "2026" } } });
   await using words = createTestServer({
     tools: { shout: { handler: ({ text }) => String(text).toUpperCase() } },

@@ -1,7 +1,7 @@
 /**
- * OpenAI's client with the tools of MCP servers: ask, run the calls, append the answers, ask again.
+ * OpenAI's client with the tools of MCP servers: call the model, run the tool calls, append the results, repeat.
  *
- * The model is a local double that follows a script. Leave `baseURL` out and set a key to ask a real one.
+ * The model is a local scripted endpoint. Remove `baseURL` and set a key to use a real one.
  * Run it on Node 24 or later: npm run build && node examples/openai.ts
  */
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,5 @@
 /**
- * Code of yours that uses tools, and a test of it against a real server that lives in the test.
+ * Tests your own code that uses tools, against a real server inside the test.
  *
  * Run it on Node 24 or later: npm run build && node examples/own-tests.ts
  */
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { createToolport, type Toolport } from "toolport";
 import { createTestServer } from "toolport/testing";
 
-/** The code to test: adds up the prices of a basket, and leaves out what the shop does not have. */
+/** The code to test: adds up the prices of a basket and skips articles that the shop does not have. */
 export async function totalOf(toolport: Toolport, articles: readonly string[]): Promise<number> {
   const prices = await Promise.all(
     articles.map((article) => toolport.callTool<{ cents: number }>("shop__price", { article })),

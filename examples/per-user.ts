@@ -1,5 +1,5 @@
 /**
- * One port, many users: each with connections, credentials and caches of their own.
+ * One port, many users: each has separate connections, credentials and caches.
  *
  * Run it on Node 24 or later: npm run build && node examples/per-user.ts
  */
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { createToolport } from "toolport";
 import { createTestServer } from "toolport/testing";
 
-/** In your program these come from your users' sign-in. */
+/** In your program these come from your users' logins. */
 const TOKENS: Readonly<Record<string, string>> = { ada: "token-of-ada", grace: "token-of-grace" };
 
 export async function main(print: (line: string) => void = console.log): Promise<void> {
@@ -16,14 +16,14 @@ export async function main(print: (line: string) => void = console.log): Promise
     tools: {
       whose: {
         handler: (_args, { request }) =>
-          names.get(request.http?.req?.headers.get("authorization") ?? "") ?? "nobody's",
+          names.get(request.http?.req?.headers.get("authorization") ?? "") ?? "unknown",
       },
     },
   });
   const { url } = await inbox.http();
   await using toolport = createToolport({ mcpServers: { inbox: { url } } });
 
-  // The same name gives the same port; the options count the first time.
+  // The same name returns the same port.
   const portOf = (user: string) =>
     toolport.as(user, { headers: async () => ({ Authorization: `Bearer ${TOKENS[user]}` }) });
 
@@ -37,7 +37,7 @@ export async function main(print: (line: string) => void = console.log): Promise
   const { principal, servers } = portOf("ada").snapshot();
   print(`${principal}: ${servers["inbox"]?.state}`);
 
-  await portOf("ada").close(); // signs off one user; the others go on
+  await portOf("ada").close(); // closes the port of one user; the others stay open
   print(`grace: ${(await portOf("grace").callTool("inbox__whose")).text}`);
 }
 

@@ -1,5 +1,5 @@
 /**
- * From a registry to a connected server: search, look at the warnings, supply what is missing, connect.
+ * From a registry to a connected server: search, read the warnings, supply missing inputs, connect.
  *
  * Run it on Node 24 or later: npm run build && node examples/registry.ts
  */
@@ -31,7 +31,7 @@ export async function main(print: (line: string) => void = console.log): Promise
   if (entry === undefined) throw new Error("Something is still missing");
 
   await using toolport = createToolport();
-  await toolport.add(name, entry); // only after somebody has looked at the entry and its warnings
+  await toolport.add(name, entry); // only after a user has reviewed the entry and its warnings
   print((await toolport.callTool(`${name}__forecast`, { city: "Oslo" })).text);
 }
 

@@ -1,5 +1,5 @@
 /**
- * Resources both ways: read by the program, which is told when one changes, and by a model through two tools.
+ * Resources read by the program, which subscribes to changes, and by a model through two tools.
  *
  * Run it on Node 24 or later: npm run build && node examples/resources.ts
  */

@@ -1,7 +1,7 @@
 /**
- * Tries the AI SDK door beside the major versions that the suite does not have: `npm run test:ai-versions`.
+ * Tests the AI SDK adapter with the major versions that the suite does not use: `npm run test:ai-versions`.
  *
- * The package is packed and installed as a user would, together with that version, into `.cache/`.
+ * Packs the package and installs it together with that version into `.cache/`, like a user.
  */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,10 +1,10 @@
 /**
- * Asks the registry for known advisories on everything in the lock file, and judges them by the rule in SECURITY.md: none in what
- * users install, none of level high or critical in what only this repository uses.
+ * Queries the registry for known advisories on everything in the lock file and applies the rule in SECURITY.md: none in packages that
+ * users install, none of level high or critical in packages that only this repository uses.
  *
- * An advisory that does not touch us is accepted in `accepted-advisories.json`, with a reason and a day on which it is looked at
- * again: `{ "id": "GHSA-…", "reason": "…", "until": "2027-01-31" }`. A registry that cannot be asked is told and does not fail the
- * build; with `--required` (before a release) it does.
+ * An advisory that does not affect us is accepted in `accepted-advisories.json`, with a reason and an expiry
+ * date: `{ "id": "GHSA-…", "reason": "…", "until": "2027-01-31" }`. If the registry cannot be queried, the script reports it and
+ * passes; with `--required` (before a release) it fails.
  */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const GRAVE = ["high", "critical"];
 export function readAdvisories({ vulnerabilities }) {
   const found = new Map();
   for (const via of Object.values(vulnerabilities).flatMap((vulnerability) => vulnerability.via)) {
-    // A name alone says that a package depends on one that has an advisory of its own.
+    // A string means that the package depends on another package with an advisory.
     if (typeof via === "string") continue;
     const id = via.url?.split("/").at(-1) ?? String(via.source);
     found.set(`${id} ${via.name}`, { id, package: via.name, severity: via.severity, title: via.title });
@@ -24,7 +24,7 @@ export function readAdvisories({ vulnerabilities }) {
   return [...found.values()];
 }
 
-/** What stands against a release, and what is worth a word. `today` is a date as in the list of accepted ones. */
+/** Problems that block a release, and notes. `today` is a date as in the list of accepted advisories. */
 export function judgeAdvisories({ production, everything, accepted, today }) {
   const shipped = new Set(production.map(({ id }) => id));
   const known = new Map(accepted.map((entry) => [entry.id, entry]));
@@ -47,7 +47,7 @@ export function judgeAdvisories({ production, everything, accepted, today }) {
   return { failures, notes };
 }
 
-/** Every entry with an id, a reason and a day. */
+/** Checks that every entry has an id, a reason and a date. */
 export function readAccepted(text) {
   const accepted = JSON.parse(text);
   for (const entry of accepted) {
@@ -60,7 +60,7 @@ export function readAccepted(text) {
   return accepted;
 }
 
-/** A report, or why there is none. `npm audit` ends with 1 for advisories as well as for failures: only its text tells. */
+/** A report, or the reason why there is none. `npm audit` exits with 1 for advisories and for failures; only its output differs. */
 function ask(...options) {
   const args = [
     "audit",
@@ -79,8 +79,8 @@ function ask(...options) {
         return resolve({ problem: error?.code === "ENOENT" ? "npm was not found" : "npm gave no report" });
       }
       if (report.vulnerabilities !== undefined) return resolve({ report });
-      const { statusCode, message, error: told } = report;
-      const why = statusCode ?? told?.code ?? message ?? "no reason given";
+      const { statusCode, message, error: details } = report;
+      const why = statusCode ?? details?.code ?? message ?? "no reason given";
       resolve({
         problem: [404, 405].includes(statusCode)
           ? `it has no list of advisories (${statusCode})`

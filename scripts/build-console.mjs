@@ -1,4 +1,4 @@
-/** Bundles the console's page into `dist/console/page/`: four files, nothing fetched from elsewhere, the same every time. */
+/** Bundles the console's page into `dist/console/page/`: four files, reproducible, without external resources. */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -7,10 +7,10 @@ import { build } from "vite";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const source = join(root, "src", "console", "page");
 const COPIED = ["index.html", "icon.svg"];
-/** All files together, as they are sent. */
+/** Limit of all files together, as sent. */
 const MAX_BYTES = 60_000;
 
-/** Markup is written in template strings, where no minifier touches white space, and in which it means nothing. */
+/** Removes white space in template strings with markup, which the minifier leaves and which has no meaning there. */
 const withoutIndents = {
   name: "without-indents",
   enforce: "pre",

@@ -1,9 +1,9 @@
 /**
  * Bundles the sources into `dist/`, one file for each entry point and shared chunks between them.
  *
- * Hundreds of small modules cost more to find and open than to run. What is loaded lazily in the sources stays lazy, and
- * what two entry points share stays one chunk, so that both see the same classes. Line breaks and the names of functions and
- * classes are kept: users can read a stack trace without a source map.
+ * Hundreds of small modules cost more to find and open than to run. Dynamic imports of the sources stay separate chunks, and
+ * code that two entry points share is one chunk, so that both use the same classes. Line breaks and the names of functions and
+ * classes are kept: users can read a stack trace without a source map. See docs/decisions/bundle.md.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,25 +13,25 @@ import ts from "typescript";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** A sixth of what has to be read before anything runs. */
+/** Renaming variables saves a sixth of the bytes that are read before any code runs. */
 const NAMES_OF_VARIABLES = { toplevel: false, keepNames: { function: true, class: true } };
 
 /** Started by their path. */
 const PROGRAMS = ["demo/main", "demo/notes-server", "demo/broken-server"];
-/** Find other files from where they stand, so they stand where their source does. */
+/** These find other files by relative path, so they keep the path of their source. */
 const PLACED = ["demo/servers", "console/page-files"];
 
-/** The two builds: files of package.json with this extension, and what chunks of one build may hold. */
+/** The two builds: files of package.json with this extension, and the content of their chunks. */
 const FORMATS = {
-  // The command line's start is a part of the root entry point's code, so no group may take along all it depends on.
+  // The command line shares code with the root entry point, so a group must not include all of its dependencies.
   esm: { extension: ".js", programs: PROGRAMS, recursive: false, output: { format: "esm" } },
-  // `require` throughout: a program in CommonJS gets the CommonJS copy of every package, as it has itself, and a test runner
+  // `require` everywhere: a CommonJS program gets the CommonJS copy of every package, and a test runner
   // without support for `import()` (Jest by default) can load everything.
   cjs: {
     extension: ".cjs",
     programs: [],
     recursive: true,
-    // Stack traces get the lines of the sources; the sources themselves are in the maps of the ESM build.
+    // Stack traces show lines of the sources; only the maps of the ESM build contain the sources.
     output: { format: "cjs", strict: true, dynamicImportInCjs: false, sourcemapExcludeSources: true },
     define: { "import.meta.url": "require('node:url').pathToFileURL(__filename).href" },
   },
@@ -51,7 +51,7 @@ const sourceOf = (name) => join(root, "src", `${name}.ts`);
 
 const leaves = (value) => (typeof value === "string" ? [value] : Object.values(value).flatMap(leaves));
 
-/** The oldest Node that is supported has no `using` of its own, and the bundler's helpers for it are a package. */
+/** The oldest supported Node has no `using`, and the bundler's helpers for it are a package. */
 const withoutUsing = {
   name: "without-using",
   transform(code, id) {
@@ -71,11 +71,11 @@ async function withBuild({ input, define = {}, recursive = true }, use) {
     tsconfig: join(root, "tsconfig.build.json"),
     // Packages, parts of Node, and the names that package.json resolves differently for each runtime.
     external: (id) => !/^(?:\.|\/|[A-Za-z]:[\\/])/.test(id),
-    // An entry point exports what its source does; rolldown cannot promise that without `recursive`, but a test checks it.
+    // An entry point exports the same names as its source; rolldown guarantees that only with `recursive`, so a test checks it.
     preserveEntrySignatures: recursive ? "strict" : "allow-extension",
     transform: { define },
     treeshake: { moduleSideEffects: false },
-    // No comment with the source file above every module: source maps say that.
+    // No comment with the source file above every module: source maps contain it.
     experimental: { attachDebugInfo: "none" },
     plugins: [withoutUsing],
   });
@@ -86,18 +86,18 @@ async function withBuild({ input, define = {}, recursive = true }, use) {
   }
 }
 
-/** Every module that comes with an entry whether it is needed or not. */
+/** Every module that an entry imports statically. */
 async function modulesOf(entry) {
   const { output } = await withBuild({ input: { entry } }, (build) => build.generate({ format: "esm" }));
   const chunks = new Map(output.map((chunk) => [chunk.fileName, chunk]));
   const loaded = new Set(output.filter((chunk) => chunk.isEntry));
-  // A set that grows while it is gone through: what is imported without a condition comes along.
+  // The set grows while the loop runs: static imports are added.
   for (const chunk of loaded)
     for (const name of chunk.imports) if (chunks.has(name)) loaded.add(chunks.get(name));
   return new Set([...loaded].flatMap((chunk) => chunk.moduleIds));
 }
 
-/** Bundles both formats into `folder`, and returns what was written. */
+/** Bundles both formats into `folder`, and returns the written files. */
 export async function bundle(folder = join(root, "dist")) {
   const written = [];
   for (const format of Object.values(FORMATS)) written.push(...(await bundleFormat(format, folder)));
@@ -107,9 +107,9 @@ export async function bundle(folder = join(root, "dist")) {
 async function bundleFormat(format, folder) {
   const { extension, output, define, recursive } = format;
   const input = await entries(format);
-  // Left alone, every combination of entry points would get chunks of its own, and the root one dozens of files to open.
+  // By default every combination of entry points gets its own chunks, and the root entry point would read dozens of files.
   const core = await modulesOf(input.index);
-  // The command line needs very little of it to say what it can do.
+  // The command line needs only a small part of it for `--help`.
   const main = input["cli/main"];
   const start = main === undefined ? new Set() : await modulesOf(main);
   const { output: written } = await withBuild({ input, define, recursive }, (build) =>
@@ -130,7 +130,7 @@ async function bundleFormat(format, folder) {
       },
       sourcemap: true,
       comments: { legal: true, annotation: true, jsdoc: false },
-      // Line breaks stay: Node prints the whole line of an uncaught error, and a bundle on one line would hide its message.
+      // Keep line breaks: Node prints the whole line of an uncaught error, and a bundle on one line would hide its message.
       minify: { compress: false, mangle: NAMES_OF_VARIABLES, codegen: { removeWhitespace: false } },
     }),
   );

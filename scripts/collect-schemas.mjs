@@ -1,9 +1,9 @@
 /**
  * Collects the tool schemas of real MCP servers into `test/fixtures/schemas/`: `node scripts/collect-schemas.mjs [package …]`.
  *
- * Each server is fetched from the npm registry into `.cache/` (no install scripts), started over stdio through the built
- * Toolport with a home directory of its own, asked for its tools, and stopped. No tool is called and no key is real: servers
- * that only look whether a key is there get a made-up one. What does not start is named and left out.
+ * Downloads each server from the npm registry into `.cache/` (no install scripts), starts it over stdio with the built
+ * Toolport and its own home directory, lists its tools, and stops it. It calls no tool and uses no real key: servers
+ * that only check whether a key exists get a made-up one. Servers that do not start are reported and left out.
  */
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { SERVERS } from "./schema-servers.mjs";
 
 const START_TIMEOUT_MS = 60_000;
 const INSTALL_TIMEOUT_MS = 240_000;
-/** One server with thousands of generated tools must not be the whole corpus. */
+/** One server with thousands of generated tools must not dominate the corpus. */
 const MAX_TOOLS = 40;
 const MAX_SCHEMA_CHARS = 40_000;
 
@@ -65,7 +65,7 @@ async function collect(server) {
   }
 }
 
-/** Evenly spread over the list, so that a family of tools that stand together does not crowd out the rest. */
+/** Evenly spread over the list, so that a group of similar tools does not displace the others. */
 function pick(tools) {
   const fitting = tools.filter((tool) => JSON.stringify(tool.inputSchema).length <= MAX_SCHEMA_CHARS);
   if (fitting.length <= MAX_TOOLS) return fitting;

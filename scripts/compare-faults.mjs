@@ -1,10 +1,10 @@
 /**
- * The same fault servers against Toolport and its peers, in one table: `npm run compare:faults`.
+ * Runs the same fault servers against Toolport and other libraries: `npm run compare:faults`.
  *
  *   --only a,b     these contenders: toolport, langchain, ai-sdk, sdk-v2
  *   --faults a,b   these probes, by id
  *   --cap <ms>     longest wait of a probe (default 20000)
- *   --write        also puts the table into docs/reliability.md, between its marks
+ *   --write        also writes the table into docs/reliability.md, between its marks
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ function choose(all, list, nameOf) {
   return all.filter((one) => asked.includes(nameOf(one)));
 }
 
-/** A contender with the name and version of its package; one that cannot be fetched is left out. */
+/** A contender with the name and version of its package; one that cannot be downloaded is left out. */
 async function prepare(name) {
   const { peer, configuration, isSingle = false } = await import(`./compare-faults/contenders/${name}.mjs`);
   if (peer === undefined) {

@@ -1,10 +1,10 @@
 /**
  * Runs the official MCP conformance runner against Toolport's public API: `npm run conformance [-- <scenario>[@<version>] …]`.
- * The `auth/*` scenarios run twice: with Toolport's own OAuth, and with an `authProvider` of the user's (`--own-provider` for these
+ * The `auth/*` scenarios run twice: with Toolport's own OAuth, and with a user-supplied `authProvider` (`--own-provider` for these
  * alone).
  *
- * The runner needs Node 22, Toolport is tested on the Node that runs this script: so Node 22 and the runner are fetched into
- * `.cache/`, never into package.json. A scenario counts as passed only when the runner says so and at least the expected
+ * The runner needs Node 22, Toolport is tested on the Node that runs this script: so Node 22 and the runner are downloaded into
+ * `.cache/` and are not in package.json. A scenario passes only if the runner says so and at least the expected
  * number of checks succeeded, because a client that does nothing at all "passes" some scenarios with no check.
  */
 import { existsSync, readFileSync } from "node:fs";
@@ -77,7 +77,7 @@ async function runScenario({ scenario, specVersion, checks, ownProviderChecks = 
   return { name, passed, failed, warnings, verdict: problems.length === 0 ? "pass" : "FAIL", problems };
 }
 
-/** The runner writes one directory a run, named after the scenario (`auth/x` nests) and the time. */
+/** The runner writes one directory per run, named after the scenario (`auth/x` nests) and the time. */
 async function readResults(directory) {
   const files = existsSync(directory) ? await readdir(directory, { recursive: true }) : [];
   const found = files.find((file) => file.endsWith("checks.json"));

@@ -1,9 +1,9 @@
 /**
- * Finishes the declarations that `tsc` wrote into `dist/`: keeps those that an entry point of package.json reaches, and writes
- * each a second time as `.d.cts`, for programs in CommonJS.
+ * Finishes the declarations that `tsc` wrote into `dist/`: keeps those that an entry point of package.json reaches, and copies
+ * each to `.d.cts`, for programs in CommonJS.
  *
- * TypeScript decides by the extension of a declaration which copy of a package its imports mean. A program in CommonJS has the
- * CommonJS copy of LangChain, whose classes are other classes than those of the ESM copy.
+ * TypeScript decides by the extension of a declaration which copy of a package its imports refer to. A CommonJS program uses the
+ * CommonJS copy of LangChain, whose classes differ from those of the ESM copy.
  */
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -12,16 +12,16 @@ import ts from "typescript";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** All strings at the ends of a map of conditions. */
+/** All leaf strings of a map of conditions. */
 const leaves = (value) => (typeof value === "string" ? [value] : Object.values(value).flatMap(leaves));
 
-/** Where a text names other modules: position, specifier. */
+/** Imports in a text: position and specifier. */
 const importsOf = (text) =>
   ts
     .preProcessFile(text, true, false)
     .importedFiles.map(({ pos, fileName }) => ({ pos, specifier: fileName }));
 
-/** The declarations of our own that `text` in `file` asks for. */
+/** Our own declarations that `text` in `file` imports. */
 function neighboursOf(file, text, privateImports) {
   return importsOf(text).flatMap(({ specifier }) => {
     if (specifier.startsWith(".")) return [join(dirname(file), specifier)];
@@ -31,7 +31,7 @@ function neighboursOf(file, text, privateImports) {
 
 const declarationOf = (script) => script.replace(/\.c?js$/, ".d.ts");
 
-/** The same text for CommonJS: files of ours are asked for by their other name. */
+/** The same text for CommonJS: imports of our files use the other extension. */
 export function toCommonJs(text) {
   let written = text;
   for (const { pos, specifier } of importsOf(text).reverse()) {

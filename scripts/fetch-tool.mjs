@@ -1,5 +1,5 @@
 /**
- * Tools that only some scripts need: fetched from the npm registry into `.cache/` when they are first used, never into
+ * Tools that only some scripts need: downloaded from the npm registry into `.cache/` on first use, not listed in
  * package.json, and never with an install script.
  */
 import { spawn } from "node:child_process";
@@ -21,9 +21,9 @@ export const cache = join(root, ".cache");
 const windows = process.platform === "win32";
 
 /**
- * The folder of a package, installed in a folder of its own below `.cache/`. A version may be a whole one or a major one.
+ * The folder of a package, installed in its own folder below `.cache/`. A version may be complete or a major one.
  *
- * Several processes may need it at once. Each installs it into a draft of its own and renames that; the first rename wins. The
+ * Several processes may need it at once. Each installs it into its own draft folder and renames that; the first rename wins. The
  * folder is named after its version and never removed here: another process may be reading it.
  */
 export async function fetchTool(folder, name, version, { into = cache } = {}) {
@@ -43,7 +43,7 @@ export async function fetchTool(folder, name, version, { into = cache } = {}) {
   }
 }
 
-/** A Node of this major version: the one that runs this if it is, else one of the registry's. */
+/** A Node of this major version: the current one if it matches, else one from the registry. */
 export async function fetchNode(major) {
   if (Number(process.versions.node.split(".")[0]) === major) return process.execPath;
   const name = `node-${windows ? "win" : process.platform}-${process.arch}`;
@@ -89,7 +89,7 @@ export async function npmInstall(prefix, packages, { timeoutMs } = {}) {
     throw new Error(`npm could not fetch ${packages.join(", ")} (exit code ${code}).\n${output}`);
 }
 
-/** Runs a program to its end and keeps what it writes. One that takes too long is ended. */
+/** Runs a program and returns its output. Kills it after the time limit. */
 export function run(command, args, { timeoutMs, env, shell = false } = {}) {
   return new Promise((resolve, reject) => {
     const stdio = ["ignore", "pipe", "pipe"];

@@ -1,8 +1,8 @@
 /**
  * The fuzzers: `npm run fuzz [-- --write] [-- -t "wire over HTTP"]`.
  *
- * Ten minutes by default, split over the models: `FUZZ_SECONDS=30 npm run fuzz` for less. A failure says how to repeat it
- * (`FUZZ_SEED`, `FUZZ_PATH`). `--write` puts the figures into docs/reliability.md; what else is given goes to Vitest.
+ * Ten minutes by default, split over the models: `FUZZ_SECONDS=30 npm run fuzz` for less. A failure prints how to repeat it
+ * (`FUZZ_SEED`, `FUZZ_PATH`). `--write` writes the figures into docs/reliability.md; other arguments are passed to Vitest.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -37,7 +37,7 @@ function readFigures() {
       .split("\n")
       .map((line) => JSON.parse(line));
   } catch {
-    return []; // it failed before the first model ended
+    return []; // failed before the first model finished
   }
 }
 

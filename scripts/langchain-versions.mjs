@@ -2,9 +2,9 @@
  * Runs the LangChain adapter's tests with the oldest and the newest `@langchain/core` that package.json allows:
  * `npm run test:langchain-versions`.
  *
- * The adapter has a short cut past LangChain's callback code (`unwatched-call.ts`); these tests compare it with LangChain's own
- * code, case by case, so a version in which the two differ fails here. The versions are fetched into `.cache/`: the oldest has an
- * advisory, so it is no development dependency.
+ * The adapter skips LangChain's callback code if there are no callbacks; these tests compare the result with LangChain's own
+ * code, case by case, so a version in which they differ fails here. The versions are downloaded into `.cache/`: the oldest has an
+ * advisory, so it is not a development dependency.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { cache, fetchTool, npmInstall, root, run } from "./fetch-tool.mjs";
 
 const NAME = "@langchain/core";
 const OLDEST = "1.0.0";
-/** Tests that need nothing of LangChain but `@langchain/core`. */
+/** Tests that need only `@langchain/core` of LangChain. */
 const TESTS = ["short-way", "tools", "timeouts", "content", "load-errors"].map(
   (name) => `test/adapters/langchain-${name}.test.ts`,
 );

@@ -1,8 +1,8 @@
 /**
  * Load: `npm run load [-- --write] [-- --scale 0.1]`.
  *
- * 1,000 HTTP connections, 200 processes, 10,000 calls in flight, against servers without the SDK; each in a process of its
- * own, so that none pays for another's memory. Works on the built package; `--write` puts the table into docs/reliability.md.
+ * 1,000 HTTP connections, 200 processes, 10,000 calls in flight, with servers without the SDK; each scenario in its own
+ * process, so that memory is measured separately. Uses the built package; `--write` writes the table into docs/reliability.md.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -43,7 +43,7 @@ const failed = connections.some(({ ready, count }) => ready !== count);
 if (failed) process.exitCode = 1;
 else if (values.write) writeSection("load", text);
 
-/** Runs one scenario in a process of its own. */
+/** Runs one scenario in its own process. */
 async function measure(scenario) {
   process.stderr.write(`${scenario.what}: ${scenario.kind} …\n`);
   const child = spawn(process.execPath, ["--expose-gc", WORKER, JSON.stringify(scenario)], {

@@ -1,11 +1,11 @@
 /**
- * Makes the saved states in test/fixtures/state-0.1 with the code of version 0.1.0.
+ * Creates the saved states in test/fixtures/state-0.1 with the code of version 0.1.0.
  *
  *   git worktree add /tmp/toolport-0.1 <last commit of 0.1.0>    # with its node_modules
  *   cd /tmp/toolport-0.1 && npx tsc -p tsconfig.build.json --emitDeclarationOnly false
  *   REDIS_URL=… DATABASE_URL=… node scripts/make-state-fixtures.mjs /tmp/toolport-0.1
  *
- * Both databases have to be empty. Records that would expire are given more time, so that the files can be used for ever.
+ * Both databases must be empty. Records that would expire get more time, so that the files stay usable.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -32,7 +32,7 @@ const FAR_AWAY = Date.UTC(2100, 0);
 
 const { createToolport } = await load("index.js");
 
-/** What a program of the time did: users logged in, lists were read, a server was added. */
+/** Does what a program with 0.1 did: users log in, lists are read, a server is added. */
 async function fill(store) {
   const world = createWorld();
   const { fetch } = world;
@@ -64,7 +64,7 @@ await fill(sqliteStore(path, { key: STORE_KEY }));
 const { DatabaseSync } = await import("@photostructure/sqlite");
 const database = new DatabaseSync(path);
 database.exec(`UPDATE toolport_records SET expires_at = ${FAR_AWAY} WHERE expires_at > ${Date.now()}`);
-// One file without a log beside it.
+// One file without a separate log.
 rmSync(join(target, "state.db"), { force: true });
 database.exec(`VACUUM INTO '${join(target, "state.db")}'`);
 database.close();

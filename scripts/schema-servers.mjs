@@ -1,8 +1,8 @@
-/** The servers that collect-schemas.mjs asks for their tools. The keys are made up; none of them opens anything. */
+/** The servers whose tools collect-schemas.mjs lists. The keys are made up and give no access. */
 
 const KEY = "not-a-real-key";
 
-/** `args` may hold `$HOME`, an empty directory made for the run; `bin` names the program when there are several. */
+/** `args` may contain `$HOME`, an empty directory created for the run; `bin` names the program if there are several. */
 export const SERVERS = [
   { package: "@modelcontextprotocol/server-everything", args: ["stdio"] },
   { package: "@modelcontextprotocol/server-filesystem", args: ["$HOME"] },

@@ -1,14 +1,14 @@
 /**
- * Fills in the owner of the public repository, in every address of package.json: `node scripts/set-owner.mjs <owner>`. With
- * `--check` it only fails while the placeholder is still there; publishing starts with that.
+ * Fills in the owner of the public repository, in every URL of package.json: `node scripts/set-owner.mjs <owner>`. With
+ * `--check` it only fails if the placeholder is still there; publishing starts with that check.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** Stands for the owner in package.json, and nowhere else. */
+/** Placeholder for the owner in package.json, used nowhere else. */
 export const PLACEHOLDER = "OWNER";
 
-/** The text of package.json with the owner in place of the placeholder. */
+/** The text of package.json with the placeholder replaced by the owner. */
 export function setOwner(manifest, owner) {
   if (!/^[a-z\d](?:[a-z\d-]{0,37}[a-z\d])?$/i.test(owner) || owner === PLACEHOLDER)
     throw new Error(`${JSON.stringify(owner)} is not the name of a GitHub user or organization`);

@@ -6,7 +6,7 @@ import { cache, fetchBun, fetchDeno, fetchMiniflare, root, run } from "./fetch-t
 const TIMEOUT_MS = 60_000;
 const PROGRAM = join(root, "test", "runtimes", "smoke-process.mjs");
 
-/** How each runtime is started; each resolves with the lines it has checked, and rejects with what went wrong. */
+/** Starts each runtime; resolves with the checked lines, rejects with the error. */
 export const RUNTIMES = {
   bun: async (servers) => inProcess(await fetchBun(), ["run", PROGRAM], servers),
   deno: async (servers) => {
@@ -80,7 +80,7 @@ async function inWorker(servers) {
   }
 }
 
-/** What a bundler makes for Workers, as modules of miniflare's: the entry first. */
+/** The bundle for Workers as miniflare modules, the entry first. */
 async function bundle(input) {
   const { build } = await import("vite");
   const { output } = await build({

@@ -1,8 +1,8 @@
 /**
- * The soak: `npm run soak [-- --calls 1000000 --reconnects 10000 --seed 1 --minutes 60 --write]`.
+ * Soak test: `npm run soak [-- --calls 1000000 --reconnects 10000 --seed 1 --minutes 60 --write]`.
  *
- * Works on the built package. Ends with 1 if an answer was wrong, an error was not typed, or something was not flat;
- * `--write` puts the figures into docs/reliability.md.
+ * Uses the built package. Exits with 1 if a response was wrong, an error was not typed, or a resource grew;
+ * `--write` writes the figures into docs/reliability.md.
  */
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
@@ -23,7 +23,7 @@ const { values } = parseArgs({
 });
 if (globalThis.gc === undefined) throw new Error("Run it by `npm run soak`: it needs --expose-gc");
 
-// An unhandled rejection ends the process by itself, as it should.
+// An unhandled rejection ends the process, as intended.
 const report = await runSoak(library, {
   calls: Number(values.calls),
   reconnects: Number(values.reconnects),

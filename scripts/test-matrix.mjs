@@ -23,9 +23,9 @@ const { values } = parseArgs({
 const listed = (texts) => texts?.flatMap((text) => text.split(",")).filter((text) => text !== "");
 const known = [...NODE_MAJORS.map(String), ...Object.keys(RUNTIMES)];
 const chosen = listed(values.only) ?? known;
-const strangers = chosen.filter((name) => !known.includes(name));
-if (strangers.length > 0) {
-  console.error(`There is no ${strangers.join(", ")} in the matrix. Choose from: ${known.join(", ")}`);
+const unknown = chosen.filter((name) => !known.includes(name));
+if (unknown.length > 0) {
+  console.error(`There is no ${unknown.join(", ")} in the matrix. Choose from: ${known.join(", ")}`);
   process.exit(1);
 }
 

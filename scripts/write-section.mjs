@@ -1,10 +1,10 @@
-/** Puts generated text between `<!-- name: begin -->` and `<!-- name: end -->` of a guide. */
+/** Writes generated text between `<!-- name: begin -->` and `<!-- name: end -->` of a guide. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const RELIABILITY = fileURLToPath(new URL("../docs/reliability.md", import.meta.url));
 
-/** Everything between the two marks is replaced. */
+/** Replaces everything between the two marks. */
 export function writeSection(name, text, file = RELIABILITY) {
   const [begin, end] = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`];
   const before = readFileSync(file, "utf8");

@@ -2,8 +2,8 @@
 import { importPeer } from "../peers.mjs";
 
 export async function load() {
-  const doors = ["@ai-sdk/mcp", "@ai-sdk/mcp/mcp-stdio"];
-  return Object.assign({}, ...(await Promise.all(doors.map((door) => importPeer("ai-sdk", door)))));
+  const entries = ["@ai-sdk/mcp", "@ai-sdk/mcp/mcp-stdio"];
+  return Object.assign({}, ...(await Promise.all(entries.map((entry) => importPeer("ai-sdk", entry)))));
 }
 
 export async function connect(lib, servers) {

@@ -1,4 +1,4 @@
-/** The floor with the built-in `fetch`: what `fetch` itself costs. On stdio it is the floor again, and shows the noise. */
+/** The floor with the built-in `fetch`: shows what `fetch` itself costs. On stdio it equals the floor and shows the noise. */
 import { connectWith, parseBody } from "./floor.mjs";
 
 export { load, read } from "./floor.mjs";

@@ -43,7 +43,7 @@ function stdio(server) {
   };
 }
 
-/** The message in the body of an answer, whichever way it was sent. */
+/** The message in the body of a response, JSON or SSE. */
 export function parseBody(text, contentType) {
   if (!contentType.startsWith("text/event-stream")) return JSON.parse(text);
   const start = text.indexOf("data: ") + 6;
@@ -95,7 +95,7 @@ function streamable(server) {
   };
 }
 
-/** All tools of a server, each with what calls it. */
+/** All tools of a server, each with a function that calls it. */
 async function listTools(channel) {
   const tools = new Map();
   let cursor;

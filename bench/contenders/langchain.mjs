@@ -1,4 +1,4 @@
-/** `@langchain/mcp-adapters`: calls go through LangChain's own tools, as an agent makes them. */
+/** `@langchain/mcp-adapters`: calls use LangChain's own tools, as an agent does. */
 import { importPeer } from "../peers.mjs";
 
 export const load = () => importPeer("langchain", "@langchain/mcp-adapters");

@@ -20,6 +20,6 @@ export async function connect(lib, list) {
   };
 }
 
-/** A tool with an output schema gives its structured content alone. */
+/** A tool with an output schema returns only its structured content. */
 export const read = (result) =>
   Array.isArray(result?.content) ? readResult(result) : { structured: result, text: JSON.stringify(result) };

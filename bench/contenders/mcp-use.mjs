@@ -3,8 +3,8 @@ import { importPeer } from "../peers.mjs";
 import { read as readResult } from "./floor.mjs";
 
 export async function load() {
-  const doors = ["mcp-use/client", "mcp-use/adapters"];
-  return Object.assign({}, ...(await Promise.all(doors.map((door) => importPeer("mcp-use", door)))));
+  const entries = ["mcp-use/client", "mcp-use/adapters"];
+  return Object.assign({}, ...(await Promise.all(entries.map((entry) => importPeer("mcp-use", entry)))));
 }
 
 export async function connect(lib, servers) {
@@ -25,5 +25,5 @@ export async function connect(lib, servers) {
   };
 }
 
-/** Its tools give the whole result as JSON. */
+/** Its tools return the whole result as JSON. */
 export const read = (result) => readResult(JSON.parse(result));

@@ -2,9 +2,9 @@
 import { importPeer } from "../peers.mjs";
 
 export async function load() {
-  const doors = ["client/index.js", "client/stdio.js", "client/streamableHttp.js"];
+  const entries = ["client/index.js", "client/stdio.js", "client/streamableHttp.js"];
   const modules = await Promise.all(
-    doors.map((door) => importPeer("sdk-v1", `@modelcontextprotocol/sdk/${door}`)),
+    entries.map((entry) => importPeer("sdk-v1", `@modelcontextprotocol/sdk/${entry}`)),
   );
   return Object.assign({}, ...modules);
 }

@@ -2,8 +2,8 @@
 import { importPeer } from "../peers.mjs";
 
 export async function load() {
-  const doors = ["@modelcontextprotocol/client", "@modelcontextprotocol/client/stdio"];
-  return Object.assign({}, ...(await Promise.all(doors.map((door) => importPeer("sdk-v2", door)))));
+  const entries = ["@modelcontextprotocol/client", "@modelcontextprotocol/client/stdio"];
+  return Object.assign({}, ...(await Promise.all(entries.map((entry) => importPeer("sdk-v2", entry)))));
 }
 
 export async function connectWith(lib, servers, options) {
@@ -15,7 +15,7 @@ export async function connectWith(lib, servers, options) {
         ? new lib.StdioClientTransport({ command, args, env })
         : new lib.StreamableHTTPClientTransport(new URL(url)),
     );
-    // Walks every page by itself.
+    // Reads all pages.
     const { tools } = await client.listTools();
     open[name] = { client, tools };
   };

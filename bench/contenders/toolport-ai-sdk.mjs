@@ -1,14 +1,14 @@
-/** Toolport's AI SDK door: calls go through the `execute` of the AI SDK's tools. */
+/** Toolport's AI SDK adapter: calls use the `execute` of the AI SDK's tools. */
 import { namesOf, openPort } from "./toolport.mjs";
 
 export async function load() {
-  const [core, door] = await Promise.all([
+  const [core, adapter] = await Promise.all([
     import("../../dist/index.js"),
     import("../../dist/adapters/ai-sdk/index.js"),
-    // Its users have it anyway; the door would load it with the first tools.
+    // Its users have loaded it anyway; the adapter would load it with the first tools.
     import("ai"),
   ]);
-  return { ...core, ...door };
+  return { ...core, ...adapter };
 }
 
 export async function connect(lib, servers) {

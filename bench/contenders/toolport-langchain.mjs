@@ -1,12 +1,12 @@
-/** Toolport's LangChain door: calls go through LangChain's own tools, as an agent makes them. */
+/** Toolport's LangChain adapter: calls use LangChain's own tools, as an agent does. */
 import { namesOf, openPort } from "./toolport.mjs";
 
 export async function load() {
-  const [core, door] = await Promise.all([
+  const [core, adapter] = await Promise.all([
     import("../../dist/index.js"),
     import("../../dist/adapters/langchain/index.js"),
   ]);
-  return { ...core, ...door };
+  return { ...core, ...adapter };
 }
 
 export async function connect(lib, servers) {

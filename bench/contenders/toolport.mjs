@@ -12,7 +12,7 @@ export async function openPort(lib, servers, entryOptions = {}) {
   return port;
 }
 
-/** What a tool of a server is called in the port. */
+/** The public name of a server's tool. */
 export const namesOf = (tools) =>
   new Map(tools.map((tool) => [`${tool.server} ${tool.sourceName}`, tool.name]));
 

@@ -1,13 +1,13 @@
-/** The provider object that the peers ask for OAuth: a store in memory that gives back all that it was given. */
+/** OAuth provider object for the other libraries: a store in memory that returns everything it was given. */
 
 const CALLBACK_URL = "http://127.0.0.1:4545/callback";
 
 /**
- * `desk.issued` are tokens of an earlier login, `desk.client` the client they were for; `desk.redirects` gets the URLs
+ * `loginState.issued` are tokens of an earlier login, `loginState.client` the client they were for; `loginState.redirects` gets the URLs
  * that the library would have opened in a browser.
  */
-export function createAuthProvider(desk) {
-  const kept = { tokens: desk.issued, client: desk.client };
+export function createAuthProvider(loginState) {
+  const kept = { tokens: loginState.issued, client: loginState.client };
   const keep = (key) => (value) => {
     kept[key] = value;
   };
@@ -18,10 +18,11 @@ export function createAuthProvider(desk) {
       redirect_uris: [CALLBACK_URL],
       grant_types: ["authorization_code", "refresh_token"],
       response_types: ["code"],
-      token_endpoint_auth_method: desk.client?.client_secret === undefined ? "none" : "client_secret_post",
+      token_endpoint_auth_method:
+        loginState.client?.client_secret === undefined ? "none" : "client_secret_post",
     },
     redirectToAuthorization(url) {
-      desk.redirects.push(String(url));
+      loginState.redirects.push(String(url));
     },
     clientInformation: () => kept.client,
     saveClientInformation: keep("client"),
@@ -32,7 +33,7 @@ export function createAuthProvider(desk) {
     state: () => "a-state",
     saveState: keep("state"),
     storedState: () => kept.state,
-    // Where the official SDK and the AI SDK, each by its own name, remember who issued what.
+    // The fields in which the official SDK and the AI SDK store the issuer.
     discoveryState: () => kept.discovery,
     saveDiscoveryState: keep("discovery"),
     authorizationServerInformation: () => kept.authorizationServer,

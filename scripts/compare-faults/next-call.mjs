@@ -1,4 +1,4 @@
-/** The call after a fault, with the tool that was got before it. */
+/** The call after a fault, with the tool that was obtained before it. */
 import { describe, seconds } from "./stage.mjs";
 
 export async function nextCall(stage, handle) {

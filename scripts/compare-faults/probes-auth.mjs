@@ -1,14 +1,14 @@
-/** Faults of servers that ask for authorization and lie about it. */
+/** Faults of servers that require authorization and send false metadata. */
 import { describe, seconds } from "./stage.mjs";
 
 const CLIENT = { client_id: "known-client", client_secret: "known-secret" };
 const WATCH_MS = 12_000;
-/** Token requests for a call, and for a connect that may ask twice and more. */
+/** Token requests for a call, and for a connect that may make several. */
 const A_FEW = 8;
 
-const openProtected = (stage, server, desk) => stage.openProtected(stage.lib, server.url, desk);
+const openProtected = (stage, server, loginState) => stage.openProtected(stage.lib, server.url, loginState);
 
-/** A contender that has two ways to authorize is probed with both; the first that fails is told. */
+/** Probes a contender with two ways to authorize with both; reports the first that fails. */
 const everyWay = (probe) => async (stage) => {
   const { openProtected: usual, openWithProvider: other } = stage.contender;
   const result = await probe({ ...stage, openProtected: usual });
@@ -17,24 +17,24 @@ const everyWay = (probe) => async (stage) => {
   return again.survived ? result : { ...again, fact: `with an authProvider: ${again.fact}` };
 };
 
-/** Without credentials an honest server leads to its login page. */
+/** Without credentials, an honest server leads to its login page. */
 async function controlLogin(stage) {
   const honest = await stage.oauth();
   await stage.control(async () => {
-    const desk = { redirects: [] };
-    await openProtected(stage, honest, desk).catch(() => {});
-    const [first = "none"] = desk.redirects;
+    const loginState = { redirects: [] };
+    await openProtected(stage, honest, loginState).catch(() => {});
+    const [first = "none"] = loginState.redirects;
     if (!first.startsWith(`${honest.origin}/authorize`)) throw new Error(`login page: ${first}`);
   });
 }
 
-/** What becomes of a server that lies: where the user was sent, and with which error it ended. */
+/** Connects to a server with false metadata; returns where the user was sent, and the final error. */
 async function meetLiar(stage, lies) {
   const liar = await stage.oauth();
   await liar.tell(lies);
-  const desk = { redirects: [] };
-  const end = await stage.settled(openProtected(stage, liar, desk));
-  return { ...desk, error: end.error, isLate: end.isLate };
+  const loginState = { redirects: [] };
+  const end = await stage.settled(openProtected(stage, liar, loginState));
+  return { ...loginState, error: end.error, isLate: end.isLate };
 }
 
 async function fileLoginPage(stage) {
@@ -45,7 +45,7 @@ async function fileLoginPage(stage) {
     last = await meetLiar(stage, { metadata: { authorization_endpoint: page } });
     if (last.redirects.length > 0) handed.push(page.split(":")[0]);
   }
-  const fact = handed.length > 0 ? `handed to the opener: ${handed.join(", ")}` : describe(last.error);
+  const fact = handed.length > 0 ? `passed to the opener: ${handed.join(", ")}` : describe(last.error);
   return { survived: handed.length === 0, fact };
 }
 
@@ -86,13 +86,13 @@ async function openLoggedIn(stage, { isStamped }) {
     token_endpoint: `${server.origin}/token`,
   };
   const stamped = (record) => (isStamped ? { ...record, ...stamp } : record);
-  const desk = { redirects: [], issued: stamped(issued), client: stamped(CLIENT) };
+  const loginState = { redirects: [], issued: stamped(issued), client: stamped(CLIENT) };
   let handle;
   await stage.control(async () => {
-    handle = await openProtected(stage, server, desk);
+    handle = await openProtected(stage, server, loginState);
     await handle.call("it", "echo", { text: "x" });
   });
-  return { server, desk, handle };
+  return { server, loginState, handle };
 }
 
 async function otherAuthorizationServer(stage) {
@@ -107,17 +107,17 @@ async function otherAuthorizationServer(stage) {
 }
 
 async function everyTokenRefused(stage) {
-  const { server, desk, handle } = await openLoggedIn(stage, { isStamped: true });
+  const { server, loginState, handle } = await openLoggedIn(stage, { isStamped: true });
   const count = async () => (await server.look()).tokenBodies.length;
   const before = await count();
   await server.tell({ refuseAll: true });
   const started = performance.now();
   const call = await stage.settled(handle.call("it", "echo", { text: "x" }), WATCH_MS);
   const ofCall = (await count()) - before;
-  // And once from the start, which some libraries do another way.
+  // And once from the start, which some libraries handle differently.
   const rest = Math.max(1_000, WATCH_MS - (performance.now() - started));
   const { issued } = await server.tell({ issue: true });
-  const again = { ...desk, redirects: [], issued: { ...desk.issued, ...issued } };
+  const again = { ...loginState, redirects: [], issued: { ...loginState.issued, ...issued } };
   const connect = await stage.settled(openProtected(stage, server, again), rest);
   const posts = (await count()) - before;
   const end =

@@ -1,13 +1,13 @@
-/** Faults of lists, definitions and names, and of the end of a connection. */
+/** Faults of lists, definitions and names, and of closing a connection. */
 import { oddTool as oddToolText } from "../../test/fixtures/servers/fault-tools.mjs";
 import { describe, seconds, watchLoop } from "./stage.mjs";
 
-/** The loop is held up by a busy machine as well, but not for this long. */
+/** A busy machine blocks the event loop as well, but not for this long. */
 const LOOP_LIMIT_MS = 1_000;
 
 const GOOD = ["echo", "slow"];
 
-/** One tool of three is odd: the two others have to be listed and to work. */
+/** One tool of three is malformed: the other two must be listed and work. */
 const oddTool = (kind) => async (stage) => {
   const server = await stage.http();
   await stage.controlWith(server);
@@ -30,7 +30,7 @@ export const deepSchema = oddTool("deep");
 export const badPattern = oddTool("pattern");
 export const numberAsName = oddTool("number");
 
-/** Over stdio, where some libraries guard against such names by refusing the whole message. */
+/** Over stdio, where some libraries reject the whole message because of such names. */
 export async function protoNames(stage) {
   await stage.controlWith(stage.stdio());
   return goodToolsOf(stage, stage.stdio(`--tool=${oddToolText("proto")}`));

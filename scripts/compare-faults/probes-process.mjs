@@ -8,7 +8,7 @@ import { describe, seconds } from "./stage.mjs";
 const HOST = fileURLToPath(new URL("./host.mjs", import.meta.url));
 const CONNECT_LIMIT_MS = 2_000;
 
-/** Kills the server in the middle of a call; gives how the call ended and the handle it was made with. */
+/** Kills the server in the middle of a call; returns the result of the call and its handle. */
 async function killMidCall(stage) {
   await stage.controlWith(stage.stdio());
   const handle = await stage.open(stage.stdio(), { recover: true });
@@ -32,7 +32,7 @@ export async function callAfterKill(stage) {
   return nextCall(stage, handle);
 }
 
-/** The contender in a process of its own, which is killed; its server does not care for the end of its input. */
+/** Kills a process with the contender; its server ignores the end of its input. */
 export async function hostKilled(stage) {
   const server = stage.stdio("--ignore-eof");
   await stage.controlWith(stage.stdio());
@@ -52,7 +52,7 @@ async function closeOf(stage, server) {
   const handle = await stage.open(server);
   await handle.call("it", "echo", { text: "x" });
   const { isLate, ms } = await stage.settled(handle.close());
-  // A close that has returned has nothing more to do; a moment for the kernel.
+  // close() has finished; give the kernel a moment.
   await stage.sleep(500);
   const left = stage.alive().length;
   const fact = `${isLate ? "close() pending >" : "close() in"} ${seconds(ms)}, ${left} process(es) left`;
@@ -92,10 +92,10 @@ export async function earlyExit(stage) {
   const server = stage.stdio(`--stderr=${LAST_WORDS}`, `--exit=${EXIT_CODE}`);
   const { isLate, error, ms } = await stage.settled(stage.open(server));
   if (isLate) return { survived: false, fact: `pending > ${seconds(stage.capMs)}` };
-  const told = tellAll(error);
+  const errorText = collectErrorText(error);
   const knows = [
-    told.includes(String(EXIT_CODE)) && "exit code",
-    told.includes(LAST_WORDS) && "stderr",
+    errorText.includes(String(EXIT_CODE)) && "exit code",
+    errorText.includes(LAST_WORDS) && "stderr",
   ].filter(Boolean);
   const fact =
     knows.length > 0
@@ -106,8 +106,8 @@ export async function earlyExit(stage) {
   return { survived: knows.length > 0, fact };
 }
 
-/** All that an error and its causes say, without the stack, which holds the path of this file's flags. */
-function tellAll(error) {
+/** Text of an error and its causes, without the stack, which contains the path of this file's flags. */
+function collectErrorText(error) {
   let text = "";
   for (let at = error; at !== undefined && at !== null; at = at.cause) {
     const { stack, ...own } = Object.fromEntries(

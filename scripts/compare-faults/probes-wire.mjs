@@ -4,10 +4,10 @@ import { nextCall } from "./next-call.mjs";
 import { describe, seconds, watchMemory } from "./stage.mjs";
 
 const MB = 1_000_000;
-/** A client with a cap of ten megabytes or so stays far below; one that takes everything goes far beyond. */
+/** A client with a limit of about ten megabytes stays far below; one without a limit goes far beyond. */
 const MEMORY_LIMIT_MB = 100;
 
-/** A healthy HTTP server, controlled, and a handle to it. */
+/** A healthy HTTP server that the probe controls, and a handle to it. */
 async function openHttp(stage) {
   const server = await stage.http();
   await stage.controlWith(server);
@@ -21,7 +21,7 @@ export async function forgottenSession(stage) {
   return nextCall(stage, handle);
 }
 
-/** One call that brings far too much, then an ordinary one. */
+/** One call with a result that is far too large, then an ordinary one. */
 async function tooMuch(stage, handle, call, restore) {
   const memory = watchMemory();
   const { isLate, error, ms } = await stage.settled(call());
@@ -90,7 +90,7 @@ export async function foreignRedirect(stage) {
   return { survived: !leaked && !isLate && error !== undefined, fact };
 }
 
-export async function abortTold(stage) {
+export async function abortReported(stage) {
   const methodFile = `${stage.pidFile}.methods`;
   const server = stage.stdio(`--method-file=${methodFile}`);
   await stage.controlWith(server);
@@ -103,7 +103,10 @@ export async function abortTold(stage) {
   const { isLate } = await call;
   const rejectedMs = performance.now() - started;
   await stage.sleep(500);
-  const told = readFileSync(methodFile, "utf8").includes("notifications/cancelled");
+  const isNotified = readFileSync(methodFile, "utf8").includes("notifications/cancelled");
   const rejected = isLate ? "call goes on" : `call ended in ${Math.round(rejectedMs)} ms`;
-  return { survived: told && !isLate, fact: `${rejected}, server ${told ? "told" : "not told"}` };
+  return {
+    survived: isNotified && !isLate,
+    fact: `${rejected}, server ${isNotified ? "notified" : "not notified"}`,
+  };
 }

@@ -1,4 +1,4 @@
-/** Runs one probe in a process of its own and clears up whatever is left of it. */
+/** Runs one probe in its own process and ends the servers that it leaves behind. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,10 +7,10 @@ import { fileURLToPath } from "node:url";
 import { isAlive } from "./stage.mjs";
 
 const WORKER = fileURLToPath(new URL("./worker.mjs", import.meta.url));
-/** Beyond the cap: the control run, the start of the servers, and a loop that is held up and comes free again. */
+/** Extra time: the control run, the start of the servers, and an event loop that is blocked for a while. */
 const GRACE_MS = 20_000;
 
-/** `{ survived, fact }`, or `{ error }` where the probe itself did not come about. */
+/** `{ survived, fact }`, or `{ error }` if the probe itself failed. */
 export async function runProbe(contender, fault, capMs) {
   const folder = mkdtempSync(join(tmpdir(), "compare-faults-"));
   const pidFile = join(folder, "pids");
@@ -30,7 +30,7 @@ function runWorker(args, timeout) {
   return new Promise((resolve, reject) => {
     const { PATH, HOME } = process.env;
     const child = spawn(process.execPath, ["--expose-gc", WORKER, ...args], {
-      // Next to nothing, since some contenders hand their environment down; and theirs is not to be shown here.
+      // Minimal, since some contenders pass their environment to servers.
       env: { PATH, HOME },
       stdio: ["ignore", "pipe", process.env.COMPARE_FAULTS_DEBUG ? "inherit" : "ignore"],
       timeout,
@@ -41,12 +41,12 @@ function runWorker(args, timeout) {
       output += text;
     });
     child.once("error", reject);
-    // Not "close": an orphan may hold the pipe.
+    // Not "close": an orphan may keep the pipe open.
     child.once("exit", () => setImmediate(() => resolve(output)));
   });
 }
 
-/** The servers that a contender has left behind, by the ids that they noted themselves. */
+/** Servers that a contender has left behind, by the process ids that they wrote. */
 function endProcesses(pidFile) {
   let text = "";
   try {

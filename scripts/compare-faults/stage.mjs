@@ -1,4 +1,4 @@
-/** What a probe works with: the fault servers, the contender, and clocks and counters around them. */
+/** Tools of a probe: the fault servers, the contender, clocks and counters. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -9,14 +9,14 @@ import { fileURLToPath } from "node:url";
 const SERVERS = fileURLToPath(new URL("../../test/fixtures/servers/", import.meta.url));
 const LEAN = join(SERVERS, "stdio-lean.mjs");
 
-/** The lean server with these flags, as a contender gets it. */
+/** Entry of the minimal server with these flags. */
 const leanServer = (name, pidFile, flags) => ({
   name,
   command: process.execPath,
   args: [LEAN, `--pid-file=${pidFile}`, ...flags],
 });
 
-/** `contender` with what it loaded, `pidFile` for the servers over stdio, `capMs` for everything that is awaited. */
+/** `contender` with its loaded library, `pidFile` for the servers over stdio, `capMs` as the limit of every wait. */
 export function createStage({ contender, lib, pidFile, capMs }) {
   const stage = {
     contender,
@@ -25,7 +25,7 @@ export function createStage({ contender, lib, pidFile, capMs }) {
     lib,
     sleep,
     stdio: (...flags) => leanServer("it", pidFile, flags),
-    /** The lean server behind a shell, which does not hand signals down. */
+    /** The minimal server behind a shell, which does not forward signals. */
     wrapped(...flags) {
       const { command, args } = leanServer("it", pidFile, flags);
       const line = [command, ...args].map((word) => `'${word}'`).join(" ");
@@ -34,11 +34,11 @@ export function createStage({ contender, lib, pidFile, capMs }) {
     http: (...args) => startServer("fault-http-server.mjs", args),
     oauth: () => startServer("fault-oauth-server.mjs", []),
     open: (servers, options) => contender.open(lib, [servers].flat(), options),
-    /** Process ids that servers over stdio noted, or those of them that live. */
+    /** Process ids that servers over stdio wrote, or only those that are alive. */
     pids: () => readPids(pidFile),
     alive: () => readPids(pidFile).filter(isAlive),
     settled: (promise, limitMs = capMs) => settle(promise, limitMs),
-    /** What has to work before the fault: a contender that fails here was not asked rightly. */
+    /** Must work before the fault: a contender that fails here is used incorrectly. */
     async control(check) {
       const { error, isLate } = await settle(check(), capMs);
       if (error === undefined && !isLate) return;
@@ -60,7 +60,7 @@ async function startServer(file, args) {
   const child = spawn(process.execPath, [join(SERVERS, file), ...args], {
     stdio: ["pipe", "pipe", "inherit"],
   });
-  // It ends with this process, and must not keep it.
+  // It exits with this process, and must not keep it alive.
   child.unref();
   const [line] = await once(child.stdout, "data");
   child.stdout.unref();
@@ -76,7 +76,7 @@ async function startServer(file, args) {
   };
 }
 
-/** How a promise ended, and after how long; `isLate` if it has not within the limit. */
+/** Result and duration of a promise; `isLate` if it did not settle within the limit. */
 async function settle(promise, limitMs) {
   const started = performance.now();
   const ended = promise.then(
@@ -100,7 +100,7 @@ function readPids(file) {
   }
 }
 
-/** A zombie does not live. */
+/** A zombie is not alive. */
 export function isAlive(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -110,13 +110,13 @@ export function isAlive(pid) {
   }
 }
 
-/** A time as short as it may be told: tenths of a second, below one second milliseconds. */
+/** Formats a duration: tenths of a second, below one second milliseconds. */
 export const seconds = (ms) => (ms < 1000 ? `${Math.round(ms)} ms` : `${Number((ms / 1000).toFixed(1))} s`);
 
-/** A code where there is one, else the message; of a long one both ends, since libraries wrap from the left. */
+/** The code if there is one, else the message; both ends of a long one, since libraries add prefixes. */
 export function describe(error) {
   if (typeof error?.code === "string") return error.code;
-  // What a library puts before every message says nothing about the fault.
+  // The prefix that a library adds to every message says nothing about the fault.
   const text = String(error?.message ?? error)
     .replace(/\s+/g, " ")
     .replace(/^Error calling tool \w+: /, "");
@@ -130,7 +130,7 @@ export function watchMemory() {
   return () => Math.max(0, Math.round((process.resourceUsage().maxRSS * 1024 - before) / 1e6));
 }
 
-/** The longest time that the event loop was held up. */
+/** The longest time that the event loop was blocked. */
 export function watchLoop() {
   let last = performance.now();
   let worst = 0;

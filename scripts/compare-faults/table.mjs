@@ -1,4 +1,4 @@
-/** The results as Markdown: a table, who was measured, and how to read it. */
+/** The results as Markdown: a table, the measured libraries, and how to read it. */
 import os from "node:os";
 
 const MARK = { true: "✔", false: "✘" };
@@ -14,10 +14,10 @@ function cell(result) {
 const toCell = (text) => text.replaceAll("|", "\\|").replaceAll("<", "&lt;");
 const row = (cells) => `| ${cells.join(" | ")} |`;
 
-/** `contenders` are `{ name, title, configuration }`, `results[fault][contender]` what came of each probe. */
+/** `contenders` are `{ name, title, configuration }`; `results[fault][contender]` is the result of each probe. */
 export function toReport({ faults, contenders, results, capMs }) {
   const lines = [
-    row(["probe", "catalogue", "fault, and what is wanted", ...contenders.map(({ title }) => title)]),
+    row(["probe", "catalogue", "fault, and expected behaviour", ...contenders.map(({ title }) => title)]),
     row(["---", "---", "---", ...contenders.map(() => "---")]),
     ...faults.map(({ id, rows, title }) =>
       row([id, rows, toCell(title), ...contenders.map(({ name }) => cell(results[id]?.[name]))]),
@@ -28,18 +28,18 @@ export function toReport({ faults, contenders, results, capMs }) {
   return [
     lines.join("\n"),
     `Node ${process.versions.node}, ${process.platform}, ${os.cpus().length} × ${cpu?.model ?? "unknown CPU"}, ` +
-      `${new Date().toISOString().slice(0, 10)}. Made by \`npm run compare:faults -- --write\`, one run of each probe.`,
-    "**How to read it.** ✔ survived, ✘ did not, n/a: a library with one client for one server has nothing to do here. " +
-      "Behind the mark stands what was measured. Every probe runs in a fresh process, and first without the fault: only " +
-      "a library that connects, lists and calls there is probed. The fault servers are the same for all, and run in " +
-      "processes of their own, so that memory (the rise to the peak of RSS) and event loop are the library's. " +
-      `Whatever takes longer than ${capMs / 1000} s is cut and shown as "> ${capMs / 1000} s", which may hide that it ends ` +
-      "later, for instance at a default limit of 60 s. The ids are those of the catalogue of faults and of the duties of a client.",
-    "**Configuration.** Each library as its documentation recommends for this, not only by its defaults:",
+      `${new Date().toISOString().slice(0, 10)}. Written by \`npm run compare:faults -- --write\`, one run of each probe.`,
+    "**How to read it.** ✔ survived, ✘ did not, n/a: does not apply to a library with one client per server. " +
+      "The measurement follows the mark. Every probe runs in a fresh process, and first without the fault: only " +
+      "a library that connects, lists and calls without it is probed. The fault servers are the same for all, and run in " +
+      "their own processes, so that memory (the rise to the peak of RSS) and event loop are those of the library. " +
+      `A probe that takes longer than ${capMs / 1000} s is stopped and shown as "> ${capMs / 1000} s"; it might end ` +
+      "later, for instance at a default limit of 60 s. The ids are those of the catalogue of faults and duties of a client.",
+    "**Configuration.** Each library is configured as its documentation recommends, not only with its defaults:",
     contenders.map(({ title, configuration }) => `- ${title}: ${configuration}.`).join("\n"),
-    "The peers keep OAuth credentials in a provider object of the caller's, here a store in memory that gives back every " +
-      "field it was given; in 7.10e it holds tokens of an earlier login that do not say who issued them, as stores written " +
-      "before that was asked for do. Toolport is probed with that object, and with its own login and record. All addresses are of the loopback " +
+    "The other libraries keep OAuth credentials in a provider object of the caller, here a store in memory that returns every " +
+      "field it was given; in 7.10e it contains tokens of an earlier login without their issuer, like stores written " +
+      "before the issuer was required. Toolport is probed with that object, and with its own login and record. All addresses are in the loopback " +
       "network; a library that relaxes its rules there may be stricter elsewhere (7.10).",
   ].join("\n\n");
 }

@@ -7,7 +7,7 @@ let unhandled = 0;
 
 function finish(result) {
   const line = JSON.stringify({ ...result, unhandled });
-  // What a contender leaves open is its own affair; this process ends here.
+  // Exit even if a contender left something open.
   process.stdout.write(`\nRESULT ${line}\n`, () => process.exit(0));
 }
 

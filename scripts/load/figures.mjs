@@ -1,4 +1,4 @@
-/** Small arithmetic of measurements: percentiles, memory, processor time. */
+/** Helpers for measurements: percentiles, memory, processor time. */
 
 /** The value below which `share` of the values lie. */
 function percentile(values, share) {
@@ -6,7 +6,7 @@ function percentile(values, share) {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Median and the slowest of a hundred. */
+/** Median and 99th percentile. */
 export const spread = (values) => ({ p50: percentile(values, 0.5), p99: percentile(values, 0.99) });
 
 /** Memory of this process after a collection (with `--expose-gc`). */

@@ -1,4 +1,4 @@
-/** Many servers without the SDK, so that the client is what is measured: HTTP ports of one process, and shells. */
+/** Many servers without the SDK, so that the client dominates the measurement: HTTP ports of one process, and shell scripts. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -11,7 +11,7 @@ export const nameOf = (index) => `s${index}`;
 
 const named = (entries) => Object.fromEntries(entries.map((entry, index) => [nameOf(index), entry]));
 
-/** One process with as many ports; every port is a server of its own, with sockets of its own. */
+/** One process with several ports; every port is a separate server with its own sockets. */
 export async function startHttpServers(count) {
   const env = { ...process.env, PORTS: String(count), TOOLS: "4" };
   const child = spawn(process.execPath, [HTTP_SERVER, "--http", "0"], {
@@ -29,7 +29,7 @@ export async function startHttpServers(count) {
   };
 }
 
-/** One line of JSON, which may come in pieces. */
+/** One line of JSON, which may arrive in several chunks. */
 async function readPorts(child) {
   let text = "";
   for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
@@ -43,7 +43,7 @@ async function readPorts(child) {
 export const shellServers = (count) =>
   named(Array.from({ length: count }, () => ({ command: "sh", args: [SHELL_SERVER] })));
 
-/** Processes that answer many calls quickly, at fifty times the memory. */
+/** Processes that handle many calls quickly, with fifty times the memory. */
 export const nodeServers = (count) =>
   named(
     Array.from({ length: count }, () => ({

@@ -1,8 +1,8 @@
-/** What is done to a port under load, and what it cost: many connections, many calls in flight. */
+/** Load scenarios for a port and their costs: many connections, many calls in flight. */
 import { settledMemory, spread, startMeter } from "./figures.mjs";
 import { nameOf } from "./lean-servers.mjs";
 
-/** How many calls are under way while the connections are tried out. */
+/** Calls in flight while each connection is tested. */
 const TRY_OUT = 16;
 
 /** Connects all at once, then calls each once. `toolport` must have these servers and must not be connected. */
@@ -27,7 +27,7 @@ export async function measureConnections(toolport, count) {
   };
 }
 
-/** How long a call takes on each connection, a few at a time. */
+/** Duration of a call on each connection, a few at a time. */
 async function callEach(toolport, count) {
   const took = [];
   let next = 0;
@@ -49,8 +49,8 @@ async function timedEcho(toolport, server, text) {
 }
 
 /**
- * Makes `calls` calls with `inFlight` under way at any time, spread evenly over the first `servers` servers. Every answer
- * is checked: among ten thousand none may go to the wrong call.
+ * Makes `calls` calls with `inFlight` in flight at any time, spread evenly over the first `servers` servers. Checks that every
+ * response belongs to its call.
  */
 export async function measureInFlight(toolport, { calls, inFlight, servers = 1 }) {
   const before = settledMemory();
@@ -79,10 +79,10 @@ export async function measureInFlight(toolport, { calls, inFlight, servers = 1 }
   };
 }
 
-/** Enough calls to know what one costs. */
+/** Enough calls to measure the cost of one. */
 const FEW_SHARE = 5;
 
-/** Processor time of a call with many in flight, as a multiple of that with few; the quietest of several rounds each. */
+/** Processor time of a call with many in flight, as a multiple of that with few; the minimum of several rounds each. */
 export async function compareInFlight(toolport, { calls, few = 100, many = calls, servers = 1, rounds = 3 }) {
   const plans = {
     few: { calls: Math.ceil(calls / FEW_SHARE), inFlight: few, servers },

@@ -1,5 +1,5 @@
 /**
- * What a call costs with the SDK's own client and nothing around it: a process of its own, since its client opens as many
+ * Cost of a call with only the SDK's client. It runs in its own process, since that client opens as many
  * sockets and listeners as there are calls. Takes `{ entries, calls, inFlight, servers }` as JSON, writes the figures as JSON.
  */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -17,7 +17,7 @@ for (const [name, entry] of Object.entries(entries)) {
   clients.set(name, client);
 }
 
-/** The one method that the scenario uses. */
+/** The only method that the scenario uses. */
 const port = {
   async callTool(name, args) {
     const [server, tool] = name.split("__");

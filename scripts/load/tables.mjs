@@ -24,7 +24,7 @@ export function connectionTable(rows) {
   ].join("\n");
 }
 
-/** One row for each way of having many calls in flight. */
+/** One row for each scenario with many calls in flight. */
 export function inFlightTable(rows) {
   return [
     "| calls in flight | calls a second | a call, p50 / p99 | processor time a call | of that with 100 in flight | resident memory a call |",

@@ -20,7 +20,7 @@ try {
   await http?.close();
 }
 
-/** What is loaded once is not the cost of a connection. */
+/** Loads modules first: they are not a cost of a connection. */
 async function warmUp() {
   const first = Object.entries(mcpServers).slice(0, 1);
   const port = createToolport({ mcpServers: Object.fromEntries(first) });

@@ -1,17 +1,17 @@
-/** Whether what was sampled stays where it is: a straight line through the heap, and counts that do not climb. */
+/** Checks that samples stay flat: a line fitted through the heap, and counts that do not grow. */
 
-/** Memory settles while code is compiled and pools fill: what comes before is not looked at. */
+/** Warm-up that is ignored: memory settles while code is compiled and pools fill. */
 const WARM_UP_SHARE = 0.25;
 const MIB = 1024 * 1024;
-/** Growth of the fitted line over the whole run: less is what a collector leaves lying about. */
+/** Allowed growth of the fitted line over the whole run; less is noise of the garbage collector. */
 const MAX_HEAP_GROWTH = MIB;
 /**
- * Sockets come and go with what was cut last, and idle ones are kept for as long as their server promises: each of the four
- * HTTP servers has as many as there ever were requests at once, handshakes and cancellations included.
+ * The number of sockets varies with recent cuts, and idle ones are kept for as long as the server allows: each of the four
+ * HTTP servers has as many as there ever were concurrent requests, handshakes and cancellations included.
  */
 const SLACK = { fds: 32, listeners: 0, timers: 2, children: 0 };
 
-/** Least squares: how much `y` grows for one more `x`. */
+/** Least squares: growth of `y` per `x`. */
 function slope(points) {
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [meanX, meanY] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];
@@ -20,7 +20,7 @@ function slope(points) {
   return below === 0 ? 0 : above / below;
 }
 
-/** Figures and a list of what is not flat. Few samples say little, and then nothing is said about the heap. */
+/** Figures and a list of what is not flat. With few samples the heap is not judged. */
 export function judgeFlatness(samples, { minSamples = 20 } = {}) {
   const settled = samples.slice(Math.floor(samples.length * WARM_UP_SHARE));
   const [first, last] = [settled[0], settled.at(-1)];

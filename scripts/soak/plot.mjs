@@ -1,4 +1,4 @@
-/** A small picture of figures over time, for a terminal and a text file. */
+/** Plots figures over time as text. */
 
 const WIDTH = 60;
 const HEIGHT = 8;

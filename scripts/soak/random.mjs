@@ -1,6 +1,6 @@
-/** Chance that can be repeated: the same seed gives the same run. */
+/** Repeatable random numbers: the same seed gives the same run. */
 
-/** Mulberry32: small, quick, good enough to choose faults. */
+/** Mulberry32: small, fast, good enough to choose faults. */
 export function createRandom(seed) {
   let state = seed >>> 0;
   const next = () => {

@@ -1,18 +1,18 @@
-/** Many calls and reconnects over stdio and HTTP with random faults, and stock taken all along. */
+/** Makes many calls and reconnects over stdio and HTTP with random faults, and samples resources. */
 import { judgeFlatness } from "./flatness.mjs";
 import { createRandom } from "./random.mjs";
 import { startSoakServers } from "./soak-servers.mjs";
 import { MAX_MESSAGE_BYTES, SoakWorker } from "./soak-worker.mjs";
 import { countChildren, takeStock } from "./take-stock.mjs";
 
-/** Stock is taken so often, if the run is long enough. */
+/** Number of samples, if the run is long enough. */
 const SAMPLES = 120;
 const SETTLE_MS = 5_000;
 
 /**
- * Runs until both counts are reached, or the time is over.
+ * Runs until both counts are reached, or the time limit.
  *
- * `library` is Toolport: its built package, or its sources in a test. Never throws for what it finds: see `problems`.
+ * `library` is Toolport: its built package, or its sources in a test. Findings are in `problems`; it does not throw for them.
  */
 export async function runSoak(library, options) {
   const { calls = 1_000_000, reconnects = 10_000, seed = 1, minutes = Infinity } = options;
@@ -26,7 +26,7 @@ export async function runSoak(library, options) {
   const toolport = library.createToolport({
     mcpServers: servers.entries,
     maxMessageBytes: MAX_MESSAGE_BYTES,
-    // It would leave alone for half a minute what is to be broken again at once.
+    // An open breaker would stop calls for half a minute, but the server has to fail again at once.
     breaker: false,
     timeoutMs: 30_000,
   });
@@ -83,7 +83,7 @@ export async function runSoak(library, options) {
   };
 }
 
-/** What is loaded or started once and stays (the guardian of processes, for one) is there before stock is first taken. */
+/** Loads and starts everything that stays (for instance the guardian process) before the first sample. */
 async function warmUp({ createToolport }, mcpServers) {
   const toolport = createToolport({ mcpServers });
   await toolport.connect();
@@ -99,7 +99,7 @@ function createTally() {
   return { answered: 0, faults, errors, problems, fault: add(faults), error: add(errors), problem };
 }
 
-/** Polls: processes that were cut off take a moment to go, and nobody is told when they have. */
+/** Polls: processes that were cut off take a moment to exit, and there is no event for it. */
 async function settle(isSettled) {
   const deadline = performance.now() + SETTLE_MS;
   while (!isSettled() && performance.now() < deadline)

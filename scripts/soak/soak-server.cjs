@@ -1,8 +1,8 @@
 /**
- * A server that breaks when it is told to, written without the SDK: `echo` and `slow` work, every other tool is a fault.
+ * A server with faults on demand, written without the SDK: `echo` and `slow` work, every other tool is a fault.
  *
- * `node soak-server.cjs` speaks stdio. `node soak-server.cjs --http <port> …` speaks streamable HTTP with sessions on these
- * ports (0: any), says `{"ports":[…]}` on stdout and ends when its stdin does.
+ * `node soak-server.cjs` uses stdio. `node soak-server.cjs --http <port> …` uses Streamable HTTP with sessions on these
+ * ports (0: any), prints `{"ports":[…]}` on stdout and exits when its stdin closes.
  */
 const { randomUUID } = require("node:crypto");
 const { closeSync } = require("node:fs");
@@ -25,7 +25,7 @@ const methods = {
   ping: () => ({}),
 };
 
-/** What every tool does unless the transport knows better. */
+/** Default behaviour of the tools; a transport may override it. */
 const plain = {
   echo: (args) => text(args.text),
   slow: (args) => new Promise((resolve) => setTimeout(resolve, args.ms, text("slow"))),
@@ -45,7 +45,7 @@ async function answer({ id, method, params = {} }, own) {
 
 function serveStdio() {
   const own = {
-    // Closes what the client reads from and goes on running, as a server with a broken pipe does.
+    // Closes its output and keeps running, like a server with a broken pipe.
     cut: () => closeSync(1),
     garbage(args) {
       process.stdout.write(GARBAGE);

@@ -1,12 +1,12 @@
-/** The servers of a soak: processes that Toolport starts, and one process of HTTP ports that is brought back when it dies. */
+/** Servers of the soak test: processes that Toolport starts, and one process with HTTP ports that is restarted when it dies. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
 const SERVER = fileURLToPath(new URL("./soak-server.cjs", import.meta.url));
-/** Waits between attempts would be most of a run with ten thousand of them. */
+/** A short wait: longer ones between attempts would dominate a run with ten thousand reconnects. */
 const AT_ONCE = { delayMs: 5 };
-/** Of each server; more would only measure sockets. */
+/** Concurrent calls of each server; more would only measure sockets. */
 const CONCURRENCY = 16;
 
 /** Entries by name: `stdio0` …, `http0` …. */
@@ -39,7 +39,7 @@ export async function startSoakServers({ stdio, http }) {
     };
   return {
     entries,
-    /** How many processes there are when all is well, the guardian of Toolport's not counted. */
+    /** Expected number of processes, without Toolport's guardian. */
     processes: stdio + (http > 0 ? 1 : 0),
     async close() {
       closing = true;

@@ -1,21 +1,21 @@
-/** Uses one server in rounds: waves of calls with faults among them, then the proof that it is well again. */
+/** Uses one server in rounds: waves of calls with faults, then a check that it works again. */
 
-/** Faults that cost the connection, by the kind of the server; the process of the HTTP servers dies with all of them. */
+/** Faults that end the connection, by kind of server; the process of the HTTP servers dies with all of them. */
 const ENDING = {
   stdio: ["die", "die", "leave", "cut"],
   http: [...Array(24).fill("forget"), "die"],
 };
-/** Faults that cost a call at most. */
+/** Faults that fail at most one call. */
 const PASSING = {
   stdio: ["abort", "garbage", "oversize"],
   http: ["abort", "garbage", "oversize", "cut"],
 };
 const MAX_PASSING = 3;
-/** Calls at once: a fault takes those with it that are under way. */
+/** Concurrent calls: a fault fails those in flight. */
 const WAVE = 25;
 const RECOVERY_MS = 15_000;
 
-/** Larger than the limit that the soak sets. */
+/** Larger than the message limit of the soak test. */
 const OVERSIZE_BYTES = 96 * 1024;
 export const MAX_MESSAGE_BYTES = 64 * 1024;
 
@@ -29,7 +29,7 @@ export class SoakWorker {
     Object.assign(this, { toolport, random, tally, signal, isTyped });
   }
 
-  /** `size` calls in waves; with `ending`, one of them takes the connection down. */
+  /** `size` calls in waves; with `ending`, one of them ends the connection. */
   async round(size, { ending }) {
     const faults = Array.from({ length: this.random.below(MAX_PASSING + 1) }, () =>
       this.random.pick(PASSING[this.kind]),
@@ -45,7 +45,7 @@ export class SoakWorker {
     await this.#recover();
   }
 
-  /** The answer is right or the failure is typed: nothing else. */
+  /** The response must be right, or the failure typed. */
   async #echo() {
     this.calls += 1;
     const text = `${this.name} ${this.calls}`;
@@ -93,7 +93,7 @@ export class SoakWorker {
     else this.tally.problem(`an error that is not typed: ${error?.stack ?? error}`);
   }
 
-  /** Somebody with the same tool handle calls again, and asks for the server where it was given up. */
+  /** Calls again with the same tool, and connects the server if it is `failed`. */
   async #recover() {
     const deadline = performance.now() + RECOVERY_MS;
     for (;;) {

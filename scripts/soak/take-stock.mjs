@@ -1,11 +1,11 @@
-/** What this process holds at one moment: memory, descriptors, listeners, timers, children. Linux for all but memory. */
+/** Resources of this process: memory, descriptors, listeners, timers, children. Linux only, except memory. */
 import { getEventListeners } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Toolport's own process, which outlives connections on purpose. */
+/** Toolport's guardian process, which outlives connections on purpose. */
 const GUARDIAN = "toolport-guardian";
 
-/** `signal` is the one that all calls share: listeners on it must not pile up. */
+/** `signal` is shared by all calls: listeners on it must not accumulate. */
 export function takeStock(signal) {
   globalThis.gc?.();
   globalThis.gc?.();
@@ -29,7 +29,7 @@ function count(folder) {
   }
 }
 
-/** Direct children that live; zombies too, which nobody has reaped. */
+/** Direct children that are alive, and zombies that were not reaped. */
 export function countChildren() {
   let pids;
   try {

@@ -1,4 +1,4 @@
-/** `@langchain/mcp-adapters`: calls go through LangChain's own tools, as an agent makes them. */
+/** `@langchain/mcp-adapters`: calls use LangChain's own tools, as an agent does. */
 import { createAuthProvider } from "../auth-provider.mjs";
 
 export { load } from "../../../bench/contenders/langchain.mjs";
@@ -62,5 +62,5 @@ export async function openCrowd(lib, servers, count) {
   return toHandle(client);
 }
 
-export const openProtected = (lib, url, desk) =>
-  open(lib, [{ name: "it", url }], { authProvider: createAuthProvider(desk) });
+export const openProtected = (lib, url, loginState) =>
+  open(lib, [{ name: "it", url }], { authProvider: createAuthProvider(loginState) });

@@ -24,5 +24,5 @@ export async function open(lib, [{ url, command, args }], { stderr, connectTimeo
   };
 }
 
-export const openProtected = (lib, url, desk) =>
-  open(lib, [{ name: "it", url }], { authProvider: createAuthProvider(desk) });
+export const openProtected = (lib, url, loginState) =>
+  open(lib, [{ name: "it", url }], { authProvider: createAuthProvider(loginState) });

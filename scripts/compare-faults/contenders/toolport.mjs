@@ -35,7 +35,7 @@ const toHandle = async (port) => {
   };
 };
 
-/** A port never throws because of a server; where none is left, its own error is told. */
+/** `connect()` does not throw for a failed server; this throws if all servers failed. */
 export async function open(lib, servers, options) {
   const port = toPort(lib, servers, options);
   const reports = Object.values((await port.connect()).servers);
@@ -52,9 +52,9 @@ export async function openCrowd(lib, servers, count) {
   return toHandle(port);
 }
 
-/** The other way, with the same object as the peers: what holds for one has to hold for both. */
-export async function openWithProvider(lib, url, desk) {
-  const entry = { url, authProvider: createAuthProvider(desk) };
+/** Uses the same provider object as the other libraries; both ways must pass. */
+export async function openWithProvider(lib, url, loginState) {
+  const entry = { url, authProvider: createAuthProvider(loginState) };
   const port = lib.createToolport({ mcpServers: { it: entry } });
   const { error } = (await port.connect()).servers["it"];
   if (error === undefined) return toHandle(port);
@@ -62,12 +62,12 @@ export async function openWithProvider(lib, url, desk) {
   throw error;
 }
 
-/** With credentials, it logs in as a user would: its store takes tokens from nobody else. */
-export async function openProtected(lib, url, desk) {
+/** Logs in like a user, because Toolport's store accepts no tokens from outside. */
+export async function openProtected(lib, url, loginState) {
   const port = toPort(lib, [{ name: "it", url }], { callbackUrl: CALLBACK_URL });
   const { authUrl, error } = (await port.connect()).servers["it"];
-  if (authUrl !== undefined) desk.redirects.push(authUrl);
-  if (desk.issued === undefined) {
+  if (authUrl !== undefined) loginState.redirects.push(authUrl);
+  if (loginState.issued === undefined) {
     await port.close();
     throw error ?? new Error("connected without credentials");
   }

@@ -1,4 +1,4 @@
-/** Each of Toolport's doors beside the library that does the same for the same framework, or in the same era. */
+/** Compares each Toolport adapter with the library for the same framework, or the same protocol era. */
 import { markdownTable } from "./markdown-table.mjs";
 import { figure, ROWS, shown, startCost, yesNo } from "./verdict.mjs";
 
@@ -8,14 +8,14 @@ const PAIRS = [
   ["toolport-modern", "sdk-v2-modern"],
 ];
 
-/** The start is one figure, because some load everything at import and some with the first connection. */
+/** Import and connect are one figure, because some libraries load everything at import and some with the first connection. */
 const START = "import and cold connect together, CPU";
 const isPartOfStart = ({ metric, path }) => metric === "import" || path === "coldCpuMs";
-const isOfOneDoor = ({ peers }) => peers !== undefined;
+const isForOneAdapter = ({ peers }) => peers !== undefined;
 
 function compare(results, [ours, theirs]) {
   const start = { title: START, unit: " ms", of: (name) => startCost(results, name) };
-  const others = ROWS.filter((row) => !isPartOfStart(row) && !isOfOneDoor(row)).map((row) => {
+  const others = ROWS.filter((row) => !isPartOfStart(row) && !isForOneAdapter(row)).map((row) => {
     const variant = results[row.metric]?.[row.variant] ?? {};
     return { ...row, of: (name) => figure(variant[name] ?? [], variant.floor, row) };
   });
@@ -26,10 +26,10 @@ function compare(results, [ours, theirs]) {
   });
 }
 
-/** As a table of Markdown; nothing where no pair was measured. */
-export function toDoors(results) {
+/** Markdown table; empty if no pair was measured. */
+export function toAdapterPairs(results) {
   const rows = PAIRS.flatMap((pair) => compare(results, pair));
   if (rows.length === 0) return [];
-  const headings = ["row", "door", "", "peer", "", "ahead"];
-  return ["## Door against door", "", ...markdownTable(headings, rows), ""];
+  const headings = ["row", "adapter", "", "peer", "", "ahead"];
+  return ["## Adapter against adapter", "", ...markdownTable(headings, rows), ""];
 }
