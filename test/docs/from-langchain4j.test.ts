@@ -127,7 +127,7 @@ const CHECKS: Readonly<Record<string, (run: Run) => Promise<void>>> = {
   },
   "Streamable HTTP": checkIssues,
   WebSocket: checkIssues,
-  "HTTP+SSE, the old way": checkIssues,
+  "HTTP+SSE (legacy)": checkIssues,
   Docker: async (run) => {
     const [install] = page.get("Docker") ?? [];
     expect(install).toMatchObject({ language: "sh", text: "npm install toolport" });
@@ -165,7 +165,7 @@ const CHECKS: Readonly<Record<string, (run: Run) => Promise<void>>> = {
   "Several filters": async (run) => {
     expect((await run()).printed).toEqual([["get_issue", "list_issues"]]);
   },
-  "Servers and filters that come and go": async (run) => {
+  "Adding and removing servers and filters": async (run) => {
     const numeric = ["numeric-mcp__echoInteger", "numeric-mcp__add"];
     const text = ["text-mcp__echoInteger", "text-mcp__echoString"];
     expect((await run()).printed).toEqual([[...numeric, ...text], [numeric[0], ...text], text, text]);
@@ -234,7 +234,7 @@ const CHECKS: Readonly<Record<string, (run: Run) => Promise<void>>> = {
       { uri: "file:///info", mimeType: "text/plain", text: "Bob likes tea" },
     ]);
   },
-  "In other words": async (run) => {
+  "With other texts": async (run) => {
     expect((await run()).printed).toEqual([
       ["list_resources", "-", "What is known about people"],
       ["get_resource", "-", "Tells about a person"],
@@ -280,7 +280,7 @@ const CHECKS: Readonly<Record<string, (run: Run) => Promise<void>>> = {
     expect(second?.messages.at(-1)?.content).toBe("langchain4j/langchain4j: 36951f9 6fcd19f 2e74049");
     expectContainer("docker", { isRemoved: true });
   },
-  "By a command line of your own": async (run) => {
+  "With your own command line": async (run) => {
     expect((await run()).printed).toEqual(["langchain4j/langchain4j: 36951f9"]);
     expectContainer("docker", { isRemoved: false });
   },

@@ -16,7 +16,7 @@ export const SAMPLES: readonly Sample[] = [
   { heading: "MCP Transport", block: 1, about: "stdio", section: "stdio" },
   { heading: "MCP Transport", block: 2, about: "Streamable HTTP", section: "Streamable HTTP" },
   { heading: "MCP Transport", block: 3, about: "WebSocket", section: "WebSocket" },
-  { heading: "MCP Transport", block: 4, about: "legacy HTTP", section: "HTTP+SSE, the old way" },
+  { heading: "MCP Transport", block: 4, about: "legacy HTTP", section: "HTTP+SSE (legacy)" },
   { heading: "MCP Transport", block: 5, about: "the module for Docker", section: "Docker" },
   { heading: "MCP Transport", block: 6, about: "Docker", section: "Docker" },
   { heading: "MCP Client", block: 1, about: "a client with a key", section: "A client with a key" },
@@ -32,7 +32,7 @@ export const SAMPLES: readonly Sample[] = [
   {
     heading: "MCP Tool Provider",
     about: "clients and filters added and removed",
-    section: "Servers and filters that come and go",
+    section: "Adding and removing servers and filters",
   },
   {
     heading: "MCP Tool Provider",
@@ -76,7 +76,7 @@ export const SAMPLES: readonly Sample[] = [
   {
     heading: "Exposing resources automatically via synthetic tools",
     about: "descriptions and presenters of one's own",
-    section: "In other words",
+    section: "With other texts",
   },
   { heading: "Prompts", about: "listPrompts, getPrompt, toChatMessage and its limits", section: "Prompts" },
   {
@@ -95,7 +95,7 @@ export const SAMPLES: readonly Sample[] = [
   {
     heading: "Developing the Tool Provider",
     about: "the docker command line as a stdio server",
-    section: "By a command line of your own",
+    section: "With your own command line",
   },
   { heading: "Developing the Tool Provider", about: "Podman instead of Docker", section: "Podman" },
   { heading: "Executing the Code", block: 1, about: "what it prints", section: "The program" },
