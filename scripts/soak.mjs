@@ -39,7 +39,7 @@ process.stderr.write("\n");
 const text = describe(report);
 console.log(text);
 if (report.problems.length > 0) {
-  console.log(`\nNot as it should be:\n${report.problems.map((problem) => `- ${problem}`).join("\n")}`);
+  console.log(`\nProblems:\n${report.problems.map((problem) => `- ${problem}`).join("\n")}`);
   process.exitCode = 1;
 } else if (values.write) {
   writeSection("soak", text);
