@@ -1,4 +1,4 @@
-/** The token that the next request carries, and how it is followed by another when its end is near. */
+/** Supplies the access token for the next request, and renews it shortly before it expires. */
 import type { DpopSession } from "@modelcontextprotocol/client";
 import type { Lease } from "../state/store.js";
 import { authUnavailable, isClientError, tokenRefused } from "./auth-errors.js";
@@ -11,11 +11,11 @@ import { type HeldTokens, TokenCache } from "./token-cache.js";
 import { isExpired, isExpiring, type TokenOrigin, toTokenRecord } from "./token-record.js";
 import { requestTokens, requestTokensByGrant, type TokenResponse } from "./token-requests.js";
 
-/** Refused tokens that are remembered. */
+/** Maximum number of rejected tokens to remember. */
 const MAX_REFUSED = 32;
-/** So long they are not sent again. The trouble may have been the server's own, and the token may be good after all. */
+/** A rejected token is not sent again for this long. After that it is tried once more: the fault may have been the server's. */
 const REFUSED_MS = 300_000;
-/** Between two attempts to renew a token that is still good. */
+/** Minimum time between two attempts to renew a token that is still valid. */
 const RETRY_MS = 5_000;
 
 export class AccessTokens {
@@ -23,7 +23,7 @@ export class AccessTokens {
   readonly #context: OAuthContext;
   readonly #renewals = new Map<string, Promise<HeldTokens | undefined>>();
   readonly #refused = new Map<string, number>();
-  /** Issued to us and never taken by the server: if one of these is refused, another will be too. */
+  /** Tokens that were issued but never accepted by the server. If one of these is rejected, a renewed one would be too. */
   readonly #untried = new Set<string>();
   #dpop: Promise<DpopSession> | undefined;
   #lastRefused: string | undefined;
@@ -43,7 +43,7 @@ export class AccessTokens {
     });
   }
 
-  /** The tokens to send, renewed if their end is near; undefined if there are none worth sending. */
+  /** The tokens to send, renewed if they expire soon; undefined if there are none to send. */
   async usable(): Promise<HeldTokens | undefined> {
     let held = await this.cache.current();
     if (held !== undefined && this.isRefused(held)) held = await this.cache.read();
@@ -57,13 +57,13 @@ export class AccessTokens {
       return await this.renew(held);
     } catch (error) {
       if (isSpent) throw error;
-      // There is time left for another attempt, but not with every request.
+      // The token is still valid: try again later, but not with every request.
       this.#notBefore = now + RETRY_MS;
       return held;
     }
   }
 
-  /** Whether new tokens can be had without a user. */
+  /** Whether new tokens can be obtained without a user. */
   canRenew(held: HeldTokens): boolean {
     const { accessToken, refreshToken, client } = held.record;
     if (this.isRefused(held) && this.#untried.has(accessToken)) return false;
@@ -71,7 +71,7 @@ export class AccessTokens {
     return !isInteractive(this.#context) || refreshToken !== undefined;
   }
 
-  /** What the store has, if the server has not refused it and it is not the one in `used`. */
+  /** The stored tokens, unless they are expired, rejected by the server, or the same as `used`. */
   async newer(used: HeldTokens | undefined): Promise<HeldTokens | undefined> {
     const held = await this.cache.read();
     if (held === undefined || this.isRefused(held)) return undefined;
@@ -79,12 +79,12 @@ export class AccessTokens {
     return held.record.accessToken === used?.record.accessToken ? undefined : held;
   }
 
-  /** New tokens in place of these; undefined if the authorization server wants a user for that. */
+  /** Replaces these tokens; undefined if the authorization server requires a login. */
   renew(held: HeldTokens): Promise<HeldTokens | undefined> {
     return this.obtain(held, "", (lease) => this.#renewAlone(lease));
   }
 
-  /** Runs once for a purpose, in whichever process is first; the others get what it got. */
+  /** Runs `request` once per purpose, in the first process that asks; all other callers get its result. */
   obtain(
     used: HeldTokens | undefined,
     purpose: string,
@@ -99,12 +99,12 @@ export class AccessTokens {
         obtain: request,
       });
       if (got === "late")
-        throw authUnavailable("Another process asks for a token and does not come to an end");
+        throw authUnavailable("Another process is requesting a token and has not finished in time");
       return got;
     });
   }
 
-  /** Keeps what was issued, unless somebody has put something newer there meanwhile. */
+  /** Saves issued tokens, unless another process has saved newer ones since version `over`. */
   async keep(
     answer: Extract<TokenResponse, { tokens: unknown }>,
     origin: Omit<TokenOrigin, "serverUrl" | "now">,
@@ -121,7 +121,7 @@ export class AccessTokens {
     return at !== undefined && nowOf(this.#context) - at < REFUSED_MS;
   }
 
-  /** The server does not take it: it is not sent again. */
+  /** The server rejected this token: do not send it again for {@link REFUSED_MS}. */
   refuse(held: HeldTokens): void {
     const { accessToken } = held.record;
     this.#refused.set(accessToken, nowOf(this.#context));
@@ -130,12 +130,12 @@ export class AccessTokens {
     this.#lastRefused = accessToken;
   }
 
-  /** Not good enough for a request, though not worthless. */
+  /** The token lacks a scope that a request needs. It stays usable for other requests. */
   markInsufficient(held: HeldTokens | undefined): void {
     this.#lastRefused = held?.record.accessToken ?? this.#lastRefused;
   }
 
-  /** The server has taken it. */
+  /** The server accepted this token. */
   accept({ record }: HeldTokens): void {
     if (this.#untried.size > 0) this.#untried.delete(record.accessToken);
   }
@@ -177,7 +177,7 @@ export class AccessTokens {
       ? requestTokens({ ...common, params })
       : requestTokensByGrant({ ...common, context: this.#context, scope: requestedScope });
     const answer = await asking.catch(async (error: unknown) => {
-      // Whoever was held up for longer than the lease may find that another was quicker.
+      // If this process was suspended for longer than the lease, another process may have renewed the tokens already.
       const newer = await this.newer(held);
       if (newer !== undefined) return newer;
       throw error;
@@ -188,7 +188,7 @@ export class AccessTokens {
     return this.keep(answer, origin, { over: held.version, lease });
   }
 
-  /** Somebody else may have spent the refresh token and saved what came of it. Otherwise it is worth nothing now. */
+  /** Another process may have used the refresh token and saved the result. Otherwise these tokens are no longer usable. */
   async #afterRefusal(held: HeldTokens, reason: string): Promise<HeldTokens | undefined> {
     const there = await this.cache.read();
     if (there !== undefined && there.version !== held.version) return there;

@@ -1,6 +1,6 @@
 /**
- * The failures of OAuth in words of ours. Nothing that an authorization server or a callback said is quoted or kept as
- * a cause: an attacker may have written it, and some servers echo what they were sent.
+ * Errors of the OAuth flow. They never quote or wrap text from an authorization server or a callback: an attacker may
+ * control it, and some servers echo what they received.
  */
 
 import { AuthError, type AuthErrorCode } from "../errors/auth-error.js";
@@ -16,7 +16,7 @@ interface Details {
   readonly cause?: unknown;
 }
 
-/** Whatever fails here, the MCP server has not acted on the request. */
+/** The outcome is always `unsent`: the MCP server has not processed the request. */
 export function authFailed(what: string, next?: string, details: Details = {}): AuthError {
   return new AuthError({ code: "AUTH_FAILED", what, next, outcome: "unsent", ...details });
 }
@@ -26,7 +26,7 @@ export function authRequired(authUrl: string | undefined, details: Details = {})
     authUrl === undefined
       ? "Set `callbackUrl` on the port or `oauth.redirectUrl` on the server for a login, or send a token in `headers`"
       : "Open the URL in `authUrl`, log in, then connect again";
-  return authFailed("The server wants authorization", next, {
+  return authFailed("The server requires authorization", next, {
     code: "AUTH_REQUIRED",
     status: 401,
     authUrl,
@@ -35,29 +35,33 @@ export function authRequired(authUrl: string | undefined, details: Details = {})
 }
 
 export function issuerMismatch(what: string, next?: string): AuthError {
-  return authFailed(what, next ?? "Do not log in before you know why; the answer may come from an attacker", {
-    code: "ISSUER_MISMATCH",
-  });
+  return authFailed(
+    what,
+    next ?? "Do not log in until you know why; the response may come from an attacker",
+    {
+      code: "ISSUER_MISMATCH",
+    },
+  );
 }
 
-/** The authorization server could not be asked, or answered with nonsense: trying again may help. */
+/** The authorization server could not be reached or sent an invalid response. A retry may help. */
 export function authUnavailable(what: string, error?: unknown): ToolportError {
   if (error !== undefined && isFinalError(error)) return error;
-  // Only errors of ours are kept: they hold nothing of the answer.
+  // Only a ToolportError becomes the cause: other errors may contain text from the response.
   const cause = ToolportError.isInstance(error) ? error : undefined;
-  return authFailed(what, "Try again later; if it stays so, ask the server's operator", {
+  return authFailed(what, "Try again later; if the problem persists, ask the server's operator", {
     retryable: cause?.code !== "MESSAGE_TOO_LARGE",
     cause: cause ?? networkCause(error),
   });
 }
 
-/** A refused address, a broken store, an error of this room: they say it better than we could. */
+/** Errors that already say what to do: a refused address, a failed store, or another AuthError. */
 function isFinalError(error: unknown): error is ToolportError {
   if (!ToolportError.isInstance(error)) return false;
   return error.code === "ADDRESS_REFUSED" || error.name === "StateError" || error.name === "AuthError";
 }
 
-/** System errors name a host and a port, nothing else. */
+/** System errors contain a host and a port, and no text from the response. */
 function networkCause(error: unknown): ToolportError | undefined {
   const code = readField(error, "code") ?? readField(readField(error, "cause"), "code");
   if (typeof code !== "string") return undefined;
@@ -65,18 +69,18 @@ function networkCause(error: unknown): ToolportError | undefined {
   return known.name === "ConnectionError" ? known : undefined;
 }
 
-/** Only these are quoted: everything else may be an attacker's text. */
+/** Advice by OAuth error code. Other codes are not quoted: they may be text from an attacker. */
 const KNOWN: Readonly<Record<string, string>> = {
   invalid_client: "Check `oauth.clientId` and its secret or key",
   unauthorized_client: "Ask its operator to allow this client the grant",
-  invalid_grant: "Check the assertion: whom it is for, and until when",
+  invalid_grant: "Check the audience and the expiry of the assertion",
   invalid_scope: "Check `oauth.scopes`",
   invalid_target: "Ask its operator to allow this server as a resource",
   unsupported_grant_type: "Choose another `oauth.grant`",
   invalid_dpop_proof: "Check the clock of this machine",
 };
 
-/** The authorization server has said no, and will say so again. */
+/** The authorization server rejected a token request for good. */
 export function tokenRefused(reason: string): AuthError {
   const next = Object.hasOwn(KNOWN, reason) ? KNOWN[reason] : undefined;
   const quoted = next === undefined ? "" : ` (${reason})`;
@@ -86,6 +90,6 @@ export function tokenRefused(reason: string): AuthError {
   );
 }
 
-/** It does not accept who we are, which is not the tokens' fault. */
+/** The authorization server rejected the client itself, not its tokens. */
 export const isClientError = (reason: string): boolean =>
   reason === "invalid_client" || reason === "unauthorized_client";

@@ -1,4 +1,4 @@
-/** Gets an authorization where refreshing is not enough: by sending a user to log in, or by the program's own word. */
+/** Obtains a new authorization when a refresh is not enough: by a user's login, or with the client's own credentials. */
 import type { AccessTokens } from "./access-tokens.js";
 import { authFailed, authRequired, tokenRefused } from "./auth-errors.js";
 import { chooseScope, exceedsScope, uniteScopes } from "./choose-scope.js";
@@ -20,7 +20,7 @@ export interface AuthorizeParts {
   readonly limit: AuthorizationLimit;
 }
 
-/** Asks who authorizes, at this moment. */
+/** Discovers the current authorization server. */
 export async function discoverFor(
   { context }: AuthorizeParts,
   { resourceMetadataUrl }: Challenge,
@@ -37,9 +37,9 @@ export async function discoverFor(
 }
 
 /**
- * After a 401 that nothing else could cure.
+ * Handles a 401 after every renewal has failed.
  *
- * @throws AuthError `AUTH_REQUIRED` with the URL of the login page, where a user has to log in
+ * @throws AuthError `AUTH_REQUIRED` with the URL of the login page, if a user has to log in
  */
 export async function authorize(
   parts: AuthorizeParts,
@@ -48,7 +48,7 @@ export async function authorize(
   held: HeldTokens | undefined,
 ): Promise<HeldTokens> {
   const { context, tokens, limit } = parts;
-  // Rights that were granted by the same authorization server are asked for again.
+  // Request the scopes that the same authorization server granted before.
   const previous = held?.record.at.issuer === info.issuer ? scopeSoFar(held) : undefined;
   const scope = scopeFor(parts, info, challenge, previous);
   if (!limit.allowsLogin(tokens.lastRefused)) throw tooOften();
@@ -57,7 +57,7 @@ export async function authorize(
   return requestWithoutUser(parts, info, scope, held);
 }
 
-/** After a 403 that asks for more rights. */
+/** Handles a 403 that asks for more scopes. */
 export async function stepUp(
   parts: AuthorizeParts,
   challenge: Challenge,
@@ -107,7 +107,7 @@ async function logIn(
   throw authRequired(await startAuthorization({ context, info, fetch, redirectUrl, scope }), { status });
 }
 
-/** New tokens on the program's own word. */
+/** Requests tokens with the client's own credentials, without a user. */
 async function requestWithoutUser(
   { context, tokens }: AuthorizeParts,
   info: AuthorizationInfo,
@@ -125,30 +125,30 @@ async function requestWithoutUser(
     if ("refused" in answer) throw tokenRefused(answer.refused);
     return tokens.keep(answer, { at, client, resource, requestedScope: scope }, { over, lease });
   });
-  if (held === undefined) throw authFailed("The token was taken back while it was saved", "Try again");
+  if (held === undefined) throw authFailed("The token was deleted while it was being saved", "Try again");
   return held;
 }
 
 const tooOften = () =>
   authFailed(
-    "The server refuses every token that its authorization server issues",
-    "Ask the server's operator; `logOut` forgets what was tried",
+    "The server rejects every token that its authorization server issues",
+    "Ask the server's operator; `logOut` resets the attempts",
   );
 
 const insufficientScope = () =>
   authFailed(
-    "The authorization does not cover this request, and asking again would not change that",
-    "Ask the server's operator for the rights, or log out and in again",
+    "The authorization does not cover this request, and another login would not change that",
+    "Ask the server's operator for the missing scopes, or log out and log in again",
     { code: "INSUFFICIENT_SCOPE", status: 403 },
   );
 
-/** Logins in a row whose tokens the server refused. */
+/** Maximum number of consecutive logins whose tokens the server rejected. */
 const MAX_LOGINS = 3;
-/** Logins for more rights, within {@link WINDOW_MS}: each success in between looks like progress, so time counts here. */
+/** Maximum number of logins for more scopes within {@link WINDOW_MS}. Successful requests in between do not reset it. */
 const MAX_STEP_UPS = 3;
 const WINDOW_MS = 600_000;
 
-/** Counts over all calls to one server by one user. A login that nobody came back from costs nothing. */
+/** Limits how often a user is asked to log in, over all calls of one user to one server. Unfinished logins do not count. */
 export class AuthorizationLimit {
   readonly #now: () => number;
   readonly #reasons = new Set<string>();
@@ -158,7 +158,7 @@ export class AuthorizationLimit {
     this.#now = now;
   }
 
-  /** False if there were too many. @param refused the token that made this login necessary */
+  /** False if the limit is reached. @param refused the token whose rejection made this login necessary */
   allowsLogin(refused: string | undefined): boolean {
     const reason = refused ?? "";
     if (!this.#reasons.has(reason) && this.#reasons.size >= MAX_LOGINS) return false;
@@ -175,12 +175,12 @@ export class AuthorizationLimit {
     return true;
   }
 
-  /** The server has taken a token. */
+  /** The server accepted a token. */
   succeeded(): void {
     if (this.#reasons.size > 0) this.#reasons.clear();
   }
 
-  /** The user starts over. */
+  /** Called after a logout. */
   reset(): void {
     this.#reasons.clear();
     this.#stepUps = [];

@@ -1,17 +1,17 @@
-/** Which scopes are asked for. */
+/** Chooses the scopes to request. */
 
 export interface ScopeSources {
-  /** What the server's refusal asks for. */
+  /** From the challenge in the server's 401 or 403 response. */
   readonly challenge?: string | undefined;
-  /** What the user configured. */
+  /** From the configuration. */
   readonly configured?: readonly string[] | string | undefined;
-  /** What the server says may be asked for. */
+  /** From the protected resource metadata. */
   readonly supported?: readonly string[] | undefined;
-  /** What was asked for and granted before; kept when more is asked for. */
+  /** Requested or granted before; they are requested again together with new ones. */
   readonly previous?: string | undefined;
-  /** What the authorization server lists. */
+  /** From the authorization server's metadata. */
   readonly listed?: readonly string[] | undefined;
-  /** A user who is away later is meant to stay logged in. */
+  /** Request `offline_access`, so that the authorization server issues a refresh token. */
   readonly wantsRefresh?: boolean;
 }
 
@@ -20,7 +20,7 @@ const OFFLINE = "offline_access";
 const words = (scopes: readonly string[] | string | undefined): string[] =>
   (typeof scopes === "string" ? scopes.split(/\s+/) : [...(scopes ?? [])]).filter((word) => word !== "");
 
-/** The scopes as they go into a request; undefined for none. */
+/** The `scope` parameter of a request; undefined for none. */
 export function chooseScope(sources: ScopeSources): string | undefined {
   const { configured, listed, wantsRefresh = false } = sources;
   const asked = [...words(sources.challenge), ...words(configured)];
@@ -28,20 +28,20 @@ export function chooseScope(sources: ScopeSources): string | undefined {
     ...words(sources.previous),
     ...(asked.length > 0 ? asked : words(sources.supported)),
   ]);
-  // Only where it is listed. A user who wrote it down by hand knows better than a list that is missing.
+  // Requested only if the authorization server lists it, or if it lists no scopes and the user configured it.
   const mayBeOffline = listed?.includes(OFFLINE) ?? words(configured).includes(OFFLINE);
   if (!mayBeOffline) chosen.delete(OFFLINE);
   else if (wantsRefresh && chosen.size > 0) chosen.add(OFFLINE);
   return chosen.size === 0 ? undefined : [...chosen].join(" ");
 }
 
-/** The scopes of all, each once. */
+/** Joins scopes without duplicates. */
 export function uniteScopes(...scopes: readonly (string | undefined)[]): string | undefined {
   const united = new Set(scopes.flatMap(words));
   return united.size === 0 ? undefined : [...united].join(" ");
 }
 
-/** `wanted` has something that was neither granted nor asked for before. That a token can be refreshed is no right. */
+/** Whether `wanted` contains a scope that `before` does not. `offline_access` does not count: it grants no access. */
 export function exceedsScope(wanted: string | undefined, before: string | undefined): boolean {
   const had = new Set([...words(before), OFFLINE]);
   return words(wanted).some((word) => !had.has(word));

@@ -1,13 +1,13 @@
-/** Where credentials lie in the store: apart by user and by server. */
+/** The records of OAuth credentials in the store: their keys, their deletion, and the migration from version 0.1. */
 import { identifyUrl } from "../config/config-identity.js";
 import { userPrefix } from "../state/server-keys.js";
 import type { Store } from "../state/store.js";
 import type { OAuthContext } from "./oauth-context.js";
 
-/** Whose credentials for which server. */
+/** A server and the user whose credentials for it are stored. */
 export interface CredentialOwner {
   readonly principal: string | undefined;
-  /** What `serverIdentity` says of the server. */
+  /** The result of `serverIdentity`. */
   readonly identity: string;
 }
 
@@ -15,17 +15,17 @@ const recordKey = (kind: string, { principal, identity }: CredentialOwner): stri
   `${userPrefix(`oauth/${kind}`, principal)}${identity}`;
 
 export const tokensKey = (owner: CredentialOwner): string => recordKey("tokens", owner);
-/** How the keys of all tokens of one user begin. */
+/** Prefix of the keys of all tokens of one user. */
 export const tokensPrefix = (principal: string | undefined): string => userPrefix("oauth/tokens", principal);
-/** The login that is waiting for its user. */
+/** Key of the login that the user has not finished yet. */
 export const loginKey = (owner: CredentialOwner): string => recordKey("login", owner);
 export const proofKeyKey = (owner: CredentialOwner): string => recordKey("dpop", owner);
-/** HeldTokens by the process that asks for new tokens. */
+/** Lease of the process that requests new tokens. */
 export const refreshLease = (owner: CredentialOwner): string => recordKey("refresh", owner);
-/** HeldTokens by the process that prepares a login. */
+/** Lease of the process that prepares a login. */
 export const loginLease = (owner: CredentialOwner): string => recordKey("start", owner);
 
-/** Where version 0.1 kept the same, for all entries with one address. */
+/** Version 0.1 stored these records by URL, shared by all servers with the same URL. */
 export const legacyKeys = (principal: string | undefined, serverUrl: URL | string) => {
   const identity = identifyUrl(String(serverUrl));
   return { tokens: tokensKey({ principal, identity }), proofKey: proofKeyKey({ principal, identity }) };
@@ -33,29 +33,30 @@ export const legacyKeys = (principal: string | undefined, serverUrl: URL | strin
 
 export const pendingKey = (stateHash: string): string => `oauth/pending/${stateHash}`;
 
-/** A dynamic registration is of no use at another issuer, with another redirect URL or for another server. */
+/** A dynamic registration is valid for one issuer, one redirect URL and one server. */
 export const registrationKey = (issuer: string, redirectUrl: string, serverUrl: URL | string): string =>
   `oauth/client/${encodeURIComponent(issuer)}/${encodeURIComponent(redirectUrl)}/${identifyUrl(String(serverUrl))}`;
-/** HeldTokens by whoever registers. */
+/** Lease of the process that registers the client. */
 export const registrationLease = (...parts: Parameters<typeof registrationKey>): string =>
   registrationKey(...parts).replace("oauth/client/", "oauth/register/");
 
-/** The issuer that a client registered by hand was first used at. */
+/** Key of the issuer at which a preconfigured client was first used. */
 export const bindingKey = (clientId: string, serverUrl: URL | string): string =>
   `oauth/issuer/${encodeURIComponent(clientId)}/${identifyUrl(String(serverUrl))}`;
 
-/** How the keys of what an application is at authorization servers begin; they end with the address of the server. */
+/** Key prefixes of client registrations; the keys end with the identity of the server's URL. */
 export const clientPrefixes = ["oauth/client/", "oauth/issuer/"];
 
+/** Deletes the credentials of a removed server. Does not revoke them: `logOut()` does. */
 export async function deleteCredentials(store: Store, owner: CredentialOwner): Promise<void> {
-  // A login that is under way must not end with tokens for a server that is gone.
+  // A login in progress must not save tokens for a removed server.
   const login = (await store.get(loginKey(owner)).catch(() => undefined))?.value;
   const { stateHash } = (login ?? {}) as { stateHash?: unknown };
   if (typeof stateHash === "string") await store.delete(pendingKey(stateHash));
   for (const key of [loginKey(owner), tokensKey(owner), proofKeyKey(owner)]) await store.delete(key);
 }
 
-/** Deletes what version 0.1 kept of the same by address. */
+/** Deletes the records that version 0.1 stored by URL. */
 export async function deleteLegacyCredentials(
   store: Store,
   principal: string | undefined,
@@ -66,15 +67,15 @@ export async function deleteLegacyCredentials(
   await store.delete(proofKey);
 }
 
-/** Moves them to the keys of this server; true if there were some. */
+/** Moves the records of version 0.1 to the keys of this server, if they belong to it; true if there were any. */
 export async function migrateLegacyCredentials(context: OAuthContext): Promise<boolean> {
   const { store, principal, serverUrl, ownsAddress } = context;
   if (ownsAddress === undefined || !(await ownsAddress())) return false;
   const old = legacyKeys(principal, serverUrl);
   const tokens = await store.get(old.tokens);
-  // Records that are not sealed may have been written by anyone with access to the database.
+  // Unsealed records may have been written by anyone with access to the database.
   if (tokens === undefined || !tokens.sealed) return false;
-  // The key comes first: tokens that are bound to it are of no use without it.
+  // The proof key first: tokens that are bound to it are useless without it.
   const proofKey = await store.get(old.proofKey);
   if (proofKey?.sealed === true)
     await store.put(proofKeyKey(context), proofKey.value, { ifVersion: 0, secret: true });

@@ -1,4 +1,4 @@
-/** Finds out who authorizes for a server, anew each time: the answer may have changed since the last login. */
+/** Discovers the authorization server of an MCP server. Runs before every login, because the result may change. */
 import type {
   AuthorizationServerMetadata,
   OAuthProtectedResourceMetadata,
@@ -7,29 +7,29 @@ import { readField } from "../errors/foreign-error.js";
 import { authFailed, authUnavailable, issuerMismatch } from "./auth-errors.js";
 import { observeFetch } from "./oauth-context.js";
 
-/** Who authorizes, and what for. */
+/** The authorization server and the resource to request tokens for. */
 export interface AuthorizationInfo {
   readonly issuer: string;
-  /** Undefined: a server of the first revision, whose endpoints are at fixed places. */
+  /** Undefined for servers of revision 2025-03-26 without metadata, whose endpoints have default paths. */
   readonly metadata: AuthorizationServerMetadata | undefined;
-  /** What tokens are asked for: the server, in the spelling it wants. */
+  /** The `resource` parameter: the server's URL as the server spells it. */
   readonly resource: string;
-  /** What the server says may be asked for. */
+  /** Scopes from the protected resource metadata. */
   readonly scopesSupported: readonly string[] | undefined;
 }
 
 export interface DiscoverParts {
   readonly serverUrl: URL;
   readonly fetch: typeof globalThis.fetch;
-  /** From the challenge. */
+  /** From the `WWW-Authenticate` challenge. */
   readonly resourceMetadataUrl?: URL | undefined;
-  /** The only issuer the user wants. */
+  /** `oauth.issuer`: no other issuer is accepted. */
   readonly expectedIssuer?: string | undefined;
-  /** The issuer of the credentials that are there already. */
+  /** Issuer of the stored credentials. */
   readonly knownIssuer?: string | undefined;
 }
 
-/** @throws AuthError, or ConnectionError for an address that may not be asked */
+/** @throws AuthError, or ConnectionError if an address is not allowed */
 export async function discoverAuthorization(parts: DiscoverParts): Promise<AuthorizationInfo> {
   const described = await describeResource(parts);
   const resource = await resourceOf(described, parts.serverUrl);
@@ -39,7 +39,7 @@ export async function discoverAuthorization(parts: DiscoverParts): Promise<Autho
     const issuer = chooseIssuer(named, parts);
     const metadata = await readMetadata(issuer, parts.fetch);
     if (metadata === undefined) {
-      throw authFailed("The authorization server does not describe itself", "Ask the server's operator");
+      throw authFailed("The authorization server publishes no metadata", "Ask the server's operator");
     }
     if (metadata.issuer !== issuer) throw otherIssuer();
     return { issuer, metadata, resource, scopesSupported };
@@ -47,19 +47,19 @@ export async function discoverAuthorization(parts: DiscoverParts): Promise<Autho
   return { ...(await discoverAtServerOrigin(parts)), resource, scopesSupported };
 }
 
-/** The server's own origin, as the revision 2025-03-26 had it. */
+/** Revision 2025-03-26: the server's own origin is the authorization server. */
 async function discoverAtServerOrigin({
   serverUrl,
   fetch,
   knownIssuer,
 }: DiscoverParts): Promise<Pick<AuthorizationInfo, "issuer" | "metadata">> {
   const root = new URL("/", serverUrl).href;
-  // Slash or no slash: nobody has spelled this one out, so there is nothing to compare it with byte for byte.
+  // Here the issuer is derived and not published, so it may be spelled with or without the final slash.
   const spellings = [root, root.slice(0, -1)];
   if (knownIssuer !== undefined && !spellings.includes(knownIssuer)) {
     throw authFailed(
-      "The server no longer says who authorizes for it",
-      "Try again later; log out first if it is to authorize by itself from now on",
+      "The server no longer names its authorization server",
+      "Try again later; log out first if the server now issues tokens itself",
       { retryable: true },
     );
   }
@@ -68,10 +68,10 @@ async function discoverAtServerOrigin({
   return { issuer: metadata?.issuer ?? root, metadata };
 }
 
-/** The one the user wants, the one that knows us, or the first. */
+/** The configured issuer, else the issuer of the stored credentials if the server still names it, else the first one. */
 function chooseIssuer(named: readonly string[], { expectedIssuer, knownIssuer }: DiscoverParts): string {
   if (expectedIssuer !== undefined) {
-    // The user's spelling counts. Some servers add a slash to what they were told.
+    // Use the configured spelling. Some servers add a slash to it.
     const isNamed = [expectedIssuer, `${expectedIssuer}/`].some((spelling) => named.includes(spelling));
     if (named.length === 0 || isNamed) return expectedIssuer;
     throw issuerMismatch(
@@ -83,7 +83,7 @@ function chooseIssuer(named: readonly string[], { expectedIssuer, knownIssuer }:
 }
 
 const otherIssuer = () =>
-  issuerMismatch("The authorization server calls itself by another name than the server does");
+  issuerMismatch("The authorization server's metadata names another issuer than the MCP server does");
 
 async function describeResource(parts: DiscoverParts): Promise<OAuthProtectedResourceMetadata | undefined> {
   const { resourceMetadataUrl } = parts;
@@ -91,7 +91,7 @@ async function describeResource(parts: DiscoverParts): Promise<OAuthProtectedRes
   return described ?? readResourceMetadata(parts, undefined);
 }
 
-/** Undefined if the server has none there. */
+/** Undefined if the server publishes none at this URL. */
 async function readResourceMetadata(
   { serverUrl, fetch }: DiscoverParts,
   resourceMetadataUrl: URL | undefined,
@@ -104,11 +104,11 @@ async function readResourceMetadata(
   } catch (error) {
     const status = observed.status();
     if (status !== undefined && status >= 300 && status < 500) return undefined;
-    // Many a web application answers any path with its front page.
+    // Many web applications respond to any path with their front page.
     const isGuess = resourceMetadataUrl === undefined;
     if (status !== undefined && status < 300 && isGuess && readField(error, "name") === "SyntaxError")
       return undefined;
-    throw authUnavailable("The server's description of its authorization could not be read", error);
+    throw authUnavailable("The server's protected resource metadata could not be read", error);
   }
 }
 
@@ -118,10 +118,10 @@ async function readMetadata(
 ): Promise<AuthorizationServerMetadata | undefined> {
   const { discoverAuthorizationServerMetadata } = await import("@modelcontextprotocol/client");
   try {
-    // The SDK overlooks a slash; the comparison is ours.
+    // The SDK's check ignores a final slash; the caller compares exactly.
     return await discoverAuthorizationServerMetadata(issuer, { fetchFn: fetch, skipIssuerValidation: true });
   } catch (error) {
-    throw authUnavailable("The authorization server's description of itself could not be read", error);
+    throw authUnavailable("The authorization server's metadata could not be read", error);
   }
 }
 
@@ -133,12 +133,12 @@ async function resourceOf(
   const requestedResource = resourceUrlFromServerUrl(serverUrl);
   if (described === undefined) return requestedResource.href;
   if (checkResourceAllowed({ requestedResource, configuredResource: described.resource })) {
-    // As published: some authorization servers compare it letter by letter.
+    // As published: some authorization servers compare it exactly.
     return described.resource;
   }
   throw authFailed(
-    "The server's description of its authorization is for another address",
-    "Check the URL; a token for one server must not be asked for by another",
+    "The server's protected resource metadata is for another URL",
+    "Check the server's URL; a token for another server is never requested",
   );
 }
 
@@ -146,12 +146,12 @@ export interface AuthorizationServer {
   readonly issuer: string;
   readonly tokenEndpoint: string;
   readonly revocationEndpoint?: string | undefined;
-  /** How clients may authenticate; empty: it does not say. */
+  /** Supported client authentication methods; empty if the metadata does not list them. */
   readonly authMethods: readonly string[];
 }
 
 export function toAuthorizationServer({ issuer, metadata }: AuthorizationInfo): AuthorizationServer {
-  // The SDK reads it of OAuth's metadata, and lets it pass in OpenID's.
+  // The SDK's type has this field for OAuth metadata only; OpenID metadata may contain it too.
   const revocation: unknown = metadata && Reflect.get(metadata, "revocation_endpoint");
   return {
     issuer,
@@ -161,7 +161,7 @@ export function toAuthorizationServer({ issuer, metadata }: AuthorizationInfo): 
   };
 }
 
-/** Reads a saved one back; undefined if it is none. */
+/** Reads a saved record; undefined if it is invalid. */
 export function readAuthorizationServer(value: unknown): AuthorizationServer | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { issuer, tokenEndpoint, authMethods } = value as Partial<AuthorizationServer>;

@@ -1,4 +1,4 @@
-/** The key that tokens are bound to: made once for a server and a user, and kept in the store. */
+/** The DPoP key that tokens are bound to: created once for a server and a user, and saved in the store. */
 
 import type { webcrypto } from "node:crypto";
 import type { DpopKeyPair, DpopSession } from "@modelcontextprotocol/client";
@@ -7,7 +7,7 @@ import { authFailed } from "./auth-errors.js";
 
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256" };
 
-/** The SDK's session with the key under `storeKey`, which is made if it is missing. */
+/** Opens the SDK's DPoP session with the key saved under `storeKey`. Creates the key if it is missing. */
 export async function openDpopSession(store: Store, storeKey: string): Promise<DpopSession> {
   const { DpopSession } = await import("@modelcontextprotocol/client");
   const saved = (await readKey(store, storeKey)) ?? (await makeKey(store, storeKey));
@@ -23,9 +23,9 @@ async function makeKey(store: Store, storeKey: string): Promise<webcrypto.JsonWe
   const pair = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
   const made = await crypto.subtle.exportKey("jwk", pair.privateKey);
   await store.put(storeKey, made, { ifVersion: 0, secret: true });
-  // Somebody else may have been first; then theirs counts.
+  // Another process may have saved a key first; use that one.
   const kept = await readKey(store, storeKey);
-  if (kept === undefined) throw authFailed("The key for bound tokens could not be kept", "Look at the store");
+  if (kept === undefined) throw authFailed("The DPoP key could not be saved", "Check the store");
   return kept;
 }
 
@@ -45,7 +45,7 @@ async function toKeyPair(jwk: webcrypto.JsonWebKey): Promise<DpopKeyPair> {
   };
 }
 
-/** RFC 7638: the members in the order of their names. */
+/** RFC 7638: the members sorted by name. */
 async function thumbprintOf(members: Readonly<Record<string, string | undefined>>): Promise<string> {
   return base64Url(await sha256(JSON.stringify(members)));
 }

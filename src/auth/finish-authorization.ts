@@ -1,4 +1,4 @@
-/** Ends a user's login on any process that shares the store: the record that was left behind holds all it takes. */
+/** Finishes a user's login in any process that shares the store. The pending record contains everything needed. */
 import { ToolportError } from "../errors/toolport-error.js";
 import type { Store } from "../state/store.js";
 import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
@@ -17,7 +17,7 @@ import {
 import { type TokenRecord, toTokenRecord } from "./token-record.js";
 import { requestTokens } from "./token-requests.js";
 
-/** Whose login has ended. */
+/** The server and the user of a finished login. */
 export interface FinishedAuthorization {
   readonly server: string;
   readonly identity: string;
@@ -27,19 +27,19 @@ export interface FinishedAuthorization {
 export interface FinishParts {
   readonly store: Store;
   readonly http: (login: Pick<PendingAuthorization, "server" | "principal">) => Promise<HttpClient>;
-  /** Path that the callback came to; it has to be the one the user was sent back to. */
+  /** Path of the callback request; it has to match the redirect URL of the login. */
   readonly pathname?: string | undefined;
-  /** Called once the login is spent, whatever becomes of it: its URL is of no use any more. */
+  /** Called once the pending record is deleted, also if the login then fails: its URL can no longer be used. */
   readonly onSpent?: ((login: FinishedAuthorization) => void) | undefined;
-  /** Whether this login may end here. @default any */
+  /** Whether this caller may finish the login. @default any */
   readonly accepts?: ((login: FinishedAuthorization) => boolean) | undefined;
   readonly now?: (() => number) | undefined;
 }
 
 /**
- * Ends the login that these parameters of a callback belong to: checks them, exchanges the code, saves the tokens.
+ * Finishes the login that these callback parameters belong to: checks them, exchanges the code, saves the tokens.
  *
- * @throws AuthError; nothing of what the callback said is in it
+ * @throws AuthError, which contains nothing from the callback
  */
 export async function finishAuthorization(
   params: URLSearchParams,
@@ -73,14 +73,14 @@ function belongsHere(pending: PendingAuthorization, { pathname, accepts }: Finis
   return accepts?.(ownerOf(pending)) ?? true;
 }
 
-/** The code, if the callback is what the authorization server promised. */
+/** Checks the callback and returns its code. */
 function checkedCode(params: URLSearchParams, pending: PendingAuthorization): string {
   checkIssuer(params, pending);
   return readCode(params);
 }
 
 /**
- * Compared before anything else of the callback is looked at, letter by letter (RFC 9207).
+ * Compares `iss` exactly, before any other parameter is read (RFC 9207).
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  */
 function checkIssuer(params: URLSearchParams, { at, isDescribed, sendsIssuer }: PendingAuthorization): void {
@@ -88,7 +88,9 @@ function checkIssuer(params: URLSearchParams, { at, isDescribed, sendsIssuer }: 
   const said = params.getAll("iss");
   if (said.length === 0 && !sendsIssuer) return;
   if (said.length === 1 && said[0] === at.issuer) return;
-  throw issuerMismatch("The login came back from another authorization server than the one it was meant for");
+  throw issuerMismatch(
+    "The login callback came from another authorization server than the one the login was started at",
+  );
 }
 
 async function exchange(
@@ -118,22 +120,26 @@ async function exchange(
     const context = { store, serverUrl: new URL(serverUrl) };
     await forgetRegistration(context, { issuer: at.issuer, redirectUrl, clientId: client.id });
   }
-  throw authFailed("The authorization server did not take the code of the login", "Log in anew");
+  throw authFailed("The authorization server rejected the code of the login", "Log in again");
 }
 
-/** Over what was there: a login is the user's newest word. */
+/** Replaces any stored tokens: those of the latest login win. */
 async function save(record: TokenRecord, pending: PendingAuthorization, store: Store): Promise<void> {
   const key = tokensKey(ownerOf(pending));
   for (let attempt = 0; attempt < 10; attempt++) {
     const ifVersion = (await store.get(key))?.version ?? 0;
     if ((await store.put(key, record, { ifVersion, secret: true })) !== undefined) return;
   }
-  throw authFailed("The tokens could not be saved: others kept changing them", "Log in anew", {
-    retryable: true,
-  });
+  throw authFailed(
+    "The tokens could not be saved because other processes kept changing the record",
+    "Log in again",
+    {
+      retryable: true,
+    },
+  );
 }
 
-/** The URL of this login leads nowhere now. Another login may have been started since. */
+/** The URL of this login can no longer be used. Keep the record if another login was started since. */
 async function deleteStartedLogin(
   pending: PendingAuthorization,
   stateHash: string,

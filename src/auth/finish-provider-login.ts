@@ -1,4 +1,4 @@
-/** Ends a login that a caller's own `OAuthClientProvider` began. */
+/** Finishes a login that was started by the caller's own `OAuthClientProvider`. */
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { checkedProvider } from "../transports/http/credentials/checked-provider.js";
@@ -19,15 +19,15 @@ interface ProviderLoginParts {
   readonly provider: OAuthClientProvider;
   readonly serverUrl: URL;
   readonly http: () => Promise<HttpClient>;
-  /** Called once the login is spent, whatever becomes of it. */
+  /** Called once the login can no longer be used, also if it then fails. */
   readonly onSpent?: (() => void) | undefined;
 }
 
 /**
- * Exchanges the code for tokens, which the provider saves. The `state` is compared if the login began in this process; otherwise
- * the provider, which made it, has to compare it.
+ * Exchanges the code for tokens, which the provider saves. Compares the `state` if the login was started in this process;
+ * otherwise the provider, which created the `state`, has to compare it.
  *
- * @throws AuthError; nothing of what the callback said is in it
+ * @throws AuthError, which contains nothing from the callback
  */
 export async function finishProviderLogin(
   { server, provider, serverUrl, http, onSpent }: ProviderLoginParts,
@@ -39,7 +39,7 @@ export async function finishProviderLogin(
     const code = readCode(params);
     if (!takeCode(provider, serverUrl, code) && login === undefined) throw unknownLogin();
     const issuers = params.getAll("iss");
-    if (issuers.length > 1) throw issuerMismatch("The login came back from several authorization servers");
+    if (issuers.length > 1) throw issuerMismatch("The login callback names several authorization servers");
     const { auth } = await import("@modelcontextprotocol/client");
     await auth(providerFor(provider, serverUrl, login), {
       serverUrl,
@@ -65,7 +65,7 @@ function providerFor(
   serverUrl: URL,
   login: ProviderLogin | undefined,
 ): OAuthClientProvider {
-  // Nothing of the first half is known, here or there: the SDK discovers again, as long as it is not promised more.
+  // Neither this process nor the provider has the discovery state: let the SDK discover again.
   if (login === undefined && provider.discoveryState === undefined) return provider;
   return checkedProvider(provider, serverUrl, { discovery: login?.discovery });
 }

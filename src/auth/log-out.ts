@@ -1,4 +1,4 @@
-/** Logs out: the tokens are revoked and forgotten, and so is all that was prepared for the next login. */
+/** Logs out: revokes and deletes the tokens, and deletes everything prepared for the next login. */
 import type { AccessTokens } from "./access-tokens.js";
 import {
   bindingKey,
@@ -13,7 +13,7 @@ import { guardedFetchOf, type OAuthContext, redirectUrlOf } from "./oauth-contex
 import { readStartedLogin } from "./start-authorization.js";
 import type { TokenRecord } from "./token-record.js";
 
-/** Another process may refresh while we log out; its tokens are to go too. */
+/** Another process may refresh the tokens during the logout; its tokens have to be deleted too. */
 const MAX_ROUNDS = 5;
 
 export async function logOut(context: OAuthContext, tokens: AccessTokens): Promise<void> {
@@ -37,7 +37,7 @@ export async function logOut(context: OAuthContext, tokens: AccessTokens): Promi
   await store.delete(loginKey(context));
   await store.delete(proofKeyKey(context));
   if (await context.ownsAddress?.()) {
-    // Version 0.1 kept them here. They were taken over before, unless there were newer ones.
+    // Records of version 0.1, which are still there if this version had newer ones.
     const { tokens: tokensByAddress, proofKey } = legacyKeys(context.principal, serverUrl);
     await store.delete(tokensByAddress);
     await store.delete(proofKey);
@@ -53,10 +53,10 @@ async function revoke(context: OAuthContext, record: TokenRecord): Promise<void>
   const client = restoreClient(record.client, context.options);
   const isDone = client !== undefined && (await revokeTokens(record, client, await guardedFetchOf(context)));
   if (!isDone)
-    context.warn("The authorization server did not confirm the logout; the tokens are forgotten here");
+    context.warn("The authorization server did not confirm the logout; the tokens are deleted here");
 }
 
-/** Best effort: true if it said that they are gone, or there is no place to say it. */
+/** Revokes the tokens (RFC 7009). True if the server confirmed it, or has no revocation endpoint. Never rejects. */
 export async function revokeTokens(
   record: TokenRecord,
   client: OAuthClient,
@@ -65,7 +65,7 @@ export async function revokeTokens(
   const endpoint = record.at.revocationEndpoint;
   if (endpoint === undefined) return true;
   const { accessToken, refreshToken } = record;
-  // The refresh token first: most servers end its access tokens with it.
+  // The refresh token first: most servers revoke its access tokens with it.
   const wanted = [
     [refreshToken, "refresh_token"],
     [accessToken, "access_token"],

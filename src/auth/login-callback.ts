@@ -1,33 +1,36 @@
-/** What a login's callback says. An attacker may have written it, so nothing of it is quoted. */
+/** The callback of a login: its parameters, which are never quoted because an attacker may control them, and its pages. */
 import type { AuthError } from "../errors/auth-error.js";
 import { authFailed } from "./auth-errors.js";
 
-/** A parameter that is there once. An honest callback has none twice. */
+/** The value of a parameter that is present exactly once and not empty. */
 export function singleParameter(params: URLSearchParams, name: string): string | undefined {
   const values = params.getAll(name);
   return values.length === 1 && values[0] !== "" ? values[0] : undefined;
 }
 
-/** @throws AuthError if the callback says that the login failed, or says nothing */
+/** @throws AuthError if the callback reports an error or has no code */
 export function readCode(params: URLSearchParams): string {
   if (params.has("error")) {
     const isDenied = singleParameter(params, "error") === "access_denied";
     throw authFailed(
-      isDenied ? "The login was refused" : "The authorization server ended the login with an error",
-      "Log in anew",
+      isDenied
+        ? "The user or the authorization server denied the login"
+        : "The authorization server ended the login with an error",
+      "Log in again",
     );
   }
   const code = singleParameter(params, "code");
-  if (code === undefined) throw authFailed("The login came back without a code", "Log in anew");
+  if (code === undefined) throw authFailed("The login callback has no code", "Log in again");
   return code;
 }
 
 export const unknownLogin = (): AuthError =>
   authFailed(
-    "This belongs to no login that is waiting here: it was used before, took too long, or was never started",
-    "Start the login anew",
+    "This callback belongs to no login in progress: the login was already finished, has expired, or was never started",
+    "Start the login again",
   );
 
+/** Forbids scripts, frames and caching. */
 const HEADERS = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy":
@@ -50,6 +53,9 @@ export const successPage = (): Response =>
 
 export const failurePage = (): Response =>
   new Response(
-    page("The login did not succeed", "Go back to the application, which knows more, and start it anew."),
+    page(
+      "The login did not succeed",
+      "Go back to the application, which shows the reason, and start the login again.",
+    ),
     { status: 400, headers: HEADERS },
   );

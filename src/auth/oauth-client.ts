@@ -1,4 +1,4 @@
-/** Which client this application is at an authorization server: one registered by hand, a document, or a new one. */
+/** The OAuth client that this application uses at an authorization server, and how it authenticates. */
 import type { AddClientAuthentication, OAuthClientMetadata } from "@modelcontextprotocol/client";
 import type { OAuthOptions, PrivateKeySource } from "../config/oauth-options.js";
 import { hasBrand } from "../errors/foreign-error.js";
@@ -21,7 +21,7 @@ export interface InteractiveParts extends IdentityParts {
   readonly scope: string | undefined;
 }
 
-/** The client for a user's login, in the order of the specification. */
+/** The client for a user's login: configured, else a metadata document, else registered, as the specification orders them. */
 export async function resolveClient(parts: InteractiveParts): Promise<OAuthClient> {
   const { context, info } = parts;
   const { clientId, clientMetadataUrl } = context.options;
@@ -32,7 +32,7 @@ export async function resolveClient(parts: InteractiveParts): Promise<OAuthClien
   return (await findRegistration(parts)) ?? registerOnce(parts);
 }
 
-/** Users who come at the same time, to this process or to others, are users of one client. */
+/** Concurrent logins, in this and in other processes, share one registration. */
 async function registerOnce(parts: InteractiveParts): Promise<OAuthClient> {
   const { context, info, redirectUrl } = parts;
   const client = await obtainOnce<OAuthClient>({
@@ -43,13 +43,13 @@ async function registerOnce(parts: InteractiveParts): Promise<OAuthClient> {
     obtain: () => register(parts),
     waitMs: REGISTRATION_WAIT_MS,
   });
-  // One client too many is better than a login that cannot begin.
+  // After a timeout register once more: an extra client is better than a login that cannot start.
   return client === "late" || client === undefined ? register(parts) : client;
 }
 
 /**
- * A client registered by hand belongs to one authorization server. Where `oauth.issuer` does not name it, the first
- * one it was used at counts: a server that later names another must not get the secret.
+ * A configured client belongs to one authorization server. If `oauth.issuer` does not name it, the first issuer at which
+ * the client is used is saved, so that a server that later names another issuer does not get the secret sent there.
  */
 export async function useConfiguredClient({ context, info }: IdentityParts): Promise<OAuthClient> {
   const { options, store, serverUrl } = context;
@@ -60,7 +60,7 @@ export async function useConfiguredClient({ context, info }: IdentityParts): Pro
     const { issuer } = ((await store.get(key))?.value ?? {}) as { issuer?: unknown };
     if (issuer !== info.issuer) {
       throw issuerMismatch(
-        "The server names another authorization server than the one this client was used at before",
+        "The server names another authorization server than the one this client was used with before",
         "Set `oauth.issuer` if you know that the server has moved",
       );
     }
@@ -71,15 +71,15 @@ export async function useConfiguredClient({ context, info }: IdentityParts): Pro
 interface Registration {
   readonly issuer: string;
   readonly client: OAuthClient;
-  /** What it may ask for; some authorization servers take that at its word. */
+  /** Scopes that the client may request; some authorization servers enforce this. */
   readonly scope?: string | undefined;
-  /** Milliseconds since 1970; undefined: for ever. */
+  /** Milliseconds since 1970; undefined: never. */
   readonly expiresAt?: number | undefined;
 }
 
-/** A secret that ends during the login is of no use. */
+/** A secret has to stay valid at least this long, so that it does not expire during the login. */
 const SECRET_MARGIN_MS = 3_600_000;
-/** Shorter than others wait for a login of the same user that is being prepared. */
+/** Shorter than the 15 s that other callers wait for the login that needs this registration. */
 const REGISTRATION_WAIT_MS = 10_000;
 
 async function findRegistration({
@@ -91,7 +91,7 @@ async function findRegistration({
   const found = await context.store.get(registrationKey(info.issuer, redirectUrl, context.serverUrl));
   if (found === undefined || !found.sealed) return undefined;
   const { issuer, client, expiresAt, scope: allowed } = found.value as Partial<Registration>;
-  // More rights than it was registered for take a new registration.
+  // More scopes than the client was registered for require a new registration.
   if (exceedsScope(scope, allowed)) return undefined;
   const hasEnded = expiresAt !== undefined && expiresAt - SECRET_MARGIN_MS < nowOf(context);
   return issuer === info.issuer && typeof client?.id === "string" && !hasEnded ? client : undefined;
@@ -102,7 +102,7 @@ async function register(parts: InteractiveParts): Promise<OAuthClient> {
   const { metadata } = info;
   if (metadata !== undefined && metadata.registration_endpoint === undefined) {
     throw authFailed(
-      "The authorization server does not register clients by itself",
+      "The authorization server does not offer dynamic client registration",
       "Register this application there and set `oauth.clientId`",
     );
   }
@@ -132,11 +132,12 @@ async function register(parts: InteractiveParts): Promise<OAuthClient> {
 
 function registrationFailure(error: unknown, status: number | undefined, isDescribed: boolean): Error {
   const isRefusal = hasBrand(error, "mcp.RegistrationRejectedError") && status !== undefined && status < 500;
-  // Nothing here has ever said that it speaks OAuth.
+  // Without metadata it may not be an OAuth server at all.
   if (isRefusal && !isDescribed) return authRequired(undefined);
-  if (!isRefusal) return authUnavailable("The authorization server did not answer the registration", error);
+  if (!isRefusal)
+    return authUnavailable("The authorization server did not respond to the registration", error);
   return authFailed(
-    "The authorization server did not register this client",
+    "The authorization server rejected the registration of this client",
     "Register it by hand and set `oauth.clientId`",
     { status },
   );
@@ -145,7 +146,7 @@ function registrationFailure(error: unknown, status: number | undefined, isDescr
 function describeClient({ context, info, redirectUrl }: InteractiveParts): OAuthClientMetadata {
   const isNative = isLoopbackHost(canonicalHost(new URL(redirectUrl)));
   const secrets = ["client_secret_basic", "client_secret_post"];
-  // A program on the user's own machine cannot keep a secret from that user.
+  // A program on the user's machine cannot keep a secret: prefer a public client.
   const wanted = isNative ? ["none", ...secrets] : [...secrets, "none"];
   const known = info.metadata?.token_endpoint_auth_methods_supported;
   const method = known === undefined ? undefined : wanted.find((one) => known.includes(one));
@@ -159,7 +160,7 @@ function describeClient({ context, info, redirectUrl }: InteractiveParts): OAuth
   };
 }
 
-/** The authorization server no longer knows the client: the next login registers it anew. */
+/** Deletes a registration that the authorization server no longer accepts. The next login registers the client again. */
 export async function forgetRegistration(
   context: Pick<OAuthContext, "store" | "serverUrl">,
   { issuer, redirectUrl, clientId }: { issuer: string; redirectUrl: string; clientId: string | undefined },
@@ -167,31 +168,31 @@ export async function forgetRegistration(
   const key = registrationKey(issuer, redirectUrl, context.serverUrl);
   const found = await context.store.get(key);
   const { client } = (found?.value ?? {}) as Partial<Registration>;
-  // Somebody may have registered anew already.
+  // Another process may have registered the client again already.
   if (found !== undefined && (clientId === undefined || client?.id === clientId))
     await context.store.delete(key, { ifVersion: found.version });
 }
 
 export type ClientAuthentication = "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt";
 
-/** A client of an authorization server. */
+/** A client registered at an authorization server. */
 export interface OAuthClient {
-  /** Undefined where an assertion says it all. */
+  /** Undefined if an assertion identifies the client. */
   readonly id: string | undefined;
   readonly secret?: string | undefined;
   readonly privateKey?: PrivateKeySource | undefined;
   readonly algorithm?: string | undefined;
   readonly method: ClientAuthentication;
-  /** Configured by the user, described by a document of its own, or registered by us. */
+  /** Configured by the user, described by a client ID metadata document, or registered dynamically. */
   readonly source: "configured" | "document" | "registered";
 }
 
-/** As it is saved beside its tokens: what the user configured stays with the user. */
+/** The client as it is saved with its tokens, without configured secrets. */
 export function toSavedClient({ id, secret, method, source }: OAuthClient): OAuthClient {
   return { id, method, source, ...(source === "registered" && secret !== undefined && { secret }) };
 }
 
-/** A saved client with the secrets of this moment; undefined if the user now configures another. */
+/** A saved client with the configured secrets; undefined if another client is configured now. */
 export function restoreClient(saved: OAuthClient, options: OAuthOptions): OAuthClient | undefined {
   if (saved.source !== "configured") return saved;
   if (saved.id !== options.clientId) return undefined;
@@ -199,7 +200,7 @@ export function restoreClient(saved: OAuthClient, options: OAuthOptions): OAuthC
   return { ...saved, secret: clientSecret, privateKey, algorithm };
 }
 
-/** The client that the user configured. */
+/** The client from the configuration. */
 export async function configuredClient(
   { clientId, clientSecret, privateKey, algorithm }: OAuthOptions,
   authMethods: readonly string[],
@@ -220,7 +221,7 @@ interface ClientFields {
   token_endpoint_auth_method?: string | undefined;
 }
 
-/** The way to authenticate that both sides know. */
+/** The authentication method that both sides support. */
 export async function selectAuthMethod(
   client: ClientFields,
   authMethods: readonly string[],
@@ -230,13 +231,13 @@ export async function selectAuthMethod(
   return client.client_secret === undefined ? "none" : method;
 }
 
-/** What the SDK's token requests call to authenticate the client. */
+/** The function with which the SDK's token requests authenticate the client. */
 export async function clientAuthenticator(client: OAuthClient): Promise<AddClientAuthentication> {
   const { id, secret = "", method, privateKey, algorithm = "ES256" } = client;
   if (id === undefined) return () => {};
   if (method === "private_key_jwt") {
     const { createPrivateKeyJwtAuth } = await import("@modelcontextprotocol/client");
-    // The SDK takes a mutable record, and does not change it.
+    // The SDK's type is mutable, but the SDK does not change the object.
     const key = privateKey as string | Record<string, unknown>;
     return createPrivateKeyJwtAuth({ issuer: id, subject: id, privateKey: key, alg: algorithm });
   }
@@ -250,5 +251,5 @@ export async function clientAuthenticator(client: OAuthClient): Promise<AddClien
   };
 }
 
-/** RFC 6749 §2.3.1 wants both parts in this form; the SDK sends them as they are. */
+/** RFC 6749 §2.3.1 requires form encoding of both parts; the SDK sends them unencoded. */
 const formEncode = (text: string): string => new URLSearchParams({ "": text }).toString().slice(1);

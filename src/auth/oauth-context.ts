@@ -1,53 +1,54 @@
-/** What the OAuth of one server and one user has to work with. */
+/** What the OAuth flow of one server and one user needs. */
 import type { OAuthOptions } from "../config/oauth-options.js";
 import type { Store } from "../state/store.js";
 import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";
 
 export interface OAuthContext {
-  /** Name of the server, as configured. */
+  /** Configured name of the server. */
   readonly server: string;
-  /** What `serverIdentity` says of the server: credentials are kept by it. */
+  /** The result of `serverIdentity`; it is part of the keys of the credentials. */
   readonly identity: string;
-  /** Whether credentials that version 0.1 kept by address can only be this server's. @default they are not */
+  /** Whether credentials that version 0.1 saved by URL can only belong to this server. @default false */
   readonly ownsAddress?: (() => Promise<boolean>) | undefined;
-  /** The configured MCP endpoint: the only address that gets to see access tokens. */
+  /** The configured MCP endpoint: access tokens are sent only to its origin. */
   readonly serverUrl: URL;
   readonly options: OAuthOptions;
-  /** Whose credentials; undefined where the port has no users. */
+  /** The user; undefined for a port without users. */
   readonly principal: string | undefined;
   readonly store: Store;
   readonly http: () => Promise<HttpClient>;
-  /** Where users come back to, if the server's own options do not say. */
+  /** Redirect URL, if the server's own options set none. */
   readonly callbackUrl: string | undefined;
-  /** Shown to users where the client is registered dynamically. */
+  /** Shown to users during a login with a dynamically registered client. */
   readonly clientName: string;
   warn(message: string): void;
   /** Milliseconds since 1970. @default Date.now */
   readonly now?: (() => number) | undefined;
 }
 
-/** Where the authorization server sends the user back to. */
+/** The URL to which the authorization server redirects the user after the login. */
 export function redirectUrlOf({ options, callbackUrl }: OAuthContext): string | undefined {
   const { redirectUrl } = options;
   return redirectUrl === undefined ? callbackUrl : String(redirectUrl);
 }
 
-/** A user has to log in, as opposed to a program that has credentials of its own. */
+/** Whether a user has to log in. False if the client has credentials of its own. */
 export const isInteractive = ({ options }: OAuthContext): boolean =>
   (options.grant ?? "authorization_code") === "authorization_code";
 
 export const nowOf = ({ now = Date.now }: OAuthContext): number => now();
 
-/** The fetch for everything that has to do with the authorization server. */
+/** The fetch for all requests to the authorization server. */
 export async function guardedFetchOf(context: OAuthContext): Promise<typeof globalThis.fetch> {
   const { serverUrl, options, http } = context;
   return createGuardedFetch(await http(), { serverUrl, allowedHosts: options.allowedHosts });
 }
 
+/** A fetch that remembers the status of its last response, for SDK functions whose errors do not contain it. */
 export interface ObservedFetch {
   readonly fetch: typeof globalThis.fetch;
-  /** Status of the last answer; undefined if there was none. */
+  /** Status of the last response; undefined if there was none. */
   status(): number | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Lets one process of many obtain something, and the others use what it got. */
+/** Single flight: one caller obtains something, all concurrent callers get its result, within a process or across processes. */
 import type { Lease, Store } from "../state/store.js";
 import { sleep } from "../util/sleep.js";
 
@@ -6,32 +6,32 @@ export interface ObtainParts<T> {
   readonly store: Store;
   /** Name of the lease. */
   readonly lease: string;
-  /** The record that changes when somebody has it. */
+  /** Key of the record that changes when it has been obtained. */
   readonly watch: string;
-  /** What is there already, if it will do. */
+  /** The existing value, if it can be used. */
   find(): Promise<T | undefined>;
-  /** Gets it; undefined if it cannot be had. Runs alone. */
+  /** Obtains it; undefined if that is not possible. Runs under the lease. */
   obtain(lease: Lease): Promise<T | undefined>;
-  /** How long another may take. @default 30000 */
+  /** How long to wait for another process. @default 30000 */
   readonly waitMs?: number;
 }
 
 /**
- * Whoever is killed with the lease holds the others up for so long, where the store cannot tell that it is dead. It is
- * renewed at a third of this, so a process may stand still for a few seconds and keep it: if another took over meanwhile, a
- * refresh token might be sent twice, which many authorization servers take for theft.
+ * If a process dies with the lease, the others wait at most this long. The lease is renewed at a third of this time, so a
+ * process may be suspended for a few seconds without losing it. If another process took over meanwhile, a refresh token
+ * could be sent twice, which many authorization servers treat as theft.
  */
 const LEASE_MS = 6_000;
 const FIRST_LOOK_MS = 25;
 const LAST_LOOK_MS = 500;
 
-/** `"late"`: somebody else is at it and does not come to an end. */
+/** Resolves with `"late"` if another process holds the lease and does not finish in time. */
 export async function obtainOnce<T>(parts: ObtainParts<T>): Promise<T | undefined | "late"> {
   const take = () => parts.store.lease(parts.lease, { ttlMs: LEASE_MS });
   const first = await take();
   if (first !== undefined) return obtainUnderLease(parts, first);
   const deadline = Date.now() + (parts.waitMs ?? 30_000);
-  const changes = listen(parts.store, parts.watch);
+  const changes = watchRecord(parts.store, parts.watch);
   try {
     for (let pauseMs = FIRST_LOOK_MS; Date.now() < deadline; pauseMs = Math.min(pauseMs * 2, LAST_LOOK_MS)) {
       await changes.next(pauseMs);
@@ -50,7 +50,7 @@ async function obtainUnderLease<T>({ find, obtain }: ObtainParts<T>, lease: Leas
   const timer = setInterval(() => void lease.renew().catch(() => {}), LEASE_MS / 3);
   if (typeof timer === "object") timer.unref?.();
   try {
-    // It may have been there before us.
+    // Another process may have obtained it before we got the lease.
     return (await find()) ?? (await obtain(lease));
   } finally {
     clearInterval(timer);
@@ -59,12 +59,12 @@ async function obtainUnderLease<T>({ find, obtain }: ObtainParts<T>, lease: Leas
 }
 
 interface Changes {
-  /** Resolves at the next change, or after this time. */
+  /** Resolves at the next change, or after `ms`. */
   next(ms: number): Promise<void>;
   stop(): void;
 }
 
-function listen(store: Store, prefix: string): Changes {
+function watchRecord(store: Store, prefix: string): Changes {
   let wake = new AbortController();
   const stop = store.watch(prefix, () => wake.abort());
   return {
@@ -76,6 +76,7 @@ function listen(store: Store, prefix: string): Changes {
   };
 }
 
+/** Runs once per key at a time; concurrent callers in this process share the promise. */
 export function singleFlight<T>(
   running: Map<string, Promise<T>>,
   key: string,

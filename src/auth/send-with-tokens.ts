@@ -1,4 +1,4 @@
-/** Sends a request with tokens in its header fields, and with the proof that bound ones need. */
+/** Sends a request with an access token (and a DPoP proof if the token is bound), and reads the challenge of a 401 or 403. */
 import type { DpopSession } from "@modelcontextprotocol/client";
 import type { RequestToAuthorize, SendWithFields } from "../transports/http/credentials/authorized-send.js";
 import { authFailed } from "./auth-errors.js";
@@ -19,10 +19,10 @@ export async function sendWithTokens(
   if (!isBound) return send({ authorization: `Bearer ${accessToken}` });
   const session = await dpop();
   if (session === undefined)
-    throw authFailed("The saved token is bound to a key", "Set `oauth.dpop`, or log out");
+    throw authFailed("The saved token is bound to a DPoP key", "Set `oauth.dpop`, or log out");
   const { isDpopNonceChallenge } = await import("@modelcontextprotocol/client");
   const { method, url } = request;
-  // A proof is good for one request, so each has its own.
+  // A proof is valid for one request only.
   const prove = async () =>
     send({
       authorization: `DPoP ${accessToken}`,
@@ -38,13 +38,14 @@ export async function sendWithTokens(
   return response;
 }
 
+/** What a 401 or 403 of the MCP server asks for. */
 export interface Challenge {
   readonly kind: "unauthorized" | "insufficient_scope";
   readonly scope: string | undefined;
   readonly resourceMetadataUrl: URL | undefined;
 }
 
-/** Undefined if the answer has nothing to do with credentials that could be better. */
+/** Undefined if other credentials would not help. */
 export async function readChallenge(response: Response): Promise<Challenge | undefined> {
   const { status } = response;
   if (status !== 401 && status !== 403) return undefined;
@@ -55,8 +56,8 @@ export async function readChallenge(response: Response): Promise<Challenge | und
   return { kind: "insufficient_scope", scope, resourceMetadataUrl };
 }
 
-/** Lets go of an answer that nobody will read. */
+/** Cancels a response body that is not read. */
 export function cancelBody(response: Response): void {
-  // A body that somebody reads already cannot be cancelled, and need not be.
+  // A locked body is being read and cannot be cancelled.
   if (response.body !== null && !response.body.locked) response.body.cancel().catch(() => {});
 }

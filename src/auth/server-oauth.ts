@@ -1,4 +1,4 @@
-/** The credentials of one server for one user: put on every request, renewed, asked for, and forgotten. */
+/** OAuth for one server and one user: adds tokens to requests, renews them, starts and finishes logins, logs out. */
 import { ToolportError } from "../errors/toolport-error.js";
 import type {
   AuthorizedSend,
@@ -19,9 +19,9 @@ import { isExpired } from "./token-record.js";
 
 export type { OAuthContext } from "./oauth-context.js";
 
-/** How a server and a user stand. */
+/** Whether a user is authorized at a server. */
 export interface OAuthStatus {
-  /** There are tokens that are good as far as is known. */
+  /** There are tokens that are valid as far as is known. */
   readonly authorized: boolean;
   readonly issuer?: string | undefined;
   readonly scopes?: string | undefined;
@@ -30,18 +30,18 @@ export interface OAuthStatus {
 }
 
 export interface ServerOAuth {
-  /** Sends a request to the MCP endpoint with the credentials of this moment. */
+  /** Sends a request to the MCP endpoint with the current credentials. */
   readonly send: AuthorizedSend;
   status(): Promise<OAuthStatus>;
-  /** Ends a login with the parameters that came with the user: checks them, exchanges the code, saves the tokens. */
+  /** Finishes a login with the parameters of its callback: checks them, exchanges the code, saves the tokens. */
   finish(params: URLSearchParams, onSpent?: () => void): Promise<void>;
-  /** Revokes the tokens where that is possible, and forgets everything about this server and user. */
+  /** Revokes the tokens if the authorization server supports it, and deletes everything stored for this server and user. */
   logOut(): Promise<void>;
-  /** The store has tokens other than those that were last refused: worth another attempt. */
+  /** Whether the store has other tokens than the last rejected ones, so that another attempt makes sense. */
   hasNewCredentials(): Promise<boolean>;
 }
 
-/** More answers than this to one request are a server's game. */
+/** Give up after this many challenges to one request. */
 const MAX_SENDS = 5;
 
 export function createServerOAuth(context: OAuthContext): ServerOAuth {
@@ -62,7 +62,7 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
       sendWithTokens({ held, request, dpop: () => tokens.dpop() }, sendWith);
     let trouble: unknown;
     let held = await within(tokens.usable()).catch((error: unknown) => {
-      // Without the store nobody knows whether there are tokens; the server may want none.
+      // Without the store it is unknown whether there are tokens. The server may not require any: send without.
       if (!isStoreTrouble(error)) throw error;
       trouble = error;
       return undefined;
@@ -74,7 +74,7 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
         tokens.accept(held);
         limit.succeeded();
       }
-      // Nothing follows from how the server takes the end of a session.
+      // The response to DELETE does not matter, so it starts no login.
       const challenge = request.method === "DELETE" ? undefined : await readChallenge(response);
       if (challenge === undefined) return response;
       cancelBody(response);
@@ -94,7 +94,7 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
       const accepts = (login: FinishedAuthorization) =>
         login.identity === identity && login.principal === principal;
       await named(finishAuthorization(params, { store, http, accepts, onSpent, now }));
-      // Known from now on, even if the store goes away before the next request.
+      // Cache the tokens now, in case the store fails before the next request.
       await tokens.cache.read().catch(() => {});
     },
     async logOut() {
@@ -108,7 +108,7 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
   };
 }
 
-/** After a 401: what somebody else has got meanwhile, a refresh, or a new authorization. */
+/** After a 401: uses tokens that another caller obtained meanwhile, a refresh, or a new authorization. */
 async function recoverTokens(
   parts: AuthorizeParts,
   used: HeldTokens | undefined,
@@ -118,7 +118,7 @@ async function recoverTokens(
   const newer = await tokens.newer(used);
   if (newer !== undefined) return newer;
   if (used !== undefined) tokens.refuse(used);
-  // A token that was refused before and could not be renewed is not sent any more, but still says who issued it.
+  // A rejected token that could not be renewed is not sent again, but it still names its issuer.
   const held = used ?? (await tokens.cache.read());
   const canRenew = used !== undefined && tokens.canRenew(used);
   if (!canRenew && isInteractive(context) && redirectUrlOf(context) === undefined)
@@ -144,7 +144,7 @@ async function statusOf(context: OAuthContext, tokens: AccessTokens): Promise<OA
   };
 }
 
-/** The same origin, or its https form: the only places that see tokens. */
+/** Whether `url` has the server's origin, or its https form. Tokens are sent nowhere else. */
 function isServerOrigin(home: URL, url: URL): boolean {
   if (home.origin === url.origin) return true;
   const isUpgrade = home.protocol === "http:" && url.protocol === "https:" && home.hostname === url.hostname;
@@ -162,7 +162,7 @@ function withServer(error: unknown, { server }: OAuthContext): unknown {
 }
 
 const tokensRejected = (status: number) =>
-  authFailed("The server refuses every token it is given", "Ask the server's operator", {
+  authFailed("The server rejects every token", "Ask the server's operator", {
     code: status === 403 ? "INSUFFICIENT_SCOPE" : "AUTH_FAILED",
     status,
   });

@@ -1,4 +1,4 @@
-/** Prepares a user's login: afterwards there is a URL to open, and a record with which any process can finish it. */
+/** Starts a user's login: creates the URL to open, and the record with which any process can finish the login. */
 import type { AuthorizationServerMetadata } from "@modelcontextprotocol/client";
 import type { Store, StoredRecord } from "../state/store.js";
 import { checkLoginPage, checkPkce } from "../transports/http/credentials/login-page.js";
@@ -15,7 +15,7 @@ import { type InteractiveParts, type OAuthClient, resolveClient } from "./oauth-
 import { nowOf } from "./oauth-context.js";
 import { obtainOnce } from "./obtain-once.js";
 
-/** The login that waits for its user. */
+/** A login that the user has not finished yet. */
 export interface StartedLogin {
   readonly authUrl: string;
   readonly stateHash: string;
@@ -28,13 +28,13 @@ export interface StartedLogin {
   readonly startedAt: number;
 }
 
-/** So long a user may take. */
+/** How long a user may take to log in. */
 const PENDING_MS = 600_000;
 
-/** A URL that is handed out must leave the user some time. */
+/** A URL is reused for this long, so that the user has enough time left. */
 const REUSE_MS = PENDING_MS * 0.8;
 
-/** The URL of the login page. One that waits already is used again, by whichever process. */
+/** The URL of the login page. A started login is reused, also if another process started it. */
 export async function startAuthorization(parts: InteractiveParts): Promise<string> {
   const { context, info } = parts;
   await checkAuthorizationServer(
@@ -51,11 +51,11 @@ export async function startAuthorization(parts: InteractiveParts): Promise<strin
     obtain: () => prepareLogin(parts, key),
     waitMs: 15_000,
   });
-  // Whoever holds it up is of no concern to the user, who gets a URL of their own then.
+  // The process that prepares the login takes too long: prepare another login.
   return (login === "late" || login === undefined ? await prepareLogin(parts, key) : login).authUrl;
 }
 
-/** Everything that could be wrong with it, before anything of ours goes there. */
+/** Checks the authorization server before anything is sent to it. */
 async function checkAuthorizationServer(
   metadata: AuthorizationServerMetadata | undefined,
   guard: AddressRuleOptions,
@@ -65,7 +65,7 @@ async function checkAuthorizationServer(
   if (metadata === undefined) return;
   if (!metadata.response_types_supported.includes("code")) {
     throw authFailed(
-      "The authorization server has no logins of the kind that is needed here (response type `code`)",
+      "The authorization server does not support the response type `code`, which a login needs",
     );
   }
   checkPkce(metadata);
@@ -82,7 +82,7 @@ async function findStartedLogin(parts: InteractiveParts, key: string): Promise<S
     login.resource === info.resource &&
     login.scope === scope &&
     (clientId === undefined || clientId === login.clientId);
-  // It is gone once a user has come back with it.
+  // The pending record is deleted when the user returns.
   const isOpen = isSame && (await context.store.get(pendingKey(login.stateHash))) !== undefined;
   return isOpen ? login : undefined;
 }
@@ -140,17 +140,18 @@ async function prepareLogin(parts: InteractiveParts, key: string): Promise<Start
   return login;
 }
 
+/** What any process needs to finish a login, saved under the hash of its `state`. */
 export interface PendingAuthorization {
   readonly server: string;
-  /** Credentials are kept by it. */
+  /** Part of the keys of the credentials. */
   readonly identity: string;
   readonly serverUrl: string;
   readonly principal?: string | undefined;
-  /** The authorization server that the user was sent to. */
+  /** The authorization server at which the user logs in. */
   readonly at: AuthorizationServer;
-  /** It described itself, so that `iss` of the callback has something to be compared with. */
+  /** The server publishes metadata, so the `iss` of the callback can be compared with its issuer. */
   readonly isDescribed: boolean;
-  /** It says that it always sends `iss`. */
+  /** The metadata says that every callback contains `iss`. */
   readonly sendsIssuer: boolean;
   readonly client: OAuthClient;
   readonly verifier: string;
@@ -164,7 +165,7 @@ export interface PendingAuthorization {
 /** 256 random bits. */
 export const createState = (): string => base64Url(crypto.getRandomValues(new Uint8Array(32)));
 
-/** What stands in the store, so that who reads its keys cannot end somebody else's login. */
+/** The store contains only the hash, so that reading its keys is not enough to finish another user's login. */
 export const hashState = async (state: string): Promise<string> => base64Url(await sha256(state));
 
 export async function savePending(
@@ -177,7 +178,7 @@ export async function savePending(
 
 export interface FoundPending {
   readonly pending: PendingAuthorization;
-  /** Takes it: true for one caller only. */
+  /** Deletes the record; true for one caller only. */
   take(): Promise<boolean>;
 }
 
@@ -186,7 +187,7 @@ export async function findPending(store: Store, state: string): Promise<FoundPen
   const found = await store.get(key);
   if (found === undefined || !found.sealed) return undefined;
   const pending = found.value as PendingAuthorization;
-  // Version 0.1 did not say which of several servers with one address the login is for.
+  // Records of version 0.1 do not say which of several servers with the same URL the login is for.
   const isWhole = typeof pending.verifier === "string" && typeof pending.identity === "string";
   if (readAuthorizationServer(pending.at) === undefined || !isWhole) return undefined;
   return { pending, take: () => store.delete(key, { ifVersion: found.version }) };

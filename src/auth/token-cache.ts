@@ -1,8 +1,8 @@
-/** The tokens of one server and user: in the store for everybody, in memory for the next request. */
+/** The tokens of one server and user: shared through the store, cached in memory. */
 import type { Lease, Store } from "../state/store.js";
 import { readTokenRecord, type TokenRecord } from "./token-record.js";
 
-/** Tokens with the version they were read or written as. */
+/** Tokens with the version of their record. */
 export interface HeldTokens {
   readonly record: TokenRecord;
   readonly version: number;
@@ -12,19 +12,19 @@ export interface TokenCacheOptions {
   readonly store: Store;
   readonly key: string;
   readonly serverUrl: URL;
-  /** Tokens of another issuer count as none. */
+  /** Tokens of other issuers are ignored. */
   readonly issuer: string | undefined;
   readonly now: () => number;
   warn(message: string): void;
-  /** Takes over tokens from where version 0.1 kept them; true if there were some. */
+  /** Moves tokens from the keys of version 0.1; true if there were any. */
   migrate(): Promise<boolean>;
 }
 
-/** After this a copy in memory is compared with the store, in the background: another process may have logged out. */
+/** After this time the cache is compared with the store in the background: another process may have logged out. */
 const FRESH_MS = 10_000;
 
 interface StoredSlot {
-  /** 0: there is nothing. */
+  /** 0: no record. */
   readonly version: number;
   readonly held: HeldTokens | undefined;
 }
@@ -33,19 +33,19 @@ export class TokenCache {
   readonly #parts: TokenCacheOptions;
   #held: HeldTokens | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
-  /** The store did not take what is in memory. */
+  /** The store did not save what is in memory. */
   #isUnsaved = false;
   #hasWarned = false;
   #isRefreshing = false;
   #hasMigrated = false;
-  /** Counts what this object has written or forgotten. */
+  /** Incremented with every write and every `clear()`. */
   #changes = 0;
 
   constructor(parts: TokenCacheOptions) {
     this.#parts = parts;
   }
 
-  /** The tokens of this moment. Only the first request waits for the store. */
+  /** The current tokens. Only the first request waits for the store. */
   async current(): Promise<HeldTokens | undefined> {
     if (this.#held === undefined) return this.read();
     const isOld = this.#parts.now() - this.#readAt >= FRESH_MS;
@@ -53,21 +53,21 @@ export class TokenCache {
     return this.#held;
   }
 
-  /** What the store has now. */
+  /** Reads the tokens from the store. */
   async read(): Promise<HeldTokens | undefined> {
     if (this.#isUnsaved && this.#held !== undefined) return this.save(this.#held.record, this.#held.version);
     const before = this.#changes;
     const { held } = await this.#readSlot();
     this.#hasWarned = false;
-    // What was written while we read is newer than what we read.
+    // A write that happened during the read is newer than its result.
     return before === this.#changes ? this.#keep(held) : this.#held;
   }
 
-  /** Nobody waits for it, and there is one at a time. */
+  /** Reads the store without a waiting caller, one read at a time. */
   #refreshInBackground(): void {
     if (this.#isRefreshing) return;
     this.#isRefreshing = true;
-    // Also if it fails: a store that is away is not asked with every request.
+    // Set before the read, so that a failing store is not read with every request.
     this.#readAt = this.#parts.now();
     this.read()
       .catch(() => this.#warnOnce())
@@ -76,20 +76,20 @@ export class TokenCache {
       });
   }
 
-  /** The version of whatever lies there, tokens of ours or not; 0: nothing. */
+  /** Version of the stored record, valid or not; 0: no record. */
   async version(): Promise<number> {
     return (await this.#readSlot()).version;
   }
 
   /**
-   * Saves tokens over the version they were made from. If somebody else was there first, theirs count: returns what
-   * is there, or undefined if that is nothing.
+   * Saves tokens over the version they were made from. If another process has written meanwhile, returns its tokens, or
+   * undefined if there are none.
    */
   async save(record: TokenRecord, over: number, lease?: Lease): Promise<HeldTokens | undefined> {
     const { store, key } = this.#parts;
     try {
       let version = await store.put(key, record, { ifVersion: over, secret: true, lease });
-      // The lease is gone, but nobody has written since: these are still the newest.
+      // The lease is lost, but the record has not changed: these tokens are still the newest.
       if (version === undefined && lease !== undefined)
         version = await store.put(key, record, { ifVersion: over, secret: true });
       this.#isUnsaved = false;
@@ -98,7 +98,7 @@ export class TokenCache {
       this.#changes++;
       return this.#keep({ record, version });
     } catch {
-      // The old refresh token may be spent: what is in memory is all there is, until the store takes it.
+      // The old refresh token may be used up: keep the new tokens in memory until the store accepts them.
       this.#isUnsaved = true;
       this.#changes++;
       this.#warnOnce();
@@ -106,13 +106,13 @@ export class TokenCache {
     }
   }
 
-  /** Deletes exactly these, never newer ones. */
+  /** Deletes these tokens, but no newer ones. */
   async forget({ version }: HeldTokens): Promise<void> {
     if (this.#held?.version === version) this.clear();
     await this.#parts.store.delete(this.#parts.key, { ifVersion: version });
   }
 
-  /** Forgets the copy in memory. */
+  /** Clears the copy in memory. */
   clear(): void {
     this.#changes++;
     this.#keep(undefined);
@@ -128,7 +128,7 @@ export class TokenCache {
       this.#hasMigrated = true;
     }
     if (found === undefined) return { version: 0, held: undefined };
-    // Whoever has no key must not be able to slip in tokens, or the address of a token endpoint.
+    // An unsealed record may be forged: its tokens, or the address of its token endpoint, must not be used.
     const record = found.sealed ? readTokenRecord(found.value, { serverUrl, issuer }) : undefined;
     return { version: found.version, held: record && { record, version: found.version } };
   }
@@ -142,6 +142,6 @@ export class TokenCache {
   #warnOnce(): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
-    this.#parts.warn("The store is in trouble: tokens are kept in memory only until it is back");
+    this.#parts.warn("The store failed: new tokens are kept in memory until it works again");
   }
 }

@@ -1,20 +1,20 @@
-/** Tokens as they are saved: with everything that says where they may go. */
+/** Saved tokens, with the addresses they may be sent to. */
 import type { OAuthTokens } from "@modelcontextprotocol/client";
 import { readLifetimeMs } from "../transports/http/credentials/token-lifetime.js";
 import { type AuthorizationServer, readAuthorizationServer } from "./discover-authorization.js";
 import { type OAuthClient, toSavedClient } from "./oauth-client.js";
 
 export interface TokenRecord {
-  /** The only address the access token may be sent to. */
+  /** The only address to which the access token may be sent. */
   readonly serverUrl: string;
-  /** The only place the refresh token may be sent to. */
+  /** The only server to which the refresh token may be sent. */
   readonly at: AuthorizationServer;
   readonly client: OAuthClient;
   readonly resource: string;
   readonly accessToken: string;
   readonly isBound: boolean;
   readonly refreshToken?: string | undefined;
-  /** What was granted; what was asked for, where the answer does not say. */
+  /** The granted scopes; the requested ones if the response does not name them. */
   readonly scope?: string | undefined;
   readonly requestedScope?: string | undefined;
   /** Milliseconds since 1970. */
@@ -29,9 +29,9 @@ export interface TokenOrigin {
   readonly client: OAuthClient;
   readonly resource: string;
   readonly requestedScope: string | undefined;
-  /** What was granted so far. */
+  /** Scopes granted so far. */
   readonly grantedScope?: string | undefined;
-  /** Kept where the answer brings no other. */
+  /** Kept if the response contains no new one. */
   readonly refreshToken?: string | undefined;
   readonly now: number;
 }
@@ -56,7 +56,7 @@ export function toTokenRecord(tokens: OAuthTokens, origin: TokenOrigin): TokenRe
   };
 }
 
-/** Reads a saved one back; undefined if it is none, or not for this server and issuer. */
+/** Reads a saved record; undefined if it is invalid, or for another server or issuer. */
 export function readTokenRecord(
   value: unknown,
   { serverUrl, issuer }: { serverUrl: URL | string; issuer: string | undefined },
@@ -71,15 +71,15 @@ export function readTokenRecord(
     typeof record.resource === "string" &&
     typeof record.client?.method === "string";
   if (!isWhole) return undefined;
-  // Versions up to 0.1 saved an `expires_in` of 0, -1 or null as an end that was over at once.
+  // Versions up to 0.1 saved an `expires_in` of 0, -1 or null as an expired token.
   const { expiresAt, ...unlimited } = record;
   return typeof expiresAt === "number" && expiresAt > record.obtainedAt ? record : unlimited;
 }
 
-/** Refreshed so long before its end. */
+/** Tokens are refreshed this long before they expire. */
 const EARLY_MS = 60_000;
 
-/** Its end is near enough to get another. A token that lives for less than two minutes is used for half its life. */
+/** Whether the token expires soon. A token with a lifetime under two minutes is used for half of it. */
 export function isExpiring({ expiresAt, obtainedAt }: TokenRecord, now: number): boolean {
   if (expiresAt === undefined) return false;
   return now >= expiresAt - Math.min(EARLY_MS, (expiresAt - obtainedAt) / 2);

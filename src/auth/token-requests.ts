@@ -1,4 +1,4 @@
-/** Asks an authorization server for tokens. */
+/** Requests tokens from an authorization server, with a given grant or with the client's own credentials. */
 import type {
   AuthorizationServerMetadata,
   DpopSession,
@@ -17,22 +17,22 @@ import { type OAuthContext, observeFetch } from "./oauth-context.js";
 export interface TokenRequest {
   readonly at: AuthorizationServer;
   readonly client: OAuthClient;
-  /** The grant, without the client and the resource. */
+  /** Parameters of the grant, without those of the client and the resource. */
   readonly params: Readonly<Record<string, string>>;
   readonly resource: string;
   readonly fetch: typeof globalThis.fetch;
-  /** Binds the tokens to a key. */
+  /** Binds the tokens to this key. */
   readonly dpop?: DpopSession | undefined;
 }
 
-/** Tokens, or the authorization server's reason (a code of RFC 6749) why there are none. */
+/** Tokens, or the error code (RFC 6749) with which the authorization server rejected the request. */
 export type TokenResponse = { readonly tokens: OAuthTokens } | { readonly refused: string };
 
-/** Answers that say "later", whatever else they say. */
+/** The request may succeed later. */
 const isBusy = (status: number | undefined): boolean =>
   status === undefined || status >= 500 || status === 429;
 
-/** @throws AuthError when the authorization server could not be asked or is not to be trusted */
+/** @throws AuthError if the authorization server could not be reached or its response is not acceptable */
 export async function requestTokens(request: TokenRequest): Promise<TokenResponse> {
   const { at, params, resource, dpop } = request;
   const { fetchToken } = await import("@modelcontextprotocol/client");
@@ -57,11 +57,11 @@ export async function requestTokens(request: TokenRequest): Promise<TokenRespons
   }
 }
 
-/** The reason, where there is one to trust; otherwise throws. */
+/** The OAuth error code, if the response is a definite rejection; otherwise throws. */
 function refusalOf(error: unknown, status: number | undefined): string {
   const code = readField(error, "code");
   const isAnswer = hasBrand(error, "mcp.OAuthError") && typeof code === "string" && !isBusy(status);
-  // The SDK's word for an answer that is not OAuth's, and OAuth's own for "later".
+  // `server_error` is also the SDK's code for a response that is not OAuth. Both codes mean: try again later.
   if (isAnswer && code !== "server_error" && code !== "temporarily_unavailable") return code;
   if (hasBrand(error, "mcp.InsecureTokenEndpointError")) {
     throw authFailed(
@@ -69,27 +69,27 @@ function refusalOf(error: unknown, status: number | undefined): string {
       "Ask the server's operator for an https: endpoint",
     );
   }
-  throw authUnavailable("The authorization server did not answer a request for tokens", error);
+  throw authUnavailable("The authorization server did not respond to a token request", error);
 }
 
-/** What may stand in a header field. */
+/** Characters allowed in a header value. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
 function checkTokens(tokens: OAuthTokens, isBound: boolean): OAuthTokens {
   const type = tokens.token_type.toLowerCase();
   if (type !== "bearer" && type !== "dpop") {
-    throw authFailed("The authorization server issued a kind of token that is not known here");
+    throw authFailed("The authorization server issued a token of an unsupported type");
   }
   if (isBound !== (type === "dpop")) {
     throw isBound
       ? authFailed(
-          "The authorization server did not bind the token to our key",
+          "The authorization server did not bind the token to the DPoP key",
           "Leave out `oauth.dpop` if unbound tokens will do",
         )
-      : authFailed("The authorization server bound the token to a key", "Set `oauth.dpop`");
+      : authFailed("The authorization server bound the token to a DPoP key", "Set `oauth.dpop`");
   }
   if (!TOKEN.test(tokens.access_token)) {
-    throw authFailed("The authorization server issued a token that cannot be sent");
+    throw authFailed("The authorization server issued a token with characters that a header cannot contain");
   }
   return tokens;
 }
@@ -124,7 +124,7 @@ async function grantOf(parts: GrantParts): Promise<Record<string, string>> {
   }
 }
 
-/** A text of the user's, perhaps asked for anew each time. */
+/** Reads a configured text. A function is called each time. */
 async function ask(source: OAuthOptions["assertion"], name: string): Promise<string> {
   let text: unknown;
   try {
@@ -133,18 +133,18 @@ async function ask(source: OAuthOptions["assertion"], name: string): Promise<str
     throw authFailed(`The function in \`oauth.${name}\` failed`, undefined, { retryable: true });
   }
   if (typeof text === "string" && text !== "") return text;
-  throw authFailed(`There is no \`oauth.${name}\``, "Configure it");
+  throw authFailed(`\`oauth.${name}\` is missing`, "Configure it");
 }
 
-/** The identity provider's word for the user, made out to this one authorization server and resource (ID-JAG). */
+/** Requests an assertion (ID-JAG) for this authorization server and resource from the user's identity provider. */
 async function requestIdentityAssertion(
   enterprise: EnterpriseAuthorization | undefined,
   { context, at, resource, scope }: GrantParts,
 ): Promise<string> {
-  if (enterprise === undefined) throw authFailed("There is no `oauth.enterprise`", "Configure it");
+  if (enterprise === undefined) throw authFailed("`oauth.enterprise` is missing", "Configure it");
   const { clientId, clientSecret, idToken } = enterprise;
   const home = enterprise.tokenEndpoint ?? enterprise.issuer ?? "";
-  // The user has named the identity provider: its own host may be a private one.
+  // The user configured the identity provider, so its own host may be private.
   const fetch = createGuardedFetch(await context.http(), {
     serverUrl: home,
     allowedHosts: context.options.allowedHosts,
@@ -168,24 +168,26 @@ async function requestIdentityAssertion(
   } catch (error) {
     const status = observed.status() ?? 500;
     if (status >= 500 || status === 429)
-      throw authUnavailable("The identity provider did not vouch for the user", error);
+      throw authUnavailable("The identity provider did not respond to the request for an assertion", error);
     throw authFailed(
-      "The identity provider does not vouch for the user",
-      "Log in there anew, or check its client",
+      "The identity provider refused to issue an assertion for the user",
+      "Log in there again, or check its client",
     );
   }
 }
 
-/** Identity providers publish less than the SDK's reader wants; two fields are enough here. */
+/** Identity providers publish less metadata than the SDK's reader requires; two fields are enough here. */
 async function findTokenEndpoint(issuer: string, fetch: typeof globalThis.fetch): Promise<string> {
   const { buildDiscoveryUrls } = await import("@modelcontextprotocol/client");
   for (const { url } of buildDiscoveryUrls(issuer)) {
     const described = await readJson(url, fetch);
     if (typeof described?.["token_endpoint"] !== "string") continue;
     if (described["issuer"] === issuer) return described["token_endpoint"];
-    throw issuerMismatch("The identity provider calls itself by another name than `oauth.enterprise.issuer`");
+    throw issuerMismatch(
+      "The identity provider's metadata names another issuer than `oauth.enterprise.issuer`",
+    );
   }
-  throw authFailed("The identity provider does not describe itself", "Set `oauth.enterprise.tokenEndpoint`");
+  throw authFailed("The identity provider publishes no metadata", "Set `oauth.enterprise.tokenEndpoint`");
 }
 
 async function readJson(
@@ -196,6 +198,6 @@ async function readJson(
     const response = await fetch(url, { headers: { accept: "application/json" } });
     return response.ok ? ((await response.json()) as Record<string, unknown>) : undefined;
   } catch (error) {
-    throw authUnavailable("The identity provider's description of itself could not be read", error);
+    throw authUnavailable("The identity provider's metadata could not be read", error);
   }
 }

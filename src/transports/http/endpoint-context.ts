@@ -12,11 +12,11 @@ export interface EndpointContext {
   readonly messageHeaders: MessageHeaders;
   readonly requests: OpenRequests;
   readonly maxMessageBytes: number;
-  /** Takes secrets out of what the server says, before it is shortened: half a secret is still a secret. */
+  /** Redacts secrets in text from the server. Call it before shortening the text: half a secret is still a secret. */
   readonly redact: Redact;
-  /** A message has come, perhaps in the response to a request. Never throws. */
+  /** Called for every message; `own` is the request in whose response it arrived. Never throws. */
   readonly onMessage: (message: JSONRPCMessage, own?: OpenRequest) => void;
-  /** Something went wrong that concerns no request. */
+  /** Called for errors that concern no request. */
   readonly onError: (error: Error) => void;
   readonly onDiscard: Discard;
   readonly onSessionLost: (error: ConnectionError) => void;

@@ -1,4 +1,4 @@
-/** The streams of one connection: what answers a request, what comes of a broken one, and what the server may always write to. */
+/** The event streams of one connection: reads responses, resumes broken ones, and opens the listening stream. */
 import type { ConnectionError } from "../../errors/connection-error.js";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
@@ -24,8 +24,8 @@ export class EndpointStreams {
   }
 
   /**
-   * Opens the stream for whatever the server may have to say. Never rejects. It is waited for, because what a server asks
-   * before it is open is lost; but not for long, because some servers response only when they have something to say.
+   * Opens the listening stream. Never rejects. The caller waits for it, because requests that the server sends before it is
+   * open are lost; but not longer than {@link OPENING_MS}, because some servers respond only with their first event.
    */
   listen(): Promise<void> {
     return new Promise((resolve) => {
@@ -38,12 +38,12 @@ export class EndpointStreams {
     });
   }
 
-  /** Reads what answers a request. */
+  /** Reads the response to a request. */
   read(own: OpenRequest, body: ResponseBody): void {
     new ResponseStream({ context: this.#context, own, body, onRetry: this.#onRetry, onEnd: this.#onEnd });
   }
 
-  /** Asks for the rest of an response. Never rejects. */
+  /** Requests the rest of a response. Never rejects. */
   async resume(own: OpenRequest): Promise<void> {
     const { endpoint, messageHeaders, requests } = this.#context;
     const request: EndpointRequest = {
@@ -78,7 +78,7 @@ export class EndpointStreams {
     const { endpoint, requests } = this.#context;
     if (own.handle.aborted) return;
     if (own.settled) return own.options?.onRequestStreamEnd?.();
-    // One try: whoever waits for the rest of an response has to know at once that it will not come.
+    // No retry: a caller that waits for the response has to learn at once that it will not arrive.
     if (!isResumable(own)) return requests.cut(own);
     this.#timers.schedule(() => {
       if (own.settled) return;
@@ -90,14 +90,14 @@ export class EndpointStreams {
   async #refused(response: WireResponse, request: EndpointRequest): Promise<ConnectionError> {
     const bytes = await readShortBody(response);
     if (this.#listening.meansSessionLost(request, response, bytes)) {
-      // The request itself was taken: only the rest of its response is gone.
+      // The server accepted the request: only the rest of its response is lost.
       const error = sessionLost(response.status).withOutcome("unknown");
       this.#context.onSessionLost(error);
       return error;
     }
     const { redact } = this.#context;
     if (response.status >= 400) return streamCut(statusError(response, bytes, redact));
-    return streamCut(badResponse({ response, why: "is no event stream", bytes, redact }));
+    return streamCut(badResponse({ response, why: "is not an event stream", bytes, redact }));
   }
 }
 
@@ -106,11 +106,11 @@ export interface ResponseStreamOptions {
   readonly own: OpenRequest;
   readonly body: ResponseBody;
   readonly onRetry: (delayMs: number) => void;
-  /** Nothing more comes; the request may still be open. */
+  /** Called when the stream ends; the request may still be open. */
   readonly onEnd: (own: OpenRequest) => void;
 }
 
-/** Hands on every message as it comes. An event over the limit ends the stream, and the request with it. */
+/** Passes on every message of one response. An event over the size limit ends the stream and fails the request. */
 export class ResponseStream implements BodySink, EventFramesOptions {
   readonly maxBytes: number;
   readonly #init: ResponseStreamOptions;
@@ -147,7 +147,7 @@ export class ResponseStream implements BodySink, EventFramesOptions {
     }
     const message = readMessage(event, context);
     if (message === undefined) return;
-    // Asked for anew under another id: what is replayed names the old one.
+    // A resumed request has a new id; replayed messages contain the old one.
     const replayed = own.options?.resumptionToken !== undefined && !("method" in message);
     context.onMessage(replayed ? { ...message, id: own.id } : message, own);
   }

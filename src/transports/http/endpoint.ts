@@ -1,4 +1,4 @@
-/** The MCP endpoint of one connection: requests go out with the user's fields and with credentials, within its origin. */
+/** The MCP endpoint of one connection: adds the user's headers and credentials, and follows redirects within the origin. */
 import type { KnownSecrets } from "../../config/known-secrets.js";
 import type { HeaderSource } from "../../config/server-config.js";
 import { AuthError } from "../../errors/auth-error.js";
@@ -14,12 +14,12 @@ import { AbortHandle, type WireClient, type WireResponse } from "./network/wire-
 
 export interface EndpointOptions {
   readonly url: URL;
-  /** Fields that are asked for anew with every request; others are in the request already. */
+  /** Only a function is called here, for every request; static headers are already in the request. */
   readonly headers: HeaderSource;
   readonly open: WireClient["open"];
-  /** Is told every field that goes out. */
+  /** Records every header that is sent, so that it can be redacted. */
   readonly secrets: Pick<KnownSecrets, "note">;
-  /** Without: nobody has credentials, or they stand in the headers. */
+  /** Undefined: no credentials, or they are in the headers. */
   readonly authorize: AuthorizedSend | undefined;
 }
 
@@ -28,17 +28,17 @@ export interface EndpointRequest {
   readonly fields: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly handle: AbortHandle;
-  /** A stream for whatever the server may have to say. */
+  /** Does not keep the host process alive. @default false */
   readonly background?: boolean | undefined;
   /** Does not wait for a free socket. @default false */
   readonly isControl?: boolean | undefined;
-  /** How often it may be sent again. @default no limit */
+  /** How often the request may be sent again. @default no limit */
   readonly resends?: Resends | undefined;
-  /** Credentials of this request's own: there is nobody to ask for others. */
+  /** Credentials that the caller set for this request; they are not renewed. */
   readonly authorization?: string | undefined;
-  /** What went out in the end. */
+  /** The headers that were sent. Set by `send()`. */
   sent?: Readonly<Record<string, string>>;
-  /** Where it went in the end. */
+  /** The URL after redirects. Set by `send()`. */
   sentTo?: URL;
 }
 
@@ -51,7 +51,7 @@ export class Endpoint {
     this.#options = options;
   }
 
-  /** An exchange begins; whoever begins it says when it is over. */
+  /** Starts an exchange. The caller has to `release()` the handle when it ends. */
   begin(): AbortHandle {
     const handle = new AbortHandle();
     if (this.#closed === undefined) this.#handles.add(handle);
@@ -63,7 +63,7 @@ export class Endpoint {
     this.#handles.delete(handle);
   }
 
-  /** Ends everything that is under way, and everything that begins later. */
+  /** Aborts all exchanges in progress, and those that begin later. */
   close(reason: unknown): void {
     this.#closed = { reason };
     const handles = this.#handles.toArray();
@@ -71,7 +71,7 @@ export class Endpoint {
     for (const handle of handles) handle.abort(reason);
   }
 
-  /** Resolves with the response's head; its body waits to be read. */
+  /** Resolves with the status and headers; the body is not read yet. */
   async send(request: EndpointRequest): Promise<WireResponse> {
     const { headers: source } = this.#options;
     const { method, fields, handle } = request;
@@ -135,18 +135,18 @@ export class Endpoint {
   }
 }
 
-/** A resend with new credentials, or with the nonce that the server wants in a proof (RFC 9449, which is no healing). */
+/** A resend with new credentials counts as recovery; one with the nonce for a proof (RFC 9449) does not. */
 function mayResend({ headers }: WireResponse, resends: Resends | undefined): boolean {
   if (resends === undefined) return true;
   const wantsNonce = headers.get("www-authenticate")?.includes("use_dpop_nonce") === true;
   return wantsNonce ? resends.take() : resends.takeHealing();
 }
 
-/** New credentials are there, but this call was sent too often already. */
+/** There are new credentials, but this call must not be sent again. */
 export function credentialsRefused(status: number): AuthError {
   return new AuthError({
     code: status === 403 ? "INSUFFICIENT_SCOPE" : "AUTH_REQUIRED",
-    what: `The server refused the call again (HTTP ${status})`,
+    what: `The server rejected the call again (HTTP ${status})`,
     next: "Call again: the next call uses the new credentials",
     status,
     outcome: "unsent",
@@ -154,8 +154,8 @@ export function credentialsRefused(status: number): AuthError {
 }
 
 /**
- * A demand for authorization names a challenge; without one it is how some servers say that they forgot the session. If
- * a token was meant after all, the new handshake is refused too, and then there is no session to blame.
+ * A 401 should contain a challenge. Some servers send one without to say that the session is unknown. If the server does
+ * require a token, it rejects the new handshake too, and that request has no session.
  */
 export function is401WithoutChallenge(
   response: WireResponse,

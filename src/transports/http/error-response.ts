@@ -1,4 +1,4 @@
-/** What a status other than success means for the message it answers. */
+/** Explains a response with a status other than 2xx: as a JSON-RPC error, or as an exception. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { parseJson } from "../../util/json.js";
 import { asRpcError, type RpcErrorMessage } from "../json-rpc-message.js";
@@ -10,13 +10,13 @@ import { decodeText, readShortBody } from "./network/response-body.js";
 import type { WireResponse } from "./network/wire-client.js";
 import type { OpenRequest } from "./open-requests.js";
 
-/** JSON-RPC codes that servers use for "no such session" (and for much else). */
+/** JSON-RPC error codes that servers use for an unknown session, among other things. */
 const SESSION_CODES: ReadonlySet<number> = new Set([-32_000, -32_001, -32_600]);
 
 /**
- * The error response that the body holds, for the request; otherwise it throws.
+ * Returns the JSON-RPC error in the body if it belongs to the request; otherwise throws.
  *
- * @param own the request it was; undefined for notifications and for answers of ours
+ * @param own the open request; undefined for notifications and for responses to the server
  */
 export async function explainErrorResponse(
   response: WireResponse,
@@ -28,7 +28,7 @@ export async function explainErrorResponse(
   const bytes = await readShortBody(response);
   request.handle.throwIfAborted();
   if (status === 429 || status >= 500) throw statusError(response, bytes, redact);
-  if (status < 300) throw badResponse({ response, why: "is no HTTP answer", redact });
+  if (status < 300) throw badResponse({ response, why: "has an invalid HTTP status", redact });
   if (status < 400 && request.sentTo !== undefined)
     throw redirectError(response, request.sentTo, request.method);
   const inSession = sent["mcp-session-id"] !== undefined;
@@ -39,7 +39,7 @@ export async function explainErrorResponse(
     return { ...error, id: own.id } as JSONRPCMessage;
   if (gone) throw sessionLost(status);
   if (status === 403) await throwIfScopeIsMissing(response, bytes);
-  // Some servers repeat in the body what they were sent.
+  // Some servers echo the request in the body.
   throw new HttpErrorResponse({ status, statusText, text: redact(new TextDecoder().decode(bytes)) });
 }
 
@@ -49,14 +49,14 @@ interface Situation {
   readonly own: OpenRequest;
 }
 
-/** Whether it is about the request itself, not about the session or the transport. */
+/** Whether the error belongs to the request, and not to the session or the transport. */
 function isErrorOfRequest({ id, error }: RpcErrorMessage, { status, gone, own }: Situation): boolean {
   if (gone) return !SESSION_CODES.has(error.code);
-  // Servers before 2026-07-28 refuse what they do not know in their own words, and name no request.
+  // Before 2026-07-28 servers reject unknown messages with errors of their own that name no request.
   return own.modern && (status === 404 || (status === 400 && id === own.id));
 }
 
-/** Nobody could get the scope that the server asks for; the SDK's error says which it is. */
+/** The required scope could not be obtained. The SDK's error names it. */
 async function throwIfScopeIsMissing(response: WireResponse, bytes: Uint8Array): Promise<void> {
   if (!response.headers.has("www-authenticate")) return;
   const { extractWWWAuthenticateParams, InsufficientScopeError } = await import(
@@ -71,11 +71,11 @@ const BRANDS = Symbol.for("mcp.sdk.errorBrands");
 export interface HttpErrorResponseData {
   readonly status: number;
   readonly statusText: string;
-  /** The body, without what must not be shown. */
+  /** The redacted body. */
   readonly text: string;
 }
 
-/** An `SdkHttpError` for all who ask, made without loading the SDK. */
+/** Recognised as the SDK's `SdkHttpError` by its brand, without loading the SDK. */
 export class HttpErrorResponse extends Error {
   override readonly name = "SdkHttpError";
   readonly code = "CLIENT_HTTP_NOT_IMPLEMENTED";

@@ -1,4 +1,4 @@
-/** Streamable HTTP: one POST a message, answers by JSON or by events, with limits, typed failures and streams that come back. */
+/** Streamable HTTP: sends every message by POST, reads responses as JSON or event streams, and reopens broken streams. */
 import type { JSONRPCMessage, MessageExtraInfo, RequestId } from "@modelcontextprotocol/client";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { HttpConfig } from "../../config/server-config.js";
@@ -24,7 +24,7 @@ import { postNotification, postRequest } from "./post-message.js";
 
 const END_SESSION_MS = 1_000;
 
-/** A transport for one Streamable HTTP server. Nothing is sent before the first message. */
+/** Creates the transport for one Streamable HTTP server. It sends nothing before the first message. */
 export async function createHttpTransport(
   config: HttpConfig,
   context: TransportContext,
@@ -34,7 +34,7 @@ export async function createHttpTransport(
   return new HttpTransport({ config, context, url, authorize });
 }
 
-/** By the provider of the server's entry, which few have. */
+/** Uses the `authProvider` of the server's entry, if it has one. */
 async function authorizeWithProvider(
   { authProvider: provider }: HttpConfig,
   serverUrl: URL,
@@ -69,7 +69,7 @@ class HttpTransport implements ServerTransport {
   readonly #context: EndpointContext;
   readonly #streams: EndpointStreams;
   #closing: Promise<void> | undefined;
-  /** The server was told that it may ask something of us. */
+  /** The client advertised capabilities, so the server may send requests. */
   #acceptsRequests = true;
 
   constructor({ config, context: { http, maxMessageBytes }, url, authorize }: Parts) {
@@ -123,7 +123,7 @@ class HttpTransport implements ServerTransport {
       await readShortBody(response);
       messageHeaders.sessionId = undefined;
     };
-    // Whatever the server says to it, nothing follows from it.
+    // The session ends here, whatever the server responds.
     const ended = end()
       .catch(() => {})
       .finally(() => endpoint.release(handle));
@@ -138,7 +138,7 @@ class HttpTransport implements ServerTransport {
   }
 
   async #shut(): Promise<void> {
-    // `#closing` is set before anything ends: what is reported from here on is the sound of closing.
+    // `#closing` is set by now: errors after this point come from our own `close()`.
     await undefined;
     const { endpoint, requests } = this.#context;
     this.#streams.close();
@@ -177,11 +177,11 @@ class HttpTransport implements ServerTransport {
     await postNotification(this.#context, message, options?.headers);
     if (method !== "notifications/initialized" || this.#closing !== undefined) return;
     const listening = this.#streams.listen();
-    // Whoever may ask nothing loses nothing by asking too early; everyone else is worth a moment.
+    // Without client capabilities the server sends no requests that could be lost before the stream is open.
     if (this.#acceptsRequests) await listening;
   }
 
-  /** The request is freed as well, or it would hold its place in the pool until the server answers it. */
+  /** Also frees the request here, or it would hold its socket until the server responds. */
   #cancelled(message: JSONRPCMessage): void {
     const { requestId } = (message as { params?: { requestId?: unknown } }).params ?? {};
     if (typeof requestId === "string" || typeof requestId === "number") this.abandon(requestId, "abort");

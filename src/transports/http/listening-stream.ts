@@ -1,4 +1,4 @@
-/** The stream that the server may always write to: kept open where there is one. */
+/** The GET stream on which the server may send messages at any time. It is reopened for as long as the connection lasts. */
 import { fullJitterMs } from "../../util/backoff.js";
 import { parseJson } from "../../util/json.js";
 import { pause } from "../../util/sleep.js";
@@ -15,15 +15,15 @@ import { MAX_ATTEMPTS, type ReconnectTimers } from "./reconnect-timers.js";
 
 const decoder = new TextDecoder();
 
-/** A server that restarts closes this stream of all its clients: they come back over this time. */
+/** A server that restarts closes this stream for all clients: they reconnect at random times within this period. */
 const SPREAD_MS = 1_000;
 
 export class ListeningStream {
   readonly #context: EndpointContext;
   readonly #timers: ReconnectTimers;
-  /** There was one: the server has such streams. */
+  /** The stream has been open before, so the server supports it. */
   #listened = false;
-  /** Streams in a row that ended without a single event. */
+  /** Consecutive streams that ended without an event. */
   #idleEnds = 0;
   #token: string | undefined;
 
@@ -32,7 +32,7 @@ export class ListeningStream {
     this.#timers = timers;
   }
 
-  /** Tries until there is a stream, or the server says that it has none. Never rejects; ends with the connection. */
+  /** Tries until the stream is open or the server says that it has none. Never rejects; ends with the connection. */
   async open(attempt = 0): Promise<void> {
     const { endpoint, onError } = this.#context;
     const handle = endpoint.begin();
@@ -44,19 +44,19 @@ export class ListeningStream {
       endpoint.release(handle);
       if (handle.aborted) return;
       onError(error as Error);
-      // Credentials that are refused now may be good later; a server that never let us listen is left alone.
+      // Rejected credentials may be accepted later. Do not retry if the server has never opened this stream.
       if (this.#listened && attempt < MAX_ATTEMPTS) this.#later(attempt + 1);
     }
   }
 
-  /** A server without GET may say 404 as well; it is about the session if GET has worked before or MCP says so. */
+  /** A server without GET may also respond with 404. It means the session if GET worked before, or if the body is JSON-RPC. */
   meansSessionLost({ sent }: EndpointRequest, { status }: WireResponse, bytes: Uint8Array): boolean {
     if (sent?.["mcp-session-id"] === undefined) return false;
     if (status !== 404 && status !== 400 && status !== 410) return false;
     return this.#listened || (status !== 400 && asRpcError(parseJson(decoder.decode(bytes))) !== undefined);
   }
 
-  /** The stream; undefined if there is none to be had. */
+  /** The stream; undefined if the server offers none. */
   async #try(handle: AbortHandle): Promise<WireResponse | undefined> {
     const { endpoint, messageHeaders, onSessionLost } = this.#context;
     for (let attempt = 1; ; attempt++) {
@@ -114,9 +114,9 @@ export class ListeningStream {
   }
 
   #later(attempt: number): void {
-    // An response may come on this stream: a call that waits for one needs it soon.
+    // A response may arrive on this stream: reopen it without extra delay while a call waits.
     const isNeeded = this.#context.requests.isWaiting;
-    // A server that keeps closing a stream it has nothing to say on is asked less and less.
+    // Back off if the server keeps closing a stream without sending events.
     const idle = isNeeded ? 0 : this.#idleEnds;
     this.#timers.schedule(() => void this.open(attempt), {
       attempt: Math.max(attempt, idle),
@@ -125,5 +125,5 @@ export class ListeningStream {
   }
 }
 
-/** The network's or the server's trouble, which passes. */
+/** The server could not be reached, which may be temporary. */
 const isOutage = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === "UNREACHABLE";

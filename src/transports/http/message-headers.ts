@@ -1,4 +1,4 @@
-/** The header fields of the transport's own: what a connection says with every request, and what a message adds. */
+/** The headers that the transport itself sets: those of the connection and those of one message. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { HeaderSource } from "../../config/server-config.js";
 import { encodeHeaderText } from "../../util/header-text.js";
@@ -9,7 +9,7 @@ const PROTOCOL_VERSION_META = "io.modelcontextprotocol/protocolVersion";
 type Fields = Record<string, string>;
 type Params = { readonly _meta?: Readonly<Record<string, unknown>> } & Readonly<Record<string, unknown>>;
 
-/** Which parameter of a request of the modern era `mcp-name` repeats. */
+/** The parameter that the header `mcp-name` repeats, by method (stateless revisions only). */
 const NAMED_BY: ReadonlyMap<string, string> = new Map([
   ["tools/call", "name"],
   ["prompts/get", "name"],
@@ -19,13 +19,13 @@ const NAMED_BY: ReadonlyMap<string, string> = new Map([
   ["tasks/cancel", "taskId"],
 ]);
 
-/** The revision that a request of the stateless era names itself. */
+/** The protocol version in a request of a stateless revision. */
 export function ownVersion(message: JSONRPCMessage): string | undefined {
   const version = (message as { params?: Params }).params?._meta?.[PROTOCOL_VERSION_META];
   return typeof version === "string" ? version : undefined;
 }
 
-/** Fields of one connection. What they have in common is made once and copied. */
+/** Headers of one connection. The common part is built once and copied. */
 export class MessageHeaders {
   readonly #source: HeaderSource;
   #sessionId: string | undefined;
@@ -55,7 +55,7 @@ export class MessageHeaders {
     this.#common = this.#post = undefined;
   }
 
-  /** For a POST. A handshake begins a session, so it names none. */
+  /** For a POST. `initialize` starts a session, so it has no session id. */
   forMessage(message: JSONRPCMessage, given?: Readonly<Fields>): Fields {
     this.#post ??= {
       ...this.forStream(),
@@ -72,7 +72,7 @@ export class MessageHeaders {
     return fields;
   }
 
-  /** For a GET, from here on or from this event on. */
+  /** For a GET, optionally resuming after an event. */
   forStream(lastEventId?: string): Fields {
     this.#common ??= this.#make();
     return { ...this.#common, ...(lastEventId !== undefined && { "last-event-id": lastEventId }) };
@@ -88,7 +88,7 @@ export class MessageHeaders {
     const sessionId = this.#sessionId;
     const version = this.#protocolVersion;
     return {
-      // A function is asked for every request, by whoever sends it.
+      // A function is called by `Endpoint.send()` for every request.
       ...(typeof source === "function" ? {} : allowedFields(source.reveal())),
       accept: "text/event-stream",
       "accept-encoding": "identity",
@@ -98,7 +98,7 @@ export class MessageHeaders {
   }
 }
 
-/** Servers of the modern era compare these with the message. */
+/** Servers of stateless revisions compare these headers with the message. */
 function addModern(fields: Fields, version: string, message: { method: string; params?: unknown }): void {
   fields["mcp-protocol-version"] = version;
   fields["mcp-method"] = message.method;
@@ -107,7 +107,7 @@ function addModern(fields: Fields, version: string, message: { method: string; p
   if (typeof name === "string") fields["mcp-name"] = encodeHeaderText(name);
 }
 
-/** What the caller gives for this one message. Credentials are somebody else's to put there. */
+/** Headers that the caller sets for this message. `Endpoint` adds the credentials. */
 function addGiven(fields: Fields, given: Readonly<Fields>): void {
   const allowed = allowedFields(given);
   for (const name of Object.keys(allowed)) {
@@ -115,7 +115,7 @@ function addGiven(fields: Fields, given: Readonly<Fields>): void {
   }
 }
 
-/** An `authorization` that the caller gives for this one message. */
+/** The `authorization` header that the caller sets for this message. */
 export function ownAuthorization(given: Readonly<Fields> | undefined): string | undefined {
   if (given === undefined) return undefined;
   return Object.entries(given).find(([name]) => name.toLowerCase() === "authorization")?.[1];

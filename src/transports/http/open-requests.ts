@@ -1,4 +1,4 @@
-/** The requests of one Streamable HTTP connection whose answers are still to come. */
+/** The requests of one Streamable HTTP connection that have no response yet. */
 import type { RequestId } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
@@ -6,19 +6,19 @@ import { SlotList, type Slotted } from "../../util/slot-list.js";
 import type { ServerSendOptions } from "../server-transport.js";
 import type { AbortHandle } from "./network/wire-client.js";
 
-/** One request on its way. */
+/** A request without a response. */
 export interface OpenRequest extends Slotted {
   readonly id: RequestId;
-  /** Of the stateless era: a broken stream cannot be resumed. */
+  /** Sent with a stateless revision: a broken stream cannot be resumed. */
   readonly modern: boolean;
   readonly options: ServerSendOptions | undefined;
-  /** What its exchange of the moment hangs on; another one after a resume. */
+  /** Aborts the current exchange; replaced by a resume. */
   handle: AbortHandle;
-  /** Nobody waits for it any more: answered, failed or given up. */
+  /** No caller waits any more: the request was answered, failed or was given up. */
   settled: boolean;
-  /** Its exchange is over; an response can only come by a resume. */
+  /** The exchange is over; the response can only arrive through a resume. */
   streamEnded: boolean;
-  /** The last event id seen in its stream. */
+  /** The last event id of the stream. */
   token?: string | undefined;
   /** Why the stream broke. */
   cause?: unknown;
@@ -26,16 +26,16 @@ export interface OpenRequest extends Slotted {
   release?: (() => void) | undefined;
 }
 
-/** A header value that can carry this event id exists. */
+/** Whether the event id can be sent in a header. */
 const isHeaderSafe = (token: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(token);
 
-/** The rest of its response can be asked for. */
+/** Whether the rest of the response can be requested. */
 export const isResumable = ({ modern, token }: OpenRequest): boolean =>
   !modern && token !== undefined && isHeaderSafe(token);
 
 /**
- * No `Map`: of one with much coming and going the garbage collector gets rid only when it looks at the whole heap (see
- * `SlotList`). Nearly every response comes to whoever knows its request; the few others are looked for.
+ * Uses a `SlotList` and not a `Map`: with high churn, entries of a Map survive minor GCs. Nearly every response arrives in
+ * the exchange of its request, so a search by id is rare.
  */
 export class OpenRequests {
   readonly #open = new SlotList<OpenRequest>();
@@ -73,34 +73,34 @@ export class OpenRequests {
     return own;
   }
 
-  /** Answered; `likely` is the request whose response it was in. */
+  /** A response arrived; `likely` is the request in whose exchange it arrived. */
   answered(id: RequestId, likely?: OpenRequest): void {
     const own = likely?.id === id ? likely : this.#find(id);
     if (own !== undefined) this.settle(own);
   }
 
-  /** Nothing more is to be reported about it. */
+  /** Marks the request as done: nothing more is reported for it. */
   settle(own: OpenRequest): void {
     if (own.settled) return;
     own.settled = true;
     this.#open.delete(own);
-    // As long as its stream is open, the caller's signal still ends it.
+    // While the stream is open, the caller's signal still has to end it.
     if (own.streamEnded) own.release?.();
   }
 
-  /** Its exchange is over. */
+  /** Marks the exchange as over. */
   ended(own: OpenRequest): void {
     own.streamEnded = true;
     if (own.settled) own.release?.();
   }
 
-  /** The caller no longer wants the response; `reason` ends its exchange. True if the request was never sent. */
+  /** The caller gave up; `reason` aborts the exchange. True if the request was never sent. */
   abandon(id: RequestId, reason: unknown): boolean {
     const own = this.#find(id);
     return own !== undefined && this.#giveUp(own, reason);
   }
 
-  /** Reports that the response will not come, once. */
+  /** Reports once that the response will not arrive. */
   cut(own: OpenRequest, error?: ConnectionError): void {
     if (own.settled) return;
     this.settle(own);
@@ -108,7 +108,7 @@ export class OpenRequests {
     this.#onCut(own.id, error ?? streamCut(own.cause));
   }
 
-  /** Somebody waits for the rest of an response. */
+  /** Whether a caller waits for the rest of a response. */
   get isWaiting(): boolean {
     return this.#open.find(({ streamEnded }) => streamEnded) !== undefined;
   }
@@ -122,7 +122,7 @@ export class OpenRequests {
   }
 
   #giveUp(own: OpenRequest, reason: unknown): boolean {
-    // A resumed response has a handle of its own: its request was sent long before.
+    // A resumed exchange was not sent yet, but its original request was.
     const isFirst = !own.streamEnded && own.token === undefined;
     this.settle(own);
     own.release?.();
@@ -133,7 +133,7 @@ export class OpenRequests {
 export function streamCut(cause?: unknown): ConnectionError {
   return new ConnectionError({
     code: "STREAM_CUT",
-    what: "The server's answer stream ended before the answer",
+    what: "The server's event stream ended before the response",
     next: "Call again if the call may run twice",
     retryable: true,
     outcome: "unknown",

@@ -1,4 +1,4 @@
-/** A request of JSON-RPC by POST: its response is handed on, or the error says why there is none. */
+/** Sends JSON-RPC messages by POST: requests, whose responses are passed on, and notifications. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { parseJson } from "../../util/json.js";
@@ -13,10 +13,10 @@ import { collectBody, decodeText, discardBody, mediaType, readShortBody } from "
 import type { WireResponse } from "./network/wire-client.js";
 import { type OpenRequest, streamCut } from "./open-requests.js";
 
-/** The request that is answered for as long as the connection lasts. */
+/** Its response stream stays open as long as the connection. */
 const LISTEN_METHOD = "subscriptions/listen";
 
-/** Short requests that decide about the connection: they do not wait behind calls for a socket. */
+/** Short requests on which the connection depends: they do not wait for a socket behind calls. */
 const CONTROL_METHODS: ReadonlySet<string> = new Set(["initialize", "ping", "server/discover"]);
 
 export interface RequestPost {
@@ -26,7 +26,7 @@ export interface RequestPost {
   readonly message: JSONRPCMessage & { readonly method: string };
 }
 
-/** Resolves when the response has been handed on, or comes by a stream. */
+/** Resolves when the response has been passed on, or its stream has started. */
 export async function postRequest({ context, streams, own, message }: RequestPost): Promise<void> {
   const { endpoint, messageHeaders, redact } = context;
   const { handle } = own;
@@ -49,7 +49,7 @@ export async function postRequest({ context, streams, own, message }: RequestPos
       return context.onMessage(await explainErrorResponse(response, request, { own, redact }), own);
     if (message.method === "initialize")
       messageHeaders.sessionId = response.headers.get("mcp-session-id") || undefined;
-    // The response comes by another stream.
+    // The response arrives on the listening stream.
     if (status === 202) return discardBody(response);
     const type = status === 204 ? "" : mediaType(response.headers.get("content-type"));
     if (type === "text/event-stream") {
@@ -108,7 +108,7 @@ async function readJson(context: EndpointContext, { response, own, request }: Js
   else for (const one of message) context.onMessage(one, own);
 }
 
-/** Resolves when the server has taken it. */
+/** Sends a notification, or a response to a request of the server. Resolves when the server has accepted it. */
 export async function postNotification(
   { endpoint, messageHeaders, redact }: EndpointContext,
   message: JSONRPCMessage,
@@ -122,7 +122,7 @@ export async function postNotification(
       body: JSON.stringify(message),
       handle,
       authorization: ownAuthorization(headers),
-      // Calls that hold all sockets may wait for exactly this response of ours.
+      // Calls that hold all sockets may be waiting for this message.
       isControl: true,
     };
     const response = await endpoint.send(request);

@@ -1,22 +1,22 @@
-/** When a broken stream is opened again. */
+/** Schedules when a broken stream is opened again. */
 import { backoffMs, fullJitterMs } from "../../util/backoff.js";
 
-/** Where the server does not say. */
+/** Delay if the server does not set one. */
 const DEFAULT_DELAY_MS = 1_000;
-/** Servers set the wait by `retry:`; this keeps it sane. */
+/** Bounds for the delay that servers set with `retry:`. */
 const MIN_DELAY_MS = 100;
 const MAX_DELAY_MS = 60_000;
-/** Failures in a row that are not the network's: refused credentials. */
+/** Maximum number of consecutive failures other than network errors, such as rejected credentials. */
 export const MAX_ATTEMPTS = 20;
 
 export class ReconnectTimers {
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
-  /** The wait that the server asked for last. */
+  /** The last delay that the server set. */
   retryMs = DEFAULT_DELAY_MS;
 
   /**
-   * @param attempt how many in a row came to nothing; the wait grows with it
-   * @param spreadMs a random part of up to this much is added, never taken from what the server asked for
+   * @param attempt number of consecutive failures; the delay grows with it
+   * @param spreadMs maximum of a random delay that is added to the one the server set
    */
   schedule(reconnect: () => void, { attempt = 0, spreadMs = 0 } = {}): void {
     const asked = Math.min(Math.max(this.retryMs, MIN_DELAY_MS), MAX_DELAY_MS);

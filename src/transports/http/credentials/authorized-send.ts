@@ -1,23 +1,23 @@
-/** How credentials get onto requests: the transport sends, somebody above it knows the credentials. */
+/** How a transport sends requests with credentials, without knowing where they come from. */
 
-/** Sends the request once with these header fields in addition to its own. */
+/** Sends the request once, with these headers in addition to its own. */
 export type SendWithFields = (fields: Readonly<Record<string, string>>) => Promise<Response>;
 
 /**
- * Sends a request with the credentials of this moment and, where the server refuses them, again with better ones.
+ * Sends a request with the current credentials and, if the server rejects them, again with renewed ones.
  *
- * @throws AuthError when somebody has to authorize first
+ * @throws AuthError if a user has to authorize first
  */
 export type AuthorizedSend = (request: RequestToAuthorize, send: SendWithFields) => Promise<Response>;
 
-/** The request that wants credentials. */
+/** The request to send. */
 export interface RequestToAuthorize {
   readonly method: string;
   readonly url: URL;
   readonly signal?: AbortSignal | null | undefined;
-  /** The `authorization` field that somebody else has put on it. */
+  /** The `authorization` header that the request already has. */
   readonly authorization?: string | undefined;
 }
 
-/** The credentials of a server, if the port looks after them. Without: what the entry's `authProvider` has. */
+/** The credentials of a server, if the port manages them. Undefined: use the entry's `authProvider`. */
 export type AuthorizeRequests = (server: string) => AuthorizedSend | undefined;

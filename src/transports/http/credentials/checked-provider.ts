@@ -3,17 +3,17 @@ import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprot
 import { checkLoginPage, checkPkce } from "./login-page.js";
 
 export interface CheckOptions {
-  /** What was discovered when the login began, for a provider that does not keep it. */
+  /** The discovery state of the started login, for a provider that does not save it. */
   readonly discovery?: OAuthDiscoveryState | undefined;
-  /** Called before the user is sent to the login page. */
+  /** Called before the user is redirected to the login page. */
   readonly onRedirect?: (url: URL, discovery: OAuthDiscoveryState | undefined) => void;
 }
 
 /**
- * For one login or refresh of the SDK's.
+ * For one login or refresh by the SDK.
  *
  * Tokens without a recorded issuer are withheld unless the authorization server and its token endpoint are both on the MCP
- * server's own origin: any other address was named by the MCP server, and would receive a refresh token (with the client's
+ * server's own origin. Any other address was named by the MCP server, and would receive a refresh token (with the client's
  * secret) that another server may have issued. The user logs in once more; the new tokens record their issuer.
  */
 export function checkedProvider(
@@ -41,13 +41,13 @@ export function checkedProvider(
     async tokens(context) {
       const tokens = await provider.tokens(context);
       // Without a context the tokens are for the MCP server itself.
-      // A database may return null for a field it never stored; the SDK counts that as unrecorded too.
+      // A database may return null for a field that was never stored; the SDK also treats that as unrecorded.
       if (context === undefined || tokens === undefined || typeof tokens.issuer === "string") return tokens;
       const targets = [context.issuer, state?.authorizationServerMetadata?.token_endpoint ?? context.issuer];
       return targets.every((target) => isAt(serverUrl.origin, target)) ? tokens : undefined;
     },
   };
-  // Not a copy: only a provider's own methods reach its private fields. Nor its proxy: it may be frozen.
+  // No copy: only the provider's own methods can access its private fields. No proxy of it either: it may be frozen.
   return new Proxy({} as OAuthClientProvider, {
     has: (_, key) => key in own || key in provider,
     get(_, key) {

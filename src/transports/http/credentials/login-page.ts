@@ -1,9 +1,9 @@
-/** Which URLs may be put in front of a user's browser, and which authorization servers a user may be sent to. */
+/** Checks the URL of a login page and the PKCE support of an authorization server before a browser opens it. */
 import { AuthError } from "../../../errors/auth-error.js";
 import type { AddressRuleOptions } from "../network/address-rule.js";
 import { canonicalHost, isLoopbackHost } from "../network/local-host.js";
 
-/** What a URL of an endpoint is made of. No blanks or line breaks, which parsers swallow, and nothing a shell reads. */
+/** Characters of a plain URL: no whitespace, which parsers remove, and no shell metacharacters. */
 const PLAIN = /^[A-Za-z0-9\-._~:/?[\]@!&*+,=%]+$/;
 
 const failed = (what: string, next: string) =>
@@ -16,8 +16,8 @@ const refused = (why: string) =>
   );
 
 /**
- * The URL, if a browser may be sent there: https, or http on this machine. An allow-list: whatever scheme programs of
- * this machine have registered for themselves, a server must not be able to start them.
+ * Returns the URL if a browser may open it: https, or http on this machine. Other schemes are refused, because a server
+ * could start any program of this machine that has registered one.
  *
  * @throws AuthError, or ConnectionError for private addresses
  */
@@ -33,7 +33,7 @@ export async function checkLoginPage(text: string, guard: AddressRuleOptions): P
 }
 
 /**
- * Metadata that does not list S256 means a server without PKCE, however willing it looks.
+ * Metadata that does not list S256 means that the server does not support PKCE.
  *
  * @throws AuthError
  */
@@ -42,7 +42,7 @@ export function checkPkce(metadata: {
 }): void {
   if (metadata.code_challenge_methods_supported?.includes("S256") === true) return;
   throw failed(
-    "The authorization server does not say that it protects logins by PKCE (S256)",
+    "The authorization server's metadata does not list PKCE with S256",
     "Ask its operator to list `S256` in `code_challenge_methods_supported`",
   );
 }

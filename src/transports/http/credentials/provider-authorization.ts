@@ -1,4 +1,4 @@
-/** Credentials from the provider of a server's entry: a token on every request, better ones where the server refuses. */
+/** Authorizes requests with the `authProvider` of a server's entry: adds its token, and renews it if the server rejects it. */
 import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
 import { AuthError } from "../../../errors/auth-error.js";
 import { toToolportError } from "../../../errors/to-toolport-error.js";
@@ -20,7 +20,7 @@ export function authorizeByProvider(given: Parts): AuthorizedSend {
     const send = oauth?.dpop === undefined ? given : await withProofs(oauth, request, given);
     for (let again = false; ; again = true) {
       const token = await tokenOf(provider);
-      // A token of the provider's takes the place of one in the headers.
+      // The provider's token replaces an `authorization` header of the user.
       const authorization = token === undefined ? request.authorization : `Bearer ${token}`;
       const own = authorization === undefined ? undefined : { authorization };
       const response = await renew({ ...request, authorization }, (fields) => send({ ...own, ...fields }));
@@ -29,7 +29,7 @@ export function authorizeByProvider(given: Parts): AuthorizedSend {
   };
 }
 
-/** Asks for the scopes that a request wants, together with those that were asked for before. */
+/** Logs in for the scopes that a request needs, together with those requested before. */
 function createStepUp(
   provider: OAuthClientProvider,
   { serverUrl, fetch }: Parts,
@@ -45,13 +45,13 @@ function createStepUp(
     const finished = finishedScopes(provider, serverUrl);
     if (finished === undefined) return false;
     asked = computeScopeUnion(asked, granted, scope);
-    // A login for all of this is over, and it did not help.
+    // A login for all of these scopes was already finished and did not help.
     const answered = finished.length > 0 ? computeScopeUnion(...finished, granted) : undefined;
     if (answered !== undefined && !isStrictScopeSuperset(asked, answered)) return false;
     await logInByProvider(
       { provider, serverUrl, fetch },
       {
-        // A refresh cannot widen what was granted.
+        // A refresh cannot add scopes.
         forceReauthorization: isStrictScopeSuperset(asked, granted),
         ...(asked !== undefined && { scope: asked }),
         ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
@@ -61,7 +61,7 @@ function createStepUp(
   };
 }
 
-/** A proof that the key of a bound token is ours, for each request anew. */
+/** Adds a DPoP proof to each request. */
 async function withProofs(
   provider: OAuthClientProvider,
   { url, method }: RequestToAuthorize,
@@ -77,24 +77,24 @@ export type Provider = AuthProvider | OAuthClientProvider;
 export interface AuthorizationParts {
   readonly provider: Provider | undefined;
   readonly serverUrl: URL;
-  /** For the authorization server. */
+  /** For requests to the authorization server. */
   readonly fetch: typeof globalThis.fetch;
 }
 
-/** Authorizations in progress, by provider and server URL: a provider may be given to several connections. */
+/** Authorizations in progress, by provider and server URL: several connections may share a provider. */
 const underWay = processWide("authorizations", () => new WeakMap<Provider, Map<string, Promise<void>>>());
 
 export const isOAuth = (provider: Provider): provider is OAuthClientProvider =>
   "tokens" in provider && typeof provider.tokens === "function";
 
-/** Without a provider, or with one whose proofs are bound to a single request, the SDK's own way is left as it is. */
+/** Without a provider, or with one that uses DPoP, the SDK authorizes by itself. */
 export function shareAuthorization(parts: AuthorizationParts): AuthorizedSend {
   const { provider } = parts;
   if (provider === undefined || !canShare(provider)) return (_, send) => send({});
   return renewAuthorization({ ...parts, provider });
 }
 
-/** Sends again with a better token for as long as there is one. */
+/** Sends again with a new token for as long as the provider has one. */
 export function renewAuthorization(
   parts: AuthorizationParts & { readonly provider: Provider },
 ): AuthorizedSend {
@@ -105,7 +105,7 @@ export function renewAuthorization(
     let asked = false;
     while (response.status === 401) {
       let token = await tokenOf(provider);
-      // Another request has brought a new token meanwhile, or else it is to be asked for.
+      // A different token was saved by another request; otherwise authorize now.
       if (token === used) {
         if (asked) throw refused();
         asked = true;
@@ -166,7 +166,7 @@ async function authorize(
 function refused(): AuthError {
   return new AuthError({
     code: "AUTH_REQUIRED",
-    what: "The server refuses the token it is given",
+    what: "The server rejects the provider's token",
     next: "Authorize again",
     status: 401,
     outcome: "unsent",

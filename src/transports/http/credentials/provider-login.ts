@@ -1,25 +1,25 @@
-/** Logins of a caller's `authProvider`: begun here by a refused request, ended by `finishAuth`. */
+/** Logins with a caller's `authProvider`: started after a rejected request, finished by `finishAuth`. */
 import type { AuthOptions, OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/client";
 import { AuthError } from "../../../errors/auth-error.js";
 import { processWide } from "../../../util/process-wide.js";
 import { checkedProvider } from "./checked-provider.js";
 
-/** What the server's refusal asked for. */
+/** From the challenge of the rejected request. */
 export type LoginChallenge = Pick<AuthOptions, "scope" | "resourceMetadataUrl" | "forceReauthorization">;
 
-/** What the second half of a login needs to know of the first. The provider itself may keep none of it. */
+/** What is needed to finish a login. The provider may not save any of it. */
 export interface ProviderLogin extends LoginChallenge {
   readonly authUrl: URL;
   readonly discovery: OAuthDiscoveryState | undefined;
 }
 
-/** Of one provider and server URL, in this process. */
+/** State of one provider and server URL in this process. */
 interface KnownLogin {
-  /** Waits for its callback. */
+  /** The login that waits for its callback. */
   waiting?: ProviderLogin | undefined;
-  /** Of the last callback: sent twice, an authorization server takes it for stolen and revokes the tokens. */
+  /** Code of the last callback. If it is sent twice, authorization servers treat it as stolen and revoke the tokens. */
   usedCode?: string;
-  /** What finished logins asked for. */
+  /** Scopes of finished logins. */
   finished?: readonly FinishedLogin[];
 }
 
@@ -28,7 +28,7 @@ interface FinishedLogin {
   readonly at: number;
 }
 
-/** Logins for more rights within {@link WINDOW_MS}: each one looks like progress, so time counts. */
+/** Maximum number of logins for more scopes within {@link WINDOW_MS}. Successful requests in between do not reset it. */
 const MAX_LOGINS = 3;
 const WINDOW_MS = 600_000;
 
@@ -40,14 +40,14 @@ const logins = processWide(
 interface LoginParts {
   readonly provider: OAuthClientProvider;
   readonly serverUrl: URL;
-  /** For the authorization server. */
+  /** For requests to the authorization server. */
   readonly fetch: typeof globalThis.fetch;
 }
 
 /**
- * Refreshes the provider's tokens, or sends its user to a login page.
+ * Refreshes the provider's tokens, or redirects its user to a login page.
  *
- * @throws AuthError with `authUrl` when the user has to log in
+ * @throws AuthError with `authUrl` if the user has to log in
  */
 export async function logInByProvider(
   { provider, serverUrl, fetch }: LoginParts,
@@ -64,7 +64,7 @@ export async function logInByProvider(
   if (result === "AUTHORIZED") return;
   throw new AuthError({
     code: "AUTH_REQUIRED",
-    what: "The server wants authorization",
+    what: "The server requires authorization",
     next: "Log in at `authUrl`, then call finishAuth() with the parameters of the callback",
     status: 401,
     outcome: "unsent",
@@ -73,8 +73,8 @@ export async function logInByProvider(
 }
 
 /**
- * The login that waits for its callback. Taken once; undefined also if another process began it. `check` throws for a callback of
- * another login: this one goes on waiting.
+ * Removes and returns the login that waits for its callback; undefined if another process started it. If `check` throws,
+ * because the callback belongs to another login, the login keeps waiting.
  */
 export function takeLogin(
   provider: OAuthClientProvider,
@@ -88,7 +88,7 @@ export function takeLogin(
   return waiting;
 }
 
-/** A login succeeded: asking for the same rights once more would not change anything. */
+/** Records a successful login: logging in for the same scopes again would not help. */
 export function noteFinished(
   provider: OAuthClientProvider,
   serverUrl: URL,
@@ -99,14 +99,14 @@ export function noteFinished(
   known.finished = [...(known.finished ?? []), { scope, at: Date.now() }].slice(-MAX_LOGINS);
 }
 
-/** What finished logins of the last minutes asked for; undefined if there were too many for another one. */
+/** Scopes of recently finished logins; undefined if there were too many for another one. */
 export function finishedScopes(provider: OAuthClientProvider, serverUrl: URL): readonly string[] | undefined {
   const since = Date.now() - WINDOW_MS;
   const recent = (knownLogin(provider, serverUrl).finished ?? []).filter(({ at }) => at > since);
   return recent.length < MAX_LOGINS ? recent.map(({ scope }) => scope) : undefined;
 }
 
-/** Returns false if this code was the last one that was taken. */
+/** Records the code of a callback. Returns false if it was already used. */
 export function takeCode(provider: OAuthClientProvider, serverUrl: URL, code: string): boolean {
   const known = knownLogin(provider, serverUrl);
   const isNew = known.usedCode !== code;

@@ -1,13 +1,13 @@
-/** How long a token lives, by the `expires_in` of the response that brought it. */
+/** The lifetime of a token, by the `expires_in` of its response. */
 
 type Fetch = typeof globalThis.fetch;
 
-/** The latest time that `Date` can show. */
+/** The latest time that `Date` supports. */
 const MAX_TIME = 8.64e15;
 
 /**
- * Reads `expires_in`. Servers send 0, -1, null or words where they mean "no limit" or do not know: the lifetime is unknown
- * then, and the token is used until it is refused.
+ * Reads `expires_in`. Some servers send 0, -1, null or words for "no limit" or "unknown". The lifetime is then unknown, and
+ * the token is used until the server rejects it.
  *
  * @returns undefined if it is not a number of seconds (as a number or as text) of at least 1
  */
@@ -19,7 +19,7 @@ export function readLifetimeMs(expiresIn: unknown): number | undefined {
 }
 
 /**
- * Leaves an unknown lifetime out of token responses. The SDK refuses a whole response for a word in `expires_in`, and reads
+ * Removes an unknown lifetime from token responses. The SDK rejects a whole response with a word in `expires_in`, and reads
  * null as 0.
  */
 export function dropUnknownLifetimes(fetch: Fetch): Fetch {

@@ -1,43 +1,43 @@
-/** Cuts a server-sent event stream into whole events without decoding it, and never holds more than one of them. */
+/** Splits a server-sent event stream into whole events without decoding it, and buffers one event at most. */
 import { ChunkList } from "../../../util/chunk-list.js";
 
 const LF = 10;
 const CR = 13;
 const SAMPLE_BYTES = 4 * 1024;
 
-/** What is kept of an event that was too large: enough to look for its JSON-RPC id. */
+/** The beginning and the end of an event over the size limit, in which its JSON-RPC id may be found. */
 export interface OversizedEvent {
   readonly head: Uint8Array;
   readonly tail: Uint8Array;
 }
 
 export interface EventFramesOptions {
-  /** Largest event, in bytes. */
+  /** Maximum size of one event, in bytes. */
   readonly maxBytes: number;
-  /** Gets one whole event, with its empty line; not copied if it came in one piece. */
+  /** Called with one whole event, including its empty line. The bytes are not copied if they are in one chunk. */
   onEvent(bytes: Uint8Array): void;
-  /** The event under way has become larger than `maxBytes`. Return "stop" to hear no more. */
+  /** The current event exceeds `maxBytes`. Return "stop" to ignore the rest of the stream. */
   onOversized(): "stop" | "skip";
-  /** An event that was skipped is over. */
+  /** A skipped event has ended. */
   onSkipped?(event: OversizedEvent): void;
-  /** An event that is being skipped does not end. */
+  /** A skipped event exceeds {@link ENDLESS_FACTOR} times the limit; the rest of the stream is ignored. */
   onEndless?(): void;
 }
 
-/** How much of an event is skipped before the stream itself counts as broken. */
+/** An event this many times larger than the limit means that the stream is broken. */
 const ENDLESS_FACTOR = 8;
 
 /**
- * Bytes in, whole events out. An event ends with an empty line; lines end with LF, CR LF or CR. Every byte is looked at
- * once (natively), whatever the size of the chunks.
+ * An event ends with an empty line; lines end with LF, CR LF or CR. Every byte is searched once, with native `indexOf`,
+ * whatever the size of the chunks.
  */
 export class EventFrames {
   readonly #options: EventFramesOptions;
   readonly #held = new ChunkList();
-  /** Bytes of the event under way. */
+  /** Bytes of the current event. */
   #size = 0;
   #mode: "pass" | "skip" | "stopped" = "pass";
-  /** Nothing stands on the current line yet. */
+  /** The current line has no character yet. */
   #lineEmpty = true;
   #afterCr = false;
   #head: Uint8Array = new Uint8Array(0);
@@ -62,20 +62,20 @@ export class EventFrames {
     if (start < chunk.byteLength) this.#piece(start === 0 ? chunk : chunk.subarray(start), false);
   }
 
-  /** The stream is over: an event without its empty line is none. */
+  /** The stream has ended: an event without its empty line is ignored. */
   end(): void {
     if (this.#mode === "skip") this.#options.onSkipped?.({ head: this.#head, tail: this.#tail });
     this.#mode = "stopped";
   }
 
-  /** Positions right after each event in this chunk. */
+  /** Offsets after each event in this chunk. */
   *#eventEnds(chunk: Uint8Array): Generator<number> {
     let at = 0;
     let lf = chunk.indexOf(LF);
     let cr = chunk.indexOf(CR);
     if (this.#afterCr && chunk.byteLength > 0) {
       this.#afterCr = false;
-      // The second half of a CR LF that was cut in two; the CR has been counted as the end of its line.
+      // The LF of a CR LF that was split between two chunks; the CR has already ended its line.
       if (chunk[0] === LF) {
         at = 1;
         lf = chunk.indexOf(LF, 1);

@@ -1,4 +1,4 @@
-/** The fields of one server-sent event. */
+/** Parses a server-sent event and the JSON-RPC message in it. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../../errors/connection-error.js";
 import { parseMessage } from "../../json-rpc-message.js";
@@ -7,7 +7,7 @@ import type { EndpointContext } from "../endpoint-context.js";
 export interface ServerEvent {
   /** Empty or `message` for messages. */
   readonly type: string;
-  /** Undefined where there is no `data` field at all. */
+  /** Undefined if the event has no `data` field. */
   readonly data: string | undefined;
   readonly id: string | undefined;
   readonly retryMs: number | undefined;
@@ -28,7 +28,7 @@ export function parseEvent(bytes: Uint8Array): ServerEvent {
     const end = newline === -1 ? text.length : newline;
     const colon = text.indexOf(":", start);
     const nameEnd = colon === -1 || colon > end ? end : colon;
-    // One space after the colon belongs to the colon.
+    // One space after the colon is not part of the value.
     const valueStart = nameEnd + (text[nameEnd + 1] === " " ? 2 : 1);
     const value = valueStart < end ? text.slice(valueStart, end) : "";
     switch (text.slice(start, nameEnd)) {
@@ -50,7 +50,7 @@ export function parseEvent(bytes: Uint8Array): ServerEvent {
   return { type, data, id, retryMs };
 }
 
-/** Undefined where the event holds none: it is of another type, empty, or not JSON-RPC (which is reported). */
+/** Undefined if the event contains no message: another type, no data, or not JSON-RPC (which is reported). */
 export function readMessage(
   { type, data }: ServerEvent,
   context: EndpointContext,
@@ -59,7 +59,7 @@ export function readMessage(
   const parsed = parseMessage(data);
   if (parsed !== undefined && !(parsed instanceof Set)) return parsed as JSONRPCMessage;
   const error = noMessage();
-  // Whoever waits for an response in a batch would wait for nothing.
+  // Fail the requests that the batch answers, or they would wait for their timeouts.
   for (const id of parsed ?? []) context.onDiscard({ id, error });
   context.onError(error);
   return undefined;

@@ -1,4 +1,4 @@
-/** A stream that carries events for everybody: one over the limit is thrown away, and the stream goes on. */
+/** Reads an event stream that carries messages for all requests: an event over the size limit is skipped. */
 
 import { findMessageId } from "../../find-message-id.js";
 import type { ServerTransport } from "../../server-transport.js";
@@ -10,18 +10,18 @@ export type Discard = NonNullable<ServerTransport["ondiscard"]>;
 
 export interface SharedEventsHooks {
   readonly maxBytes: number;
-  /** One whole event. Returns false when no more can be taken at the moment. */
+  /** Called with one whole event. Returns false to pause the stream. */
   readonly onEvent: (bytes: Uint8Array) => boolean;
   readonly onDiscard: Discard;
-  /** The stream is over, with the reason if it broke. */
+  /** The stream has ended, with the error if it broke. */
   readonly onEnd: (error?: unknown) => void;
 }
 
-/** Reads such a stream to its end. */
+/** Reads the stream to its end. */
 export function readSharedEvents(body: ResponseBody, hooks: SharedEventsHooks): void {
   const error = () => tooLarge(hooks.maxBytes);
   let open = true;
-  let room = true;
+  let hasCapacity = true;
   const finish = (cause?: unknown) => {
     if (!open) return;
     open = false;
@@ -30,7 +30,7 @@ export function readSharedEvents(body: ResponseBody, hooks: SharedEventsHooks): 
   const frames = new EventFrames({
     maxBytes: hooks.maxBytes,
     onEvent: (bytes) => {
-      room = hooks.onEvent(bytes);
+      hasCapacity = hooks.onEvent(bytes);
     },
     onOversized: () => "skip",
     onSkipped: (event) => hooks.onDiscard({ id: idOf(event), error: error() }),
@@ -42,9 +42,9 @@ export function readSharedEvents(body: ResponseBody, hooks: SharedEventsHooks): 
   });
   body.pipe({
     chunk(bytes) {
-      room = true;
+      hasCapacity = true;
       frames.push(bytes);
-      return open && room;
+      return open && hasCapacity;
     },
     end() {
       frames.end();
@@ -56,7 +56,7 @@ export function readSharedEvents(body: ResponseBody, hooks: SharedEventsHooks): 
 
 const decoder = new TextDecoder();
 
-/** A raw line break never stands within a JSON string, so `data:` at the start of a line is the stream's, not the message's. */
+/** JSON strings contain no raw line break, so `data:` at the start of a line is a field name and not part of the message. */
 const withoutFieldNames = (bytes: Uint8Array): string => {
   const lines = decoder.decode(bytes).split(/\r\n|\n|\r/);
   return lines

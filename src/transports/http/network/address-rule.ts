@@ -1,4 +1,4 @@
-/** Which URLs learned from the network may be contacted. Loaded lazily, with `private-address.ts`. */
+/** Decides which URLs learned from the network may be contacted. Loaded lazily, because of `ipaddr.js`. */
 
 import ipaddr from "ipaddr.js";
 import { ConnectionError } from "../../../errors/connection-error.js";
@@ -6,13 +6,13 @@ import { canonicalHost, isLiteralAddress, isLocalName, isLoopbackHost } from "./
 import type { AddressCheck } from "./wire-client.js";
 
 export interface AddressRuleOptions {
-  /** The server as configured: its own host may be private. */
+  /** The configured URL of the server; its host may be private. */
   readonly serverUrl: string | URL;
-  /** More hosts that may be private. */
+  /** Further hosts that may be private. */
   readonly allowedHosts?: readonly string[] | undefined;
 }
 
-/** Decides about one URL: throws, or returns the check that its resolved addresses have to pass (if any). */
+/** Checks one URL: throws, or returns the check for the addresses that its host resolves to (if any). */
 export function createAddressRule({
   serverUrl,
   allowedHosts = [],
@@ -35,7 +35,7 @@ export function createAddressRule({
   };
 }
 
-/** `localhost`, `127.0.0.1` and `::1` are three names of one host; 127.0.0.2 is another. */
+/** `localhost`, `127.0.0.1` and `::1` are the same host; 127.0.0.2 is another. */
 function sameHostAs(home: string): (host: string) => boolean {
   const self = new Set(["localhost", "127.0.0.1", "::1"]);
   return self.has(home) ? (host) => self.has(host) : (host) => host === home;
@@ -53,11 +53,11 @@ function refused(url: URL, why: string): ConnectionError {
 type IPv4 = InstanceType<typeof ipaddr.IPv4>;
 type IPv6 = InstanceType<typeof ipaddr.IPv6>;
 
-/** Azure's platform services (DNS, guest agent, keys), reachable from its virtual machines only. */
+/** Azure's platform services (DNS, guest agent, keys), reachable only from Azure virtual machines. */
 const AZURE_PLATFORM = "168.63.129.16";
 
 /**
- * Whether an IP address is not one of the public internet. What is not an IP address at all counts as private.
+ * Whether an IP address is outside the public internet. Text that is not an IP address counts as private.
  *
  * @param address dotted IPv4 or IPv6, with or without brackets and zone
  */
@@ -67,7 +67,7 @@ export function isPrivateAddress(address: string): boolean {
   return ipaddr.IPv6.isValid(bare) ? isPrivateV6(ipaddr.IPv6.parse(bare)) : true;
 }
 
-/** Whether a canonical host is private by its looks alone, before any name resolution. */
+/** Whether a canonical host is private by its name alone, before name resolution. */
 export function isPrivateHost(host: string): boolean {
   return isLiteralAddress(host) ? isPrivateAddress(host) : isLocalName(host);
 }
@@ -84,12 +84,12 @@ function isPrivateV6(address: IPv6): boolean {
     case "rfc6145":
       return isPrivateV4(embedded(seventh, last));
     case "rfc6052":
-      // NAT64: an address of the whole internet, or one for local use.
+      // NAT64: the well-known prefix embeds any IPv4 address; the other prefix is for local use.
       return third !== 0 || isPrivateV4(embedded(seventh, last));
     case "6to4":
       return isPrivateV4(embedded(second, third));
     case "unicast": {
-      // The library calls unassigned space unicast too. Only 2000::/3 is in use, and 3fff::/16 is for documentation.
+      // The library also calls unassigned space unicast. Only 2000::/3 is in use, and 3fff::/16 is for documentation.
       if (first < 0x2000 || first >= 0x3fff) return true;
       const isIsatap = (fifth === 0 || fifth === 0x200) && sixth === 0x5efe;
       return isIsatap && isPrivateV4(embedded(seventh, last));

@@ -1,12 +1,12 @@
-/** Name resolution that looks at every address before a connection may use one. */
+/** Name resolution that checks every address before a connection uses it. */
 import { type LookupAddress, lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { ToolportError } from "../../../errors/toolport-error.js";
 import type { AddressCheck } from "./wire-client.js";
 
 /**
- * Wraps a resolver. The connection uses exactly the addresses that were checked (there is no second resolution), so a
- * name that changes its response between check and use gains nothing. Not called for literal addresses by Node.
+ * Wraps a resolver. The connection uses exactly the checked addresses, without a second resolution, so DNS rebinding does
+ * not work. Node does not call it for literal addresses.
  */
 export function checkedLookup(
   check: AddressCheck,
@@ -30,8 +30,8 @@ export function checkedLookup(
 }
 
 /**
- * Rejects if the name resolves here to an address that the check refuses. A name that does not resolve here is left to the
- * proxy: behind a firewall only the proxy may be able to resolve it.
+ * Checks a target before a proxy connects to it. Rejects if the name resolves here to an address that the check refuses.
+ * A name that does not resolve here is accepted: behind a firewall only the proxy may be able to resolve it.
  */
 export function checkTarget(
   hostname: string,

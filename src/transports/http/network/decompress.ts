@@ -1,4 +1,4 @@
-/** Bodies that come compressed although we ask for plain ones. */
+/** Decompresses bodies of servers that ignore `accept-encoding: identity`. */
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { ConnectionError } from "../../../errors/connection-error.js";
 import type { ResponseBody, WireResponse } from "./wire-client.js";
@@ -10,7 +10,7 @@ const DECODERS = {
   br: createBrotliDecompress,
 } as const;
 
-/** Undoes `content-encoding`. Output is made only as fast as it is taken, so that whoever caps the body stops a bomb. */
+/** Undoes `content-encoding`. Decompresses only as fast as the body is read, so a size limit also stops a zip bomb. */
 export function decompress(response: WireResponse): WireResponse {
   const encoding = response.headers.get("content-encoding")?.trim().toLowerCase();
   if (encoding === undefined || encoding === "" || encoding === "identity") return response;
@@ -18,8 +18,8 @@ export function decompress(response: WireResponse): WireResponse {
     response.body.cancel();
     throw new ConnectionError({
       code: "BAD_RESPONSE",
-      what: "The server sent a body in an encoding that was not asked for",
-      next: "Let the server honour `accept-encoding: identity`",
+      what: "The server sent a body in an unsupported encoding",
+      next: "Configure the server to honour `accept-encoding: identity`",
       status: response.status,
     });
   }

@@ -1,4 +1,4 @@
-/** The network where the runtime has only `fetch`: Workers, browsers, or a fetch of the user's own. */
+/** A network client over `fetch`: for Workers, browsers, or a `fetch` that the user configured. */
 
 import { onSharedAbort } from "../../../util/shared-abort.js";
 import type { HttpClient } from "../../server-transport.js";
@@ -7,14 +7,14 @@ import { toNetworkError } from "./http-errors.js";
 import type { ResponseBody, WireClient, WireRequest, WireResponse } from "./wire-client.js";
 
 /**
- * A network client over a `fetch`. Host names cannot be resolved here, so only literal addresses can be checked.
+ * Creates a network client over a `fetch`. It cannot resolve host names, so only literal addresses are checked.
  *
  * @param fetch @default the runtime's own
  */
 export function createFetchClient(fetch: typeof globalThis.fetch = globalThis.fetch): WireClient {
   const guarded: typeof globalThis.fetch = async (input, init) => {
     try {
-      // Called as a plain function: browsers insist on the right `this`.
+      // Called as a plain function: browsers require `this` to be undefined or the window.
       return await fetch(input, init);
     } catch (error) {
       const signal = init?.signal;
@@ -40,15 +40,15 @@ function hostOf(input: Parameters<typeof globalThis.fetch>[0]): string {
 
 const isWireClient = (client: HttpClient): client is WireClient => "open" in client;
 
-/** The light way into any client; one that has only `fetch` is wrapped. */
+/** The `open()` of a client; wraps a client that has only `fetch`. */
 export function openWith(client: HttpClient): WireClient["open"] {
   if (isWireClient(client)) return (request) => client.open(request);
   return (request) => openByFetch(client.fetch, request);
 }
 
-/** One request through a fetch of somebody else's. Addresses cannot be checked there. */
+/** Sends one request through any `fetch`. Resolved addresses are not checked. */
 async function openByFetch(fetch: typeof globalThis.fetch, request: WireRequest): Promise<WireResponse> {
-  // A signal of its own: `fetch` may keep listening on it until it is collected as garbage.
+  // Use a separate signal: `fetch` may keep its listener until garbage collection.
   const own = new AbortController();
   const { signal, handle } = request;
   if (signal?.aborted) throw signal.reason;
@@ -71,7 +71,7 @@ async function openByFetch(fetch: typeof globalThis.fetch, request: WireRequest)
   }
 }
 
-/** A web stream as an `ResponseBody`; `onDone` is called when nothing more comes of it. */
+/** A web stream as a `ResponseBody`; `onDone` is called when the stream has ended or is cancelled. */
 function webBody(stream: ReadableStream<Uint8Array> | null, onDone: () => void): ResponseBody {
   const reader = stream?.getReader();
   let wake: (() => void) | undefined;

@@ -1,11 +1,11 @@
-/** Between the fetch API and our light requests and answers. */
+/** Converts between the fetch API and the wire types. */
 import type { ResponseBody, ResponseHeaders, WireRequest, WireResponse } from "./wire-client.js";
 
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
 type FetchArguments = Parameters<typeof globalThis.fetch>;
 
-/** Header fields in any of the forms `fetch` takes, with names in lower case. */
+/** Headers in any form that `fetch` accepts, with lower-case names. */
 export function toHeaderRecord(headers: RequestInit["headers"] | undefined): Record<string, string> {
   const record: Record<string, string> = {};
   if (headers === undefined || headers === null) return record;
@@ -14,7 +14,7 @@ export function toHeaderRecord(headers: RequestInit["headers"] | undefined): Rec
   return record;
 }
 
-/** The arguments of a `fetch` call as one of our requests. */
+/** The arguments of a `fetch` call as a wire request. */
 export async function toWireRequest(
   input: FetchArguments[0],
   init?: FetchArguments[1],
@@ -26,7 +26,7 @@ export async function toWireRequest(
   let body: string | Uint8Array | undefined;
   if (typeof raw === "string" || raw instanceof Uint8Array) body = raw;
   else if (raw !== undefined) {
-    // Response knows how every other kind of body becomes bytes, and which type it has.
+    // Response converts every other kind of body to bytes and knows its content type.
     const carrier = new Response(raw as RequestInit["body"] & {});
     const type = carrier.headers.get("content-type");
     if (type !== null && headers["content-type"] === undefined) headers["content-type"] = type;
@@ -41,7 +41,7 @@ export async function toWireRequest(
   };
 }
 
-/** Response headers as a real `Headers`; fields that the fetch standard forbids are left out. */
+/** Response headers as `Headers`, without fields that the fetch standard forbids. */
 function toHeaders(fields: ResponseHeaders): Headers {
   if (fields instanceof Headers) return fields;
   const headers = new Headers();
@@ -49,7 +49,7 @@ function toHeaders(fields: ResponseHeaders): Headers {
     try {
       headers.append(name, value);
     } catch {
-      // A name or value outside the standard: nobody can want it.
+      // Skip names and values that the standard forbids.
     }
   }
   return headers;
@@ -90,6 +90,7 @@ export function toResponse(response: WireResponse, bytes?: Uint8Array): Response
   );
 }
 
+/** The part of `Response` that is used if the body does not matter. */
 class LightResponse {
   readonly type = "basic";
   readonly redirected = false;
@@ -111,7 +112,7 @@ class LightResponse {
   }
 }
 
-/** The head of an response. */
+/** Status and headers as a `Response`, without the cost of a real one. */
 export function lightResponse(
   response: Omit<WireResponse, "body">,
   url: URL,

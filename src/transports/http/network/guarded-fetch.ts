@@ -1,4 +1,4 @@
-/** A fetch for URLs learned from the network: they may not point the client at private addresses. */
+/** A fetch for URLs learned from the network: refuses private addresses, large bodies and slow servers. */
 import { ConnectionError } from "../../../errors/connection-error.js";
 import type { HttpClient } from "../../server-transport.js";
 import type { AddressRuleOptions } from "./address-rule.js";
@@ -15,8 +15,8 @@ interface GuardOptions extends AddressRuleOptions {
 }
 
 /**
- * Makes the fetch that OAuth metadata, token and registration requests go through. Redirects are never followed: the
- * SDK follows those within one origin, and each hop comes through here again.
+ * Creates the fetch for OAuth metadata, token and registration requests. It never follows redirects: the SDK follows those
+ * within one origin, and each one passes through here again.
  */
 export function createGuardedFetch(client: HttpClient, options: GuardOptions): typeof globalThis.fetch {
   const { maxBytes = 256 * 1024, timeoutMs = 10_000 } = options;
@@ -49,13 +49,13 @@ export function createGuardedFetch(client: HttpClient, options: GuardOptions): t
 const tooLarge = (url: URL, status: number, maxBytes: number) =>
   new ConnectionError({
     code: "MESSAGE_TOO_LARGE",
-    what: `The answer of ${url.host} is larger than ${maxBytes} bytes`,
+    what: `The response of ${url.host} is larger than ${maxBytes} bytes`,
     status,
   });
 
 const tooSlow = (url: URL, timeoutMs: number) =>
   new ConnectionError({
     code: "UNREACHABLE",
-    what: `${url.host} did not answer within ${timeoutMs} ms`,
+    what: `${url.host} did not respond within ${timeoutMs} ms`,
     retryable: true,
   });

@@ -1,4 +1,4 @@
-/** Answers that are no answers, as errors that show what came instead. */
+/** Errors of HTTP exchanges: unexpected responses, and network failures with whether the request may have been sent. */
 import { ConnectionError } from "../../../errors/connection-error.js";
 import { outcomeOfStatus } from "../../../errors/from-http-status.js";
 import { isBeforeConnection, isPermanentFailure } from "../../../errors/from-system-error.js";
@@ -7,23 +7,23 @@ import { toPlainText } from "../../to-plain-text.js";
 import type { WireResponse } from "./wire-client.js";
 
 const EXCERPT_CHARS = 200;
-/** Long secrets shrink when they are redacted: enough of the body is looked at that the cut does not come into sight. */
+/** Redaction shortens long secrets: redact enough of the body that a secret at the cut is not shown in the excerpt. */
 const MAX_REDACTED_BYTES = 64 * 1024;
 const decoder = new TextDecoder();
 
-/** Takes what must not be shown out of a text. */
+/** Redacts secrets in a text. */
 export type Redact = (text: string) => string;
 
-/** The beginning of a body, fit for an error message. */
+/** The beginning of a body, for an error message. */
 function excerpt(bytes: Uint8Array, redact: Redact): string {
-  // Redacted before it is shortened: half a secret is still a secret.
+  // Redact before shortening: half a secret is still a secret.
   const text = redact(toPlainText(decoder.decode(bytes.subarray(0, MAX_REDACTED_BYTES))));
   return text.replace(/\s+/g, " ").trim().slice(0, EXCERPT_CHARS);
 }
 
 const quoted = (text: string): string => (text === "" ? "" : `: ${text}`);
 
-/** The error for a status that is about neither the session nor the credentials. */
+/** The error for a status that concerns neither the session nor the credentials. */
 export function statusError(response: WireResponse, bytes: Uint8Array, redact: Redact): ConnectionError {
   const { status } = response;
   const busy = status === 429 || status === 503;
@@ -39,7 +39,7 @@ export function statusError(response: WireResponse, bytes: Uint8Array, redact: R
   });
 }
 
-/** The session is gone: a new handshake is needed. The status says whether this request can have run. */
+/** The session is unknown to the server: a new handshake is needed. The status says whether this request may have run. */
 export function sessionLost(status: number): ConnectionError {
   return new ConnectionError({
     code: "SESSION_LOST",
@@ -64,8 +64,8 @@ export function badResponse({ response, why, bytes, redact }: BadResponse): Conn
   const shown = bytes === undefined ? "" : quoted(excerpt(bytes, redact));
   return new ConnectionError({
     code: "BAD_RESPONSE",
-    what: `The server's answer ${why} (HTTP ${response.status}, content type ${type})${shown}`,
-    next: "Check that the URL is an MCP endpoint and that no proxy or sign-in page stands before it",
+    what: `The server's response ${why} (HTTP ${response.status}, content type ${type})${shown}`,
+    next: "Check that the URL is an MCP endpoint, and that no proxy or sign-in page intercepts it",
     status: response.status,
   });
 }
@@ -73,20 +73,20 @@ export function badResponse({ response, why, bytes, redact }: BadResponse): Conn
 export function tooLarge(maxBytes: number): ConnectionError {
   return new ConnectionError({
     code: "MESSAGE_TOO_LARGE",
-    what: `A message of the server's is larger than ${maxBytes} bytes`,
-    next: "Ask for less at a time, or raise the limit",
+    what: `The server sent a message larger than ${maxBytes} bytes`,
+    next: "Request less data at a time, or raise the limit",
   });
 }
 
-/** Longest wait that is honoured. */
+/** Longer waits are shortened to this. */
 const MAX_RETRY_AFTER_MS = 30_000;
 
-/** Reads `Retry-After` (seconds or an HTTP date); what makes no sense counts as absent. */
+/** Reads `Retry-After` (seconds or an HTTP date); undefined if it is invalid. */
 export function parseRetryAfter(value: string | null, now: number = Date.now()): number | undefined {
   const text = value?.trim();
   if (text === undefined || text === "") return undefined;
   if (/^\d+$/.test(text)) return Math.min(Number(text) * 1_000, MAX_RETRY_AFTER_MS);
-  // A date has letters in it; Date.parse alone would take "-1" or "1.5" for one.
+  // A date starts with a letter. `Date.parse` alone would also accept "-1" or "1.5".
   if (!/^[A-Za-z]/.test(text)) return undefined;
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : Math.min(Math.max(at - now, 0), MAX_RETRY_AFTER_MS);
@@ -110,12 +110,12 @@ const ADVICE: Readonly<Record<string, string>> = {
   EPROTO: "Check that the server speaks TLS on this port, or use an http: address",
 };
 
-/** Bun's codes for a connection that could not be made. */
+/** Bun's codes for a failed connection. */
 const BUN_CODES: readonly unknown[] = ["ConnectionRefused", "FailedToOpenSocket"];
 
 type CodedError = Error & { readonly code: string };
 
-/** The error that carries a code, at whatever depth the runtime hides it. */
+/** The error with a code, which runtimes nest at different depths. */
 function codedError(error: unknown): CodedError | undefined {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 4; depth++) {
     const { code, cause, errors } = at as Error & { code?: unknown; errors?: unknown };
@@ -128,11 +128,11 @@ function codedError(error: unknown): CodedError | undefined {
 export interface NetworkFailure {
   /** Host and port, without path and query. */
   readonly host: string;
-  /** False when it is known that no byte of the request left; undefined when nobody can tell. */
+  /** False if no byte of the request was sent; undefined if that is unknown. */
   readonly sent: boolean | undefined;
 }
 
-/** Converts what a network client threw. An error of ours passes as it is. */
+/** Converts an error of a network client. A ToolportError is returned unchanged. */
 export function toNetworkError(error: unknown, { host, sent }: NetworkFailure): ToolportError {
   if (ToolportError.isInstance(error)) return error;
   const coded = codedError(error);
@@ -144,14 +144,14 @@ export function toNetworkError(error: unknown, { host, sent }: NetworkFailure): 
     what: unsent ? `${host} cannot be reached${reason}` : `The connection to ${host} broke${reason}`,
     next: errno === undefined ? undefined : ADVICE[errno],
     errno,
-    // A certificate does not get better by trying again.
+    // A certificate error does not go away with a retry.
     retryable: errno === undefined || !isPermanentFailure(errno),
     outcome: unsent ? "unsent" : "unknown",
     cause: error,
   });
 }
 
-/** For whoever asks a client that was closed, or was waiting for it. */
+/** The error of requests that were waiting when the client was closed, or come after that. */
 export function clientClosed(unsent: boolean, cause?: unknown): ConnectionError {
   return new ConnectionError({
     code: "CLOSED",
@@ -161,7 +161,7 @@ export function clientClosed(unsent: boolean, cause?: unknown): ConnectionError 
   });
 }
 
-/** Nobody said no, and nobody said yes. */
+/** The server neither accepted nor refused the connection in time. */
 export function connectTimedOut(host: string, timeoutMs: number): ConnectionError {
   return new ConnectionError({
     code: "UNREACHABLE",

@@ -1,4 +1,4 @@
-/** The network on Node: one client, with its sockets, for all servers of a port. */
+/** The network client on Node: one client with pooled sockets for all servers of a port. */
 import {
   type ClientRequest,
   request as httpRequest,
@@ -19,29 +19,29 @@ import { noteKeepAlive, OriginSlots, type Pool, SocketPools } from "./socket-poo
 import type { WireClient, WireRequest, WireResponse } from "./wire-client.js";
 
 export interface HttpClientOptions {
-  /** How long a connection may take to open, TLS included. @default 10000 */
+  /** Timeout for opening a connection, including TLS. @default 10000 */
   connectTimeoutMs?: number;
-  /** How long an idle connection is kept when the server does not say. @default 4000 */
+  /** How long an idle connection is kept if the server does not set a time. @default 4000 */
   keepAliveMs?: number;
-  /** How host names become addresses. @default the system's resolver */
+  /** Resolves host names. @default the system's resolver */
   lookup?: LookupFunction;
-  /** Which proxy to use. The environment is read once, when the client is made. @default "env" */
+  /** Which proxy to use. The environment is read once, when the client is created. @default "env" */
   proxy?: ProxyOption;
-  /** Sockets for requests to one origin at the same time. @default 256 */
+  /** Maximum number of sockets for requests to one origin. @default 256 */
   maxSockets?: number;
 }
 
-/** Sockets for requests to one origin, unless the user sets another number. */
+/** Default of `maxSockets`. */
 const DEFAULT_MAX_SOCKETS = 256;
 
-/** A request, and the proxy that leads to its target. */
+/** A request and the proxy it is sent through. */
 interface RoutedRequest extends WireRequest {
   readonly via?: ProxyServer | undefined;
 }
 
 /**
- * A pooled network client. Its `fetch` never follows redirects. There is no limit on how long an response may take: an
- * MCP call may run for minutes, and its deadline comes with its `AbortSignal`.
+ * Creates a pooled network client. Its `fetch` never follows redirects. It has no timeout for responses: an MCP call may
+ * run for minutes, and its deadline comes with its `AbortSignal`.
  */
 export function createHttpClient(options: HttpClientOptions = {}): WireClient {
   return new NodeClient(options);
@@ -52,7 +52,7 @@ class NodeClient implements WireClient, ExchangeOwner {
   readonly #connectTimeoutMs: number;
   readonly #pools: SocketPools;
   readonly #slots: OriginSlots | undefined;
-  /** Undefined where no proxy is set. */
+  /** Undefined if no proxy is set. */
   readonly #routes: (() => Promise<ProxyRoutes>) | undefined;
   #closed = false;
   #usedAt = 0;
@@ -116,7 +116,7 @@ class NodeClient implements WireClient, ExchangeOwner {
       this.#throwIfClosed();
       return this.#exchange(pool, request);
     }
-    // A socket of its own: in a pool, a request under strict rules could be given one that was opened under looser ones.
+    // Use a separate socket: a pooled one may have been opened without this address check.
     const { checkedLookup } = await import("./checked-lookup.js");
     const lookup = checkedLookup(checkAddress, this.#lookup);
     const pool = await this.#pools.open(isSecure, { purpose: "single", lookup });
@@ -130,12 +130,12 @@ class NodeClient implements WireClient, ExchangeOwner {
 
   onResponse({ background, url, via }: RoutedRequest, response: IncomingMessage): Error | undefined {
     const { headers, socket, statusCode } = response;
-    // Only a proxy asks for its own credentials.
+    // Only a proxy asks for proxy credentials.
     if (via !== undefined && statusCode === PROXY_AUTHENTICATION)
       return via.refused(partsOf(url).host, statusCode);
     const hint = headers["keep-alive"];
     if (hint !== undefined) noteKeepAlive(socket, hint as string);
-    // A stream that stays has sockets of its own, and says nothing about those of the others.
+    // Background streams have their own sockets, so they say nothing about the others.
     if (!background) this.#usedAt = performance.now();
     return undefined;
   }
@@ -143,7 +143,7 @@ class NodeClient implements WireClient, ExchangeOwner {
   toError({ url, via }: RoutedRequest, error: unknown, sent: boolean): unknown {
     if (this.#closed) return clientClosed(!sent, error);
     const { host, isSecure } = partsOf(url);
-    // Plain HTTP is sent over a socket to the proxy: if it does not open, the proxy is the reason.
+    // Plain HTTP uses a socket to the proxy: if that does not open, the proxy is the cause.
     if (via !== undefined && !isSecure && !sent) return via.unreachable(error);
     return toNetworkError(error, {
       host: via === undefined ? host : `${host} (through the proxy ${via.host})`,
@@ -170,7 +170,7 @@ class NodeClient implements WireClient, ExchangeOwner {
     const exchange = new NodeExchange(request, this, onDone);
     if (exchange.done) return exchange.response;
     const { background, isControl } = request;
-    // Single requests (`onDone`) are those of a login: few, and calls wait for them.
+    // Single requests (`onDone`) belong to a login: there are few of them, and calls wait for them.
     const slots = background || isControl || onDone !== undefined ? undefined : this.#slots;
     if (slots === undefined) this.#begin(pool, request, exchange);
     else this.#beginInSlot(slots, { pool, request, exchange });
@@ -199,7 +199,7 @@ class NodeClient implements WireClient, ExchangeOwner {
     try {
       this.#send(pool, request, exchange);
     } catch (error) {
-      // A header field that cannot be sent, for one.
+      // For example a header that cannot be sent.
       exchange.fail(error);
     }
   }
@@ -209,7 +209,7 @@ class NodeClient implements WireClient, ExchangeOwner {
     const fields = toFields(headers, parts.host);
     if (body !== undefined) fields.push("content-length", String(Buffer.byteLength(body)));
     else if (method === "POST" || method === "PUT") fields.push("content-length", "0");
-    // Plain HTTP goes to the proxy itself, with the whole URL; TLS goes through a tunnel, which the pool opens.
+    // Plain HTTP goes to the proxy with the absolute URL; TLS goes through a tunnel that the pool opens.
     const isForwarded = via !== undefined && !parts.isSecure;
     if (isForwarded && via.authorization !== undefined) fields.push("proxy-authorization", via.authorization);
     const { hostname, port, protocol } = isForwarded ? via : parts;
@@ -248,13 +248,13 @@ class NodeClient implements WireClient, ExchangeOwner {
   }
 }
 
-/** Whether bytes can be written to it now, TLS included. */
+/** Whether bytes can be written now, which requires the TLS handshake to be done. */
 const isOpen = (socket: Socket): boolean =>
   !socket.connecting && (socket as Socket & { secureConnecting?: boolean }).secureConnecting !== true;
 
 const PROXY_AUTHENTICATION = 407;
 
-/** Loaded with the first request, and read once. */
+/** Loads the proxy routes with the first request. */
 function loadRoutes(proxy: ProxyOption): () => Promise<ProxyRoutes> {
   let routes: Promise<ProxyRoutes> | undefined;
   const load = async () => (await import("./proxy/proxy-routes.js")).createProxyRoutes(proxy);
@@ -264,19 +264,19 @@ function loadRoutes(proxy: ProxyOption): () => Promise<ProxyRoutes> {
   };
 }
 
-/** Longer than the gap between two calls that follow each other. */
+/** Longer than the time between two consecutive calls. */
 const IDLE_MS = 0.2;
 
 /**
- * A server that went away while we were idle has closed its sockets, but we only know after a look at them. Without it
- * the request would be written to a dead socket, and nobody could say whether it was read.
+ * If the server closed its sockets while the client was idle, Node notices it only when the event loop polls them. Without
+ * this wait the request would be written to a dead socket, and it would be unknown whether the server read it.
  */
 async function noticeClosedSockets(): Promise<void> {
-  // Twice: the first may come in the same turn of the event loop, before it has looked at its sockets again.
+  // Twice: the first `setImmediate` may run before the event loop polls its sockets.
   for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** As Node takes them without another look at each: names and values in turn. */
+/** Names and values in turn, the form that Node accepts without further processing. */
 export function toFields(headers: WireRequest["headers"], host: string): string[] {
   const fields = ["host", host];
   let hasEncoding = false;
@@ -301,7 +301,7 @@ export interface UrlParts {
   readonly origin: string;
 }
 
-/** Taking a URL apart costs more than anything else we do for a request, and nearly all go to the same few. */
+/** Splitting a URL is the most expensive step of a request, and nearly all requests go to the same few URLs. */
 const known = new WeakMap<URL, UrlParts>();
 
 export function partsOf(url: URL): UrlParts {
@@ -310,7 +310,7 @@ export function partsOf(url: URL): UrlParts {
     const { host, hostname, port, protocol, pathname, search } = url;
     parts = {
       host,
-      // An IPv6 address has brackets in a URL only.
+      // `node:http` expects IPv6 addresses without brackets.
       hostname: hostname.startsWith("[") ? hostname.slice(1, -1) : hostname,
       port,
       path: pathname + search,

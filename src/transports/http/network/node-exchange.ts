@@ -13,7 +13,7 @@ import {
   type WireResponse,
 } from "./wire-client.js";
 
-/** Header fields as Node gives them (names in lower case). */
+/** Response headers over the object that Node provides (lower-case names). */
 class LightHeaders implements ResponseHeaders {
   readonly #fields: IncomingHttpHeaders;
 
@@ -40,19 +40,19 @@ class LightHeaders implements ResponseHeaders {
 
 /** The client that an exchange belongs to. */
 export interface ExchangeOwner {
-  /** Grows with every socket that becomes idle. */
+  /** Incremented with every socket that becomes idle. */
   readonly idleMark: number;
-  /** The response has begun. Returns an error if it is not an response of the server. */
+  /** Called with the response headers. Returns an error if the response does not come from the server. */
   onResponse(request: WireRequest, incoming: IncomingMessage): Error | undefined;
-  /** Its socket, if it had one, is closed or free for the next request. Called once for each exchange that held a slot. */
+  /** The socket, if there was one, is closed or free. Called once for each exchange that held a slot. */
   onReleased(request: WireRequest): void;
-  /** What a failure of Node's means; `sent`: whether a byte of the request can have left. */
+  /** Converts an error of Node; `sent`: whether a byte of the request may have been sent. */
   toError(request: WireRequest, error: unknown, sent: boolean): unknown;
-  /** A kept socket turned out to be dead; `mark` is the idle mark at which the request was sent on it. */
+  /** A kept-alive socket was dead; `mark` is the idle mark when the request was sent on it. */
   onDeadSocket(request: WireRequest, mark: number): void;
 }
 
-/** Takes Node's events for one request. The promise in `response` settles with the headers. */
+/** Handles Node's events for one request. The promise in `response` settles with the headers. */
 export class NodeExchange implements ResponseBody, Abortable {
   readonly response: Promise<WireResponse>;
   #resolve!: (response: WireResponse | Promise<WireResponse>) => void;
@@ -65,15 +65,15 @@ export class NodeExchange implements ResponseBody, Abortable {
   #request: ClientRequest | undefined;
   #incoming: IncomingMessage | undefined;
   #phase: "queued" | "sent" | "answered" | "done" = "queued";
-  /** It counts against the limit on sockets. */
+  /** The exchange counts against the socket limit. */
   #holdsSlot = false;
-  /** Stops what has to happen before it can be sent: the wait for a slot, the opening of a tunnel. */
+  /** Cancels the wait for a slot or for a tunnel. */
   #stopPreparing: (() => void) | undefined;
   #sink: BodySink | undefined;
-  /** How the body broke before anybody took it. */
+  /** The error that broke the body before it was piped. */
   #broken: { readonly error: unknown } | undefined;
 
-  /** @param onDone called when nothing more comes of it */
+  /** @param onDone called when the exchange is over */
   constructor(wanted: WireRequest, owner: ExchangeOwner, onDone?: () => void) {
     const { signal, handle } = wanted;
     this.response = new Promise((resolve, reject) => {
@@ -88,12 +88,12 @@ export class NodeExchange implements ResponseBody, Abortable {
     else if (signal) this.#stopWaiting = onSharedAbort(signal, () => this.abort(signal.reason));
   }
 
-  /** Over before it was begun. */
+  /** The exchange was aborted or has ended. */
   get done(): boolean {
     return this.#phase === "done";
   }
 
-  /** This is the request whose response is waited for. */
+  /** Listens to the events of this request. */
   watch(request: ClientRequest): void {
     this.#request = request;
     request.on("error", this.#onError);
@@ -102,25 +102,25 @@ export class NodeExchange implements ResponseBody, Abortable {
     if (this.#holdsSlot) request.on("close", this.#onClosed);
   }
 
-  /** It counts against the limit on sockets from now on. */
+  /** From now on the exchange counts against the socket limit. */
   holdSlot(): void {
     this.#holdsSlot = true;
   }
 
-  /** It waits for a slot or a tunnel; `giveUp` stops that. */
+  /** The exchange waits for a slot or a tunnel; `giveUp` cancels the wait. */
   readonly prepare = (giveUp: () => void): void => {
     if (this.#phase === "done") giveUp();
     else this.#stopPreparing = giveUp;
   };
 
-  /** Its socket is open: from now on nobody knows what was read. */
+  /** The socket is open: from now on it is unknown what the server has read. */
   sent(): void {
     if (this.#phase !== "queued") return;
     this.#phase = "sent";
     this.#sentAtMark = this.#owner.idleMark;
   }
 
-  /** It could not even be begun. */
+  /** The request could not be started. */
   fail(error: unknown): void {
     this.#onError(error);
     this.#onClosed();
@@ -132,7 +132,7 @@ export class NodeExchange implements ResponseBody, Abortable {
     if (incoming === undefined || this.#phase === "done") return;
     this.#sink = sink;
     incoming.on("end", this.#onEnd);
-    // It begins to flow, in a later turn.
+    // Starts the flow in a later turn.
     incoming.on("data", this.#onData);
   }
 
@@ -144,12 +144,12 @@ export class NodeExchange implements ResponseBody, Abortable {
     this.#sink = undefined;
     if (this.#phase === "done") return;
     this.#settle();
-    // All of it is here: the socket can be used again.
+    // The whole body has arrived: the socket can be reused.
     if (this.#incoming?.complete) this.#incoming.resume();
     else this.#request?.destroy();
   }
 
-  /** The reason goes through untouched. True if no byte of the request was sent. */
+  /** The caller fails with `reason` itself. True if no byte of the request was sent. */
   abort(reason: unknown): boolean {
     if (this.#phase === "done") return false;
     const isUnsent = this.#phase === "queued";
@@ -160,7 +160,7 @@ export class NodeExchange implements ResponseBody, Abortable {
   }
 
   readonly #onResponse = (incoming: IncomingMessage): void => {
-    // Over already: a incoming that nobody listens to would hold its socket for ever.
+    // Already aborted: an unread response would hold its socket forever.
     if (this.#phase === "done") return void incoming.resume();
     if (incoming.statusCode === SWITCHING_PROTOCOLS) return void this.#request?.destroy(switchedProtocols());
     const refusal = this.#owner.onResponse(this.#wanted, incoming);
@@ -198,7 +198,7 @@ export class NodeExchange implements ResponseBody, Abortable {
     this.#owner.onReleased(this.#wanted);
   };
 
-  /** A request on a kept socket came to nothing: the socket may have been dead before. */
+  /** A request on a kept-alive socket failed: the socket may have been dead before. */
   #suspectSocket(): void {
     if (this.#phase !== "sent" || this.#request?.reusedSocket !== true) return;
     this.#owner.onDeadSocket(this.#wanted, this.#sentAtMark);
@@ -217,7 +217,7 @@ export class NodeExchange implements ResponseBody, Abortable {
 
   #settle(): void {
     this.#phase = "done";
-    // The same signal is given to every request of a connection: nothing may pile up on it.
+    // All requests of a connection share this signal: remove the listener.
     this.#stopWaiting?.();
     this.#stopPreparing?.();
     this.#onDone?.();
@@ -226,26 +226,26 @@ export class NodeExchange implements ResponseBody, Abortable {
 
 const SWITCHING_PROTOCOLS = 101;
 
-/** Without this listener Node drops the socket in silence. One function for all requests: `this` is the request. */
+/** Without this listener Node drops the socket silently. One function serves all requests: `this` is the request. */
 function onUpgrade(this: ClientRequest, _response: IncomingMessage, socket: Duplex): void {
   socket.destroy();
   this.emit("error", switchedProtocols());
-  // Node does not say so for a request whose socket was taken over.
+  // Node does not emit this for a request whose socket was upgraded.
   this.emit("close");
 }
 
-/** No final response follows HTTP 101: the connection belongs to another protocol from then on. */
+/** No final response follows HTTP 101: the connection then belongs to another protocol. */
 function switchedProtocols(): ConnectionError {
   return new ConnectionError({
     code: "BAD_RESPONSE",
-    what: "The server answered with HTTP 101 (switching protocols), which Toolport did not ask for",
+    what: "The server answered with HTTP 101 (switching protocols), which Toolport did not request",
     next: 'Check that the URL is an MCP endpoint over HTTP; for a WebSocket server set transport to "websocket"',
     status: SWITCHING_PROTOCOLS,
     outcome: "unknown",
   });
 }
 
-/** We ask for plain bodies, so that hardly anybody ever needs this. */
+/** Requests ask for uncompressed bodies, so this is rarely needed. */
 async function decompressed(response: WireResponse): Promise<WireResponse> {
   const { decompress } = await import("./decompress.js");
   return decompress(response);

@@ -1,13 +1,13 @@
-/** Redirects that are followed: those that keep the method and the origin. */
+/** Redirects: follows those that keep the method and the origin, and explains why others are not followed. */
 import { ConnectionError } from "../../../errors/connection-error.js";
 import type { ResponseHeaders, WireResponse } from "./wire-client.js";
 
-/** So many in a row, and no more. */
+/** Maximum number of consecutive redirects. */
 export const MAX_REDIRECTS = 5;
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** Where to ask again; undefined if the response is no redirect, or none that may be followed. */
+/** The URL to send the request to; undefined if the response is not a redirect, or one that must not be followed. */
 export function redirectTarget(
   { status, headers }: WireResponse,
   from: URL,
@@ -28,7 +28,7 @@ interface RefusedRedirect {
   readonly headers: Pick<ResponseHeaders, "get">;
 }
 
-/** The error for a redirect that is not followed: it names the target and says what to do. */
+/** The error for a redirect that is not followed. It names the target. */
 export function redirectError(
   { status, headers }: RefusedRedirect,
   from: URL,
@@ -54,7 +54,7 @@ function explain(
   if (target === undefined)
     return { why: "it names no valid address", next: "Check the URL of the server, or ask its operator" };
   if (target.username !== "" || target.password !== "")
-    return { why: "the address has a user name in it", next: "Ask the server's operator for its address" };
+    return { why: "the address contains a user name", next: "Ask the server's operator for its address" };
   if (isSecure(from) && !isSecure(target))
     return { why: "it is not encrypted", next: "Ask the server's operator for an https address" };
   const next = `Set the server's url to ${shown(target)}`;
@@ -66,12 +66,15 @@ function explain(
   if (!isWithinOrigin(from, target)) return { why: "it is another origin", next };
   if (method !== "GET" && status !== 307 && status !== 308)
     return { why: `this status turns ${method} into GET`, next };
-  return { why: `there were more than ${MAX_REDIRECTS} in a row`, next: "Ask the server's operator" };
+  return {
+    why: `there were more than ${MAX_REDIRECTS} redirects in a row`,
+    next: "Ask the server's operator",
+  };
 }
 
 const isSecure = ({ protocol }: URL): boolean => protocol === "https:" || protocol === "wss:";
 
-/** Without its query, which may hold a key. */
+/** Without the query, which may contain a key. */
 const shown = ({ protocol, host, pathname }: URL): string => `${protocol}//${host}${pathname}`.slice(0, 300);
 
 /** The same origin, or its https form with both on the default port. */

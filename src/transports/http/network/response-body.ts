@@ -1,20 +1,20 @@
-/** A whole body in memory, up to a limit. */
+/** Reads response bodies: collects them up to a limit, decodes their text, or discards them. */
 import { ChunkList } from "../../../util/chunk-list.js";
 import type { ResponseBody, WireResponse } from "./wire-client.js";
 
 export interface CollectedBody {
   readonly bytes: Uint8Array;
-  /** There was more than the limit (or than the time allowed); the rest was not read. */
+  /** The body exceeded the size limit or the time limit; the rest was not read. */
   readonly cut: boolean;
 }
 
 export interface CollectOptions {
   readonly maxBytes: number;
-  /** Give up waiting for the rest after this long. @default no limit */
+  /** Stop waiting for the rest after this time. @default no limit */
   readonly timeoutMs?: number;
 }
 
-/** Reads a body to its end, or stops the flow as soon as it is over the limit. Rejects when the body breaks. */
+/** Reads a body to its end, or cancels it when it exceeds the limit. Rejects if the body breaks. */
 export function collectBody(
   body: ResponseBody,
   { maxBytes, timeoutMs }: CollectOptions,
@@ -46,16 +46,16 @@ export function collectBody(
   });
 }
 
-/** Longer ones are shortened, slower ones not waited for. */
+/** For bodies of error responses: longer ones are cut off, slower ones are cancelled. */
 const LIMITS = { maxBytes: 256 * 1024, timeoutMs: 5_000 } as const;
 
-/** Never rejects: a refusal counts even if its body breaks off. */
+/** Reads the body of an error response. Never rejects: the status counts even if the body breaks. */
 export async function readShortBody(response: WireResponse): Promise<Uint8Array> {
   const collected = await collectBody(response.body, LIMITS).catch(() => undefined);
   return collected?.bytes ?? new Uint8Array(0);
 }
 
-/** A body that was read, for somebody who reads it again. */
+/** A body that was already read, to be read again. */
 export function bufferedBody(bytes: Uint8Array): ResponseBody {
   return {
     pipe(sink) {
@@ -67,26 +67,26 @@ export function bufferedBody(bytes: Uint8Array): ResponseBody {
   };
 }
 
-/** Lets go of a body that nobody wants, so that its connection can be used again. */
+/** Discards a body that is not needed, so that its socket can be reused. */
 export function discardBody(response: WireResponse): void {
   if (mediaType(response.headers.get("content-type")) === "text/event-stream") response.body.cancel();
   else void readShortBody(response);
 }
 
-/** Type and subtype in lower case, without parameters; empty where there is none. */
+/** Type and subtype in lower case, without parameters; empty if there is none. */
 export function mediaType(contentType: string | null): string {
   if (contentType === null) return "";
   const end = contentType.indexOf(";");
   return (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
 }
 
-/** A success whose body is a stream of events. */
+/** Whether the response is successful and its body is an event stream. */
 export const isEventStream = ({ status, headers }: WireResponse): boolean =>
   status >= 200 && status < 300 && mediaType(headers.get("content-type")) === "text/event-stream";
 
 const utf8 = new TextDecoder();
 
-/** Decodes by the `charset` parameter, UTF-8 without one; undefined where the runtime does not know the charset. */
+/** Decodes by the `charset` parameter (default UTF-8); undefined if the runtime does not support the charset. */
 export function decodeText(bytes: Uint8Array, contentType: string | null): string | undefined {
   if (contentType === null || !contentType.includes(";")) return utf8.decode(bytes);
   const label = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1]?.toLowerCase();

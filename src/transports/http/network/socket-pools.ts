@@ -1,4 +1,4 @@
-/** The sockets of a network client: a pool for each scheme and purpose, and the way to be rid of them all. */
+/** The sockets of the Node client: one pool per scheme and purpose, and a limit on the sockets per origin. */
 import { type AgentOptions, Agent as HttpAgent } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
@@ -6,27 +6,27 @@ import { clientClosed } from "./http-errors.js";
 import type { PendingTunnels } from "./proxy/open-tunnel.js";
 import type { ProxyServer } from "./proxy/proxy-server.js";
 
-/** `kept`: the usual ones. `background`: for streams that stay; they keep no host alive. `single`: gone after one response. */
+/** `kept`: kept alive. `background`: for long-lived streams, does not keep the process alive. `single`: one response only. */
 export type Purpose = "kept" | "background" | "single";
 
 export interface PoolOptions {
-  /** How long an idle socket is kept when the server does not say. */
+  /** How long an idle socket is kept if the server does not set a time. */
   readonly keepAliveMs: number;
   readonly lookup: LookupFunction | undefined;
-  /** How long a tunnel through a proxy may take to open. */
+  /** Timeout for opening a tunnel through a proxy. */
   readonly connectTimeoutMs: number;
 }
 
-/** What is asked of a pool besides its purpose. */
+/** Which pool is needed. */
 export interface PoolRequest {
   readonly purpose: Purpose;
-  /** Only for single ones. @default that of the options */
+  /** For single pools only. @default that of the options */
   readonly lookup?: LookupFunction | undefined;
-  /** The proxy that leads to the target. @default none */
+  /** The proxy to connect through. @default none */
   readonly via?: ProxyServer | undefined;
 }
 
-/** An idle socket is closed this long before its server does it: a request may be on its way. */
+/** An idle socket is closed this long before the server closes it: a request may be in transit. */
 const MARGIN_MS = 1_000;
 const LONGEST_MS = 60_000;
 
@@ -36,7 +36,7 @@ export class SocketPools {
   readonly #options: PoolOptions;
   readonly #pools = new Map<string, Pool | Promise<Pool>>();
   readonly #singles = new Set<Pool>();
-  /** Tunnels that are being opened: no pool knows them yet. */
+  /** Tunnels being opened, which are in no pool yet. */
   readonly #pendingTunnels: PendingTunnels = new Map();
   #idleMark = 0;
 
@@ -44,7 +44,7 @@ export class SocketPools {
     this.#options = options;
   }
 
-  /** The usual pool, if it is there already. */
+  /** The kept pool, if it exists already. */
   ready(isSecure: boolean): Pool | undefined {
     const pool = this.#pools.get(isSecure ? "kept https" : "kept http");
     return pool instanceof Promise ? undefined : pool;
@@ -69,10 +69,10 @@ export class SocketPools {
 
   async #create(isSecure: boolean, { purpose, lookup, via }: PoolRequest): Promise<Pool> {
     const isForwarding = via !== undefined && !isSecure;
-    // Proxies (tinyproxy for one) close such sockets without saying so: a kept one may be dead, and a call on it lost.
+    // Proxies (tinyproxy, for example) close such sockets without notice: a call on a kept one could be lost.
     const keepAlive = purpose !== "single" && !isForwarding;
     const options = { ...agentOptions(lookup ?? this.#options.lookup), keepAlive };
-    // Plain HTTP is sent to the proxy itself, which may want TLS.
+    // Plain HTTP is sent to the proxy itself, which may use TLS.
     const pool = await createPool(isForwarding ? via.protocol === "https:" : isSecure, options);
     if (keepAlive) this.#honourKeepAlive(pool);
     if (purpose === "background") unrefSockets(pool);
@@ -90,25 +90,25 @@ export class SocketPools {
     return pool;
   }
 
-  /** Grows with every socket that becomes idle, so that it tells what was idle before. */
+  /** Incremented with every socket that becomes idle: a larger mark means a later time. */
   get idleMark(): number {
     return this.#idleMark;
   }
 
   /**
-   * Closes the sockets to a server that have been idle since `mark`: one like them turned out to be dead, and a router
-   * that forgot one of them has most likely forgotten all.
+   * Closes the sockets to a server that have been idle since `mark`. One of them was dead, and a NAT router that dropped one
+   * connection has most likely dropped all.
    */
   closeIdle({ hostname, port }: { hostname: string; port: number }, mark: number): void {
     for (const pool of this.#pools.values()) {
       if (pool instanceof Promise) continue;
-      // The names that Node gives to the servers of a pool begin so.
+      // The keys of Node's pools start with host and port.
       const names = Object.keys(pool.freeSockets).filter((name) => name.startsWith(`${hostname}:${port}:`));
       for (const name of names) closeOlder(pool.freeSockets[name] as IdleSocket[], mark);
     }
   }
 
-  /** A single pool is of no more use. */
+  /** Destroys a single pool after its response. */
   discard(pool: Pool): void {
     this.#singles.delete(pool);
     pool.destroy();
@@ -121,13 +121,13 @@ export class SocketPools {
       this.#idleMark += 1;
       socket[IDLE_SINCE] = this.#idleMark;
       socket.unref();
-      // It stays set while the socket is used; Node only ends idle sockets because of it.
+      // Node applies the timeout to idle sockets only, so it can stay set while the socket is in use.
       if (socket.timeout !== ms) socket.setTimeout(ms);
       return true;
     };
   }
 
-  /** Ends whatever is under way; resolves when the last socket is closed. */
+  /** Aborts all requests; resolves when the last socket is closed. */
   async destroy(): Promise<void> {
     const pools = [...this.#pools.values(), ...this.#singles];
     const pendingTunnels = [...this.#pendingTunnels];
@@ -152,28 +152,28 @@ const whenClosed = (socket: Socket): Promise<void> | undefined =>
 
 const agentOptions = (lookup: LookupFunction | undefined): AgentOptions & { rejectUnauthorized: true } => ({
   maxFreeSockets: Number.POSITIVE_INFINITY,
-  // Explicit, so that no variable of the environment can turn certificate checks off.
+  // Explicit, so that no environment variable can turn certificate checks off.
   rejectUnauthorized: true,
   ...(lookup !== undefined && { lookup }),
 });
 
-/** TLS is loaded with the first server that wants it. */
+/** Loads TLS with the first server that uses it. */
 async function createPool(isSecure: boolean, options: AgentOptions): Promise<Pool> {
   if (!isSecure) return new HttpAgent(options);
   const https = await import("node:https");
   return new https.Agent(options);
 }
 
-/** When an idle socket has to go, as its server said with its last response. */
+/** How long the server keeps the socket idle, from its last `keep-alive` header. */
 const KEEP_ALIVE = Symbol("promised");
-/** The mark at which it became idle. */
+/** The idle mark at which the socket became idle. */
 const IDLE_SINCE = Symbol("idle since");
 interface IdleSocket extends Socket {
   [KEEP_ALIVE]?: { readonly hint: string; readonly ms: number } | undefined;
   [IDLE_SINCE]?: number;
 }
 
-/** Taken out of the list first: the pool would hand out a destroyed socket until its `close` event has come. */
+/** Removes them from the list first: the pool would hand out a destroyed socket until its `close` event. */
 function closeOlder(idle: IdleSocket[], mark: number): void {
   const old = idle.filter((socket) => (socket[IDLE_SINCE] ?? 0) <= mark);
   for (const socket of old) {
@@ -182,7 +182,7 @@ function closeOlder(idle: IdleSocket[], mark: number): void {
   }
 }
 
-/** Notes what an response says about its socket (`keep-alive: timeout=5`). */
+/** Reads the `keep-alive` header of a response (`timeout=5`). */
 export function noteKeepAlive(socket: IdleSocket, hint: string): void {
   if (socket[KEEP_ALIVE]?.hint === hint) return;
   const seconds = /\btimeout=(\d{1,6})/.exec(hint)?.[1];
@@ -190,7 +190,7 @@ export function noteKeepAlive(socket: IdleSocket, hint: string): void {
   socket[KEEP_ALIVE] = { hint, ms: Math.min(Number(seconds) * 1000 - MARGIN_MS, LONGEST_MS) };
 }
 
-/** Sockets that do not keep the host alive, whatever is said to them later. */
+/** New sockets do not keep the process alive, even if Node calls `ref()` on them later. */
 function unrefSockets(pool: Pool): void {
   const create = pool.createConnection;
   pool.createConnection = function (this: Pool, ...args: Parameters<typeof create>) {
@@ -206,6 +206,7 @@ function unrefSockets(pool: Pool): void {
 
 type Start = () => void;
 
+/** Limits how many requests have a socket to one origin; the others wait in order of arrival. */
 export class OriginSlots {
   readonly #max: number;
   readonly #used = new Map<string, number>();
@@ -223,7 +224,7 @@ export class OriginSlots {
     return true;
   }
 
-  /** Calls `start` when a slot is free; that slot is taken then. Returns a function that stops waiting. */
+  /** Calls `start` with a slot as soon as one is free. Returns a function that cancels the wait. */
   wait(origin: string, start: Start): () => void {
     let queue = this.#waiting.get(origin);
     if (queue === undefined) {
@@ -234,7 +235,7 @@ export class OriginSlots {
     return () => void this.#remove(origin, start);
   }
 
-  /** Gives a slot back: to the request that has waited longest, if one waits. */
+  /** Releases a slot, or passes it to the request that has waited longest. */
   release(origin: string): void {
     const [next] = this.#waiting.get(origin) ?? [];
     if (next === undefined) {
@@ -244,7 +245,7 @@ export class OriginSlots {
       return;
     }
     this.#remove(origin, next);
-    // Node returns the socket to its pool right after it said that the request is closed.
+    // Node returns the socket to its pool right after the `close` event of the request.
     process.nextTick(next);
   }
 

@@ -1,41 +1,41 @@
-/** What our own HTTP layers say to each other: one request, one response, a body that is pushed and can be stopped. */
+/** The request, response and client types of Toolport's own HTTP layers, lighter than those of the fetch API. */
 
 import type { Slotted } from "../../../util/slot-list.js";
 import type { HttpClient } from "../../server-transport.js";
 
-/** Says no to an address a host name resolved to, by returning the error to fail with. */
+/** Checks an address that a host name resolved to; returns the error to fail with, or undefined. */
 export type AddressCheck = (address: string) => Error | undefined;
 
 export interface WireRequest {
   readonly url: URL;
   readonly method: string;
-  /** Names in lower case. */
+  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | undefined;
   readonly signal?: AbortSignal | null | undefined;
-  /** Ends it as a signal does. */
+  /** Aborts the exchange like a signal. */
   readonly handle?: AbortHandle | undefined;
-  /** A stream for whatever the server may have to say, which keeps no host process alive. @default false */
+  /** A long-lived stream that does not keep the host process alive. @default false */
   readonly background?: boolean | undefined;
-  /** Sent at once, whatever the limit on sockets: requests that hold sockets may wait for what it says. @default false */
+  /** Sent regardless of the socket limit: requests that hold sockets may wait for this message. @default false */
   readonly isControl?: boolean | undefined;
-  /** Asked about every address before a connection is opened, where the runtime lets us resolve names ourselves. */
+  /** Called for every address before a connection is opened, if the runtime lets us resolve names ourselves. */
   readonly checkAddress?: AddressCheck | undefined;
 }
 
-/** Where a body goes. Nothing is called after `end`, `fail` or the body's `cancel`. */
+/** Receives a body. Nothing is called after `end`, `fail` or the body's `cancel`. */
 export interface BodySink {
-  /** Returns false to be left alone until `resume()`. */
+  /** Returns false to pause the body until `resume()`. */
   chunk(bytes: Uint8Array): boolean;
   end(): void;
   fail(error: unknown): void;
 }
 
-/** The body of an response, which waits until somebody takes it. */
+/** The body of a response. It does not flow before `pipe()`. */
 export interface ResponseBody {
   pipe(sink: BodySink): void;
   resume(): void;
-  /** Stops the flow; a connection in mid-response is destroyed. */
+  /** Stops the flow. The connection is destroyed if the body is incomplete. */
   cancel(): void;
 }
 
@@ -52,26 +52,27 @@ export interface WireResponse {
   readonly body: ResponseBody;
 }
 
-/** An `HttpClient` with the light way in: no `Request`, no `Response`, no web stream. */
+/** An `HttpClient` with a faster method, which creates no `Request`, `Response` or web stream. */
 export interface WireClient extends HttpClient {
-  /** Redirects are never followed. */
+  /** Never follows redirects. */
   open(request: WireRequest): Promise<WireResponse>;
 }
 
-/** Reason of an exchange whose caller gave up. No caller sees it, so one object serves all. */
+/** Abort reason of an exchange whose caller gave up. No caller sees it, so one object is enough. */
 export const ABANDONED = new Error("abandoned");
-/** The same, because no response came in time. Kept sockets to that server may be dead, so those that are idle are closed. */
-export const NO_RESPONSE = new Error("no answer in time");
+/** The same after a timeout. Idle sockets to that server are closed too, because they may be dead. */
+export const NO_RESPONSE = new Error("no response in time");
 
-/** The exchange ended because no caller waits for it any more. */
+/** Whether the exchange was aborted because its caller gave up. */
 export const isAbandoned = (reason: unknown): boolean => reason === ABANDONED || reason === NO_RESPONSE;
 
-/** What a lifeline ends. */
+/** What an {@link AbortHandle} aborts. */
 export interface Abortable {
-  /** The caller fails with the reason as it is. Returns true if it is known that nothing was sent. Does nothing if it is over. */
+  /** The caller fails with `reason` itself. Returns true if nothing was sent. Does nothing if the exchange is over. */
   abort(reason: unknown): unknown;
 }
 
+/** Aborts one exchange, like an `AbortSignal` but cheaper. */
 export class AbortHandle implements Slotted {
   slot = -1;
   #aborted: { readonly reason: unknown } | undefined;
@@ -82,20 +83,20 @@ export class AbortHandle implements Slotted {
     return this.#aborted !== undefined;
   }
 
-  /** For those who take nothing but a signal; made when it is asked for. */
+  /** For APIs that accept only a signal; created on first use. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
     return this.#controller.signal;
   }
 
-  /** This is what hangs on it now. */
+  /** Sets the exchange to abort. */
   attach(exchange: Abortable): void {
     this.#exchange = exchange;
     if (this.#aborted !== undefined) exchange.abort(this.#aborted.reason);
   }
 
-  /** Returns true if it is known that nothing was sent. */
+  /** Returns true if nothing was sent. */
   abort(reason: unknown): boolean {
     if (this.#aborted !== undefined) return false;
     this.#aborted = { reason };

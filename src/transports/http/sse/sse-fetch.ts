@@ -1,4 +1,4 @@
-/** The fetch that the SDK's legacy HTTP+SSE transport gets. */
+/** The `fetch` given to the SDK's legacy HTTP+SSE transport: adds headers, credentials, limits and typed errors. */
 import type { KnownSecrets } from "../../../config/known-secrets.js";
 import type { HeaderSource } from "../../../config/server-config.js";
 import { AuthError } from "../../../errors/auth-error.js";
@@ -23,33 +23,33 @@ export interface SseFetchContext {
   readonly url: URL;
   readonly headers: HeaderSource;
   readonly secrets: KnownSecrets;
-  /** The SDK has a provider to ask when the server wants authorization. */
+  /** The SDK has a provider that it calls when the server requires authorization. */
   readonly hasAuthProvider: boolean;
   readonly maxMessageBytes: number;
   readonly open: WireClient["open"];
   readonly guarded: typeof globalThis.fetch;
-  /** Renews what the server refuses, once for all requests it refuses at the same time. */
+  /** Renews rejected credentials, once for all concurrent requests. */
   readonly withAuthorization: AuthorizedSend;
-  /** Takes one resend with new credentials for the request with this id; false if it was sent often enough. */
+  /** Takes one resend with new credentials for the request with this id; false if none is left. */
   readonly mayResend: (id: string) => boolean;
   /** Requests that the server has not accepted yet, by id. */
   readonly posts: Map<string, AbortHandle>;
-  /** No caller waits for this request: it does not keep the host alive. */
+  /** No caller waits for this request: it does not keep the host process alive. */
   readonly isBackground: (id: string) => boolean;
   readonly onDiscard: Discard;
-  /** The event stream is over; the SDK may not have read all of it yet. */
+  /** The event stream has ended; the SDK may not have read all of it yet. */
   readonly onStreamEnd: (error: unknown) => void;
-  /** Something of ours went wrong that the SDK will report in its own words. */
+  /** An error of ours, which the SDK will report as a less specific one. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** The id of a request of ours stands at the head of its text, before anything that may be large. */
+/** The id is at the beginning of a request's text, before anything that may be large. */
 const OWN_ID = /^\{"jsonrpc":"2\.0","id":"([^"\\]{1,64})"/;
 
-/** Requests that do not wait behind calls for a socket. */
+/** Requests that do not wait for a socket behind calls. */
 const CONTROL_REQUEST = /^\{"jsonrpc":"2\.0","id":"[^"\\]{1,64}","method":"(?:initialize|ping)"/;
 
-/** Answers that mean "no such session" on the message endpoint, whose address holds the session. */
+/** Statuses that mean an unknown session on the message endpoint, whose URL contains the session. */
 const SESSION_STATUSES: ReadonlySet<number> = new Set([400, 404, 410]);
 
 export function createSseFetch(context: SseFetchContext): typeof globalThis.fetch {
@@ -84,7 +84,7 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
           signal: init?.signal,
           handle,
           background: listens || (id !== undefined && context.isBackground(id)),
-          // Calls that hold all sockets may wait for answers and notifications of ours.
+          // Calls that hold all sockets may be waiting for this response or notification.
           isControl: id === undefined || CONTROL_REQUEST.test(body ?? ""),
         };
         context.secrets.note(request.headers);
@@ -125,7 +125,7 @@ async function listen(
   }
   const bytes = await readShortBody(response);
   const redact = context.secrets.foreign;
-  if (response.status < 300) throw badResponse({ response, why: "is no event stream", bytes, redact });
+  if (response.status < 300) throw badResponse({ response, why: "is not an event stream", bytes, redact });
   return refusal(request, { response, bytes, redact });
 }
 
@@ -147,7 +147,7 @@ interface Refusal {
   readonly redact: Redact;
 }
 
-/** The SDK follows redirects within the origin, and the credentials' owner handles refusals; all other statuses are errors. */
+/** The SDK follows redirects within the origin, and `withAuthorization` handles 401 and 403; other statuses are errors. */
 function refusal({ url, method }: WireRequest, { response, bytes, redact }: Refusal): Response {
   const { status } = response;
   if (status < 400 && redirectTarget(response, url, method) === undefined)
@@ -156,7 +156,7 @@ function refusal({ url, method }: WireRequest, { response, bytes, redact }: Refu
   throw statusError(response, bytes, redact);
 }
 
-/** A refusal that nothing could be done about; where the SDK has a provider, it asks that and sends the message again. */
+/** Throws for a 401 or 403 that could not be resolved. With a provider the SDK handles a 401 itself and sends again. */
 function passable(
   { hasAuthProvider, mayResend }: SseFetchContext,
   response: Response,
@@ -171,7 +171,7 @@ function passable(
 function unauthorized(status: 401 | 403): AuthError {
   return new AuthError({
     code: status === 401 ? "AUTH_REQUIRED" : "FORBIDDEN",
-    what: status === 401 ? "The server wants authorization" : "The server denies access",
+    what: status === 401 ? "The server requires authorization" : "The server denies access",
     next: "Set `headers` or an `authProvider` for this server",
     status,
     outcome: "unsent",
@@ -182,7 +182,7 @@ function wrongEndpoint(url: URL | undefined): ConnectionError {
   if (url === undefined) {
     return new ConnectionError({
       code: "BAD_RESPONSE",
-      what: "The server named a message endpoint that is no URL",
+      what: "The server sent an invalid URL as its message endpoint",
     });
   }
   return new ConnectionError({
@@ -193,10 +193,10 @@ function wrongEndpoint(url: URL | undefined): ConnectionError {
   });
 }
 
-/** It is the first event of a stream; whoever has not sent it after this much will not. */
+/** The `endpoint` event is the first of the stream; stop looking for it after this much text. */
 const GIVE_UP_CHARS = 64 * 1024;
 
-/** A function to show the stream to; it calls back with the data of the first `endpoint` event. */
+/** Returns a function that reads the stream and calls back with the data of the first `endpoint` event. */
 export function createEndpointReader(onEndpoint: (data: string) => void): (bytes: Uint8Array) => void {
   const decoder = new TextDecoder();
   let text = "";
@@ -215,7 +215,7 @@ function findEndpoint(text: string): string | undefined {
   let event = "";
   let data: string | undefined;
   const lines = text.split(/\r\n|\n|\r/);
-  // The last piece is not a whole line yet.
+  // The last element is an incomplete line.
   for (const line of lines.slice(0, -1)) {
     if (line === "") {
       if (event === "endpoint" && data !== undefined) return data;
@@ -228,11 +228,11 @@ function findEndpoint(text: string): string | undefined {
 }
 
 export interface EventBodyHooks extends Omit<SharedEventsHooks, "onEvent"> {
-  /** Sees whole events on their way. */
+  /** Called with every whole event. */
   readonly onBytes: (bytes: Uint8Array) => void;
 }
 
-/** When `onEnd` is called, bytes may still wait to be read. */
+/** The event stream for the SDK's parser. When `onEnd` is called, the SDK may not have read all bytes. */
 export function eventBody(body: ResponseBody, hooks: EventBodyHooks): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     start(controller) {
@@ -243,8 +243,7 @@ export function eventBody(body: ResponseBody, hooks: EventBodyHooks): ReadableSt
           controller.enqueue(bytes);
           return (controller.desiredSize ?? 0) > 0;
         },
-        // A broken stream is closed, not failed: an error would throw away events that are not read yet, and the SDK
-        // does the same after both.
+        // Close, do not fail: an error would discard events that are not read yet, and the SDK reacts to both in the same way.
         onEnd: (error) => {
           hooks.onEnd(error);
           controller.close();

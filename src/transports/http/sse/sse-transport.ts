@@ -1,4 +1,4 @@
-/** Legacy HTTP+SSE: the SDK's transport over our network client, closed (not silently revived) when its stream ends. */
+/** Legacy HTTP+SSE: the SDK's transport over our network client. It closes when its stream ends instead of reconnecting. */
 import type {
   JSONRPCMessage,
   MessageExtraInfo,
@@ -25,7 +25,7 @@ import { createGuardedFetch } from "../network/guarded-fetch.js";
 import { ABANDONED, type AbortHandle, isAbandoned, NO_RESPONSE } from "../network/wire-client.js";
 import { createSseFetch } from "./sse-fetch.js";
 
-/** A transport for one legacy HTTP+SSE server; `start()` opens the event stream and waits for the message endpoint. */
+/** Creates the transport for one legacy HTTP+SSE server; `start()` opens the event stream and waits for the endpoint. */
 export async function createSseTransport(
   config: SseConfig,
   context: TransportContext,
@@ -49,15 +49,15 @@ class SseTransport implements ServerTransport {
 
   readonly #inner: SSEClientTransport;
   readonly #posts = new Map<string, AbortHandle>();
-  /** The last request that no caller waits for; there is one at a time. */
+  /** The last request without a waiting caller; there is one at a time. */
   #background: RequestId | undefined;
   readonly #SseError: typeof SseError;
   #started = false;
   #abandonStart: ((error: ConnectionError) => void) | undefined;
-  /** The last thing that went wrong with the event stream, in our words. */
+  /** The last error of the event stream, more specific than the SDK's. */
   #failure: ToolportError | undefined;
   #closing: Promise<void> | undefined;
-  /** How often each request on its way may be sent again. */
+  /** The resends left for each request in flight. */
   readonly #resends = new Map<RequestId, Resends>();
 
   constructor(config: SseConfig, context: TransportContext, sdk: Sdk) {
@@ -93,7 +93,7 @@ class SseTransport implements ServerTransport {
     this.#inner.onmessage = (message: JSONRPCMessage) => this.onmessage?.(message);
     this.#inner.onerror = (error) => this.#onInnerError(error);
     this.#inner.onclose = () => {
-      // The SDK closes by itself when a later `endpoint` event is not acceptable.
+      // The SDK closes itself if a later `endpoint` event is not acceptable.
       if (this.#started && this.#closing === undefined) this.#fail();
     };
   }
@@ -108,7 +108,7 @@ class SseTransport implements ServerTransport {
     } catch (error) {
       this.#stopInner();
       const failure = this.#startError(error);
-      // Nothing but the request for the stream was sent.
+      // Only the request for the stream was sent.
       throw ToolportError.isInstance(failure) ? failure.withOutcome("unsent") : failure;
     } finally {
       this.#abandonStart = undefined;
@@ -135,7 +135,7 @@ class SseTransport implements ServerTransport {
     }
   }
 
-  /** A request that the server has not even accepted would hold its socket until the connection is closed. */
+  /** A request that the server has not accepted would hold its socket until the connection is closed. */
   abandon(id: RequestId, why: GiveUpReason): boolean {
     return this.#posts.get(String(id))?.abort(why === "timeout" ? NO_RESPONSE : ABANDONED) ?? false;
   }
@@ -152,8 +152,8 @@ class SseTransport implements ServerTransport {
   }
 
   /**
-   * The `eventsource` package sets its reconnect timer right after it has told of the error; closing a moment later
-   * catches that timer too.
+   * The `eventsource` package sets its reconnect timer after it has reported the error; closing in a later microtask
+   * clears that timer too.
    */
   async #stopInner(): Promise<void> {
     await undefined;
@@ -167,7 +167,7 @@ class SseTransport implements ServerTransport {
     else this.onerror?.(error);
   }
 
-  /** `eventsource` would now connect by itself, to a session the server has forgotten. */
+  /** Closes, because `eventsource` would reconnect to a session that the server no longer knows. */
   #fail(): void {
     this.closeError = this.#failure ?? streamEnded();
     this.onerror?.(this.closeError);
@@ -182,10 +182,10 @@ class SseTransport implements ServerTransport {
   }
 }
 
-/** An `Error` of no class of its own: the SDK's way to say that a message or an endpoint was not accepted. */
 const checked = (provider: Provider, url: URL) =>
   isOAuth(provider) ? checkedProvider(provider, url) : provider;
 
+/** A plain `Error`, which the SDK throws if a message or an endpoint is not accepted. */
 const isPlain = (error: unknown): boolean =>
   error instanceof Error && Object.getPrototypeOf(error) === Error.prototype;
 
@@ -215,7 +215,7 @@ function streamEnded(cause?: unknown): ToolportError {
 const refusedMessage = (cause: unknown) =>
   new ConnectionError({
     code: "HTTP_STATUS",
-    what: "The server did not take the message",
+    what: "The server did not accept the message",
     cause,
   });
 

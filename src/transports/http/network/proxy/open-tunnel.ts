@@ -1,4 +1,4 @@
-/** A connection to a target through a proxy, by the method CONNECT. */
+/** Opens connections through a proxy with the CONNECT method, for one socket or for all sockets of a pool. */
 import { type Agent, request as httpRequest, type RequestOptions } from "node:http";
 import type { LookupFunction, Socket } from "node:net";
 import { USER_AGENT } from "../../../user-agent.js";
@@ -6,20 +6,20 @@ import { clientClosed } from "../http-errors.js";
 import type { ProxyServer } from "./proxy-server.js";
 
 export interface TunnelOptions {
-  /** The target: a name or an address without brackets. */
+  /** The target: a name, or an address without brackets. */
   readonly hostname: string;
   readonly port: number;
-  /** For everything until the proxy's response. */
+  /** Timeout until the proxy's response. */
   readonly timeoutMs: number;
-  /** Rejects with its reason. */
+  /** Rejects with the reason of this signal. */
   readonly signal?: AbortSignal | undefined;
-  /** How the proxy's name becomes an address. The target's name is resolved by the proxy. */
+  /** Resolves the name of the proxy. The proxy resolves the name of the target. */
   readonly lookup?: LookupFunction | undefined;
-  /** It does not keep the host process alive. @default false */
+  /** Does not keep the host process alive. @default false */
   readonly isUnref?: boolean | undefined;
 }
 
-/** Resolves with a socket whose other end is the target. TLS is the caller's part. */
+/** Resolves with a socket that is connected to the target. The caller adds TLS. */
 export async function openTunnel(proxy: ProxyServer, options: TunnelOptions): Promise<Socket> {
   const { hostname, port, timeoutMs, signal, lookup, isUnref } = options;
   const target = `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
@@ -33,7 +33,7 @@ export async function openTunnel(proxy: ProxyServer, options: TunnelOptions): Pr
       "user-agent": USER_AGENT,
       ...(proxy.authorization !== undefined && { "proxy-authorization": proxy.authorization }),
     },
-    // A socket of its own.
+    // No pool: the socket is handed to the caller.
     agent: false,
     rejectUnauthorized: true,
     ...(lookup !== undefined && { lookup }),
@@ -60,7 +60,7 @@ export async function openTunnel(proxy: ProxyServer, options: TunnelOptions): Pr
       stopWaiting();
       if (statusCode >= 200 && statusCode < 300 && head.byteLength === 0) return resolve(socket);
       socket.destroy();
-      // The target waits for our first byte: whatever came with a positive response is not from it.
+      // The target sends nothing before our first byte, so this data is not from the target.
       fail(
         statusCode >= 200 && statusCode < 300
           ? proxy.unexpectedData(target)
@@ -73,10 +73,10 @@ export async function openTunnel(proxy: ProxyServer, options: TunnelOptions): Pr
   });
 }
 
-/** Tunnels that are being opened, with what ends each: no pool knows them yet. */
+/** Tunnels being opened, each with its abort controller. They are in no pool yet. */
 export type PendingTunnels = Map<Promise<unknown>, AbortController>;
 
-/** An option of a request that Node hands to the pool: it is given the way to stop opening the request's tunnel. */
+/** A request option that Node passes to the pool. The callback receives a function that stops opening the tunnel. */
 export interface TunnelRequest {
   readonly onTunnelOpening?: ((giveUp: () => void) => void) | undefined;
 }
@@ -93,7 +93,7 @@ export interface TunnelPoolOptions {
   readonly pendingTunnels: PendingTunnels;
 }
 
-/** From now on every socket of the pool goes through the proxy; TLS with the target begins when the tunnel is open. */
+/** Makes every new socket of the pool connect through the proxy; TLS with the target starts when the tunnel is open. */
 export function connectThrough(
   proxy: ProxyServer,
   pool: Agent,

@@ -1,10 +1,10 @@
-/** Whether a proxy can be needed at all, found out without loading anything. */
+/** Reads the `proxy` option without loading the code for proxies. */
 import type { ProxyOption } from "../../../../config/server-entry.js";
 import { ConfigError } from "../../../../errors/config-error.js";
 
 const VARIABLES = ["http_proxy", "https_proxy", "all_proxy"];
 
-/** False where no variable names a proxy: then no code for proxies is loaded. */
+/** False if the option and the environment name no proxy. */
 export function mayNeedProxy(
   option: ProxyOption,
   env: Readonly<Record<string, string | undefined>> = process.env,
@@ -13,7 +13,7 @@ export function mayNeedProxy(
   return VARIABLES.some((name) => (env[name] || env[name.toUpperCase()]) !== undefined);
 }
 
-/** @throws ConfigError rather than going around a proxy that the user named */
+/** @throws ConfigError if an address is given: this runtime would bypass that proxy */
 export function rejectProxyAddress(proxy: ProxyOption | undefined): void {
   if (proxy === undefined || proxy === "env" || proxy === false) return;
   throw new ConfigError({

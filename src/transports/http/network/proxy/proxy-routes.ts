@@ -1,4 +1,4 @@
-/** Which proxy leads to which target. Loaded when a proxy is set. */
+/** Chooses the proxy for a target, by the `proxy` option or the environment. Loaded only if a proxy is set. */
 
 import { BlockList, isIP } from "node:net";
 import type { ProxyOption } from "../../../../config/server-entry.js";
@@ -6,15 +6,15 @@ import { canonicalHost, isLoopbackHost } from "../local-host.js";
 import { ProxyServer } from "./proxy-server.js";
 
 /**
- * Finds the proxy of a target; undefined: none.
+ * The proxy for a target; undefined: none.
  *
- * @throws ConfigError if the target's proxy is not one that can be used
+ * @throws ConfigError if the target's proxy is not supported
  */
 export type ProxyRoutes = (url: URL) => ProxyServer | undefined;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** An address of the user's own applies to every target. */
+/** An address in the option applies to every target. */
 export function createProxyRoutes(option: ProxyOption, env: Environment = process.env): ProxyRoutes {
   if (option === false) return () => undefined;
   if (option === "env") return environmentRoutes(env);
@@ -46,11 +46,11 @@ interface Variable {
   readonly value: string;
 }
 
-/** In lower case first, as in curl. An empty value means "none", and keeps the next variable from being asked. */
+/** Lower case first, as in curl. An empty value means "no proxy", and the next variable is not read. */
 function variable(env: Environment, upper: string): Variable | undefined {
   const lower = upper.toLowerCase();
   if (env[lower] !== undefined) return { name: lower, value: env[lower].trim() };
-  // In a CGI program the header field `Proxy` of any request sets this variable (httpoxy).
+  // In a CGI program the `Proxy` header of a request sets this variable (httpoxy).
   if (upper === "HTTP_PROXY" && env["REQUEST_METHOD"] !== undefined) return undefined;
   return env[upper] === undefined ? undefined : { name: upper, value: env[upper].trim() };
 }
@@ -64,7 +64,7 @@ const PORTS: Readonly<Record<string, string>> = {
 
 type Matcher = (host: string, port: string) => boolean;
 
-/** Addresses of this machine, also in their IPv6 spellings. */
+/** Addresses of this machine, also in their IPv6 forms. */
 const ownAddresses = new BlockList();
 ownAddresses.addSubnet("127.0.0.0", 8, "ipv4");
 ownAddresses.addAddress("0.0.0.0", "ipv4");

@@ -1,10 +1,10 @@
-/** One proxy: its address, its credentials, and the errors that name it. */
+/** One proxy: its address, its credentials, and its errors. */
 import { ConfigError } from "../../../../errors/config-error.js";
 import { ConnectionError } from "../../../../errors/connection-error.js";
 import { ToolportError } from "../../../../errors/toolport-error.js";
 import { toNetworkError } from "../http-errors.js";
 
-/** Statuses with which a proxy says no for good: its rules or the credentials have to change first. */
+/** Statuses that do not change with a retry: the proxy's rules or the credentials have to change first. */
 const PERMANENT: ReadonlySet<number> = new Set([400, 401, 403, 405, 407]);
 
 export class ProxyServer {
@@ -15,10 +15,10 @@ export class ProxyServer {
   readonly protocol: "http:" | "https:";
   /** The value of `Proxy-Authorization`. */
   readonly authorization: string | undefined;
-  /** Where the user set it: the name of a variable, or `proxy` for the option. */
+  /** Where it is configured: the name of a variable, or `proxy` for the option. */
   readonly source: string;
 
-  /** @throws ConfigError that names the source, and not the value: it may hold a password */
+  /** @throws ConfigError that names the source but not the value, which may contain a password */
   constructor(address: string, source: string) {
     const text = address.trim();
     // `proxy.example:3128` would be read as a scheme.
@@ -36,12 +36,12 @@ export class ProxyServer {
     }
   }
 
-  /** Two requests may share a socket to a proxy only if this is the same for both. */
+  /** Requests may share a socket to a proxy only if their keys are equal. */
   get key(): string {
     return `${this.protocol}//${this.host} ${this.authorization ?? ""}`;
   }
 
-  /** No connection to the proxy itself. */
+  /** The proxy itself cannot be reached. */
   unreachable(cause: unknown): ToolportError {
     if (ToolportError.isInstance(cause)) return cause;
     const { errno, retryable } = toNetworkError(cause, { host: this.host, sent: false }) as ConnectionError;
@@ -56,7 +56,7 @@ export class ProxyServer {
     });
   }
 
-  /** It did not response in time. */
+  /** The proxy did not respond in time. */
   tooSlow(target: string, timeoutMs: number): ConnectionError {
     return new ConnectionError({
       code: "UNREACHABLE",
@@ -68,7 +68,7 @@ export class ProxyServer {
     });
   }
 
-  /** It answered, but not with a connection to the target. */
+  /** The proxy responded with an error status. */
   refused(target: string, status: number): ConnectionError {
     return new ConnectionError({
       code: "UNREACHABLE",
@@ -80,7 +80,7 @@ export class ProxyServer {
     });
   }
 
-  /** What it sent is no response to CONNECT. */
+  /** The proxy sent data that does not belong to a CONNECT response. */
   unexpectedData(target: string): ConnectionError {
     return new ConnectionError({
       code: "BAD_RESPONSE",
@@ -105,7 +105,7 @@ function toUrl(text: string, source: string): URL {
   throw new ConfigError({
     code: "INVALID_CONFIG",
     what: `${source} is not the address of a proxy`,
-    next: `Set it to http://host:port, or unset it`,
+    next: "Set it to http://host:port, or unset it",
   });
 }
 
@@ -122,7 +122,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A single "%" in a password.
+    // For example a single "%" in a password.
     return text;
   }
 }
