@@ -1,9 +1,9 @@
-/** The one place that knows which transport belongs to which kind of server. */
+/** Creates the transport for each kind of server. */
 import * as platform from "#platform";
 import type { ServerConfig } from "../config/server-config.js";
 import type { ServerTransport, TransportContext } from "./server-transport.js";
 
-/** Makes the transport of one connection. Every kind is loaded when it is first used. */
+/** Creates the transport of one connection. Each kind is loaded when it is first used. */
 export async function createTransport(
   config: ServerConfig,
   context: TransportContext,

@@ -1,11 +1,11 @@
-/** Finds out whose answer a message was of which only the beginning and the end are left. */
+/** Finds the id of a message of which only the beginning and the end were kept. */
 import type { RequestId } from "@modelcontextprotocol/client";
 
-/** What is certain about a message that was not kept. */
+/** What is certain about a discarded message. */
 export interface PeekedMessage {
   /** Its top-level `id`, if that is certain. */
   readonly id: RequestId | undefined;
-  /** It has a top-level `method`: a request or notification of the server's, so it answers nothing of ours. */
+  /** It has a top-level `method`: a request or notification of the server, not a response. */
   readonly hasMethod: boolean;
 }
 
@@ -15,8 +15,8 @@ interface Found {
 }
 
 /**
- * The id of the request that an over-size message answers, or nothing unless that is certain. An `id` deeper in the
- * message never counts.
+ * The id of the request that an oversized message answers; undefined unless that is certain. An `id` in a nested object
+ * never counts.
  *
  * @param head text of the message's beginning
  * @param tail text of its end
@@ -26,7 +26,7 @@ export function findMessageId(head: string, tail: string): RequestId | undefined
   return hasMethod ? undefined : id;
 }
 
-/** Looks at the top-level members that lie whole within the head or the tail. */
+/** Reads the top-level members that are complete in the head or the tail. */
 export function peekMessage(head: string, tail: string): PeekedMessage {
   const found: Found = { ids: [], hasMethod: false };
   if (!scanHead(head, found)) return { id: undefined, hasMethod: false };
@@ -50,7 +50,7 @@ function parseScalar(text: string): unknown {
   }
 }
 
-/** Forward over the members of the top-level object. False when the text is not the beginning of an object. */
+/** Reads the members of the top-level object forwards. False if the text is not the beginning of an object. */
 function scanHead(text: string, found: Found): boolean {
   let at = skipSpace(text, 0);
   if (text[at] !== "{") return false;
@@ -73,9 +73,9 @@ function scanHead(text: string, found: Found): boolean {
 }
 
 /**
- * Backward from the brace that closes the message, over members with plain values; an object or array ends the search,
- * since where it began is not known. A quotation mark within a string always has an odd number of backslashes before it,
- * so the first one without is where the string begins.
+ * Reads backwards from the brace that closes the message, over members with scalar values. An object or array ends the
+ * search, because its beginning is unknown. A quotation mark inside a string always follows an odd number of backslashes,
+ * so the first one that does not is the beginning of the string.
  */
 function scanTail(text: string, found: Found): void {
   let at = skipSpaceBack(text, text.length - 1);
@@ -122,13 +122,13 @@ function stringEnd(text: string, from: number): number {
   return -1;
 }
 
-/** Index after the value that begins at `from`, or -1 where the text ends before it does. */
+/** Index after the value that begins at `from`, or -1 if the text ends before the value does. */
 function valueEnd(text: string, from: number): number {
   if (text[from] === '"') return stringEnd(text, from);
   let at = from;
   if (text[from] !== "{" && text[from] !== "[") {
     while (isWord(text[at])) at += 1;
-    // A number at the very end may go on behind it.
+    // A number at the very end of the text may be incomplete.
     return at === from || at === text.length ? -1 : at;
   }
   for (let depth = 0; at < text.length; at += 1) {
@@ -146,19 +146,19 @@ function valueEnd(text: string, from: number): number {
   return -1;
 }
 
-/** Where the string that ends at `last` begins, or -1. */
+/** Start of the string that ends at `last`, or -1. */
 function stringStart(text: string, last: number): number {
   for (let at = text.lastIndexOf('"', last - 1); at > 0; at = text.lastIndexOf('"', at - 1)) {
     let backslashes = 0;
     while (text[at - 1 - backslashes] === "\\") backslashes += 1;
-    // The run of backslashes must be seen whole to be counted.
+    // All backslashes must be within the text to be counted.
     if (at - 1 - backslashes < 0) return -1;
     if (backslashes % 2 === 0) return at;
   }
   return -1;
 }
 
-/** Where the number or word that ends at `last` begins, or -1. */
+/** Start of the number or word that ends at `last`, or -1. */
 function wordStart(text: string, last: number): number {
   let at = last;
   while (isWord(text[at])) at -= 1;

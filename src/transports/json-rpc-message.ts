@@ -1,8 +1,8 @@
-/** Batches of JSON-RPC, which went out of the protocol with 2025-06-18: which requests one of them would have answered. */
+/** Parses JSON-RPC messages, and finds the response to a request in a JSON body. */
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { parseJson } from "../util/json.js";
 
-/** Ids of the answers in a batch that is not taken, so that nobody waits for them. */
+/** Ids of the responses in a rejected batch, so that their requests can fail at once. */
 export function responseIds(batch: readonly unknown[]): Set<RequestId> {
   const ids = new Set<RequestId>();
   for (const entry of batch) {
@@ -14,8 +14,8 @@ export function responseIds(batch: readonly unknown[]): Set<RequestId> {
 }
 
 /**
- * Nothing when the text is not a single JSON-RPC message; the SDK checks the rest of its shape. Of a batch, the ids of
- * the requests it answers.
+ * Parses one message; the SDK checks the rest of its structure. Returns the ids of the requests it answers for a batch
+ * (batches were removed from the protocol in 2025-06-18), and undefined for anything else.
  */
 export function parseMessage(text: string): JSONRPCMessage | ReadonlySet<RequestId> | undefined {
   const value = parseJson(text);
@@ -24,7 +24,7 @@ export function parseMessage(text: string): JSONRPCMessage | ReadonlySet<Request
   return (value as { jsonrpc?: unknown }).jsonrpc === "2.0" ? (value as JSONRPCMessage) : undefined;
 }
 
-/** Batches went out of the protocol in 2025-06-18; nobody needs a long one. */
+/** Maximum number of messages in a batch, which only servers of old revisions send. */
 const MAX_BATCH = 1_000;
 
 type Fields = Record<string, unknown>;
@@ -33,14 +33,14 @@ const isObject = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const isMessage = (value: unknown): value is Fields => isObject(value) && value.jsonrpc === "2.0";
 
-/** An error object of JSON-RPC. */
+/** A JSON-RPC error response. */
 export interface RpcErrorMessage {
   readonly jsonrpc: "2.0";
   readonly id?: unknown;
   readonly error: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
-/** Recognises a JSON-RPC error answer, with or without an id. */
+/** The value as a JSON-RPC error response, with or without an id; undefined if it is none. */
 export function asRpcError(value: unknown): RpcErrorMessage | undefined {
   if (!isMessage(value) || "method" in value || !isObject(value.error)) return undefined;
   const { code, message } = value.error;
@@ -50,9 +50,9 @@ export function asRpcError(value: unknown): RpcErrorMessage | undefined {
 }
 
 /**
- * Makes sure that a JSON body answers request `id`: any other answer would be dropped silently, and the request would
- * wait for its time limit. An error without an id (the server could not read ours) gets it. Returns undefined if there
- * is no answer in it.
+ * Finds the response to request `id` in a JSON body. Any other message would be dropped silently, and the request would
+ * wait for its timeout. An error without an id (the server could not parse the request) gets this id. Returns undefined
+ * if there is no response.
  */
 export function findResponse(
   id: RequestId,

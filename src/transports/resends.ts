@@ -1,14 +1,14 @@
-/** How often one call may be sent again. Every layer that can send it again asks here, so that their rules do not multiply. */
+/** Limits how often one call is sent again, over all layers that can resend it. */
 
 /**
- * The resends of one call on one server: retries, a new session, new credentials. One object for all layers, from the
- * retry step down to the credentials of a request.
+ * The resends left for one call on one server: retries, a new session, new credentials. All layers share one object, from
+ * the retry step down to the credentials of a request, so that their limits do not multiply.
  */
 export class Resends {
   #left: number;
   #healed = false;
 
-  /** @param maxSends sends in all, the first one included */
+  /** @param maxSends number of sends, including the first */
   constructor(maxSends: number) {
     this.#left = maxSends - 1;
   }
@@ -21,8 +21,8 @@ export class Resends {
   }
 
   /**
-   * Takes one resend for a new session or new credentials: once in all. A server that refuses every send, and runs the
-   * call each time, must not get it more often.
+   * Takes one resend for a new session or new credentials, at most once per call. A server that rejects every send, but runs
+   * the call each time, must not receive it more often.
    */
   takeHealing(): boolean {
     if (this.#healed || !this.take()) return false;

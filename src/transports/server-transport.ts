@@ -1,4 +1,4 @@
-/** The shape all transports share: the SDK's `Transport`, plus what healing needs to know. */
+/** The interface of all transports: the SDK's `Transport`, plus what a connection needs to recover. */
 import type {
   JSONRPCMessage,
   RequestId,
@@ -12,78 +12,78 @@ import type { ToolportError } from "../errors/toolport-error.js";
 import type { AuthorizeRequests } from "./http/credentials/authorized-send.js";
 import type { Resends } from "./resends.js";
 
-/** Largest JSON-RPC message a transport accepts unless told otherwise. */
+/** Default of `maxMessageBytes`. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 
-/** What a transport of ours is given with a message. */
+/** Options of `ServerTransport.send()`. */
 export interface ServerSendOptions extends TransportSendOptions {
-  /** Limits how often the request may be sent again, with new credentials for one. @default no limit: it may run twice */
+  /** Limits how often the request may be sent again, for example with new credentials. @default no limit */
   resends?: Resends | undefined;
-  /** No caller waits for the answer: the exchange does not keep the host process alive. @default false */
+  /** No caller waits for the response: the exchange does not keep the host process alive. @default false */
   background?: boolean | undefined;
 }
 
 /**
- * A transport of ours. `start()` rejects with a `ToolportError` when the way cannot be opened; `send()` rejects with
- * one (or with an error of the SDK's) when the message could not be handed over.
+ * A transport. `start()` rejects with a `ToolportError` if the connection cannot be opened; `send()` rejects with one (or
+ * with an error of the SDK) if the message could not be sent.
  */
 export interface ServerTransport extends Transport {
   readonly kind: TransportKind;
   send(message: JSONRPCMessage, options?: ServerSendOptions): Promise<void>;
-  /** Why the transport closed; set before `onclose` fires unless `close()` was called. */
+  /** Why the transport closed. Set before `onclose` is called, unless `close()` was called. */
   readonly closeError?: ToolportError | undefined;
   /**
-   * An incoming message was over the cap and thrown away; the connection goes on. Without an `id` any request in
-   * flight may be the one it answered.
+   * An incoming message exceeded the size limit and was discarded; the connection stays open. Without an `id`, it may have
+   * answered any request in flight.
    */
   ondiscard?: ((discarded: { id?: RequestId | undefined; error: ConnectionError }) => void) | undefined;
-  /** The answer to this one request will not come: its own stream ended, was cut or was over the cap. */
+  /** The response to this request will not arrive: its stream ended, broke or exceeded the size limit. */
   onstreamcut?: ((id: RequestId, error: ConnectionError) => void) | undefined;
-  /** The server no longer knows our session (seen outside a request of ours, e.g. on the GET stream). */
+  /** The server no longer knows the session. Reported here if noticed outside a request, for example on the GET stream. */
   onsessionlost?: ((error: ConnectionError) => void) | undefined;
-  /** Resolves at the process's first sign of life (a byte on stdout or stderr). Pipes only. */
+  /** Resolves with the first byte that the process writes to stdout or stderr. Process transports only. */
   readonly firstSign?: Promise<void> | undefined;
   /** Process id; present only on transports that have a process (the SDK tests `'pid' in transport`). */
   readonly pid?: number | null | undefined;
   /**
-   * Frees what a request still holds when its caller has given up, without a message to the server. Where it exists,
-   * requests need no `requestSignal` and no `onRequestStreamEnd`: `onstreamcut` tells of every answer that will not come.
-   * Returns true if it is known that the request was never sent.
+   * Frees the resources of a request whose caller has given up, without a message to the server. A transport with this method
+   * needs no `requestSignal` and no `onRequestStreamEnd`: `onstreamcut` reports every response that will not arrive. Returns
+   * true if the request was never sent.
    */
   abandon?(id: RequestId, why: GiveUpReason): boolean;
-  /** Sends a request that is text already. For transports that would write it out as it is. */
+  /** Sends a request that is already serialized. For transports that write JSON text. */
   sendText?(text: string, id: RequestId): Promise<void>;
-  /** Tell the server that the session is over, where the wire has such a message. Never throws. */
+  /** Tells the server that the session is over, if the protocol has such a message. Never throws. */
   endSession?(): Promise<void>;
 }
 
 /** Why a caller no longer waits: it aborted the request, or the request timed out. */
 export type GiveUpReason = "abort" | "timeout";
 
-/** What a transport gets from the port besides its server's configuration. */
+/** What a transport receives from the port, besides the configuration of its server. */
 export interface TransportContext {
   readonly maxMessageBytes: number;
-  /** Access to the network over HTTP; shared by the servers of a port that have the same network options. */
+  /** The HTTP client; shared by all servers of a port with the same network options. */
   readonly http: HttpClient;
-  /** Which proxy to use for connections that are not made by `http`. @default "env" */
+  /** Which proxy to use for connections that `http` does not make. @default "env" */
   readonly proxy?: ProxyOption | undefined;
-  /** Credentials that the port looks after. @default none */
+  /** Credentials that the port manages. @default none */
   readonly authorize?: AuthorizeRequests | undefined;
 }
 
 /** How an `HttpClient` reaches the network. */
 export interface HttpClientSettings {
-  /** Makes the requests; proxies and sockets are its own part then. @default the client's own */
+  /** Makes the requests, and then also handles proxies and sockets. @default the client's own */
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** @default "env" */
   readonly proxy?: ProxyOption | undefined;
-  /** Sockets for requests to one origin at the same time. @default 256 */
+  /** Maximum number of sockets for requests to one origin. @default 256 */
   readonly maxSockets?: number | undefined;
 }
 
-/** Fetch-shaped access to the network with a pool behind it. */
+/** A `fetch` with a pool of sockets. */
 export interface HttpClient {
   readonly fetch: typeof globalThis.fetch;
-  /** Close idle and open sockets. */
+  /** Closes idle and open sockets. */
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 /** The `User-Agent` of every request. */
 import { VERSION } from "../util/version.js";
 
-/** Firewalls refuse requests without one. A value of the user's replaces it. */
+/** Some firewalls reject requests without it. A configured `user-agent` header replaces it. */
 export const USER_AGENT = `toolport/${VERSION}`;

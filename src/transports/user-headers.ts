@@ -1,4 +1,4 @@
-/** Header fields that the user configured, for whichever transport sends them. */
+/** The headers that the user configured: reads, checks and merges them for all transports. */
 import type { HeaderSource } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
@@ -6,7 +6,7 @@ import { ToolportError } from "../errors/toolport-error.js";
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** The fields as they are now: a function is asked each time. They are not checked yet. */
+/** The current headers, not yet checked. A function is called each time. */
 export async function revealHeaders(source: HeaderSource): Promise<Readonly<Record<string, string>>> {
   if (typeof source !== "function") return source.reveal();
   try {
@@ -22,7 +22,7 @@ export async function revealHeaders(source: HeaderSource): Promise<Readonly<Reco
   }
 }
 
-/** Throws, without showing the value, where a field cannot be sent: one with a line break would become two. */
+/** Throws, without showing the value, if a header cannot be sent: a line break would split it into two. */
 export function checkHeader(name: string, value: unknown): asserts value is string {
   const isName = NAME.test(name);
   if (isName && typeof value === "string" && VALUE.test(value)) return;
@@ -30,7 +30,7 @@ export function checkHeader(name: string, value: unknown): asserts value is stri
   throw new ConfigError({ code: "INVALID_CONFIG", issues: [{ path, message: problemOf(isName, value) }] });
 }
 
-/** Names the character that cannot be sent, and nothing else of the value: it may be a secret. */
+/** Names only the character that cannot be sent: the rest of the value may be a secret. */
 function problemOf(isName: boolean, value: unknown): string {
   if (!isName) return "is not a valid name of an HTTP header";
   if (typeof value !== "string") return "must be a string (its value is not shown)";
@@ -44,7 +44,7 @@ function problemOf(isName: boolean, value: unknown): string {
   return `has ${name} at character ${position + 1}, which an HTTP header cannot hold${hint}`;
 }
 
-/** Fields that belong to the transport; a value of the user's would contradict the message it goes with. */
+/** Headers that the transport sets; a configured value would contradict the message. */
 const OWNED: ReadonlySet<string> = new Set([
   "accept",
   "accept-encoding",
@@ -59,7 +59,7 @@ const OWNED: ReadonlySet<string> = new Set([
   "transfer-encoding",
 ]);
 
-/** Adds the configured fields to those of the transport's own; what an auth provider put there (`authorization`) wins. */
+/** Adds the configured headers to those of the transport, which take precedence (also `authorization` of a provider). */
 export async function withUserHeaders(
   own: Readonly<Record<string, string>>,
   source: HeaderSource,
@@ -67,7 +67,7 @@ export async function withUserHeaders(
   return { ...allowedFields(await revealHeaders(source)), ...own };
 }
 
-/** The fields a user may set, by their names in lower case. */
+/** The headers that a user may set, with lower-case names. */
 export function allowedFields(given: Readonly<Record<string, string>>): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {

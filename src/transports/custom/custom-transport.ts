@@ -1,4 +1,4 @@
-/** Makes a transport of ours out of any SDK `Transport` that the user's function returns. */
+/** Wraps any SDK `Transport` that the user's function returns. */
 import type {
   JSONRPCMessage,
   MessageExtraInfo,
@@ -11,7 +11,7 @@ import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { ServerTransport } from "../server-transport.js";
 
-/** Calls the user's function and wraps what it returns. The function is called anew for every connection. */
+/** Calls the user's function, once for every connection, and wraps its result. */
 export async function wrapCustomTransport(config: CustomConfig): Promise<ServerTransport> {
   let inner: Transport;
   try {
@@ -20,7 +20,7 @@ export async function wrapCustomTransport(config: CustomConfig): Promise<ServerT
     throw toTypedError(config.name, error, "The function that makes the transport failed");
   }
   const transport = new CustomTransport(config.name, inner);
-  // The SDK asks `'pid' in transport`: these may only be there where the original has them.
+  // The SDK tests `'pid' in transport`: define these only if the original has them.
   for (const key of ["pid", "stderr", "firstSign"] as const) {
     if (key in inner)
       Object.defineProperty(transport, key, { get: () => Reflect.get(inner, key), enumerable: true });
@@ -72,7 +72,7 @@ class CustomTransport implements ServerTransport {
     } catch (error) {
       throw toTypedError(this.#server, error, "The transport could not be started");
     }
-    // It can have been closed meanwhile, by itself or by the caller.
+    // It may have been closed meanwhile.
     if (!this.#isOpen()) throw this.#notOpen();
   }
 
@@ -98,12 +98,12 @@ class CustomTransport implements ServerTransport {
     } catch (error) {
       this.onerror?.(error as Error);
     } finally {
-      // Not every transport tells that it was closed; the caller is told in any case, and once.
+      // Some transports do not call `onclose`; call ours in any case, once.
       this.#shut();
     }
   }
 
-  /** Listeners that the function has put on the transport itself are called first, as the SDK does. */
+  /** Listeners that the user's function has set are called first, as in the SDK. */
   #listen(inner: ServerTransport | Transport): void {
     const { onmessage, onerror, onclose } = inner;
     inner.onmessage = (message, extra) => {
@@ -136,7 +136,7 @@ class CustomTransport implements ServerTransport {
     if (ToolportError.isInstance(known)) return known;
     return new ConnectionError({
       code: "CLOSED",
-      what: "The transport closed by itself",
+      what: "The transport closed unexpectedly",
       next: "The next call opens a new connection",
       server: this.#server,
       retryable: true,
@@ -155,14 +155,14 @@ class CustomTransport implements ServerTransport {
   }
 }
 
-/** What the converter knows says enough; anything else becomes an error that says at least where it came from. */
+/** Errors that the converter recognises are used as they are; others are wrapped with `what`. */
 function toTypedError(server: string, error: unknown, what: string): ToolportError {
   const known = toToolportError(error, { server, phase: "connect" });
   if (known.code !== "UNEXPECTED") return known;
   return new ConnectionError({
     code: "UNREACHABLE",
     what,
-    next: "Look at the cause of this error",
+    next: "See the cause of this error",
     server,
     retryable: true,
     outcome: "unsent",

@@ -1,4 +1,4 @@
-/** The command lines by which a container is started and removed, for Docker and what is compatible with it. */
+/** The commands that start and remove a container, for Docker and compatible engines. */
 import type { DockerConfig } from "../../config/server-config.js";
 import { ConfigError } from "../../errors/config-error.js";
 
@@ -16,22 +16,22 @@ export interface EngineInput {
   readonly containerName: string;
   /** Variables of this process that are safe for every program. */
   readonly defaults: Readonly<Record<string, string>>;
-  /** All variables of this process: the engine gets those it is configured by. */
+  /** All variables of this process, from which the engine gets those that configure it. */
   readonly hostEnv: NodeJS.ProcessEnv;
 }
 
-/** What the command lines of Docker and Podman read besides `PATH` and `HOME`: hosts, contexts, sockets, proxies. */
+/** Variables that the commands of Docker and Podman read besides `PATH` and `HOME`: hosts, contexts, sockets, proxies. */
 const ENGINE_VARIABLES =
   /^(?:DOCKER_.*|CONTAINERS?_.*|PODMAN_.*|XDG_.*|REGISTRY_AUTH_FILE|SSH_AUTH_SOCK|TMPDIR|https?_proxy|no_proxy)$/i;
 
-/** Those that say where the engine is and how it works: a value meant for the container must not change that. */
+/** Variables that configure the engine itself: values for the container must not replace them. */
 const ENGINE_SETTINGS =
   /^(?:PATH|HOME|TMPDIR|DOCKER_(?:HOST|CONTEXT|CONFIG|CERT_PATH|TLS|TLS_VERIFY|API_VERSION)|CONTAINERS?_.*|XDG_.*)$/i;
 
 /**
- * `docker run`, attached to its standard streams. The container's variables are passed by name, their values in the
- * environment of the engine's command line, so that no process list shows them. The few that would change the engine
- * itself (`PATH`, `HOME`, `DOCKER_HOST` …) cannot go that way: those are written out.
+ * `docker run`, attached to its standard streams. The container's variables are passed by name, and their values in the
+ * environment of the engine's command, so that no process list shows them. Variables that would change the engine itself
+ * (`PATH`, `HOME`, `DOCKER_HOST` …) are passed with their values on the command line.
  */
 export function dockerRunCommand(input: EngineInput): EngineCommand {
   const { config, containerName } = input;
@@ -57,12 +57,12 @@ export function dockerRunCommand(input: EngineInput): EngineCommand {
 }
 
 /**
- * Ends and removes the container, whatever became of the command line that started it; each command runs whether or not the
+ * Kills and removes the container, whatever happened to the command that started it. Each command runs whether or not the
  * one before succeeded.
  *
- * `rm -f` of Docker kills at once. That of Podman sends SIGTERM and waits for 10 s; if it is itself ended meanwhile, the
- * container runs on and is no longer listed. `-t 0` prevents that, but Docker and Podman before 4.0 do not know the option,
- * and `docker` may be Podman by another name. `kill` works with all of them.
+ * `rm -f` of Docker kills at once. That of Podman sends SIGTERM and waits for 10 s; if it is killed meanwhile, the container
+ * keeps running and is no longer listed. `-t 0` prevents that, but Docker and Podman before 4.0 do not support the option,
+ * and `docker` may be an alias of Podman. `kill` works with all of them.
  */
 export function dockerRemoveCommands(input: EngineInput): readonly EngineCommand[] {
   const { config, containerName } = input;
@@ -74,7 +74,7 @@ export function dockerRemoveCommands(input: EngineInput): readonly EngineCommand
   return [command("kill"), command("rm", "-f", ...(isPodman(config) ? ["-t", "0"] : []))];
 }
 
-/** A name that shows its server and is unique. */
+/** A unique name that contains the server's name. */
 export function toContainerName(server: string, suffix: string): string {
   const readable = server.replace(/[^a-zA-Z0-9_.-]+/g, "-").slice(0, 40);
   return `toolport-${readable}-${suffix}`;
@@ -84,7 +84,7 @@ function isPodman({ engine }: EngineInput["config"]): boolean {
   return /(?:^|[\\/])podman(?:-remote)?(?:\.exe)?$/i.test(engine);
 }
 
-/** Podman takes its address as an option, which also makes it work remotely; Docker from `DOCKER_HOST`. */
+/** Podman takes its address as an option, which also enables remote mode; Docker takes it from `DOCKER_HOST`. */
 function connectionArgs(config: EngineInput["config"]): string[] {
   return config.dockerHost !== undefined && isPodman(config) ? ["--url", config.dockerHost] : [];
 }
@@ -96,13 +96,13 @@ function engineEnvironment({ config, defaults, hostEnv }: EngineInput): Record<s
   }
   if (config.dockerHost !== undefined && !isPodman(config)) {
     env.DOCKER_HOST = config.dockerHost;
-    // A context wins over DOCKER_HOST.
+    // A context takes precedence over DOCKER_HOST.
     delete env.DOCKER_CONTEXT;
   }
   return env;
 }
 
-/** An image that looks like an option would be taken as one. */
+/** An image that starts with a dash would be parsed as an option. */
 function checkImage({ name, image }: EngineInput["config"]): void {
   if (image !== "" && !image.startsWith("-")) return;
   throw new ConfigError({

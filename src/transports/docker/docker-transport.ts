@@ -1,4 +1,4 @@
-/** A stdio server that runs in a container: the engine's command line, and a container that is removed for certain. */
+/** A stdio server in a container: runs the engine's command, and always removes the container. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { secretsOf } from "../../config/known-secrets.js";
@@ -20,11 +20,11 @@ import {
   toContainerName,
 } from "./docker-command.js";
 
-/** All removals of one container together, so that a hung engine cannot hold up `close()` beyond 5 s. */
+/** For all removals of one container, so that a hanging engine delays `close()` by at most 5 s. */
 const REMOVE_BUDGET_MS = 2_500;
 const REMOVE_LEAST_MS = 300;
 
-/** A transport that runs `config.image` by `docker run -i --rm`, or by another engine with the same command line. */
+/** Creates a transport that runs `config.image` with `docker run -i --rm`, or with a compatible engine. */
 export function createDockerTransport(
   config: DockerConfig,
   context: Pick<TransportContext, "maxMessageBytes">,
@@ -46,9 +46,9 @@ export function createDockerTransport(
     launchOptions: () => ({ ...dockerRunCommand(engineInput()), cwd: undefined, stderr: "pipe" }),
     explainStart: (errno) => (errno === "ENOENT" ? explainMissing(config) : undefined),
     explainEnd: (end) => explainEnd(config, end),
-    // Signals to the command line end the container only if it listens to them.
+    // Signals to the command end the container only if its program handles them.
     onStillRunning: () => void remove(),
-    // And once more when nothing can create it any more.
+    // Once more after the command has exited, when it can no longer create the container.
     cleanUp: remove,
   });
 }
@@ -59,13 +59,13 @@ function createRemoval(engineInput: () => EngineInput): () => Promise<void> {
   const run = async (): Promise<void> => {
     deadline ??= performance.now() + REMOVE_BUDGET_MS;
     const commands = dockerRemoveCommands(engineInput());
-    // An engine that used up the time before gets only the last command, which is enough for Docker and Podman.
+    // Without time left, run only the last command, which is enough for Docker and Podman.
     const due = performance.now() < deadline ? commands : commands.slice(-1);
     for (const [index, { command, args, env }] of due.entries()) {
       const share = (deadline - performance.now()) / (due.length - index);
       const timeout = Math.max(REMOVE_LEAST_MS, Math.ceil(share));
       await new Promise<void>((resolve) => {
-        // Failures are ignored: mostly there is no such container any more, which is the aim.
+        // Ignore failures: usually the container no longer exists.
         execFile(command, args, { env, timeout, killSignal: "SIGKILL", windowsHide: true }, () => resolve());
       });
     }
@@ -83,7 +83,7 @@ function explainMissing({ engine }: DockerConfig): Explanation {
   };
 }
 
-/** The exit codes of `docker run` itself and of its init process; all others are those of the program in the container. */
+/** Explains the exit codes of `docker run` itself and of its init process; others come from the program in the container. */
 function explainEnd({ engine, image }: DockerConfig, { status, hasSentMessage }: ProcessEnd): Explanation {
   if (status?.exitCode === 125 && !hasSentMessage) {
     return {
@@ -98,16 +98,16 @@ function explainEnd({ engine, image }: DockerConfig, { status, hasSentMessage }:
     };
   }
   if (status?.exitCode === 1 && !hasSentMessage) {
-    // Podman's init process ends with 1 if it cannot run the program, as many programs do by themselves.
+    // Podman's init process exits with 1 if it cannot run the program, but so do many programs.
     return {
       what: `The program in "${image}" could not be run, or it exited with code 1 before it sent a message`,
-      next: `Check "args" (they replace or follow the command of the image), or run "${engine} run -i --rm ${image}" by hand to see why it ends`,
+      next: `Check "args" (they replace or follow the command of the image), or run "${engine} run -i --rm ${image}" by hand to see why it exits`,
     };
   }
   return {
     what: `The container of "${image}" ${describeStatus(status)}${hasSentMessage ? "" : " before it sent a message"}`,
     next: hasSentMessage
       ? "The next call starts it again"
-      : `Run "${engine} run -i --rm ${image}" by hand to see why it ends`,
+      : `Run "${engine} run -i --rm ${image}" by hand to see why it exits`,
   };
 }

@@ -1,19 +1,20 @@
-/** Two transports joined in memory: what one side sends, the other gets, for servers that live in the same process. */
+/** Two transports linked in memory, for servers in the same process. */
 import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { DEFAULT_MAX_MESSAGE_BYTES, type ServerTransport } from "../server-transport.js";
 
 export interface LinkedTransportsOptions {
-  /** Largest message the client side accepts; a larger one is thrown away and reported. @default 10485760 */
+  /** Largest message the client side accepts; a larger one is discarded and reported. @default 10485760 */
   maxMessageBytes?: number;
 }
 
 /**
- * A linked pair: the first end is for a client (or the `transport` function of a server entry), the second for a server.
+ * Creates a linked pair: the first is for a client (or the `transport` function of a server entry), the second for a
+ * server.
  *
- * Messages go through JSON, as they would on a wire: the sides never share an object, and what JSON cannot carry
- * (`undefined`, a `Date`, a symbol) does not arrive. They are delivered in order, in a microtask of their own, and those sent
- * before the other side has started wait for it. Closing one side closes the other, after what was sent before.
+ * Messages are serialized to JSON: the two sides never share an object, and values that JSON cannot represent (`undefined`,
+ * a `Date`, a symbol) are lost. Messages are delivered in order, each in its own microtask; those sent before the other
+ * side has started wait for it. Closing one side closes the other, after all messages sent before.
  *
  * @example
  * ```ts
@@ -76,7 +77,7 @@ class LinkedTransport implements ServerTransport {
   #accept(delivery: Delivery): void {
     if (this.#state === "closed") return;
     this.#inbox.push(delivery);
-    // A side that was never started has no messages to wait for and nobody who would start it any more.
+    // Also deliver "close" to a side that was never started: it may never be.
     if (delivery === "close" || this.#state === "open") this.#schedule();
   }
 
@@ -87,7 +88,7 @@ class LinkedTransport implements ServerTransport {
       this.#scheduled = false;
       const delivery = this.#state === "idle" ? "close" : this.#inbox.shift();
       if (delivery === undefined || this.#state === "closed") return;
-      // Scheduled before delivered: a listener that throws must not hold up what comes after.
+      // Schedule before delivering: a listener that throws must not stop later messages.
       this.#schedule();
       this.#deliver(delivery);
     });
@@ -100,7 +101,7 @@ class LinkedTransport implements ServerTransport {
       return;
     }
     const message = JSON.parse(delivery.text) as JSONRPCMessage;
-    // A UTF-16 unit is one byte or more of UTF-8, and three at most: most messages need not be measured.
+    // One UTF-16 code unit takes 1 to 3 bytes in UTF-8, so most messages need not be encoded to be measured.
     const { length } = delivery.text;
     const over =
       length > this.#maxMessageBytes ||
@@ -119,8 +120,8 @@ class LinkedTransport implements ServerTransport {
   #tooLarge(): ConnectionError {
     return new ConnectionError({
       code: "MESSAGE_TOO_LARGE",
-      what: `The server sent a message of more than ${this.#maxMessageBytes} bytes; it was thrown away`,
-      next: "Ask the tool for less at a time",
+      what: `The server sent a message of more than ${this.#maxMessageBytes} bytes; it was discarded`,
+      next: "Request less data from the tool at a time",
     });
   }
 }

@@ -1,4 +1,4 @@
-/** What only Node (or a runtime like it) can do. Chosen over `web.ts` by the package's `#platform` conditions. */
+/** What requires Node or a compatible runtime. `#platform` in package.json chooses between this file and `web.ts`. */
 import type { DockerConfig, StdioConfig, WebSocketConfig } from "../../config/server-config.js";
 import type { ProxyOption } from "../../config/server-entry.js";
 import type {
@@ -9,7 +9,7 @@ import type {
 } from "../server-transport.js";
 
 const isBun = "bun" in process.versions;
-/** Bun and Deno read the variables for proxies themselves. */
+/** Bun and Deno read the proxy variables themselves. */
 const handlesProxies = isBun || "deno" in process.versions;
 
 export async function stdio(config: StdioConfig, context: TransportContext): Promise<ServerTransport> {
@@ -33,7 +33,7 @@ export async function webSocket(
 
 export async function httpClient(settings: HttpClientSettings = {}): Promise<HttpClient> {
   const { fetch, maxSockets } = settings;
-  // Bun's own fetch is good, and its `node:http` is another one.
+  // Bun's own fetch works well, and its `node:http` differs from Node's.
   const proxy = fetch === undefined ? await remainingProxy(settings.proxy) : false;
   const own = fetch ?? (isBun ? globalThis.fetch : undefined);
   if (own !== undefined) return (await import("../http/network/fetch-client.js")).createFetchClient(own);
@@ -56,7 +56,7 @@ export const systemFetch: typeof globalThis.fetch = async (input, init) => {
   return createHttpClient({ keepAliveMs: 0 }).fetch(input, init);
 };
 
-/** What is left to do for us. */
+/** The proxy option that is left for Toolport to handle. */
 async function remainingProxy(proxy: ProxyOption = "env"): Promise<ProxyOption> {
   if (!handlesProxies) return proxy;
   (await import("../http/network/proxy/proxy-option.js")).rejectProxyAddress(proxy);

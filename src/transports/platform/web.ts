@@ -1,4 +1,4 @@
-/** Workers and browsers: no processes, the runtime's own `fetch` and `WebSocket`. The counterpart of `node.ts`. */
+/** The counterpart of `node.ts` for Workers and browsers: no processes, the runtime's own `fetch` and `WebSocket`. */
 import type { DockerConfig, StdioConfig, WebSocketConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import type {
@@ -13,7 +13,7 @@ function noProcesses(server: string): never {
     code: "TRANSPORT_NOT_SUPPORTED",
     server,
     what: "This runtime cannot start processes",
-    next: "Reach the server over HTTP, or run Toolport on Node",
+    next: "Connect to the server over HTTP, or run Toolport on Node",
     outcome: "unsent",
   });
 }
@@ -35,7 +35,7 @@ export async function webSocket(
   return createGlobalWebSocketTransport(config, context);
 }
 
-/** Proxies are the runtime's part. */
+/** The runtime handles proxies. */
 export const systemFetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init);
 
 export async function httpClient({ fetch, proxy }: HttpClientSettings = {}): Promise<HttpClient> {

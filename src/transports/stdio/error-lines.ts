@@ -1,15 +1,15 @@
-/** Finds the lines of a program's stderr that say why it failed, among stack frames, source excerpts and footers. */
+/** Finds the lines in a program's stderr that say why it failed, among stack frames, source excerpts and footers. */
 
 const MAX_LINES = 3;
-/** Of the lines written after the last error. */
+/** Maximum number of lines after the last error. */
 const MAX_CLOSING_LINES = 2;
 const MAX_LINE_LENGTH = 300;
-/** Longer lines are data; their beginning says what they are. */
+/** Longer lines are cut off before they are read. */
 const MAX_READ_LENGTH = 2_000;
-/** Lines of one message, from its first line to its first stack frame. */
+/** Maximum number of lines of one message, before its first stack frame. */
 const MAX_MESSAGE_LINES = 40;
 
-/** Node, Deno, Bun, Java, .NET, Ruby, Go. */
+/** Stack frames of Node, Deno, Bun, Java, .NET, Ruby and Go. */
 const FRAMES = [
   /^\s+at \S/,
   /^\s+\.\.\. \d+ more$/,
@@ -28,17 +28,17 @@ const NOISE = [
   /^npm (?:notice|warn)\b/i,
   /^npm (?:error|ERR!)(?:\s*$| A complete log of this run)/,
   /^exit status \d+$/,
-  // Where the source excerpt below it comes from.
+  // The location of a source excerpt.
   /^(?:file:|node:|\/|[A-Za-z]:[\\/]).*:\d+$/,
 ];
 const CARET = /^\s*[\^~][\^~\s]*$/;
-/** What is left of the properties behind a stack. */
+/** The end of the properties that Node prints after a stack. */
 const CLOSING_BRACKET = /^\s*[}\]],?$/;
-/** The first line of an error's text. */
+/** The first line of an error. */
 const ERROR =
   /(?:^|[\s([:"'])(?:[A-Za-z_$][\w$.]*)?(?:Error|Exception)(?: \[\w+\])?(?::|\s*$)|^(?:error|fatal): |\bUncaught |^Caused by: |UnhandledPromiseRejection/;
 const TRACEBACK = /^(?:Exception Group )?Traceback \(most recent call last\):/;
-/** The frame that the exception groups of Python are drawn in. */
+/** The border that Python draws around exception groups. */
 const GROUP_RULE = /^\s*\+[-+]+(?: \d+ -+)?$/;
 const GROUP_EDGE = /^\s+(?:\| ?|\+ (?=Exception Group))/;
 const BACKTRACE = "stack backtrace:";
@@ -52,8 +52,8 @@ interface Finding {
 }
 
 /**
- * The few lines that say why a program failed: the messages of its errors and their causes, and the last lines written after
- * them. Without an error, the last three lines.
+ * The few lines that say why a program failed: the messages of its errors and their causes, and the last lines after them.
+ * Without an error, the last three lines.
  */
 export function errorLines(text: string): string[] {
   const findings = new StderrReader(text).read();
@@ -109,7 +109,7 @@ class StderrReader {
     this.#addError(this.#until((line) => line === "" || TRACEBACK.test(line)));
   }
 
-  /** Rust: the message stands in the next line, or in quotation marks in the same. */
+  /** Rust: the message is on the next line, or in quotation marks on the same line. */
   #readRustPanic(line: string): void {
     if (line.endsWith(":")) this.#position += 1;
     this.#addError(this.#until((next) => next === "" || next === BACKTRACE));
@@ -130,7 +130,7 @@ class StderrReader {
     this.#findings.push({ text: oneLine([line]), isError: end === this.#position });
   }
 
-  /** Where the stack of the error that begins here begins; undefined: it has none. */
+  /** The line on which the stack of the current error starts; undefined if it has none. */
   #endOfMessage(): number | undefined {
     for (let end = this.#position + 1; end <= this.#position + MAX_MESSAGE_LINES; end += 1) {
       const line = this.#at(end);
@@ -140,7 +140,7 @@ class StderrReader {
     return undefined;
   }
 
-  /** The frames, and the properties that Node prints behind them. Errors among these (`[cause]`) are read as others are. */
+  /** Skips the frames and the properties that Node prints after them. Errors among the properties (`[cause]`) are not skipped. */
   #skipFrames(): void {
     let hasProperties = false;
     while (isFrame(this.#at(this.#position))) {
@@ -154,7 +154,7 @@ class StderrReader {
     }
   }
 
-  /** The lines from here on, without the one that ends them. */
+  /** The lines from the current position to the first one that matches, without it. */
   #until(isEnd: (line: string) => boolean): string[] {
     const start = this.#position;
     while (this.#position < this.#lines.length && !isEnd(this.#at(this.#position))) this.#position += 1;

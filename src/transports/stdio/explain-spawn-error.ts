@@ -1,4 +1,4 @@
-/** Why a process could not be started, told apart by system error code and by what is really on disk. */
+/** Explains why a process could not be started, by system error code and by what is on disk. */
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ConnectionError } from "../../errors/connection-error.js";
@@ -14,10 +14,10 @@ interface Reason {
   next: string;
 }
 
-/** Out of descriptors, processes or memory: the same start may work later. */
+/** Out of descriptors, processes or memory: a later start may succeed. */
 const TRANSIENT = new Set(["EMFILE", "ENFILE", "EAGAIN", "ENOMEM"]);
 
-/** An error that names the command and says what to check. */
+/** Creates an error that names the command and says what to check. */
 export async function explainSpawnError(attempt: SpawnAttempt, cause: unknown): Promise<ConnectionError> {
   const errno = errnoOf(cause);
   const { what, next } = (await checkWorkingDirectory(attempt)) ?? (await reasonFor(attempt, errno));
@@ -33,7 +33,7 @@ export async function explainSpawnError(attempt: SpawnAttempt, cause: unknown): 
   });
 }
 
-/** A missing working directory is reported by the system as if the command were missing. */
+/** The system reports a missing working directory as if the command were missing. */
 async function checkWorkingDirectory({ cwd }: SpawnAttempt): Promise<Reason | undefined> {
   if (cwd === undefined) return undefined;
   const kind = await kindOf(cwd);
@@ -72,7 +72,7 @@ async function reasonFor({ command, cwd }: SpawnAttempt, errno: string | undefin
     };
   }
   if (errno === "EACCES" || errno === "EPERM") {
-    return { what: `"${command}" may not be executed (${errno})`, next: "Check its permissions (chmod +x)" };
+    return { what: `"${command}" is not executable (${errno})`, next: "Check its permissions (chmod +x)" };
   }
   if (errno === "EMFILE" || errno === "ENFILE") {
     return {
@@ -82,7 +82,7 @@ async function reasonFor({ command, cwd }: SpawnAttempt, errno: string | undefin
   }
   if (errno === "EINVAL" && process.platform === "win32") {
     return {
-      what: `"${command}" is a batch file, which cannot take these arguments`,
+      what: `"${command}" is a batch file, which cannot receive these arguments`,
       next: 'Remove line breaks, and quotation marks with &, |, <, >, ^ or brackets from "args", or start the program behind the batch file',
     };
   }

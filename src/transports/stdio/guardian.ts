@@ -1,14 +1,14 @@
-/** One small process that outlives this one just long enough to end the servers it leaves behind. */
+/** A small helper process that ends the servers of this process if this process dies. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import type { Socket } from "node:net";
 
 /**
- * Reads `+ group` and `- group` from its standard input. The end of the input means that the host is gone, however that
- * came about; then the groups left get TERM, and a second later KILL.
+ * Reads `+ group` and `- group` from its standard input. The end of the input means that the host process has ended, for
+ * whatever reason. It then sends TERM to the remaining groups, and KILL a second later.
  *
- * dash's `kill` knows a negative id only in the form `kill -s NAME -- -id`. The signals a terminal or a supervisor sends
- * to everybody are ignored, since the guardian has to be the last to go.
+ * The `kill` of dash accepts a negative id only in the form `kill -s NAME -- -id`. Signals that a terminal or a supervisor
+ * sends to all processes are ignored, because the guardian has to outlive them.
  */
 const SHELL_SCRIPT = `trap '' INT TERM HUP QUIT PIPE
 PATH=/usr/bin:/bin:/run/current-system/sw/bin
@@ -42,13 +42,13 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
 });`;
 
 const SHELL = "/bin/sh";
-/** Wait before another start when the last guardian did not last: out of processes, or somebody kills it. */
+/** Delay before a restart if the last guardian ended early: no free processes, or it was killed. */
 const RESTART_PAUSE_MS = 1_000;
-/** How long the last server's end waits for the guardian's own. */
+/** How long to wait for the guardian to exit after the last server. */
 const EXIT_WAIT_MS = 500;
 
 /**
- * Starts the process with the first group and ends it with the last.
+ * Starts the helper process with the first group and ends it with the last.
  *
  * @public tests of a host without a shell load it from the built file
  */
@@ -59,44 +59,44 @@ export class Guardian {
   #startedAt = 0;
   #restart: NodeJS.Timeout | undefined;
 
-  /** @param shell null: there is none, so use the JavaScript runtime instead */
+  /** @param shell null: there is no shell, use the JavaScript runtime instead */
   constructor(shell: string | null = existsSync(SHELL) ? SHELL : null) {
     this.#shell = shell;
   }
 
-  /** Process id of the guardian, while there is one. */
+  /** Process id of the guardian, while it runs. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** Has the guardian there before the process that it is to watch, so that no moment is left uncovered. */
+  /** Starts the guardian before the process that it watches, so that the process is never unwatched. */
   prepare(): void {
-    // On Windows there are no process groups.
+    // Windows has no process groups.
     if (process.platform !== "win32" && this.#child === undefined) this.#start();
   }
 
   register(group: number): void {
     this.#groups.add(group);
-    // A new guardian is told of all groups.
+    // A new guardian receives all groups when it starts.
     if (this.#child === undefined) this.prepare();
     else this.#write(`+ ${group}\n`);
   }
 
-  /** Resolves when no more is to be expected of the guardian: at once, or after its end if this was the last group. */
+  /** Resolves at once, or after the guardian has exited if this was the last group. */
   async unregister(group: number): Promise<void> {
     if (!this.#groups.delete(group)) return;
     this.#write(`- ${group}\n`);
     if (this.#groups.size === 0) await this.release();
   }
 
-  /** Ends the guardian if it has nobody to watch. */
+  /** Ends the guardian if no group is left. */
   async release(): Promise<void> {
     if (this.#groups.size > 0) return;
     clearTimeout(this.#restart);
     const child = this.#child;
     this.#child = undefined;
     if (child === undefined || child.pid === undefined) return;
-    // It is waited for, so it has to keep the event loop going now.
+    // The caller waits for the exit, so the child has to keep the event loop alive.
     child.ref();
     await new Promise<void>((resolve) => {
       const timer = setTimeout(done, EXIT_WAIT_MS);
@@ -132,7 +132,7 @@ export class Guardian {
     };
     child.once("exit", gone);
     child.once("error", gone);
-    // A write to a guardian that has just died; its exit is what counts.
+    // Ignore writes to a guardian that has just died; the `exit` event handles that.
     child.stdin?.on("error", () => {});
     child.unref();
     (child.stdin as Socket | null)?.unref?.();
@@ -142,7 +142,7 @@ export class Guardian {
   #spawn(): ChildProcess | undefined {
     const command = this.#shell ?? process.execPath;
     const args = this.#shell === null ? ["-e", NODE_SCRIPT] : ["-c", SHELL_SCRIPT, "toolport-guardian"];
-    // Electron's binary is a JavaScript runtime only if told so.
+    // Electron's binary needs this variable to run as a JavaScript runtime.
     const env = this.#shell === null ? { ELECTRON_RUN_AS_NODE: "1" } : {};
     try {
       return spawn(command, args, { cwd: "/", env, detached: true, stdio: ["pipe", "ignore", "ignore"] });
@@ -159,5 +159,5 @@ export class Guardian {
   }
 }
 
-/** The one of this process. */
+/** The guardian of this process. */
 export const hostGuardian = new Guardian();

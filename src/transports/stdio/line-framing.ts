@@ -1,15 +1,15 @@
-/** Cuts a stream of bytes into lines in linear time, with a cap on the memory one line may take. */
+/** Splits a byte stream into lines in linear time, with a limit on the memory of one line, and decodes them. */
 
 import { ConfigError } from "../../errors/config-error.js";
 import { ChunkList } from "../../util/chunk-list.js";
 import { TailBuffer } from "./tail-buffer.js";
 
-/** How much of the beginning and of the end of an over-size line is kept. */
+/** How many bytes to keep of the beginning and the end of an oversized line. */
 export const OVERSIZE_SAMPLE_BYTES = 4_096;
 
 const NEWLINE = 10;
 
-/** What is left of a line that was over the cap. */
+/** The remains of a line over the size limit. */
 export interface OversizeLine {
   readonly head: Buffer;
   readonly tail: Buffer;
@@ -20,16 +20,16 @@ export interface OversizeLine {
 export interface LineFramingOptions {
   readonly maxBytes: number;
   /**
-   * One line or several with newlines between them, without the last one: `buffer` from `start` to `end`. Valid only during
-   * the call.
+   * Called with one or more lines, with newlines between them but not at the end: `buffer` from `start` to `end`. The buffer
+   * is valid only during the call.
    */
   readonly onLines: (buffer: Buffer, start: number, end: number) => void;
   readonly onOversize: (line: OversizeLine) => void;
 }
 
 /**
- * Incremental framing. A line that lies within one chunk is not copied at all; any other is put together once, when its end
- * has come, so that neither one byte a chunk nor a line of many megabytes costs more than linear time.
+ * Incremental framing. A line within one chunk is not copied. Any other line is joined once, when it is complete, so that
+ * the cost stays linear for one-byte chunks and for lines of many megabytes.
  */
 export class LineFraming {
   readonly #options: LineFramingOptions;
@@ -40,7 +40,7 @@ export class LineFraming {
     this.#options = options;
   }
 
-  /** Bytes held back for a line that is not complete yet. */
+  /** Bytes buffered for an incomplete line. */
   get bufferedBytes(): number {
     return this.#partial.byteLength;
   }
@@ -49,7 +49,7 @@ export class LineFraming {
     let start = 0;
     const last = chunk.lastIndexOf(NEWLINE);
     while (start <= last) {
-      // Lines that are small enough together are so one by one, and cost less together.
+      // If several lines together are within the limit, each of them is, and one callback for all is cheaper.
       const newline =
         this.#isFresh && last - start <= this.#options.maxBytes ? last : chunk.indexOf(NEWLINE, start);
       this.#endLine(chunk, start, newline);
@@ -58,7 +58,7 @@ export class LineFraming {
     if (start < chunk.length) this.#append(chunk, start, chunk.length);
   }
 
-  /** The stream is over: what came after the last newline counts as a line. */
+  /** The stream has ended: what follows the last newline counts as a line. */
   end(): void {
     if (this.#partial.byteLength > 0 || this.#oversize !== undefined) this.#endLine(Buffer.alloc(0), 0, 0);
     this.clear();
@@ -69,7 +69,7 @@ export class LineFraming {
     this.#oversize = undefined;
   }
 
-  /** Nothing is held back of the line that comes next. */
+  /** Whether no part of the next line is buffered. */
   get #isFresh(): boolean {
     return this.#partial.byteLength === 0 && this.#oversize === undefined;
   }
@@ -98,7 +98,7 @@ export class LineFraming {
   }
 }
 
-/** Head and tail of a line that is being thrown away. */
+/** Head and tail of a line that is being discarded. */
 class OversizeSample {
   #head: Buffer = Buffer.alloc(0);
   readonly #tail = new TailBuffer(OVERSIZE_SAMPLE_BYTES);
@@ -118,7 +118,7 @@ class OversizeSample {
 
 export type LineDecoder = (buffer: Buffer, start: number, end: number) => string;
 
-/** Encodings that Node's buffers decode by themselves, faster than a `TextDecoder`. */
+/** Encodings that `Buffer` decodes natively, faster than a `TextDecoder`. */
 const NATIVE: Readonly<Record<string, BufferEncoding>> = {
   utf8: "utf8",
   "utf-8": "utf8",
@@ -128,8 +128,8 @@ const NATIVE: Readonly<Record<string, BufferEncoding>> = {
 };
 
 /**
- * A decoder for `encoding`: `utf8`, `latin1`, `ascii`, or a label that `TextDecoder` knows (`windows-1251`, `shift_jis`).
- * Lines are found by the byte 0x0A before they are decoded, which rules out UTF-16 and stateful encodings.
+ * Creates a decoder for `encoding`: `utf8`, `latin1`, `ascii`, or a label that `TextDecoder` supports (`windows-1251`,
+ * `shift_jis`). Lines are split at the byte 0x0A before decoding, which rules out UTF-16 and stateful encodings.
  */
 export function createLineDecoder(encoding: string, server: string): LineDecoder {
   const native = NATIVE[encoding.toLowerCase()];
@@ -138,7 +138,7 @@ export function createLineDecoder(encoding: string, server: string): LineDecoder
   if (decoder === undefined || decoder.encoding.startsWith("utf-16") || decoder.encoding === "iso-2022-jp") {
     throw new ConfigError({
       code: "INVALID_CONFIG",
-      what: "The encoding of the server's output cannot be used",
+      what: "The configured encoding is not supported",
       next: 'Use "utf8", which is what MCP servers write, or another encoding in which a newline is one byte',
       server,
       issues: [{ path: `mcpServers.${server}.encoding`, message: `"${encoding}" is not supported` }],

@@ -1,4 +1,4 @@
-/** A server's standard output to JSON-RPC messages: what is not one is skipped, counted and reported once. */
+/** Reads JSON-RPC messages from a server's standard output. Other lines are skipped, counted and reported once. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { parseJson } from "../../util/json.js";
@@ -12,20 +12,20 @@ export interface MessageReaderOptions {
   readonly server: string;
   readonly maxMessageBytes: number;
   readonly decode: LineDecoder;
-  /** Takes secrets out of text that goes into an error. */
+  /** Redacts secrets in text for error messages. */
   readonly redact: (text: string) => string;
   readonly onMessage: (message: JSONRPCMessage) => void;
   readonly onDiscard: NonNullable<ServerTransport["ondiscard"]>;
-  /** Something is odd, but the connection goes on. Called once for each kind of oddity. */
+  /** A problem that does not end the connection. Called once for each kind. */
   readonly onWarning: (error: ConnectionError) => void;
 }
 
 const SPACE = 32;
 const EXCERPT_CHARS = 80;
-/** Long secrets shrink when they are redacted: enough of a line is looked at that the cut does not come into sight. */
+/** Redaction shortens long secrets: redact enough of a line that a secret at the cut is not shown in the excerpt. */
 const MAX_REDACTED_CHARS = 16 * 1024;
 
-/** One stream of messages. */
+/** Reads one stream. */
 export class MessageReader {
   readonly #options: MessageReaderOptions;
   readonly #framing: LineFraming;
@@ -43,12 +43,12 @@ export class MessageReader {
     });
   }
 
-  /** Valid messages so far. */
+  /** Number of valid messages so far. */
   get messages(): number {
     return this.#messages;
   }
 
-  /** Lines so far that were neither blank nor a message. */
+  /** Number of lines so far that were neither blank nor a message. */
   get skippedLines(): number {
     return this.#skippedLines;
   }
@@ -65,7 +65,7 @@ export class MessageReader {
     this.#framing.clear();
   }
 
-  /** What comes in one piece is decoded in one piece. */
+  /** Decoding several lines at once is cheaper than one by one. */
   #readLines(text: string): void {
     let start = 0;
     for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", start)) {
@@ -88,11 +88,11 @@ export class MessageReader {
     else this.#warnOfLine(text);
   }
 
-  /** Whoever waits for an answer in it would wait for nothing. */
+  /** Fails the requests that the batch answers, or they would wait for their timeouts. */
   #refuseBatch(batch: readonly unknown[]): void {
     const error = this.#badResponse(
       "The server sent a JSON-RPC batch; batches are ignored",
-      "Let the server send one message a line",
+      "Configure the server to send one message per line",
     );
     for (const id of responseIds(batch)) this.#options.onDiscard({ id, error });
     if (!this.#warnedOfBatch) this.#options.onWarning(error);
@@ -106,7 +106,7 @@ export class MessageReader {
     const excerpt = plain.length > EXCERPT_CHARS ? `${plain.slice(0, EXCERPT_CHARS)}…` : plain;
     const error = this.#badResponse(
       `The server wrote a line to its standard output that is not a JSON-RPC message ("${excerpt}"); it and others like it are skipped`,
-      "Let the server write its log to stderr",
+      "Configure the server to write its log to stderr",
     );
     this.#options.onWarning(error);
   }
@@ -120,11 +120,11 @@ export class MessageReader {
     const peeked = peekMessage(decode(head, 0, head.length), decode(tail, 0, tail.length));
     const error = new ConnectionError({
       code: "MESSAGE_TOO_LARGE",
-      what: `The server sent a message of ${bytes} bytes, over the limit of ${maxMessageBytes}; it was thrown away`,
-      next: "Ask the tool for less at a time",
+      what: `The server sent a message of ${bytes} bytes, over the limit of ${maxMessageBytes}; it was discarded`,
+      next: "Request less data from the tool at a time",
       server,
     });
-    // What the server says of its own accord answers no request, so none fails with it.
+    // A request or notification of the server answers no request, so no request fails.
     if (peeked.hasMethod) onWarning(error);
     else onDiscard({ id: peeked.id, error });
   }
@@ -135,7 +135,7 @@ function isBlank(text: string): boolean {
   return true;
 }
 
-/** A progress display ends with a bare carriage return, a badly set up Windows shell begins with a byte order mark. */
+/** Handles a progress display that ends with a bare carriage return, and a byte order mark from a Windows shell. */
 function parseLine(text: string): unknown {
   const value = parseJson(text);
   if (value !== undefined) return value;
@@ -144,7 +144,7 @@ function parseLine(text: string): unknown {
   return text.startsWith("\uFEFF") ? parseJson(text.slice(1)) : undefined;
 }
 
-/** The SDK checks the rest of the shape. */
+/** The SDK checks the rest of the structure. */
 function isMessage(value: unknown): value is JSONRPCMessage {
   return typeof value === "object" && value !== null && (value as { jsonrpc?: unknown }).jsonrpc === "2.0";
 }

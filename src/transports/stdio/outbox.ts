@@ -1,14 +1,14 @@
-/** Outgoing messages: one write at a time, each with all that was said meanwhile, and the fate of every line known. */
+/** Writes outgoing messages in batches, one write at a time, and knows for every message whether it was sent. */
 import type { Writable } from "node:stream";
 
 export interface OutboxErrors {
-  /** For a message that never left this process. */
+  /** For a message that was not sent. */
   readonly unsent: () => Error;
-  /** For a message that may have been read. */
+  /** For a message that the server may have read. */
   readonly unknown: () => Error;
 }
 
-/** A socket takes this much whole or not at all, so a failed write of it delivered nothing. */
+/** A socket writes this much completely or not at all, so a failed write of it delivered nothing. */
 const ATOMIC_CHARS = 4 * 1_024;
 
 /** Lines that are written together. */
@@ -24,7 +24,7 @@ class Batch {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // Whoever sent something looks at it; a batch nobody looks at must not become an unhandled rejection.
+    // Avoid an unhandled rejection when no caller awaits.
     this.sent.catch(() => {});
   }
 
@@ -37,7 +37,7 @@ class Batch {
     return this.#lines.length === 1 ? this.#lines[0]! : this.#lines.join("");
   }
 
-  /** A write of it that failed delivered no whole line: a single line lacks its end, a short batch went nowhere. */
+  /** Whether a failed write delivered no complete line: a single line lacks its end, a short batch was not written. */
   get allOrNothing(): boolean {
     return this.#lines.length === 1 || this.#chars <= ATOMIC_CHARS;
   }
@@ -49,8 +49,8 @@ class Batch {
 }
 
 /**
- * Collects lines and writes them together: with many calls in flight that saves the most system calls. While a write is
- * under way, lines wait here, and it is known that they did not leave.
+ * Collects lines and writes them together, which saves system calls when many calls are in flight. Lines that wait for the
+ * current write are known to be unsent.
  */
 export class Outbox {
   readonly #stream: Writable;
@@ -65,7 +65,7 @@ export class Outbox {
     this.#errors = errors;
   }
 
-  /** Resolves when the pipe took the line; rejects with what is known of its fate when it did not. */
+  /** Resolves when the pipe has accepted the line; rejects with the `unsent` or the `unknown` error otherwise. */
   send(line: string): Promise<void> {
     if (this.#closed) return Promise.reject(this.#errors.unsent());
     this.#next ??= new Batch();
@@ -77,17 +77,17 @@ export class Outbox {
     return this.#next.sent;
   }
 
-  /** Nothing more can be sent: whoever waits is told, with what is known of the message's fate. */
+  /** Rejects all waiting lines and all later ones. */
   close(): void {
     if (this.#closed) return;
-    // What was accepted in this very turn still goes out.
+    // Lines that were accepted in this turn are still written.
     if (this.#writing === undefined) this.#flush();
     this.#closed = true;
     this.#next?.settle(this.#errors.unsent());
     this.#next = undefined;
   }
 
-  /** The stream is gone, and with it the write under way. */
+  /** The stream is closed: the current write has failed too. */
   abandon(): void {
     this.close();
     this.#writing?.settle(this.#errors.unknown());
@@ -106,7 +106,7 @@ export class Outbox {
 
   #written(batch: Batch, error: Error | null | undefined): void {
     if (error) batch.settle(batch.allOrNothing ? this.#errors.unsent() : this.#errors.unknown());
-    // Node calls back without an error when the stream was destroyed under the write.
+    // Node reports no error if the stream was destroyed during the write.
     else batch.settle(this.#stream.destroyed ? this.#errors.unknown() : undefined);
     if (this.#writing !== batch) return;
     this.#writing = undefined;

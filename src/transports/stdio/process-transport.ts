@@ -1,4 +1,4 @@
-/** JSON-RPC over the standard streams of a process: what stdio servers and containers have in common. */
+/** JSON-RPC over the standard streams of a process: the common part of stdio servers and containers. */
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import type { Outcome } from "../../errors/toolport-error.js";
@@ -17,14 +17,14 @@ import {
 } from "./server-process.js";
 import { StderrTail } from "./stderr-tail.js";
 
-/** How a process ended by itself; no status: it closed a pipe but went on running. */
+/** How a process ended; no status: it closed a pipe but is still running. */
 export interface ProcessEnd {
   readonly status: ExitStatus | undefined;
-  /** It had sent at least one message. */
+  /** The process has sent at least one message. */
   readonly hasSentMessage: boolean;
 }
 
-/** A sentence on what happened, and one on what to do. */
+/** What happened, and what to do next. */
 export interface Explanation {
   readonly what: string;
   readonly next: string;
@@ -37,27 +37,27 @@ export interface ProcessTransportOptions {
   readonly encoding: string;
   readonly maxMessageBytes: number;
   readonly stopTimeouts: StopTimeouts;
-  /** Takes out what must not show up in errors, even if the process prints it. */
+  /** Redacts secrets that the process prints, for error messages. */
   readonly redact: (text: string) => string;
   readonly launchOptions: () => LaunchOptions;
-  /** Says what a missing program means here. @default words about the command */
+  /** Explains a missing program. @default a message about the command */
   readonly explainStart?: ((errno: string | undefined) => Explanation | undefined) | undefined;
-  /** Says what an exit code means here. @default words about the command */
+  /** Explains an exit code. @default a message about the command */
   readonly explainEnd?: ((end: ProcessEnd) => Explanation | undefined) | undefined;
-  /** The end of input did not end the process. */
+  /** Called if the process still runs after the end of its input. */
   readonly onStillRunning?: (() => void) | undefined;
-  /** Clears away what the process itself leaves behind. Never rejects. */
+  /** Removes what the process leaves behind. Never rejects. */
   readonly cleanUp?: (() => Promise<void>) | undefined;
 }
 
-/** After one pipe closed: how long the process has to end by itself. */
+/** After one pipe has closed: how long to wait for the process to exit. */
 const EXIT_GRACE_MS = 200;
-/** After the exit: how long what it wrote before may take to be read. */
+/** After the exit: how long to read the remaining output. */
 const DRAIN_MS = 100;
-/** A process that closed its output has nothing more to say. */
+/** For a process that has closed its output: no reason to wait. */
 const LOST_TIMEOUTS: StopTimeouts = { eofMs: 0, termMs: 500, leftoverMs: 200 };
 
-/** One process, from start to end. For another connection make another. */
+/** One process, from start to end. Every connection uses a new one. */
 export class ProcessTransport implements ServerTransport {
   onclose?: ServerTransport["onclose"];
   onerror?: ServerTransport["onerror"];
@@ -65,7 +65,7 @@ export class ProcessTransport implements ServerTransport {
   ondiscard?: ServerTransport["ondiscard"];
   onstreamcut?: ServerTransport["onstreamcut"];
   readonly firstSign: Promise<void>;
-  /** Never a stream: it is read here. The SDK recognises a process by having this property and `pid`. */
+  /** Always null: stderr is read here. The SDK recognises a process transport by this property and `pid`. */
   readonly stderr = null;
 
   readonly #options: ProcessTransportOptions;
@@ -77,9 +77,9 @@ export class ProcessTransport implements ServerTransport {
   #ending: Promise<void> | undefined;
   #process: ServerProcess | undefined;
   #outbox: Outbox | undefined;
-  /** The request that was written last, as long as nothing was written after it. */
+  /** Id of the last written request, if nothing was written after it. */
   #lastWritten: RequestId | undefined;
-  /** It ended with input it had not read. */
+  /** The process ended with unread input. */
   #unread = false;
   #reader: MessageReader | undefined;
   #resolveFirstSign: () => void = () => {};
@@ -104,7 +104,7 @@ export class ProcessTransport implements ServerTransport {
     return this.#closeError;
   }
 
-  /** Lines on standard output that were no message. */
+  /** Number of lines on standard output that were not messages. */
   get skippedLines(): number {
     return this.#reader?.skippedLines ?? 0;
   }
@@ -193,7 +193,7 @@ export class ProcessTransport implements ServerTransport {
 
   #receive(message: JSONRPCMessage): void {
     if (this.#closedByCaller) return;
-    // Not by #isolate: this is the hot path, and a closure a message is not free.
+    // Hot path: no `#isolate`, which would allocate a closure for every message.
     try {
       this.onmessage?.(message);
     } catch (error) {
@@ -213,13 +213,13 @@ export class ProcessTransport implements ServerTransport {
     try {
       this.onerror?.(error as Error);
     } catch {
-      // Nowhere left to report it.
+      // There is nowhere left to report it.
     }
   }
 
   /**
-   * The process ended with unread input, which proves only that the end of what was written was not read. A request counts
-   * as unread if it is that end: after a pong, a notification or an answer of ours, the request before it may have run.
+   * The process ended with unread input, which proves only that the last bytes were not read. The last request counts as
+   * unsent only if nothing was written after it; otherwise it may have run.
    */
   #reportUnread(): void {
     const id = this.#lastWritten;
@@ -233,7 +233,7 @@ export class ProcessTransport implements ServerTransport {
     this.#ending = this.#handleLoss(this.#process!);
   }
 
-  /** The process went without being asked to, or closed one of its pipes. */
+  /** The process exited unexpectedly, or closed one of its pipes. */
   async #handleLoss(process: ServerProcess): Promise<void> {
     await settledWithin(process.exited, EXIT_GRACE_MS);
     const status = process.status;
@@ -241,9 +241,9 @@ export class ProcessTransport implements ServerTransport {
     else await process.endGroup(drain(process));
     this.#reader?.end();
     this.#closeError = this.#explainEnd({ status, hasSentMessage: (this.#reader?.messages ?? 0) > 0 });
-    // Not before the reason is known: whoever is told asks for it.
+    // After `#closeError` is set: listeners read it.
     if (this.#unread) this.#reportUnread();
-    // A send that was rejected above is to be known before the end of the connection is.
+    // Let the rejections of `send()` above reach their callers before `onclose`.
     await new Promise((resolve) => setImmediate(resolve));
     this.#finish();
     await this.#options.cleanUp?.();
@@ -270,8 +270,8 @@ export class ProcessTransport implements ServerTransport {
     return new ConnectionError({
       code: "CLOSED",
       what:
-        what ?? (this.#phase === "new" ? `"${name}" was not started yet` : `"${name}" does not run any more`),
-      next: "Make a new connection",
+        what ?? (this.#phase === "new" ? `"${name}" was not started yet` : `"${name}" is no longer running`),
+      next: "Open a new connection",
       server: this.#options.server,
       retryable: !this.#closedByCaller,
       outcome,
@@ -306,26 +306,26 @@ export class ProcessTransport implements ServerTransport {
     const how = describeStatus(status);
     return {
       what: `"${this.#options.command}" ${how}${hasSentMessage ? "" : " before it sent a message"}`,
-      next: hasSentMessage ? "The next call starts it again" : "Run the command by hand to see why it ends",
+      next: hasSentMessage ? "The next call starts it again" : "Run the command by hand to see why it exits",
     };
   }
 }
 
-/** For use after the name of a program. */
+/** Continues a sentence after the name of a program. */
 export function describeStatus(status: ExitStatus | undefined): string {
   if (status === undefined) return "closed its standard input or output";
   if (status.signal !== null) return `was ended by ${status.signal}`;
   return `exited with code ${status.exitCode}`;
 }
 
-/** Waits until all that an ended process wrote has been read, unless a descendant keeps the pipes open. */
+/** Waits until the output of an exited process has been read, unless a descendant keeps the pipes open. */
 async function drain({ stdout, stderr }: ServerProcess): Promise<void> {
   await settledWithin(Promise.all([ended(stdout), ended(stderr)]), DRAIN_MS);
-  // On a busy host the timer goes off before the pipes were read.
+  // On a busy host the timer may fire before the pipes are polled.
   await new Promise<void>((resolve) => void afterNextPoll(resolve));
 }
 
-/** Resolves when there is nothing more to read. */
+/** Resolves when the stream has ended. */
 function ended(stream: NodeJS.ReadableStream | null): Promise<void> {
   return new Promise((resolve) => {
     if (stream === null || !stream.readable) return resolve();

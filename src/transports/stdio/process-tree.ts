@@ -1,24 +1,23 @@
-/** A server process together with everything it started. */
+/** A server process with all its descendants, and the table of processes in which they are found. */
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
 const TASKKILL_TIMEOUT_MS = 2_000;
 
 /**
- * The process group of a detached child, plus the descendants that left the group (`setsid`) but still hang on it by
- * parent id when looked for. One that was also disowned before anybody looked is not found: a daemon started on purpose
- * looks the same.
+ * The process group of a detached child, plus descendants that left the group (`setsid`) but can still be found by parent
+ * id. A descendant that was also reparented before the first look is not found: it looks like a daemon.
  */
 export class ProcessTree {
   readonly #root: number;
-  /** The root and the descendants seen outside its group, each with its start, since ids are used again. */
+  /** The root and the descendants outside its group, each with its start time, because process ids are reused. */
   readonly #known = new Map<number, string>();
 
   constructor(rootPid: number) {
     this.#root = rootPid;
   }
 
-  /** Who lives now, the root itself left out. Remembers those outside the group, for when their parents are gone. */
+  /** The living processes of the tree without the root. Remembers those outside the group, in case their parents end. */
   async members(): Promise<number[]> {
     if (process.platform === "win32") return [];
     const table = await readProcessTable();
@@ -28,18 +27,18 @@ export class ProcessTree {
     for (const entry of descendants(table, table.filter(isKnown))) {
       if (entry.group !== this.#root) this.#known.set(entry.pid, entry.startedAt);
     }
-    // A stranger that got the root's id also leads a group of that id.
+    // If the pid was reused by another process, the group of that id is not ours either.
     const group = root === undefined || isKnown(root) ? this.#root : undefined;
     const isOurs = (entry: ProcessEntry) => entry.group === group || isKnown(entry);
     return table.filter((entry) => entry.pid !== this.#root && isOurs(entry)).map((entry) => entry.pid);
   }
 
-  /** Signals the whole group at once, whoever joined it meanwhile. False when nobody is left in it. */
+  /** Signals the whole group atomically. False if the group is empty. */
   signalGroup(signal: NodeJS.Signals): boolean {
     return process.platform !== "win32" && send(-this.#root, signal);
   }
 
-  /** Signals the group and all others that belong to the tree. */
+  /** Signals the group and the descendants outside it. */
   async signal(signal: NodeJS.Signals): Promise<void> {
     if (process.platform === "win32") return taskkill(this.#root);
     const members = await this.members();
@@ -69,7 +68,7 @@ function descendants(table: readonly ProcessEntry[], roots: readonly ProcessEntr
   return found;
 }
 
-/** False when there is no such process. */
+/** False if there is no such process. */
 function send(pid: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(pid, signal);
@@ -79,7 +78,7 @@ function send(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** Windows has no groups; `taskkill /T` walks by parent id. Not tested on Windows. */
+/** Windows has no groups; `taskkill /T` finds descendants by parent id. Not tested on Windows. */
 function taskkill(pid: number): Promise<void> {
   return new Promise((resolve) => {
     const options = { timeout: TASKKILL_TIMEOUT_MS, windowsHide: true };
@@ -91,14 +90,14 @@ export interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
-  /** When it was started, as the system spells it: tells a process from a later one with the same id. */
+  /** Start time in the system's format: distinguishes a process from a later one with the same id. */
   readonly startedAt: string;
 }
 
 const PS_TIMEOUT_MS = 1_000;
 let recent: Promise<ProcessEntry[]> | undefined;
 
-/** All living processes that can be seen (zombies are not living). Callers in the same turn share one look. */
+/** All visible living processes, without zombies. Callers in the same turn share one result. */
 export function readProcessTable(): Promise<ProcessEntry[]> {
   if (recent === undefined) {
     recent = process.platform === "linux" ? Promise.resolve(readProc()) : readPs();
@@ -108,7 +107,7 @@ export function readProcessTable(): Promise<ProcessEntry[]> {
   return recent;
 }
 
-/** Synchronous on purpose: reading these files blocks on no device, and is several times cheaper this way. */
+/** Synchronous, because these reads block on no device and are several times cheaper this way. */
 function readProc(): ProcessEntry[] {
   const entries: ProcessEntry[] = [];
   for (const name of listFolder("/proc")) {
@@ -120,7 +119,7 @@ function readProc(): ProcessEntry[] {
   return entries;
 }
 
-/** `pid (name) state ppid pgrp …`; the name may hold anything, a closing parenthesis too. */
+/** `pid (name) state ppid pgrp …`; the name may contain any character, also a closing parenthesis. */
 export function parseProcStat(pid: number, text: string): ProcessEntry | undefined {
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const [state, parent, group] = fields;
@@ -132,7 +131,7 @@ export function parseProcStat(pid: number, text: string): ProcessEntry | undefin
 function readPs(): Promise<ProcessEntry[]> {
   return new Promise((resolve) => {
     const args = ["-A", "-o", "pid=,ppid=,pgid=,stat=,lstart="];
-    // Without an answer only the group can be ended, which is what matters most.
+    // If `ps` fails, the table is empty and only the group is ended.
     execFile("ps", args, { timeout: PS_TIMEOUT_MS, maxBuffer: 16 * 1_024 * 1_024 }, (_error, stdout) =>
       resolve(parsePs(stdout)),
     );
@@ -162,7 +161,7 @@ function listFolder(path: string): string[] {
   }
 }
 
-/** A process may end between the listing and the reading. */
+/** The process may have ended since the listing. */
 function readText(path: string): string {
   try {
     return readFileSync(path, "latin1");

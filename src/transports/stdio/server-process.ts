@@ -1,4 +1,4 @@
-/** The life of one server process: started in a group of its own, ended with everything it started. */
+/** One server process: started in its own process group, ended together with its descendants. */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
@@ -18,26 +18,26 @@ export interface ExitStatus {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** How long each step of a stop may take. */
+/** Timeouts for the steps of a stop. */
 export interface StopTimeouts {
   /** After the end of its input. */
   readonly eofMs: number;
   /** After SIGTERM. */
   readonly termMs: number;
-  /** For what is left of the tree after SIGTERM, once the process itself has ended. */
+  /** For remaining descendants after SIGTERM, once the process itself has exited. */
   readonly leftoverMs: number;
 }
 
 export const DEFAULT_STOP_TIMEOUTS: StopTimeouts = { eofMs: 1_500, termMs: 1_500, leftoverMs: 500 };
 
-/** SIGKILL takes effect in a moment, unless the process hangs in the kernel. */
+/** SIGKILL takes effect at once, unless the process hangs in the kernel. */
 const KILL_MS = 1_000;
 const POLL_MS = 10;
 
 /**
- * Node only writes to a child's input. On Linux that pipe is a socket: when its reader ends with unread bytes in it, a
- * read on our side fails with ECONNRESET, and that is the proof that the last message was never taken. So read it too,
- * where the runtime allows; elsewhere the fate of that message stays unknown.
+ * On Linux the stdin pipe is a socket. If the process exits with unread bytes in it, a read on our side fails with
+ * ECONNRESET, which proves that the last message was not read. So read from it, if the runtime allows it; otherwise the
+ * outcome of that message stays unknown.
  */
 function watchInput(stdin: Writable): void {
   const { _handle: handle } = stdin as Writable & { _handle?: { readStart?: () => void } | null };
@@ -45,8 +45,8 @@ function watchInput(stdin: Writable): void {
 }
 
 /**
- * A server that nobody asks anything of keeps no host alive: a program whose work is done ends, and its servers with it.
- * Whoever waits for an answer or for an end has a timer that does.
+ * An idle server does not keep the host process alive. Callers that wait for a response or an exit have a timer that
+ * does.
  */
 function unrefChild(child: ChildProcess): void {
   child.unref();
@@ -59,7 +59,7 @@ export class ServerProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable | null;
-  /** Resolves when the process has ended and was reaped. Never rejects. */
+  /** Resolves when the process has exited and was reaped. Never rejects. */
   readonly exited: Promise<ExitStatus>;
   readonly #tree: ProcessTree;
   #status: ExitStatus | undefined;
@@ -71,7 +71,7 @@ export class ServerProcess {
     this.stdout = child.stdout!;
     this.stderr = child.stderr;
     this.#tree = new ProcessTree(pid);
-    // A broken pipe is signalled by its stream's end or the process's exit; without a listener it would end the host.
+    // The stream's end or the exit of the process reports a broken pipe; an unhandled `error` event would end the host.
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream?.on("error", () => {});
     watchInput(child.stdin!);
     unrefChild(child);
@@ -83,22 +83,22 @@ export class ServerProcess {
     });
   }
 
-  /** How it ended, once it has. */
+  /** The exit status, once the process has exited. */
   get status(): ExitStatus | undefined {
     return this.#status;
   }
 
-  /** Resolves when the process runs; rejects with the system's error when it cannot be started. */
+  /** Resolves when the process runs; rejects with the system's error if it cannot be started. */
   static async launch(options: LaunchOptions): Promise<ServerProcess> {
     hostGuardian.prepare();
     try {
-      // Awaited before the start, not with it: the error of a failed start is emitted in the next tick.
+      // Import before the start: the error of a failed start is emitted in the next tick.
       const start =
         process.platform === "win32" ? (await import("./spawn-on-windows.js")).spawnOnWindows : spawn;
       const child = start(options.command, options.args, spawnOptions(options));
       if (child.pid === undefined) throw await firstError(child);
       hostGuardian.register(child.pid);
-      // A later error (a signal that could not be sent) has no one to tell.
+      // Ignore later errors, such as a signal that could not be sent.
       child.on("error", () => {});
       return new ServerProcess(child, child.pid);
     } catch (error) {
@@ -108,9 +108,10 @@ export class ServerProcess {
   }
 
   /**
-   * Ends the process and its tree: end of input, SIGTERM, SIGKILL. Resolves when it is reaped; all calls share one stop.
+   * Ends the process and its descendants: end of input, SIGTERM, SIGKILL. Resolves when it is reaped; all callers share one
+   * stop.
    *
-   * @param onStillRunning called when the end of input was not enough
+   * @param onStillRunning called if the end of input was not enough
    */
   stop(stopTimeouts: StopTimeouts = DEFAULT_STOP_TIMEOUTS, onStillRunning?: () => void): Promise<void> {
     this.#stopping ??= this.#stop(stopTimeouts, onStillRunning);
@@ -118,7 +119,7 @@ export class ServerProcess {
   }
 
   async #stop({ eofMs, termMs, leftoverMs }: StopTimeouts, onStillRunning?: () => void): Promise<void> {
-    // Before the process may go: its children cannot be found by parent id afterwards.
+    // Before the process exits: afterwards its children cannot be found by parent id.
     await this.#tree.members();
     this.stdin.end();
     let signalled = false;
@@ -135,7 +136,7 @@ export class ServerProcess {
     await this.#kill();
   }
 
-  /** The process ended by itself: ends the rest of its group too. */
+  /** Ends the rest of the group after the process has exited. */
   async endGroup(drained: Promise<unknown>): Promise<void> {
     const anyoneLeft = this.#tree.signalGroup("SIGTERM");
     await drained;
@@ -152,7 +153,7 @@ export class ServerProcess {
     await this.#release();
   }
 
-  /** The guardian is signalled last: until then the group's id cannot belong to anybody else. */
+  /** Unregisters from the guardian last: until then the group id cannot be reused. */
   async #release(): Promise<void> {
     this.stdin.destroy();
     this.stdout.destroy();
@@ -173,7 +174,7 @@ export class ServerProcess {
   }
 }
 
-/** Waits for a promise that never rejects, but not for ever. The timer keeps the host alive: somebody waits for this. */
+/** Waits for a promise that never rejects, with a timeout. The timer keeps the host alive, because a caller waits. */
 export async function settledWithin(promise: Promise<unknown>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<void>((resolve) => {
@@ -189,7 +190,7 @@ function spawnOptions({ env, cwd, stderr }: LaunchOptions) {
     cwd,
     stdio: ["pipe", "pipe", stderr] as ["pipe", "pipe", typeof stderr],
     shell: false,
-    // A group of its own, whose id is the child's. Windows would open a console window for it.
+    // A separate group, whose id is the child's pid. On Windows `detached` would open a console window.
     detached: process.platform !== "win32",
     windowsHide: true,
   };

@@ -1,16 +1,16 @@
-/** The environment a server process gets. */
+/** The environment variables of a server process. */
 
 export interface SpawnEnvironmentInput {
   /** Variables of this process that are safe for every server. */
   readonly defaults: Readonly<Record<string, string>>;
-  /** All variables of this process, where the server is to get them. */
+  /** All variables of this process, if the server inherits them. */
   readonly inherited?: NodeJS.ProcessEnv | undefined;
-  /** The server's own, which win. */
+  /** The server's own variables, which take precedence. */
   readonly own: Readonly<Record<string, string>>;
   readonly platform: NodeJS.Platform;
 }
 
-/** Merges them; on Windows, where `Path` and `PATH` are one variable, the later spelling replaces the earlier. */
+/** Merges the variables; on Windows, where `Path` and `PATH` are the same variable, the later spelling replaces the earlier. */
 export function mergeEnvironment({
   defaults,
   inherited,
@@ -35,8 +35,8 @@ function removeOtherSpellings(env: Record<string, string>, name: string): void {
 }
 
 /**
- * The variables that every server may have: the SDK's list (a test compares them). It is repeated here since loading the
- * SDK for it opens dozens of files, and a load that fails for want of descriptors cannot be repeated.
+ * Safe for every server: the same list as in the SDK (a test compares them). It is repeated here because loading the SDK
+ * opens dozens of files, and an import that failed for lack of descriptors cannot be repeated.
  */
 const SAFE_VARIABLES: Readonly<Record<"posix" | "win32", readonly string[]>> = {
   posix: ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"],
@@ -63,7 +63,7 @@ const SAFE_VARIABLES: Readonly<Record<"posix" | "win32", readonly string[]>> = {
 };
 
 /**
- * How the network is reached from here. A process without them cannot leave a network with a proxy or a private certificate
+ * Proxies and certificates: without them a process cannot reach the internet behind a proxy or a private certificate
  * authority. None of them runs code.
  */
 const NETWORK_VARIABLES: readonly string[] = [
@@ -79,9 +79,9 @@ export function safeEnvironment(
   const safe: Record<string, string> = {};
   for (const name of [...SAFE_VARIABLES[platform === "win32" ? "win32" : "posix"], ...NETWORK_VARIABLES]) {
     const value = env[name];
-    // In a CGI program this variable is set by the sender of a request (httpoxy).
+    // In a CGI program the `Proxy` header of a request sets this variable (httpoxy).
     if (name === "HTTP_PROXY" && env["REQUEST_METHOD"] !== undefined) continue;
-    // A value that begins so is a function exported by an old bash.
+    // Such a value is a function exported by an old bash.
     if (value !== undefined && !value.startsWith("()")) safe[name] = value;
   }
   return safe;

@@ -1,6 +1,6 @@
 /**
- * Starts programs on Windows, where `npx` and its like are batch files that only `cmd.exe` can run. `cross-spawn` writes the
- * command line; loaded on Windows only. Tested against a table of lines, not run on Windows.
+ * Starts programs on Windows, where `npx` and similar commands are batch files that only `cmd.exe` can run. `cross-spawn`
+ * builds the command line. Loaded on Windows only; tested against a table of command lines, not on Windows.
  */
 import type { ChildProcess, SpawnOptions } from "node:child_process";
 import { statSync } from "node:fs";
@@ -9,7 +9,7 @@ import crossSpawn from "cross-spawn";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** @throws the error of a program that is missing (ENOENT), or of arguments that its batch file would misread (EINVAL) */
+/** @throws ENOENT if the program is missing, EINVAL if its batch file would misread the arguments */
 export function spawnOnWindows(
   command: string,
   args: readonly string[],
@@ -24,8 +24,8 @@ export function spawnOnWindows(
 }
 
 /**
- * Looks the program up before `cross-spawn` does, because that looks into the working directory first, where a project could
- * have put an `npx.cmd` of its own. A bare name is looked up on PATH only.
+ * Finds the program before `cross-spawn` does, which searches the working directory first: a project could contain a
+ * malicious `npx.cmd`. A bare name is searched on PATH only.
  */
 function findProgram(command: string, env: Environment, cwd: string): string | undefined {
   const endings = (variable(env, "PATHEXT") ?? ".COM;.EXE;.BAT;.CMD").split(";").filter(Boolean);
@@ -40,16 +40,16 @@ function findProgram(command: string, env: Environment, cwd: string): string | u
   return folders.flatMap((folder) => names.map((name) => resolve(folder, name))).find(isFile);
 }
 
-/** Windows does not tell `Path` from `PATH`. */
+/** Variable names on Windows are case-insensitive. */
 function variable(env: Environment, name: string): string | undefined {
   const key = Object.keys(env).find((candidate) => candidate.toUpperCase() === name);
   return key === undefined ? undefined : env[key];
 }
 
 /**
- * A batch file hands its arguments on as one text (`%*`), which `cmd.exe` reads again, without the escapes of the first
- * reading. There a quotation mark of an argument ends the quotation, and an operator after it would run another command.
- * A line break ends the line.
+ * A batch file passes its arguments on as one text (`%*`), which `cmd.exe` parses again, without the escapes of the first
+ * time. A quotation mark in an argument then ends the quotation, and an operator after it would run another command. A
+ * line break ends the command line.
  */
 function isSafeForBatch(args: readonly string[]): boolean {
   let isQuoted = false;

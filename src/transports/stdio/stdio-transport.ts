@@ -1,4 +1,4 @@
-/** A local process that speaks MCP on its standard input and output. */
+/** Creates the transport for a local process that speaks MCP on its standard input and output. */
 import { secretsOf } from "../../config/known-secrets.js";
 import type { StdioConfig } from "../../config/server-config.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
@@ -7,15 +7,15 @@ import { DEFAULT_STOP_TIMEOUTS, type StopTimeouts } from "./server-process.js";
 import { mergeEnvironment, safeEnvironment } from "./spawn-environment.js";
 
 export interface StdioTransportOptions {
-  /** How long a stop waits for each step. @default 1.5 s for end of input, 1.5 s for SIGTERM */
+  /** Timeouts for the steps of a stop. @default 1.5 s for end of input, 1.5 s for SIGTERM */
   readonly stopTimeouts?: StopTimeouts | undefined;
 }
 
 /**
- * A transport that starts `config.command` without a shell and ends it with everything it started.
+ * Starts `config.command` without a shell, and ends it together with its descendants.
  *
- * The process runs in a group of its own, so a Ctrl-C in the terminal does not reach it; when this process ends, however
- * that comes about, the guardian ends it.
+ * The process runs in its own process group, so a Ctrl-C in the terminal does not reach it. If this process dies, the
+ * guardian ends it.
  */
 export function createStdioTransport(
   config: StdioConfig,

@@ -1,6 +1,6 @@
-/** The last bytes of a stream, in fixed memory and at a constant cost a byte. */
+/** Keeps the last bytes of a stream in fixed memory, at a constant cost per byte. */
 
-/** Keeps at least the last `keptBytes` of all that was added, and never more than twice that. */
+/** Keeps at least the last `keptBytes`, and at most twice that. */
 export class TailBuffer {
   readonly #keptBytes: number;
   #bytes: Buffer = Buffer.alloc(0);
@@ -13,7 +13,7 @@ export class TailBuffer {
   add(part: Uint8Array): void {
     const kept = this.#keptBytes;
     const fresh = part.length > kept ? part.subarray(part.length - kept) : part;
-    // Most processes write little or nothing, so the memory is taken only when needed.
+    // Allocated on first use, because most processes write little or nothing.
     if (this.#bytes.length === 0) this.#bytes = Buffer.allocUnsafeSlow(2 * kept);
     if (this.#used + fresh.length > this.#bytes.length) {
       const from = Math.max(0, this.#used - kept);

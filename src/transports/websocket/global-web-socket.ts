@@ -1,4 +1,4 @@
-/** The `WebSocket` of the runtime (Workers, Deno, Bun, browsers), which can send no header fields and no pings. */
+/** WebSocket connections with the runtime's own `WebSocket` (Workers, Deno, Bun, browsers), without headers and pings. */
 import type { WebSocketConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
@@ -34,7 +34,7 @@ export interface GlobalWebSocketOptions {
 
 const OPEN = 1;
 
-/** A transport for runtimes that have no sockets of their own but a global `WebSocket`. */
+/** Creates a transport for runtimes that have only a global `WebSocket`. */
 export async function createGlobalWebSocketTransport(
   config: WebSocketConfig,
   context: Pick<TransportContext, "maxMessageBytes">,
@@ -68,7 +68,7 @@ async function dial(dialing: Dialing): Promise<void> {
   try {
     await connect(dialing, ["mcp"]);
   } catch {
-    // The standard hides why: it may be that the server selected no subprotocol, which ends the handshake here.
+    // The standard does not reveal the cause. The server may have selected no subprotocol, which fails the handshake.
     dialing.signal.throwIfAborted();
     await connect(dialing, []);
   }
@@ -128,13 +128,13 @@ class GlobalConnection implements WebSocketConnection {
     });
   }
 
-  /** The standard has only the polite way. */
+  /** The standard offers only the closing handshake. */
   terminate(): void {
     this.#socket.close();
   }
 }
 
-/** The runtime has the whole message in memory already: the cap keeps it from growing into a parsed one. */
+/** The runtime already has the whole message in memory; the limit avoids parsing it. */
 function isOver(data: unknown, maxBytes: number): boolean {
   if (typeof data !== "string") return (data as ArrayBuffer).byteLength > maxBytes;
   if (data.length > maxBytes) return true;
@@ -145,7 +145,7 @@ function unreachable(server: string): ConnectionError {
   return new ConnectionError({
     code: "UNREACHABLE",
     what: "The WebSocket could not be opened, and this runtime does not say why",
-    next: "Check the URL, and that the server runs",
+    next: "Check the URL, and that the server is running",
     server,
     retryable: true,
     outcome: "unsent",

@@ -1,4 +1,4 @@
-/** WebSockets of the `ws` package: header fields, pings, a cap on what comes in. */
+/** WebSocket connections with the `ws` package: headers, pings, proxies and a size limit. */
 import { isIP, type Socket } from "node:net";
 import type { ClientOptions, WebSocket } from "ws";
 import { secretsOf } from "../../config/known-secrets.js";
@@ -17,13 +17,13 @@ import {
   WebSocketTransport,
 } from "./web-socket-transport.js";
 
-/** Time limits of a WebSocket connection. */
+/** Timeouts of a WebSocket connection. */
 export interface WebSocketTimings {
   /** From the start to an open connection. @default 10000 */
   readonly handshakeTimeoutMs: number;
-  /** Silence between two pings. @default 20000 */
+  /** Time between two pings. @default 20000 */
   readonly pingIntervalMs: number;
-  /** How long a pong (or anything else) may take. @default 10000 */
+  /** How long to wait for a pong or any other data. @default 10000 */
   readonly pongTimeoutMs: number;
   /** How long the closing handshake may take. @default 1000 */
   readonly closeGraceMs: number;
@@ -38,19 +38,19 @@ const TIMINGS: WebSocketTimings = {
 
 const SUBPROTOCOL = "mcp";
 
-/** Over our limit, and over what a number can hold. */
+/** Error codes for messages over our limit, and over the largest safe integer. */
 const TOO_LARGE: ReadonlySet<string> = new Set([
   "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH",
   "WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH",
 ]);
 
 /**
- * Servers that were seen to select no subprotocol. RFC 6455 allows that, `ws` does not: it ends such a connection. They
- * are asked again without an offer, and a reconnect with the same configuration does not offer one in the first place.
+ * Servers that selected no subprotocol. RFC 6455 allows that, but `ws` then closes the connection. Such servers are
+ * contacted again without a subprotocol, also by later reconnects with the same configuration.
  */
 const withoutSubprotocol = new WeakSet<WebSocketConfig>();
 
-/** A transport for one `ws:` or `wss:` server; `start()` opens the connection. */
+/** Creates the transport for one `ws:` or `wss:` server; `start()` opens the connection. */
 export async function createNodeWebSocketTransport(
   config: WebSocketConfig,
   context: Pick<TransportContext, "maxMessageBytes" | "proxy">,
@@ -92,7 +92,7 @@ async function dial(dialing: Dialing): Promise<void> {
   await upgrade(dialing, headers, []);
 }
 
-/** A connection through the proxy of the server's address, if it has one. */
+/** Opens a tunnel if the server's URL is reached through a proxy. */
 async function connectByProxy({ config, timings, proxy, signal }: Dialing): Promise<Route> {
   if (!mayNeedProxy(proxy)) return {};
   const [{ createProxyRoutes }, { openTunnel }] = await Promise.all([
@@ -134,9 +134,9 @@ async function upgrade(
       followRedirects: false,
       maxPayload: maxMessageBytes,
       perMessageDeflate: false,
-      // Explicit, so that no variable of the environment can turn certificate checks off.
+      // Explicit, so that no environment variable can turn certificate checks off.
       rejectUnauthorized: true,
-      // A frame with broken UTF-8 costs itself, not the connection.
+      // A frame with invalid UTF-8 is skipped; the connection stays open.
       skipUTF8Validation: true,
       ...options,
     });
@@ -159,7 +159,7 @@ async function upgrade(
       listener.onOpen(new NodeConnection({ server, socket, wire: wire as Socket, timings, listener }));
       resolve("open");
     });
-    // Stays for the life of the socket: an "error" nobody listens to would end the process.
+    // Stays for the life of the socket: an unhandled "error" event would end the process.
     socket.on("error", (error) => {
       if (selectedNone) resolve("no subprotocol");
       else if (isOpen) listener.onLost(socketError(server, error, maxMessageBytes));
@@ -169,7 +169,7 @@ async function upgrade(
       signal.removeEventListener("abort", abandon);
       listener.onLost(failure.closeCodeError(server, code));
     });
-    // Text and binary frames alike: some servers send their JSON in binary ones.
+    // Text and binary frames: some servers send JSON in binary frames.
     socket.on("message", (data) => listener.onText((data as Buffer).toString("utf8")));
   });
 }
@@ -186,20 +186,20 @@ function socketError(server: string, error: Error & { code?: string }, maxMessag
 interface NodeConnectionParts {
   readonly server: string;
   readonly socket: WebSocket;
-  /** The TCP socket under it. */
+  /** The underlying TCP socket. */
   readonly wire: Socket;
   readonly timings: WebSocketTimings;
   readonly listener: WebSocketListener;
 }
 
-/** Pings the server while it is open. */
+/** Pings the server while the connection is open. */
 class NodeConnection implements WebSocketConnection {
   readonly #parts: NodeConnectionParts;
   #pingTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: NodeConnectionParts) {
     this.#parts = parts;
-    // An idle connection keeps no host alive; whoever waits for an answer has a timer that does.
+    // An idle connection does not keep the host alive. Callers that wait for a response have a timer that does.
     parts.wire.unref();
     this.#pingLater();
   }
@@ -231,7 +231,7 @@ class NodeConnection implements WebSocketConnection {
 
   terminate(): void {
     clearTimeout(this.#pingTimer);
-    // Not the polite way: whoever sent 64 MB goes on sending for as long as somebody reads.
+    // No closing handshake: the server may keep sending a large message for as long as it is read.
     this.#parts.socket.terminate();
   }
 
@@ -241,14 +241,14 @@ class NodeConnection implements WebSocketConnection {
 
   #ping(): void {
     const { server, socket, wire, timings, listener } = this.#parts;
-    // Any byte is a sign of life: a pong may be stuck behind a long message.
+    // Any received byte counts: a pong may be queued behind a long message.
     const seen = wire.bytesRead;
     socket.ping(undefined, undefined, () => {});
     const check = () => {
       if (wire.bytesRead !== seen) this.#pingLater();
       else listener.onLost(failure.pongTimeout(server, timings.pongTimeoutMs));
     };
-    // A pong that arrived while the host was blocked is read before it is missed.
+    // Poll once more: a pong may have arrived while the host was blocked.
     const onTimer = () => void afterNextPoll(check);
     this.#pingTimer = setTimeout(onTimer, timings.pongTimeoutMs).unref();
   }

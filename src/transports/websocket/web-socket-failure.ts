@@ -1,4 +1,4 @@
-/** Every way a WebSocket can fail, as a typed error: by close code, HTTP status or system error code, never by text. */
+/** Errors of a WebSocket connection, by close code, HTTP status or system error code, never by text. */
 import type { IncomingMessage } from "node:http";
 import { AuthError } from "../../errors/auth-error.js";
 import { ConnectionError } from "../../errors/connection-error.js";
@@ -11,21 +11,21 @@ import { redirectError } from "../http/network/redirect.js";
 const CLOSE_CODES: Readonly<Record<number, string>> = {
   1000: "The server closed the connection",
   1001: "The server is going away and closed the connection",
-  1002: "The server closed the connection over a protocol error",
-  1003: "The server closed the connection over a kind of data it does not take",
-  1006: "The connection was cut without a goodbye",
-  1008: "The server closed the connection over a breach of its policy",
-  1011: "The server closed the connection because of an error of its own",
+  1002: "The server closed the connection because of a protocol error",
+  1003: "The server closed the connection because it does not accept this kind of data",
+  1006: "The connection was lost without a close frame",
+  1008: "The server closed the connection because of its policy",
+  1011: "The server closed the connection because of an internal error",
   1012: "The server is restarting and closed the connection",
   1013: "The server is overloaded and closed the connection",
 };
 
-/** What a close code after a successful handshake means. 4401 and 4403 are the usual spellings of 401 and 403. */
+/** The error for a close code after the handshake. 4401 and 4403 commonly stand for 401 and 403. */
 export function closeCodeError(server: string, code: number, cause?: unknown): ToolportError {
   if (code === 4401 || code === 4403) {
     const status = code - 4000;
     const { what, next } = fromHttpStatus(status, cause, { server });
-    // Unlike an HTTP status, it does not answer one request: those in flight may have run.
+    // Unlike an HTTP status, it does not belong to one request: requests in flight may have run.
     const authCode = status === 401 ? "AUTH_REQUIRED" : "FORBIDDEN";
     return new AuthError({ code: authCode, what, next, server, status, outcome: "unknown", cause });
   }
@@ -33,7 +33,7 @@ export function closeCodeError(server: string, code: number, cause?: unknown): T
     return new ConnectionError({
       code: "MESSAGE_TOO_LARGE",
       what: "The server closed the connection because a message to it was too large (close code 1009)",
-      next: "Send less in one call",
+      next: "Send less data in one call",
       server,
       cause,
     });
@@ -48,7 +48,7 @@ export function closeCodeError(server: string, code: number, cause?: unknown): T
   });
 }
 
-/** The upgrade request was answered with something other than 101. */
+/** The upgrade request was answered with a status other than 101. */
 export function upgradeError(
   server: string,
   url: string,
@@ -73,7 +73,7 @@ export function upgradeError(
   });
 }
 
-/** No connection came about. Without a system error code the server was there but did not speak WebSocket. */
+/** The connection could not be opened. Without a system error code, the server responded but does not speak WebSocket. */
 export function connectError(server: string, cause: unknown, proxy?: string): ConnectionError {
   const through = proxy === undefined ? "" : ` through the proxy ${proxy}`;
   const known = fromSystemError(cause, { server, phase: "connect" });
@@ -106,7 +106,7 @@ export function connectError(server: string, cause: unknown, proxy?: string): Co
 export function handshakeTimeout(server: string, timeoutMs: number): ConnectionError {
   return new ConnectionError({
     code: "CONNECT_TIMEOUT",
-    what: `The WebSocket handshake was not over after ${timeoutMs} ms`,
+    what: `The WebSocket handshake did not finish within ${timeoutMs} ms`,
     next: "Check that the server is up and reachable",
     server,
     retryable: true,
@@ -117,7 +117,7 @@ export function handshakeTimeout(server: string, timeoutMs: number): ConnectionE
 export function pongTimeout(server: string, timeoutMs: number): ConnectionError {
   return new ConnectionError({
     code: "CLOSED",
-    what: `The server did not answer a ping within ${timeoutMs} ms, so the connection was ended`,
+    what: `The server did not answer a ping within ${timeoutMs} ms, so the connection was closed`,
     next: "The next call opens a new connection",
     server,
     retryable: true,
@@ -127,8 +127,8 @@ export function pongTimeout(server: string, timeoutMs: number): ConnectionError 
 export function frameTooLarge(server: string, maxMessageBytes: number): ConnectionError {
   return new ConnectionError({
     code: "MESSAGE_TOO_LARGE",
-    what: `The server sent a message of more than ${maxMessageBytes} bytes, so the connection was ended`,
-    next: "Ask the tool for less at a time",
+    what: `The server sent a message of more than ${maxMessageBytes} bytes, so the connection was closed`,
+    next: "Request less data from the tool at a time",
     server,
   });
 }
@@ -136,7 +136,7 @@ export function frameTooLarge(server: string, maxMessageBytes: number): Connecti
 export function brokenFrame(server: string, cause: unknown): ConnectionError {
   return new ConnectionError({
     code: "BAD_RESPONSE",
-    what: "The server sent a frame that breaks the WebSocket protocol, so the connection was ended",
+    what: "The server sent a frame that violates the WebSocket protocol, so the connection was closed",
     server,
     retryable: true,
     cause,
@@ -151,7 +151,7 @@ export function skippedFrame(server: string): ConnectionError {
   });
 }
 
-/** A message was handed over while there is no open connection. */
+/** A message was sent while the connection is not open. */
 export function notOpen(server: string, closeError?: ToolportError): ConnectionError {
   return new ConnectionError({
     code: "CLOSED",

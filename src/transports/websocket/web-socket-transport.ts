@@ -1,4 +1,4 @@
-/** MCP over a WebSocket, whoever opens it: one JSON-RPC message a frame, one deadline for the opening, one end. */
+/** MCP over a WebSocket: one JSON-RPC message per frame. The runtime-specific part opens the connection. */
 import type { JSONRPCMessage, MessageExtraInfo } from "@modelcontextprotocol/client";
 import { ToolportError } from "../../errors/toolport-error.js";
 import { withDeadline } from "../../util/with-deadline.js";
@@ -10,28 +10,28 @@ import * as failure from "./web-socket-failure.js";
 export interface WebSocketConnection {
   readonly isOpen: boolean;
   send(text: string): Promise<void>;
-  /** Says goodbye and waits for the other side's, but not for long. */
+  /** Closes with a closing handshake, and waits a limited time for the server's close frame. */
   close(): Promise<void>;
-  /** Ends it without a goodbye. */
+  /** Closes at once, without a closing handshake. */
   terminate(): void;
 }
 
-/** Who is told of what happens on a connection. */
+/** Receives the events of a connection. */
 export interface WebSocketListener {
-  /** In the very turn in which the connection opens: what came along with the server's answer is read right after it. */
+  /** Called in the turn in which the connection opens: frames that arrived with the upgrade response follow in the same turn. */
   onOpen(connection: WebSocketConnection): void;
   onText(text: string): void;
-  /** The connection is no longer of use. Of a connection that never opened nothing is taken. */
+  /** The connection is lost. Ignored if it was never open. */
   onLost(error: ToolportError): void;
 }
 
-/** Opens a connection, unless the signal aborts first; after a rejection nothing of it is left. */
+/** Opens a connection, unless the signal aborts first. After a rejection nothing is left open. */
 export type OpenWebSocket = (listener: WebSocketListener, signal: AbortSignal) => Promise<void>;
 
 export interface WebSocketTransportOptions {
   readonly server: string;
   readonly open: OpenWebSocket;
-  /** For all of it: asking for headers, the upgrade, and a second one without a subprotocol. */
+  /** Timeout for all steps: the headers function, the upgrade, and a second upgrade without a subprotocol. */
   readonly handshakeTimeoutMs: number;
 }
 

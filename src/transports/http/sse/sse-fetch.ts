@@ -39,7 +39,7 @@ export interface SseFetchContext {
   readonly onDiscard: Discard;
   /** The event stream has ended; the SDK may not have read all of it yet. */
   readonly onStreamEnd: (error: unknown) => void;
-  /** An error of ours, which the SDK will report as a less specific one. */
+  /** A typed error, which the SDK will report as a less specific one. */
   readonly onFailure: (error: unknown) => void;
 }
 
