@@ -1,4 +1,4 @@
-/** The server wants an authorization that is missing, refused or not to be trusted. */
+/** Authorization that is missing, was denied or cannot be trusted. */
 import { ToolportError, type ToolportErrorInit } from "./toolport-error.js";
 
 export type AuthErrorCode =
@@ -8,13 +8,13 @@ export type AuthErrorCode =
   | "ISSUER_MISMATCH"
   | "AUTH_FAILED";
 
-/** Thrown when a server cannot be used before somebody (or something) authorizes. */
+/** Thrown when a server cannot be used without a valid authorization. */
 export class AuthError extends ToolportError<AuthErrorCode> {
   static override readonly kind = "AuthError";
   override readonly name = "AuthError";
-  /** Where the user can authorize, when that is known. */
+  /** Where the user can authorize, if known. */
   readonly authUrl?: string | undefined;
-  /** HTTP status that carried the refusal. */
+  /** HTTP status of the response that denied access. */
   readonly status?: number | undefined;
 
   constructor(

@@ -1,4 +1,4 @@
-/** A tool, resource or prompt is not there, or may not be used. */
+/** A tool, resource or prompt that does not exist or must not be used. */
 import { ToolportError, type ToolportErrorInit } from "./toolport-error.js";
 
 export type CatalogErrorCode =
@@ -11,15 +11,15 @@ export type CatalogErrorCode =
   | "TOOL_CHANGED"
   | "REQUIRED_TOOLS_MISSING";
 
-/** Thrown when what was asked for is not in the catalog. */
+/** Thrown when a tool, resource or prompt is not in the catalog or cannot be offered. */
 export class CatalogError extends ToolportError<CatalogErrorCode> {
   static override readonly kind = "CatalogError";
   override readonly name = "CatalogError";
-  /** Names that are close to the one asked for. */
+  /** Names similar to the requested one. */
   readonly suggestions: readonly string[];
   /** Why a tool is withheld. */
   readonly reason?: string | undefined;
-  /** Names that were required and are not there. */
+  /** Required names that are missing. */
   readonly missing: readonly string[];
 
   constructor(

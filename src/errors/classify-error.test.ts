@@ -63,7 +63,7 @@ describe("classifyError", () => {
       false,
     ],
     [
-      "no such tool",
+      "an unknown tool",
       new CatalogError({ code: "TOOL_NOT_FOUND", what: "x" }),
       "domain",
       "TOOL_NOT_FOUND",
@@ -173,7 +173,7 @@ describe("isTransportNotImplemented", () => {
     ["HTTP 405", http(405), true],
     ["HTTP 501", http(501), true],
     ["an old HTTP 404", new StreamableHTTPError(404, "x"), true],
-    ["HTTP 404 of ours", status(404), true],
+    ["a ConnectionError with HTTP 404", status(404), true],
     ["its own code", new ConnectionError({ code: "TRANSPORT_NOT_SUPPORTED", what: "x" }), true],
     ["a cause", new Error("x", { cause: http(405) }), true],
     [

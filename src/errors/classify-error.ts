@@ -1,32 +1,32 @@
-/** Says of an error, or of a result that reports one, what kind it is and what may be done about it. */
+/** Classifies errors, and results that report one: their type, and whether a retry or a fallback can help. */
 import { redactText } from "../util/redact-text.js";
 import { hasBrand, httpStatusOf, isNamed, readField, walkErrors } from "./foreign-error.js";
 import { toToolportError } from "./to-toolport-error.js";
 import { ToolportError } from "./toolport-error.js";
 
 /**
- * - `protocol`: the request or the answer does not follow MCP, or the server answered with a JSON-RPC error.
- * - `transport`: the server could not be reached, was lost or did not answer in time. (A notion of the client's; the
- *   specification only separates protocol errors from results with `isError`.)
- * - `domain`: the tool ran and reports failure, or what was asked for is not there or not allowed.
- * - `auth`: somebody has to authorize first.
- * - `cancelled`: the caller gave up.
+ * - `protocol`: the request or the response violates MCP, or the server responded with a JSON-RPC error.
+ * - `transport`: the server could not be reached, the connection was lost, or no response arrived in time. (The specification
+ *   only distinguishes protocol errors from results with `isError`.)
+ * - `domain`: the tool ran and reported failure, or the requested item does not exist or is not allowed.
+ * - `auth`: the server requires authorization.
+ * - `cancelled`: the caller aborted the request.
  */
 export type ErrorType = "protocol" | "transport" | "domain" | "auth" | "cancelled" | "unknown";
 
-/** What is known about a failure. */
+/** The classification of a failure. */
 export interface ErrorClassification {
   type: ErrorType;
   /** Code of the `ToolportError`, or `TOOL_ERROR` for a result with `isError`. */
   code: string;
-  /** Trying the same server again can help, if that is safe (see `ToolportError.outcome`). */
+  /** A retry on the same server can help, if it is safe (see `ToolportError.outcome`). */
   retryable: boolean;
-  /** Another server can be asked instead, if that is safe. */
+  /** A fallback server can help, if it is safe. */
   useFallback: boolean;
   message: string;
 }
 
-/** Types by code where the class of an error does not say it. */
+/** Types by code; other errors have the type of their class. */
 const TYPE_OF_CODE: Readonly<Record<string, ErrorType>> = {
   ABORTED: "cancelled",
   TIMEOUT: "transport",
@@ -51,10 +51,10 @@ const TYPE_OF_CLASS: Readonly<Record<string, ErrorType>> = {
   ConnectionError: "transport",
 };
 
-/** Troubles of the way to one server that another server would not cure, or must not be asked about. */
+/** Transport errors for which a fallback cannot help or must not be tried. */
 const NOT_ELSEWHERE: readonly string[] = ["MESSAGE_TOO_LARGE", "ADDRESS_REFUSED"];
 
-/** An error that stands for several is of their type, if they agree. */
+/** The type of an error that combines several: theirs, if they agree. */
 function commonType(errors: readonly unknown[]): ErrorType {
   const [type, ...others] = new Set(errors.map((error) => typeOf(toToolportError(error))));
   return others.length > 0 ? "unknown" : (type ?? "unknown");
@@ -70,7 +70,6 @@ function typeOf(error: ToolportError): ErrorType {
   return ToolportError.isInstance(error.cause) ? typeOf(error.cause) : "unknown";
 }
 
-/** The text of a result, as far as it has some. */
 function textOf(result: unknown): string {
   const content = readField(result, "content");
   if (!Array.isArray(content)) return "";
@@ -104,7 +103,7 @@ export function classifyError(errorOrResult: unknown): ErrorClassification {
 }
 
 /**
- * `retryable` of an error or result: trying again can help, if the request may run twice or provably did not run.
+ * Whether a retry can help. Retry only if the request may run twice or certainly did not run.
  *
  * @example
  * ```ts
@@ -122,7 +121,7 @@ function demandsAuthorization(error: unknown): boolean {
 }
 
 /**
- * Recognises "authorization required" in an error, its causes, and the errors it sums up.
+ * Whether an error, one of its causes or one of its combined errors means "authorization required".
  *
  * @example
  * ```ts
@@ -134,15 +133,15 @@ export function isUnauthorized(error: unknown): boolean {
   return false;
 }
 
-/** What servers answer to a transport they do not have. */
+/** Statuses of servers that do not support the requested transport. */
 const NOT_IMPLEMENTED: readonly (number | undefined)[] = [404, 405, 501];
 
-/** A 404 that only says that the server forgot our session is about the session, not the transport. */
+/** A 404 for an expired session is not about the transport. */
 const isSessionLost = (error: unknown): boolean =>
   ToolportError.isInstance(error) && error.code === "SESSION_LOST";
 
 /**
- * Recognises "transport not supported" (HTTP 404, 405 or 501) in an error, its causes, and what was tried before it.
+ * Whether an error, one of its causes or one of its attempts means "transport not supported" (HTTP 404, 405 or 501).
  *
  * @example
  * ```ts

@@ -1,27 +1,27 @@
-/** Bad configuration: every problem found, each with its path and, from a file, its line. */
+/** Invalid configuration: lists every problem with its path and, if it comes from a file, its line. */
 import { ToolportError, type ToolportErrorInit } from "./toolport-error.js";
 
 /** One problem in a configuration. */
 export interface ConfigIssue {
-  /** The file it stands in, if it came from one. */
+  /** The file that contains the problem, if the configuration comes from one. */
   file?: string | undefined;
   /** 1-based line in that file. */
   line?: number | undefined;
   /** Where in the configuration, e.g. `mcpServers.weather.url`. */
   path: string;
-  /** What is wrong and what is expected. Never holds a secret value. */
+  /** What is wrong and what is expected. Never contains a secret value. */
   message: string;
 }
 
 export type ConfigErrorCode = "INVALID_CONFIG" | "UNKNOWN_SERVER" | "DUPLICATE_SERVER" | "UNREADABLE_CONFIG";
 
-const place = (issue: ConfigIssue): string =>
+const fileOf = (issue: ConfigIssue): string =>
   issue.file === undefined ? "" : `${issue.file}${issue.line === undefined ? "" : `:${issue.line}`}: `;
 
-/** A file that cannot be read has problems of its own, without a path inside it. */
-const where = (issue: ConfigIssue): string => (issue.path === "" ? "" : `${issue.path}: `);
+/** An unreadable file has problems without a path. */
+const pathOf = (issue: ConfigIssue): string => (issue.path === "" ? "" : `${issue.path}: `);
 
-/** Thrown at the door when options, a server entry or a configuration file cannot be used. */
+/** Thrown before anything is started when options, a server entry or a configuration file are invalid. */
 export class ConfigError extends ToolportError<ConfigErrorCode> {
   static override readonly kind = "ConfigError";
   override readonly name = "ConfigError";
@@ -34,7 +34,7 @@ export class ConfigError extends ToolportError<ConfigErrorCode> {
     },
   ) {
     const issues = init.issues ?? [];
-    const list = issues.map((issue) => `\n  - ${place(issue)}${where(issue)}${issue.message}`).join("");
+    const list = issues.map((issue) => `\n  - ${fileOf(issue)}${pathOf(issue)}${issue.message}`).join("");
     super({ ...init, what: `${init.what ?? "The configuration is not valid"}${list}`, outcome: "unsent" });
     this.issues = issues;
   }

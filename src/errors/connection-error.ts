@@ -1,4 +1,4 @@
-/** The way to a server failed: it could not be started, reached or kept. */
+/** A server that could not be started or reached, or a connection that was lost. */
 import { ToolportError, type ToolportErrorInit } from "./toolport-error.js";
 
 export type ConnectionErrorCode =
@@ -22,15 +22,15 @@ export interface ConnectionErrorDetails {
   exitCode?: number | null | undefined;
   /** Signal that ended the process. */
   signal?: string | null | undefined;
-  /** Last lines the process wrote to stderr (4 KiB at most). */
+  /** Last lines of the process's stderr (4 KiB at most). */
   stderrTail?: string | undefined;
   /** System error code such as `ENOENT` or `ECONNREFUSED`. */
   errno?: string | undefined;
   /** HTTP status. */
   status?: number | undefined;
-  /** How long the server asked to be left alone. */
+  /** How long the server asks the client to wait (`Retry-After`). */
   retryAfterMs?: number | undefined;
-  /** One error per thing that was tried, where several were. */
+  /** One error per attempt, if there were several. */
   attempts?: readonly ToolportError[] | undefined;
 }
 

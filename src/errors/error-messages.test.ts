@@ -5,7 +5,7 @@ import { ConnectionError } from "./connection-error.js";
 import { toToolportError } from "./to-toolport-error.js";
 import { ToolportError } from "./toolport-error.js";
 
-describe("an error of ours", () => {
+describe("a ToolportError", () => {
   const original = new ConnectionError({
     code: "SPAWN_FAILED",
     what: "It did not start",
@@ -15,7 +15,7 @@ describe("an error of ours", () => {
     cause: new Error("inner"),
   });
 
-  test("gets the names that are missing, and keeps everything else", () => {
+  test("gets missing names and keeps everything else", () => {
     const copy = toToolportError(original, { server: "a", tool: "b" });
     expect(copy).toBeInstanceOf(ConnectionError);
     expect(copy).not.toBe(original);
@@ -29,7 +29,7 @@ describe("an error of ours", () => {
     expect(original.server).toBeUndefined();
   });
 
-  test("stays itself when nothing is missing", () => {
+  test("stays the same object if no name is missing", () => {
     const named = new ToolportError({ code: "X", what: "x", server: "a", tool: "b" });
     expect(toToolportError(named, { server: "c", tool: "d" })).toBe(named);
     expect(toToolportError(original, {})).toBe(original);
@@ -41,7 +41,7 @@ describe("an error of ours", () => {
     expect(toToolportError(named, { server: "a", tool: "d" }).tool).toBe("d");
   });
 
-  test("of another class keeps its list", () => {
+  test("of a subclass keeps its fields", () => {
     const config = new ConfigError({ code: "INVALID_CONFIG", issues: [{ path: "a", message: "b" }] });
     expect(toToolportError(config, { server: "a" })).toMatchObject({
       issues: config.issues,
@@ -49,7 +49,7 @@ describe("an error of ours", () => {
     });
   });
 
-  test("is found behind a foreign one", () => {
+  test("is found as the cause of another error", () => {
     expect(toToolportError(new TypeError("fetch failed", { cause: original }))).toBe(original);
   });
 });
@@ -57,17 +57,17 @@ describe("an error of ours", () => {
 test("a quoted message is redacted", () => {
   const error = new Error("GET https://u:CANARY@example.com/mcp?k=CANARY with Bearer CANARY failed.");
   expect(toToolportError(error).message).toBe(
-    "Something unexpected went wrong: GET https://example.com/mcp with Bearer [redacted] failed. (UNEXPECTED)",
+    "An unexpected error occurred: GET https://example.com/mcp with Bearer [redacted] failed. (UNEXPECTED)",
   );
 });
 
-test("every class recognises its own errors, and no others", () => {
+test("every class recognises only its own errors", () => {
   const auth = new AuthError({ code: "AUTH_REQUIRED", what: "x", authUrl: "https://example.com" });
   const config = new ConfigError({ code: "INVALID_CONFIG", what: "x" });
   expect([auth, config].map((error) => ToolportError.isInstance(error))).toEqual([true, true]);
   expect([auth, config].map((error) => AuthError.isInstance(error))).toEqual([true, false]);
   expect([auth, config].map((error) => ConfigError.isInstance(error))).toEqual([false, true]);
-  // What another copy of the package threw.
+  // An error of another copy of the package.
   const foreign = Object.create(auth, { constructor: { value: class {} } });
   expect(AuthError.isInstance(foreign)).toBe(true);
   const unknown: unknown = auth;

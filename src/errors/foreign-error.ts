@@ -1,6 +1,6 @@
-/** Looks at errors of somebody else's: fields, brands and statuses, never the text of a message. */
+/** Inspects errors of other libraries by fields, brands and statuses, never by message text. */
 
-/** A field of any value; a getter that throws counts as missing. */
+/** Reads a field of any value; undefined if a getter throws. */
 export function readField(value: unknown, key: string | symbol): unknown {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return undefined;
   try {
@@ -12,7 +12,7 @@ export function readField(value: unknown, key: string | symbol): unknown {
 
 const brandsKey = Symbol.for("mcp.sdk.errorBrands");
 
-/** Whether an error carries a brand of the MCP SDK, such as `mcp.SdkHttpError`; works across copies of the SDK. */
+/** Whether an error has a brand of the MCP SDK, such as `mcp.SdkHttpError`. Works across copies of the SDK. */
 export function hasBrand(error: unknown, brand: string): boolean {
   const brands = readField(error, brandsKey);
   // Only own brands count, as in the SDK: a polluted prototype must not turn everything into an SDK error.
@@ -29,21 +29,21 @@ export function isNamed(error: unknown, name: string): boolean {
 const isStatus = (value: unknown): value is number =>
   typeof value === "number" && Number.isInteger(value) && value >= 100 && value <= 599;
 
-/** The HTTP status an error reports: `status`, the SDK's `data.status`, or the `code` of the SDK's older classes. */
+/** The HTTP status of an error: `status`, the SDK's `data.status`, or `code` in older classes of the SDK. */
 export function httpStatusOf(error: unknown): number | undefined {
-  const places = [
+  const candidates = [
     readField(error, "status"),
     readField(readField(error, "data"), "status"),
     readField(error, "code"),
   ];
-  return places.find(isStatus);
+  return candidates.find(isStatus);
 }
 
 const MAX_VISITED = 100;
 
 /**
- * An error, then everything it sums up or was caused by, nearest first; each once, even in a circle. What lies behind
- * an error that `opaque` accepts is left out, and so is that error.
+ * Yields an error, its causes and the errors it combines, breadth first and each once. Skips errors that `opaque` accepts,
+ * and everything behind them.
  */
 export function* walkErrors(error: unknown, opaque?: (error: unknown) => boolean): Generator<unknown> {
   const queue = [error];

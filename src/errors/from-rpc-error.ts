@@ -1,31 +1,31 @@
-/** Failures a server reports by a JSON-RPC error. */
+/** Converts JSON-RPC errors. */
 import { redactText } from "../util/redact-text.js";
 import { ConnectionError } from "./connection-error.js";
 import { ToolCallError } from "./tool-call-error.js";
 import type { ErrorContext, Outcome, ToolportError } from "./toolport-error.js";
 
-/** What a JSON-RPC error code says about the request it answers. */
+/** What an error code says about its request. */
 export interface RpcErrorTraits {
   readonly outcome: Outcome;
-  /** Another attempt can help. */
+  /** A retry can help. */
   readonly retryable: boolean;
 }
 
-const REFUSED: RpcErrorTraits = { outcome: "unsent", retryable: false };
+const NOT_RUN: RpcErrorTraits = { outcome: "unsent", retryable: false };
 const UNKNOWN: RpcErrorTraits = { outcome: "unknown", retryable: false };
 
 /**
- * The codes that say anything about outcome or retry; every other code, and every range of codes, says nothing. The only
- * table: whatever makes an error of a JSON-RPC answer reads it, and a test holds `docs/errors.md` to it.
+ * The codes that determine outcome or retry; any other code says nothing. All conversions of JSON-RPC errors use this table,
+ * and a test compares `docs/errors.md` with it.
  *
- * Invalid parameters (-32602) and invalid request (-32600) are no refusals: tools throw them in the middle of their work.
+ * Invalid parameters (-32602) and invalid request (-32600) are missing: tools throw them in the middle of their work.
  */
 export const RPC_ERRORS: ReadonlyMap<number, RpcErrorTraits> = new Map([
-  [-32700, REFUSED], // parse error
-  [-32601, REFUSED], // method not found
-  [-32020, REFUSED], // headers do not match the body
-  [-32021, REFUSED], // missing client capability
-  [-32022, REFUSED], // unsupported protocol revision
+  [-32700, NOT_RUN], // parse error
+  [-32601, NOT_RUN], // method not found
+  [-32020, NOT_RUN], // headers do not match the body
+  [-32021, NOT_RUN], // missing client capability
+  [-32022, NOT_RUN], // unsupported protocol revision
   [-32603, { outcome: "unknown", retryable: true }], // internal error
 ]);
 
@@ -38,15 +38,14 @@ export interface RpcError {
   data?: unknown;
 }
 
-/** The error for a JSON-RPC error a server answered with. */
 export function fromRpcError(
   { code, message, data }: RpcError,
   cause: unknown,
   context: ErrorContext,
 ): ToolportError {
   const { outcome, retryable } = traitsOfRpcError(code);
-  const said = redactText(message).replace(/[.\s]+$/, "");
-  const what = `The server answered with error ${code}${said === "" ? "" : `: ${said}`}`;
+  const text = redactText(message).replace(/[.\s]+$/, "");
+  const what = `The server answered with error ${code}${text === "" ? "" : `: ${text}`}`;
   if (context.phase === "connect") {
     return new ConnectionError({
       ...context,

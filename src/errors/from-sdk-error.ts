@@ -1,4 +1,4 @@
-/** Failures the MCP SDK reports, recognised by brand so that the SDK need not be loaded and may be another copy. */
+/** Converts errors of the MCP SDK. Recognises them by brand: the SDK need not be loaded and may be another copy. */
 import { AuthError, type AuthErrorCode } from "./auth-error.js";
 import { ConnectionError, type ConnectionErrorCode } from "./connection-error.js";
 import { hasBrand, httpStatusOf, isNamed, readField } from "./foreign-error.js";
@@ -13,25 +13,29 @@ interface AuthFailure {
   next: string;
 }
 
-const LOG_IN = "Authorize anew";
+const LOG_IN = "Authorize again";
 const mismatch: AuthFailure = {
   code: "ISSUER_MISMATCH",
-  what: "The authorization server is not the one that was expected",
-  next: "Do not log in before you know why; the answer may come from an attacker",
+  what: "The authorization server is not the expected one",
+  next: "Do not log in until you know why; the response may come from an attacker",
 };
 
-/** Subclasses first. What an authorization server says is not quoted: an attacker may have written it. */
+/** Subclasses first. Messages of authorization servers are not quoted: an attacker may have written them. */
 const AUTH_FAILURES: readonly (readonly [brand: string, failure: AuthFailure])[] = [
   [
     "mcp.UnauthorizedError",
-    { code: "AUTH_REQUIRED", what: "The server wants authorization", next: "Authorize, then connect again" },
+    {
+      code: "AUTH_REQUIRED",
+      what: "The server requires authorization",
+      next: "Authorize, then connect again",
+    },
   ],
   [
     "mcp.InsufficientScopeError",
     {
       code: "INSUFFICIENT_SCOPE",
       what: "The authorization does not cover this request",
-      next: "Authorize anew with the scopes the server asks for",
+      next: "Authorize again with the scopes that the server requests",
     },
   ],
   ["mcp.IssuerMismatchError", mismatch],
@@ -41,7 +45,7 @@ const AUTH_FAILURES: readonly (readonly [brand: string, failure: AuthFailure])[]
     {
       code: "AUTH_FAILED",
       what: "The authorization server did not register this client",
-      next: "Register it by hand and configure its client id",
+      next: "Register the client manually and configure its client id",
     },
   ],
   [
@@ -53,14 +57,17 @@ const AUTH_FAILURES: readonly (readonly [brand: string, failure: AuthFailure])[]
     },
   ],
   ["mcp.OAuthClientFlowError", { code: "AUTH_FAILED", what: "The authorization failed", next: LOG_IN }],
-  ["mcp.OAuthError", { code: "AUTH_FAILED", what: "The authorization server refused", next: LOG_IN }],
+  [
+    "mcp.OAuthError",
+    { code: "AUTH_FAILED", what: "The authorization server denied the request", next: LOG_IN },
+  ],
 ];
 
-/** Codes of RFC 6749 with which an authorization server says "later". */
-const LATER: readonly unknown[] = ["server_error", "temporarily_unavailable"];
+/** Error codes of RFC 6749 for temporary failures. */
+const TEMPORARY: readonly unknown[] = ["server_error", "temporarily_unavailable"];
 
 function fromAuthError(error: unknown, context: ErrorContext): AuthError | undefined {
-  // Version 1 of the SDK had neither brands nor a name of its own on this one.
+  // In version 1 of the SDK this class has neither a brand nor a `name`.
   const found =
     AUTH_FAILURES.find(([brand]) => hasBrand(error, brand)) ??
     (isNamed(error, "UnauthorizedError") ? AUTH_FAILURES[0] : undefined);
@@ -68,7 +75,7 @@ function fromAuthError(error: unknown, context: ErrorContext): AuthError | undef
   return new AuthError({
     ...context,
     ...found[1],
-    retryable: LATER.includes(readField(error, "code")),
+    retryable: TEMPORARY.includes(readField(error, "code")),
     outcome: "unsent",
     status: httpStatusOf(error),
     cause: error,
@@ -81,7 +88,7 @@ function timeout(error: unknown, context: ErrorContext): ToolCallError {
   return new ToolCallError({
     ...context,
     code: "TIMEOUT",
-    what: `The server did not answer in time${limit === undefined ? "" : ` (${limit} ms)`}`,
+    what: `The server did not respond in time${limit === undefined ? "" : ` (${limit} ms)`}`,
     next: "Raise timeoutMs if the work takes longer",
     retryable: true,
     outcome: context.phase === "connect" ? "unsent" : "unknown",
@@ -113,7 +120,7 @@ const SDK_FAILURES: Readonly<Record<string, SdkFailure>> = {
   },
   CLIENT_HTTP_UNEXPECTED_CONTENT: {
     code: "BAD_RESPONSE",
-    what: "The server's answer has a content type that is not MCP",
+    what: "The response has a content type that MCP does not allow",
   },
   CAPABILITY_NOT_SUPPORTED: { code: "PROTOCOL", what: "The server does not support this", unsent: true },
   METHOD_NOT_SUPPORTED_BY_PROTOCOL_VERSION: {
@@ -121,13 +128,13 @@ const SDK_FAILURES: Readonly<Record<string, SdkFailure>> = {
     what: "The server's protocol revision does not have this method",
     unsent: true,
   },
-  INVALID_RESULT: { code: "PROTOCOL", what: "The server's answer does not follow the protocol" },
+  INVALID_RESULT: { code: "PROTOCOL", what: "The response violates the protocol" },
   UNSUPPORTED_RESULT_TYPE: {
     code: "PROTOCOL",
-    what: "The server's answer is of a kind that is not supported",
+    what: "The type of the result is not supported",
   },
-  INPUT_REQUIRED_ROUNDS_EXCEEDED: { code: "PROTOCOL", what: "The server went on asking for input" },
-  LIST_PAGINATION_EXCEEDED: { code: "PROTOCOL", what: "The server's list has no end" },
+  INPUT_REQUIRED_ROUNDS_EXCEEDED: { code: "PROTOCOL", what: "The server requested input too many times" },
+  LIST_PAGINATION_EXCEEDED: { code: "PROTOCOL", what: "The server's list has too many pages" },
 };
 
 function fromLocalError(code: unknown, error: unknown, context: ErrorContext): ToolportError | undefined {
@@ -146,36 +153,36 @@ function fromLocalError(code: unknown, error: unknown, context: ErrorContext): T
     : new ConnectionError({ ...init, code: failure.code });
 }
 
-/** Version 1 of the SDK reported its own troubles by numbers, which servers use for other things. */
+/** Version 1 of the SDK reports local failures by numeric codes that servers also use for other errors. */
 function fromVersion1(error: unknown, context: ErrorContext): ToolportError | undefined {
   if (!isNamed(error, "McpError")) return undefined;
   const code = readField(error, "code");
   if (code === -32000) return fromLocalError("CONNECTION_CLOSED", error, context);
   const data = readField(error, "data");
   const limits = [readField(data, "timeout"), readField(data, "maxTotalTimeout")];
-  // Only its own timeouts carry their limit; a server's -32001 is most often a lost session.
+  // Only the SDK's own timeouts contain the limit; -32001 from a server usually means a lost session.
   return code === -32001 && limits.some(Number.isFinite) ? timeout(error, context) : undefined;
 }
 
 const isRpcCode = (code: unknown): code is number =>
   typeof code === "number" && Number.isInteger(code) && code >= -32768 && code <= -32000;
 
-const CARRIES_STATUS = ["mcp.SdkHttpError", "mcp.SseError"];
-/** The same classes in version 1. */
-const CARRIED_STATUS = ["StreamableHTTPError", "SseError"];
+const HTTP_ERROR_BRANDS = ["mcp.SdkHttpError", "mcp.SseError"];
+/** The same classes in version 1 of the SDK. */
+const HTTP_ERROR_NAMES = ["StreamableHTTPError", "SseError"];
 
 function fromHttpError(error: unknown, context: ErrorContext): ToolportError | undefined {
   const isHttp =
-    CARRIES_STATUS.some((brand) => hasBrand(error, brand)) ||
-    CARRIED_STATUS.some((name) => isNamed(error, name));
+    HTTP_ERROR_BRANDS.some((brand) => hasBrand(error, brand)) ||
+    HTTP_ERROR_NAMES.some((name) => isNamed(error, name));
   const status = isHttp ? httpStatusOf(error) : undefined;
   if (status !== undefined) return fromHttpStatus(status, error, context);
-  // The event stream ended or never began, and the SDK does not say why.
+  // The event stream failed, and the SDK gives no reason.
   const isStream = hasBrand(error, "mcp.SseError") || isNamed(error, "SseError");
   return isStream ? fromLocalError("SSE_ERROR", error, context) : undefined;
 }
 
-/** The error for a failure of the SDK's, of either version, or undefined if it is not one. */
+/** Converts an error of either version of the SDK; undefined for any other error. */
 export function fromSdkError(error: unknown, context: ErrorContext): ToolportError | undefined {
   const local = fromAuthError(error, context) ?? fromHttpError(error, context);
   if (local !== undefined) return local;

@@ -1,4 +1,4 @@
-/** Failures the operating system, the TLS layer or the HTTP client reports by a `code` of their own. */
+/** Converts errors of the operating system, TLS and HTTP clients by their `code`. */
 import { ConnectionError } from "./connection-error.js";
 import { readField, walkErrors } from "./foreign-error.js";
 import { type ErrorContext, type Outcome, ToolportError } from "./toolport-error.js";
@@ -6,22 +6,22 @@ import { type ErrorContext, type Outcome, ToolportError } from "./toolport-error
 interface SystemFailure {
   what: string;
   next?: string;
-  /** Nothing can have reached the server when this happens. */
+  /** The request cannot have reached the server. */
   unsent?: boolean;
-  /** The server's address or certificate has to change first. */
+  /** A retry cannot help before the server's address or certificate changes. */
   permanent?: boolean;
 }
 
-const CHECK_HOST = "Check the host name in its URL and the network";
+const CHECK_HOST = "Check the host name in the URL and the network";
 const lost: SystemFailure = { what: "The connection was lost" };
-const slow: SystemFailure = { what: "The server did not answer in time" };
+const slow: SystemFailure = { what: "The server did not respond in time" };
 const noRoute: SystemFailure = {
-  what: "There is no way to the server's host",
+  what: "There is no route to the server's host",
   next: CHECK_HOST,
   unsent: true,
 };
 const tooManyFiles: SystemFailure = {
-  what: "Too many files are open for another connection",
+  what: "Too many files are open to open another connection",
   next: "Raise the limit (ulimit -n), or connect fewer servers at once",
   unsent: true,
 };
@@ -35,11 +35,11 @@ const certificate: SystemFailure = {
 const FAILURES: Readonly<Record<string, SystemFailure>> = {
   ECONNREFUSED: {
     what: "The connection was refused",
-    next: "Check that the server is running and that its URL and port are right",
+    next: "Check that the server is running and that the URL and port are correct",
     unsent: true,
   },
   ENOTFOUND: { what: "The server's host name was not found", next: CHECK_HOST, unsent: true },
-  EAI_AGAIN: { what: "The server's host name could not be looked up", next: CHECK_HOST, unsent: true },
+  EAI_AGAIN: { what: "The server's host name could not be resolved", next: CHECK_HOST, unsent: true },
   EHOSTUNREACH: noRoute,
   ENETUNREACH: noRoute,
   EHOSTDOWN: noRoute,
@@ -88,32 +88,32 @@ const FAILURES: Readonly<Record<string, SystemFailure>> = {
 };
 
 const failureOf = (errno: string): SystemFailure | undefined => {
-  // The TLS library's own complaints.
+  // Errors of the TLS library.
   if (errno.startsWith("ERR_SSL_")) return FAILURES["EPROTO"];
   return Object.hasOwn(FAILURES, errno) ? FAILURES[errno] : undefined;
 };
 
-/** The server's address or certificate has to change before another try can help. */
+/** A retry cannot help before the server's address or certificate changes. */
 export const isPermanentFailure = (errno: string): boolean => failureOf(errno)?.permanent === true;
 
 const connecting: readonly unknown[] = ["connect", "getaddrinfo"];
-/** On an open connection: an established one reports a lost route (EHOSTUNREACH) and TLS alerts (EPROTO) there. */
+/** System calls of an open connection, which can also report a lost route (EHOSTUNREACH) or a TLS alert (EPROTO). */
 const transferring: readonly unknown[] = ["read", "write"];
 
-/** Whether nothing can have reached the server. */
+/** Whether the request cannot have reached the server. */
 function isUnsent(error: unknown, failure: SystemFailure): boolean {
   const syscall = readField(error, "syscall");
   return connecting.includes(syscall) || (failure.unsent === true && !transferring.includes(syscall));
 }
 
-/** Whether this error shows that no connection was made, for a client that does not say when it began to send. */
+/** Whether the error proves that no connection was established, for HTTP clients that do not report when they send. */
 export function isBeforeConnection(error: unknown): boolean {
   const errno = readField(error, "code");
   const failure = typeof errno === "string" ? failureOf(errno) : undefined;
   return failure !== undefined && isUnsent(error, failure);
 }
 
-/** Whether the process could not even be started. */
+/** Whether the process could not be started. */
 const isSpawn = (error: unknown): boolean => {
   const syscall = readField(error, "syscall");
   return typeof syscall === "string" && syscall.startsWith("spawn");
@@ -131,20 +131,20 @@ function spawnFailure(error: unknown, errno: string, context: ErrorContext): Con
   });
 }
 
-/** The error for a system failure found in `error` or behind it, or undefined if there is none. */
+/** Converts a system failure found in `error` or its causes; undefined if there is none. */
 export function fromSystemError(error: unknown, context: ErrorContext): ConnectionError | undefined {
-  // An error of ours inside says more than what lies behind it.
+  // A `ToolportError` inside is more specific than its causes.
   for (const found of walkErrors(error, (candidate) => ToolportError.isInstance(candidate))) {
     const errno = readField(found, "code");
     if (typeof errno !== "string") continue;
     if (isSpawn(found)) return spawnFailure(error, errno, context);
-    // The parser of Node's HTTP clients names its complaints HPE_….
+    // Codes of the HTTP parser in Node begin with HPE_.
     if (errno.startsWith("HPE_")) {
       return new ConnectionError({
         ...context,
         code: "BAD_RESPONSE",
-        what: `The server's answer is not HTTP (${errno})`,
-        next: "Check that the URL leads to an MCP server",
+        what: `The response is not valid HTTP (${errno})`,
+        next: "Check that the URL is that of an MCP server",
         outcome: context.phase === "connect" ? "unsent" : "unknown",
         errno,
         cause: error,

@@ -1,14 +1,14 @@
-/** Takes secrets out of an error: out of its message, of what it carries, and of everything that caused it. */
+/** Removes secrets from an error: from its message, its fields and its causes. */
 import { ToolportError } from "./toolport-error.js";
 
 export interface ErrorRedaction {
-  /** For our own sentences, which quote servers here and there. */
+  /** For messages of Toolport, which may quote servers. */
   readonly own: (text: string) => string;
-  /** For everything that came from somewhere else as a whole. */
+  /** For text that comes from elsewhere. */
   readonly foreign: (text: string) => string;
 }
 
-/** Names and marks, which handlers compare; and an address that the user has to open as it is. */
+/** Fields that handlers compare, and a URL that the user must open unchanged. */
 const KEPT: ReadonlySet<string> = new Set([
   "name",
   "code",
@@ -23,8 +23,8 @@ const SENTENCES: ReadonlySet<string> = new Set(["what", "next"]);
 const MAX_LEVELS = 100;
 
 /**
- * Redacts an error of ours in place, so that it stays the same object for all who know it. Errors of others among its causes
- * are replaced by copies. Anything else is left alone.
+ * Redacts a `ToolportError` in place, so that it keeps its identity. Other errors among its causes are replaced by copies. Any
+ * other value stays unchanged.
  */
 export function redactError(error: unknown, redaction: ErrorRedaction): void {
   redactOwn(error, redaction, new Map());
@@ -55,15 +55,15 @@ function redactOwn(error: unknown, redaction: ErrorRedaction, seen: Seen): void 
   }
 }
 
-/** Keeps whether the property is listed. */
+/** Keeps the enumerability of the property. */
 function define(target: object, key: string, value: unknown): void {
   const enumerable = Object.getOwnPropertyDescriptor(target, key)?.enumerable ?? false;
   Object.defineProperty(target, key, { value, enumerable, writable: true, configurable: true });
 }
 
 /**
- * The same value without secrets: itself if there are none, else a copy of what holds them. Lists, plain objects and errors
- * are looked into; other objects are left alone.
+ * Returns the value without secrets: the value itself if it contains none, else a copy. Looks into arrays, plain objects and
+ * errors; other objects stay unchanged.
  */
 export function redactValue(
   value: unknown,
@@ -78,7 +78,7 @@ export function redactValue(
     return value;
   }
   if (level > MAX_LEVELS) return "[nested too deeply]";
-  // A value that contains itself is met again before its copy is made.
+  // Replaces references to the value inside itself, because the copy does not exist yet.
   seen.set(value, "[circular]");
   const inside = (inner: unknown) => redactValue(inner, redaction, { seen, level: level + 1 });
   const copy = Array.isArray(value)
@@ -115,7 +115,7 @@ function redactObject(
   return isSame ? value : Object.fromEntries(copies);
 }
 
-/** An error that is not ours may belong to the caller: it is copied, not changed. */
+/** Copies an error of another library instead of changing it: it may belong to the caller. */
 function redactForeign(
   error: Error,
   { foreign }: ErrorRedaction,

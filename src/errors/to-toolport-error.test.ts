@@ -91,7 +91,7 @@ describe.each<[string, unknown, new (...init: never[]) => ToolportError, Record<
     { code: "HTTP_STATUS", status: 503, retryable: true, outcome: "unknown" },
   ],
   [
-    "HTTP 500 to the probe",
+    "HTTP 500 during negotiation",
     http(500, code.EraNegotiationFailed),
     ConnectionError,
     { code: "HTTP_STATUS", status: 500 },
@@ -127,7 +127,7 @@ describe.each<[string, unknown, new (...init: never[]) => ToolportError, Record<
     { code: "UNREACHABLE", errno: "ECONNREFUSED", outcome: "unsent" },
   ],
   [
-    "no agreement because of an error of ours",
+    "no agreement because of a ToolportError",
     new SdkError(code.EraNegotiationFailed, "no", undefined, {
       cause: new ConnectionError({ code: "MESSAGE_TOO_LARGE", what: "Too large" }),
     }),
@@ -141,19 +141,19 @@ describe.each<[string, unknown, new (...init: never[]) => ToolportError, Record<
     { code: "PROTOCOL", retryable: false, outcome: "unknown" },
   ],
   [
-    "a kind of result nobody knows",
+    "an unknown result type",
     new SdkError(code.UnsupportedResultType, "", { resultType: "x" }),
     ToolCallError,
     { code: "PROTOCOL", data: { resultType: "x" } },
   ],
   [
-    "a capability that is not there",
+    "a missing capability",
     new SdkError(code.CapabilityNotSupported, ""),
     ToolCallError,
     { code: "PROTOCOL", outcome: "unsent" },
   ],
   [
-    "an SDK error nobody expects",
+    "an unknown SDK error",
     new SdkError(code.AlreadyConnected, ""),
     ToolportError,
     { code: "UNEXPECTED", retryable: false },
@@ -244,7 +244,7 @@ describe.each<[string, unknown, new (...init: never[]) => ToolportError, Record<
     { code: "PROTOCOL", rpcCode: -32001, retryable: false },
   ],
   [
-    "a code of the server's own",
+    "a custom code of the server",
     new ProtocolError(42, "x"),
     ToolCallError,
     { code: "PROTOCOL", rpcCode: 42, retryable: false },
@@ -313,22 +313,22 @@ describe.each<[string, unknown, new (...init: never[]) => ToolportError, Record<
     expect(converted.message.startsWith("[weather/forecast] ")).toBe(true);
   });
 
-  test("tells no secrets", () => expect(converted.message).not.toContain("CANARY"));
+  test("contains no secrets", () => expect(converted.message).not.toContain("CANARY"));
 
-  test("of a connect has not sent anything", () => {
+  test("in the phase connect has the outcome unsent", () => {
     expect(toToolportError(error, { phase: "connect" }).outcome).toBe(
       converted.code === "ABORTED" ? "unknown" : "unsent",
     );
   });
 });
 
-test("an error answer to the handshake is a failed handshake", () => {
+test("an error response to the handshake becomes HANDSHAKE_FAILED", () => {
   const refusal = new UnsupportedProtocolVersionError({ supported: ["2030-01-01"], requested: "2026-07-28" });
   const converted = toToolportError(refusal, { server: "a", phase: "connect" });
   expect(converted).toMatchObject({ name: "ConnectionError", code: "HANDSHAKE_FAILED", cause: refusal });
 });
 
-test("hostile values do no harm", () => {
+test("values that throw on access are converted", () => {
   const circle = new Error("x");
   circle.cause = circle;
   expect(toToolportError(circle).code).toBe("UNEXPECTED");
@@ -343,7 +343,7 @@ test("hostile values do no harm", () => {
   expect(toToolportError(throwing).code).toBe("UNEXPECTED");
 });
 
-test("a brand on a prototype counts for nothing", () => {
+test("a brand on a prototype is ignored", () => {
   const fake = Object.create({ [Symbol.for("mcp.sdk.errorBrands")]: new Set(["mcp.UnauthorizedError"]) });
   expect(toToolportError(fake).code).toBe("UNEXPECTED");
 });

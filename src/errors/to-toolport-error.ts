@@ -1,4 +1,4 @@
-/** The one converter: whatever was thrown becomes a ToolportError, by brands, codes and statuses, never by text. */
+/** Converts anything thrown to a `ToolportError`, by brands, codes and statuses, never by message text. */
 import { redactText } from "../util/redact-text.js";
 import { hasBrand, readField } from "./foreign-error.js";
 import { fromSdkError } from "./from-sdk-error.js";
@@ -11,7 +11,7 @@ const MAX_DEPTH = 8;
 const causeOf = (error: unknown): unknown =>
   readField(error, "cause") ?? readField(readField(error, "data"), "cause");
 
-/** Errors of the SDK's that only say where something failed; what failed is their cause. */
+/** Errors of the SDK that only wrap the actual failure, their cause. */
 const isWrapper = (error: unknown): boolean =>
   hasBrand(error, "mcp.SdkError") &&
   ["ERA_NEGOTIATION_FAILED", "SEND_FAILED"].includes(String(readField(error, "code")));
@@ -30,7 +30,7 @@ function fromSignal(error: unknown, context: ErrorContext): ToolportError | unde
   return new ToolCallError({
     ...context,
     code: "TIMEOUT",
-    what: "The time limit was reached",
+    what: "The operation timed out",
     retryable: true,
     outcome: context.phase === "connect" ? "unsent" : "unknown",
     cause: error,
@@ -39,7 +39,7 @@ function fromSignal(error: unknown, context: ErrorContext): ToolportError | unde
 
 function recognise(error: unknown, context: ErrorContext, depth: number): ToolportError | undefined {
   if (ToolportError.isInstance(error)) {
-    // Another copy of the package may be older and not know how.
+    // An older copy of the package may lack the method.
     return typeof error.withContext === "function" ? error.withContext(context) : error;
   }
   if (depth > MAX_DEPTH) return undefined;
@@ -60,18 +60,17 @@ function describe(error: unknown): string {
 }
 
 /**
- * Makes a `ToolportError` of anything that was thrown. One of ours stays what it is; the names of server and tool are
- * filled in where they are missing. Whoever passed an `AbortSignal` to the SDK has to look at it first: the SDK
- * reports an abort as a timeout.
+ * Converts any error to a `ToolportError`. A `ToolportError` stays the same, but missing names of server and tool are filled
+ * in. Callers that passed an `AbortSignal` to the SDK must check it first: the SDK reports an abort as a timeout.
  */
 export function toToolportError(error: unknown, context: ErrorContext = {}): ToolportError {
   const known = recognise(error, context, 0);
   if (known !== undefined) return known;
-  const said = describe(error);
+  const text = describe(error);
   return new ToolportError({
     ...context,
     code: "UNEXPECTED",
-    what: `Something unexpected went wrong${said === "" ? "" : `: ${said}`}`,
+    what: `An unexpected error occurred${text === "" ? "" : `: ${text}`}`,
     outcome: context.phase === "connect" ? "unsent" : "unknown",
     cause: error,
   });

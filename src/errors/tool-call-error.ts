@@ -1,4 +1,4 @@
-/** A request reached a live connection but could not be made, or its answer is not to be trusted. */
+/** A request that could not be made, or whose response cannot be used. */
 import { ToolportError, type ToolportErrorInit } from "./toolport-error.js";
 
 export type ToolCallErrorCode =
@@ -14,21 +14,21 @@ export type ToolCallErrorCode =
   | "TASK_LOST";
 
 export interface ToolCallErrorDetails {
-  /** JSON-RPC error code of the server's answer. */
+  /** JSON-RPC error code of the response. */
   rpcCode?: number | undefined;
-  /** `data` of the JSON-RPC error, without secrets of the server's entry. */
+  /** `data` of the JSON-RPC error, with the secrets of the server entry redacted. */
   data?: unknown;
-  /** What was going on when the time ran out: `connect`, `list`, `call`, … */
+  /** The phase that timed out: `connect`, `list`, `call`, … */
   phase?: string | undefined;
   /** Problems found in the arguments, each with its path. */
   issues?: readonly { path: string; message: string }[] | undefined;
-  /** The answer as it came, where it was not accepted; secrets of the server's entry are taken out of it. */
+  /** The rejected result of the server, with the secrets of the server entry redacted. */
   result?: unknown;
-  /** One error per thing that was tried, where several were. */
+  /** One error per attempt, if there were several. */
   attempts?: readonly ToolportError[] | undefined;
 }
 
-/** Thrown when a call could not be made or its answer cannot be used. A tool that reports failure does not throw. */
+/** Thrown when a call could not be made or its response cannot be used. A tool that reports failure does not throw. */
 export class ToolCallError extends ToolportError<ToolCallErrorCode> implements ToolCallErrorDetails {
   static override readonly kind = "ToolCallError";
   override readonly name = "ToolCallError";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ConnectionError } from "./connection-error.js";
 import { toToolportError } from "./to-toolport-error.js";
 
-test("one of ours from a connect has not sent anything either, and stays what it is", () => {
+test("a ToolportError in the phase connect keeps its class and gets the outcome unsent", () => {
   const ended = new ConnectionError({ code: "SPAWN_FAILED", what: "It exited", exitCode: 1, server: "a" });
   const converted = toToolportError(ended, { server: "a", phase: "connect" });
   expect(converted).toBeInstanceOf(ConnectionError);

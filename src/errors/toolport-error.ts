@@ -1,36 +1,36 @@
-/** The root of every error Toolport throws: who failed, why, and whether trying again can help. */
+/** The base class of all Toolport errors: which server failed, why, and whether a retry can help. */
 
 import { visibleLine } from "../util/visible-text.js";
 
 const marker = Symbol.for("toolport.error");
 
-/** Whether the server can have acted on the request that failed. */
+/** Whether the server may have run the failed request. */
 export type Outcome = "unsent" | "unknown";
 
-/** What every Toolport error is built from. */
+/** Properties of a new error. */
 export interface ToolportErrorInit<Code extends string = string> {
   /** Machine-readable reason. */
   code: Code;
-  /** What happened, one sentence without its full stop. */
+  /** What happened, one sentence without a full stop. */
   what: string;
-  /** What to do next, one sentence without its full stop. */
+  /** What to do next, one sentence without a full stop. */
   next?: string | undefined;
   /** Name of the server, as configured. */
   server?: string | undefined;
   /** Name of the tool on that server. */
   tool?: string | undefined;
-  /** May be retried if that is safe (see `outcome`). @default false */
+  /** A retry can help, if it is safe (see `outcome`). @default false */
   retryable?: boolean | undefined;
-  /** `"unsent"` when the server provably did not run the request. @default "unknown" */
+  /** `"unsent"` if the server certainly did not run the request. @default "unknown" */
   outcome?: Outcome | undefined;
   cause?: unknown;
 }
 
 function format({ code, what, next, server, tool }: ToolportErrorInit): string {
   const name = tool === undefined ? server : `${server}/${tool}`;
-  // A tool's name is whatever its server says: it must not look like the rest of the message.
-  const who = server === undefined || name === undefined ? "" : `[${visibleLine(name)}] `;
-  return `${who}${toSentence(what)}${next === undefined ? "" : ` ${toSentence(next)}`} (${code})`;
+  // The name of a tool is untrusted: it must not look like another part of the message.
+  const prefix = server === undefined || name === undefined ? "" : `[${visibleLine(name)}] `;
+  return `${prefix}${toSentence(what)}${next === undefined ? "" : ` ${toSentence(next)}`} (${code})`;
 }
 
 /**
@@ -46,7 +46,7 @@ export class ToolportError<Code extends string = string> extends Error {
     Object.defineProperty(ToolportError.prototype, marker, { value: true });
   }
 
-  /** The name its errors bear, whatever a bundler calls the class. */
+  /** The `name` of its errors; independent of class names, which bundlers change. */
   static readonly kind: string = "ToolportError";
   override readonly name: string = "ToolportError";
   readonly code: Code;
@@ -56,11 +56,11 @@ export class ToolportError<Code extends string = string> extends Error {
   readonly next: string | undefined;
   readonly server: string | undefined;
   readonly tool: string | undefined;
-  /** May be retried if that is safe: the caller also has to know that the call may run twice, or that `outcome` is `"unsent"`. */
+  /** A retry can help. It is safe only if the call may run twice or `outcome` is `"unsent"`. */
   readonly retryable: boolean;
-  /** Whether the server can have acted on the request. */
+  /** Whether the server may have run the request. */
   readonly outcome: Outcome;
-  /** The failures this one sums up, where it stands for several. */
+  /** The errors that this one combines. */
   readonly errors: readonly ToolportError[] = [];
 
   constructor(init: ToolportErrorInit<Code> & { errors?: readonly ToolportError[] | undefined }) {
@@ -76,8 +76,8 @@ export class ToolportError<Code extends string = string> extends Error {
   }
 
   /**
-   * The same error with the names of its server and tool filled in where they are missing; itself if nothing is.
-   * What failed in the phase `connect` has sent nothing of a call. The copy keeps class, fields, cause and stack.
+   * Returns the error with missing names of server and tool filled in; itself if none is missing. In the phase `connect` the
+   * outcome becomes `"unsent"`. The copy keeps class, fields, cause and stack.
    */
   withContext(context: {
     server?: string | undefined;
@@ -85,23 +85,23 @@ export class ToolportError<Code extends string = string> extends Error {
     phase?: string | undefined;
   }): this {
     const server = this.server ?? context.server;
-    // A tool belongs to its server: the name of another server's tool would mislead.
+    // The tool of another server would be misleading.
     const tool = this.tool ?? (server === context.server ? context.tool : undefined);
     const outcome = context.phase === "connect" ? "unsent" : this.outcome;
     return copyWith(this, { server, tool, outcome });
   }
 
-  /** The same error with another `outcome`; itself if it has that one. The copy keeps class, fields, cause and stack. */
+  /** Returns the error with another `outcome`; itself if it is the same. The copy keeps class, fields, cause and stack. */
   withOutcome(outcome: Outcome): this {
     return copyWith(this, { outcome });
   }
 
-  /** The same error with other advice. The copy keeps class, fields, cause and stack. */
+  /** Returns the error with another `next`. The copy keeps class, fields, cause and stack. */
   withNext(next: string): this {
     return copyWith(this, { next });
   }
 
-  /** Recognises errors of this class across copies of the package. */
+  /** Like `instanceof`, across copies of the package. */
   static isInstance<Class extends abstract new (...args: never[]) => ToolportError>(
     this: Class & { readonly kind: string },
     value: unknown,
@@ -115,7 +115,7 @@ export class ToolportError<Code extends string = string> extends Error {
   }
 }
 
-/** A class that a program derives from one of ours has no `kind` of its own, and is recognised by its identity only. */
+/** A user's subclass has no own `kind` and is recognised by identity only. */
 function isErrorOf(Class: { readonly kind: string }, value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   try {
@@ -123,7 +123,7 @@ function isErrorOf(Class: { readonly kind: string }, value: unknown): boolean {
     if ((value as Record<symbol, unknown>)[marker] !== true || !Object.hasOwn(Class, "kind")) return false;
     return Class.kind === ToolportError.kind || (value as Error).name === Class.kind;
   } catch {
-    // A proxy that throws is no error of ours.
+    // A proxy may throw on access.
     return false;
   }
 }
@@ -132,7 +132,7 @@ type CopiedFields = Partial<Pick<ToolportError, "server" | "tool" | "outcome" | 
 
 const pick = ({ server, tool, outcome, next }: ToolportError) => ({ server, tool, outcome, next });
 
-/** A function, not a private method: a copy is not made by the constructor, so it has no private members. */
+/** Not a private method: copies are not created by the constructor and have no private members. */
 function copyWith<E extends ToolportError>(error: E, changes: CopiedFields): E {
   const { server, tool, outcome, next } = { ...pick(error), ...changes };
   if (server === error.server && tool === error.tool && outcome === error.outcome && next === error.next)
@@ -152,20 +152,20 @@ function copyWith<E extends ToolportError>(error: E, changes: CopiedFields): E {
   return Object.defineProperties(copy, own);
 }
 
-/** The error of a later send when an earlier one may have run: its outcome cannot be `"unsent"`. */
+/** For the error of a later attempt: if an earlier attempt may have run, the outcome cannot be `"unsent"`. */
 export function afterUnknown(error: unknown): unknown {
   return ToolportError.isInstance(error) && error.outcome === "unsent" ? error.withOutcome("unknown") : error;
 }
 
-/** Ends a text as a sentence ends. A question keeps its mark. */
+/** Adds a full stop unless the text ends with punctuation. */
 export const toSentence = (text: string): string => (/[.?!…]$/.test(text) ? text : `${text}.`);
 
-/** What is known about a failure besides the error itself. */
+/** Context of a failure that the error itself does not contain. */
 export interface ErrorContext {
   /** Name of the server, as configured. */
   server?: string | undefined;
   /** Name of the tool on that server. */
   tool?: string | undefined;
-  /** What was going on: `connect`, `list`, `call`, … While connecting, nothing of a call can have been sent. */
+  /** The phase that failed: `connect`, `list`, `call`, … In the phase `connect` no call was sent. */
   phase?: string | undefined;
 }

@@ -1,9 +1,9 @@
-/** A tool the way its server lists it, as filters and mappers of the user's see it. */
+/** A tool as its server lists it; the input of the user's filters and mappers. */
 
-/** Any JSON Schema object, exactly as the server sent it. */
+/** A JSON Schema object, exactly as the server sent it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Hints of the server's about a tool. They are claims: nothing safe may rest on them unless the server is trusted. */
+/** Hints from the server about a tool. They are claims: do not rely on them unless you trust the server. */
 export interface ToolAnnotations {
   readonly title?: string;
   readonly readOnlyHint?: boolean;
@@ -12,7 +12,7 @@ export interface ToolAnnotations {
   readonly openWorldHint?: boolean;
 }
 
-/** One tool on one server, before it gets its public name. */
+/** A tool of one server, before it gets its public name. */
 export interface ListedTool {
   /** Its name on the server. */
   readonly name: string;
@@ -26,7 +26,7 @@ export interface ListedTool {
   readonly _meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The server in every callback. */
+/** The server, as callbacks receive it. */
 export interface ServerRef {
   readonly name: string;
 }

@@ -1,7 +1,7 @@
-/** How serious a log message of a server's can be. */
+/** Levels of the log messages of servers. */
 import type { LoggingLevel } from "@modelcontextprotocol/client";
 
-/** From the least to the most serious. */
+/** In ascending order of severity. */
 export const LOG_LEVELS = [
   "debug",
   "info",
@@ -13,9 +13,8 @@ export const LOG_LEVELS = [
   "emergency",
 ] as const satisfies readonly LoggingLevel[];
 
-/** How serious a message must be for a server to send it. */
+/** Minimum level of the messages that a server sends. */
 export type LogLevel = LoggingLevel;
 
-/** Whether a server's word is one of them. */
 export const isLogLevel = (level: unknown): level is LogLevel =>
   (LOG_LEVELS as readonly unknown[]).includes(level);

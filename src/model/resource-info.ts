@@ -1,6 +1,6 @@
 /** Resources, templates and prompts as users see them. */
 
-/** A resource of one server. Fields the protocol may add later are kept. */
+/** A resource of one server. Unknown fields are kept. */
 export interface ResourceInfo {
   readonly server: string;
   readonly uri: string;
@@ -9,12 +9,12 @@ export interface ResourceInfo {
   readonly description?: string;
   readonly mimeType?: string;
   readonly size?: number;
-  /** It is a user interface for a host to render (MCP Apps), not something to read. */
+  /** The resource is a user interface for a host to render (MCP Apps). */
   readonly isUi?: true;
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
-/** A family of resources of one server. */
+/** A resource template of one server. */
 export interface ResourceTemplateInfo {
   readonly server: string;
   readonly uriTemplate: string;
@@ -22,7 +22,7 @@ export interface ResourceTemplateInfo {
   readonly title?: string;
   readonly description?: string;
   readonly mimeType?: string;
-  /** They are user interfaces for a host to render (MCP Apps). */
+  /** The resources are user interfaces for a host to render (MCP Apps). */
   readonly isUi?: true;
   readonly _meta?: Readonly<Record<string, unknown>>;
 }

@@ -4,27 +4,27 @@ import type { ToolUi } from "./tool-ui.js";
 
 /** One tool of one server. */
 export interface ToolInfo extends Omit<ListedTool, "name"> {
-  /** The name to give to a model and to `callTool`: valid for every provider and unlike any other. */
+  /** The unique name for models and for `callTool`; valid for every provider. */
   readonly name: string;
-  /** The server it belongs to, as configured. */
+  /** Name of the server, as configured. */
   readonly server: string;
-  /** Its name on that server. */
+  /** Name of the tool on that server. */
   readonly sourceName: string;
   /**
-   * The fallback server whose definition this is, because `server` could not be reached since the port was created.
-   * @default undefined: the definition is the server's own
+   * The fallback server that this definition comes from, because `server` has been unreachable since the port was created.
+   * @default undefined: the definition comes from `server`
    */
   readonly definedBy?: string | undefined;
-  /** The tool has a user interface that a host can render (MCP Apps). Read from `_meta`, which is there as it came. */
+  /** The user interface of the tool that a host can render (MCP Apps), read from `_meta`. */
   readonly ui?: ToolUi | undefined;
 }
 
-/** A tool that was listed but cannot be offered, and why. */
+/** A listed tool that cannot be offered, and the reason. */
 export interface WithheldTool {
   readonly server: string;
-  /** Its name, or what stood in its place. */
+  /** Name of the tool, or what the server sent instead. */
   readonly name: string;
   readonly reason: string;
-  /** Pins or the scan refuse it; its definition could be offered. */
+  /** Withheld by pins or the scan; the definition itself is valid. */
   readonly isRefused?: true;
 }

@@ -1,24 +1,21 @@
 /**
- * MCP Apps: what servers say about user interfaces. Nothing is rendered or fetched here; a host is shown where they are.
+ * MCP Apps: user interfaces that servers offer for their tools. Toolport does not render or fetch them.
  *
  * @see https://github.com/modelcontextprotocol/ext-apps
  */
-import type { ToolInfo } from "./tool-info.js";
-
 /** A tool's user interface, as its server describes it. */
 export interface ToolUi {
   /** The `ui://` resource to render; `readResource(tool.server, resourceUri)` reads it. */
   readonly resourceUri?: string | undefined;
   /**
-   * Who may call the tool: the model, the interface itself, or both. One that is not for the model is left out of what
-   * models are shown.
+   * Who may call the tool: the model, the interface itself, or both. Models do not see tools that are only for the interface.
    * @default both
    */
   readonly visibility?: readonly string[] | undefined;
 }
 
 const SCHEME = "ui://";
-/** How servers wrote it before it had an object of its own. */
+/** The key before `ui` became an object. */
 const OLD_KEY = "ui/resourceUri";
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -27,7 +24,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 const readUri = (uri: unknown): string | undefined =>
   typeof uri === "string" && uri.startsWith(SCHEME) ? uri : undefined;
 
-/** Undefined for a tool that says nothing of an interface. What makes no sense in it counts as not said. */
+/** Undefined for a tool without an interface. Ignores invalid fields. */
 export function readToolUi(meta: Readonly<Record<string, unknown>> | undefined): ToolUi | undefined {
   if (meta === undefined) return undefined;
   const ui = isRecord(meta["ui"]) ? meta["ui"] : {};
@@ -42,11 +39,11 @@ export function readToolUi(meta: Readonly<Record<string, unknown>> | undefined):
   });
 }
 
-/** False for tools that only an interface may call. */
-export const isForModel = ({ ui }: Pick<ToolInfo, "ui">): boolean =>
+/** Whether a model may call the tool. */
+export const isForModel = ({ ui }: { readonly ui?: ToolUi | undefined }): boolean =>
   ui?.visibility?.includes("model") ?? true;
 
-/** Whether an entry of a list is an interface. */
+/** Whether a listed resource or template is a user interface. */
 export const isUiResource = ({
   uri,
   uriTemplate,

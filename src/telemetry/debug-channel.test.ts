@@ -1,4 +1,4 @@
-/** `DEBUG` as users of the `debug` package know it. */
+/** `DEBUG` patterns as in the `debug` package. */
 import { afterEach, expect, test, vi } from "vitest";
 import { cpuTimeMs } from "../../test/support/cpu-time.js";
 import { debugChannel, isChannelEnabled } from "./debug-channel.js";
@@ -32,13 +32,13 @@ test.each<[string | undefined, boolean]>([
   expect(isChannelEnabled("toolport:wire", patterns)).toBe(expected);
 });
 
-test("a long pattern of stars does not hold anybody up", () => {
+test("a long pattern of wildcards is matched in linear time", () => {
   const started = cpuTimeMs();
   isChannelEnabled(`toolport:${"a".repeat(60)}`, `${"*a".repeat(12)}b`);
   expect(cpuTimeMs() - started).toBeLessThan(10_000);
 });
 
-test("a channel that is named writes one line to stderr, under its name", () => {
+test("an enabled channel writes one line with its name to stderr", () => {
   vi.stubEnv("DEBUG", "toolport:connection");
   const write = vi.spyOn(console, "error").mockImplementation(() => {});
   const channel = debugChannel("connection");
@@ -51,7 +51,7 @@ test("a channel that is named writes one line to stderr, under its name", () => 
   ]);
 });
 
-test("a channel that is not named is silent", () => {
+test("a disabled channel writes nothing", () => {
   vi.stubEnv("DEBUG", "other:*");
   const write = vi.spyOn(console, "error").mockImplementation(() => {});
   const channel = debugChannel("call");
@@ -65,7 +65,7 @@ test.each([
   ["@langchain/mcp-adapters:client", ["connection", "auth"]],
   ["@langchain/mcp-adapters:tools", ["catalog", "call"]],
   ["@langchain/mcp-adapters:*,-@langchain/mcp-adapters:tools", ["connection", "auth"]],
-])("DEBUG=%s switches on what it meant in LangChain's adapters", (patterns, expected) => {
+])("DEBUG=%s enables the corresponding channels of LangChain's adapters", (patterns, expected) => {
   vi.stubEnv("DEBUG", patterns);
   const channels = ["connection", "catalog", "call", "auth", "wire"] as const;
   expect(channels.filter((name) => debugChannel(name).enabled)).toEqual(expected);

@@ -1,18 +1,18 @@
-/** `DEBUG=toolport:*`: what the `debug` package does, in a form that every runtime can load. */
+/** `DEBUG=toolport:*`, like the `debug` package, for every runtime. */
 
 import { visibleLine } from "../util/visible-text.js";
 
-/** The parts of Toolport that can be watched. */
+/** The channels of Toolport. */
 export type ChannelName = "connection" | "catalog" | "call" | "auth" | "wire";
 
 export interface DebugChannel {
-  /** Look here first: building a message that nobody reads costs time. */
+  /** Check this before building an expensive message. */
   readonly enabled: boolean;
   (message: string): void;
 }
 
-/** Whether `name` fits a pattern in which `*` stands for anything; without a regular expression, so in linear time. */
-function fits(name: string, pattern: string): boolean {
+/** Whether `name` matches a pattern with the wildcard `*`. Uses no regular expression, so it takes linear time. */
+function matchesPattern(name: string, pattern: string): boolean {
   const [head = "", ...rest] = pattern.split("*");
   const tail = rest.pop();
   if (tail === undefined) return name === head;
@@ -32,7 +32,7 @@ export function isChannelEnabled(name: string, patterns: string | undefined): bo
   let enabled = false;
   for (const pattern of patterns.split(/[\s,]+/).filter(Boolean)) {
     const negative = pattern.startsWith("-");
-    const matches = fits(name, negative ? pattern.slice(1) : pattern);
+    const matches = matchesPattern(name, negative ? pattern.slice(1) : pattern);
     if (matches && negative) return false;
     enabled ||= matches;
   }
@@ -42,7 +42,7 @@ export function isChannelEnabled(name: string, patterns: string | undefined): bo
 const environment = (): string | undefined =>
   typeof process === "object" ? process.env?.["DEBUG"] : undefined;
 
-/** Names under which users of `@langchain/mcp-adapters` know the channels. What is on the wire is not among them. */
+/** Channel names of `@langchain/mcp-adapters`. None includes `wire`. */
 const ALIASES: Readonly<Partial<Record<ChannelName, readonly string[]>>> = {
   connection: ["@langchain/mcp-adapters:client", "@langchain/mcp-adapters:connection"],
   auth: ["@langchain/mcp-adapters:client", "@langchain/mcp-adapters:connection"],
@@ -50,7 +50,7 @@ const ALIASES: Readonly<Partial<Record<ChannelName, readonly string[]>>> = {
   call: ["@langchain/mcp-adapters:tools"],
 };
 
-/** A channel named `toolport:<name>`. It writes to stderr only, and only when `DEBUG` names it: one line a message. */
+/** The channel `toolport:<name>`. Writes one line per message to stderr if `DEBUG` enables it. */
 export function debugChannel(name: ChannelName): DebugChannel {
   const full = `toolport:${name}`;
   const patterns = environment();

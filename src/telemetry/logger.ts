@@ -1,4 +1,4 @@
-/** Where Toolport writes what it has to say: the caller's logger, and `DEBUG=toolport:*`. */
+/** The logger interface, and protection against loggers that fail. */
 import { type DropObserver, OrderedCallback } from "../util/ordered-callback.js";
 import { visibleLine } from "../util/visible-text.js";
 
@@ -10,7 +10,7 @@ export interface Logger {
   error(message: string, details?: unknown): void;
 }
 
-/** Says nothing. A library is silent until it is asked. */
+/** The default: logs nothing. */
 export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 interface Line {
@@ -20,14 +20,14 @@ interface Line {
 }
 
 /**
- * Messages are one line each, with nothing hidden in it: they quote servers, and a tool's name must not look like another
- * message. A logger that throws must not break a connection, and one that returns promises gets its lines one at a time.
+ * Wraps a logger. Messages become one line without hidden characters: they quote servers, and the name of a tool must not fake
+ * another message. Failures of the logger are ignored. A logger that returns promises gets one message at a time.
  */
 export function guardLogger(logger: Logger, drops?: DropObserver): Logger {
   const lines = new OrderedCallback<Line>(
     ({ level, message, details }) => logger[level](visibleLine(message), details),
     {
-      // There is nowhere left to report it.
+      // The logger itself failed: there is no other place to report it.
       report() {},
       ...drops,
     },

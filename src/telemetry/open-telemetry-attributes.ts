@@ -1,36 +1,36 @@
-/** Names and values of the OpenTelemetry conventions for MCP and generative AI, copied: they are still in development. */
+/** Attributes of the OpenTelemetry conventions for MCP and generative AI. Copied, because the conventions are still in development. */
 import { readField } from "../errors/foreign-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 
 /** Attributes of a span or a measurement. */
 export type Attributes = Record<string, string | number>;
 
-/** The server a request goes to. */
+/** The server of a request. */
 export interface ServerFacts {
   /** Name of the server, as configured. */
   server: string;
-  /** How it is reached: `stdio`, `http` … */
+  /** Transport: `stdio`, `http` … */
   transport?: string | undefined;
   protocolVersion?: string | undefined;
-  /** Its URL; only host and port are shown. */
+  /** URL of the server; only host and port are recorded. */
   address?: string | undefined;
 }
 
-/** One request of the protocol. */
+/** One MCP request. */
 export interface RequestFacts extends ServerFacts {
-  /** Method on the wire, e.g. `tools/call`. */
+  /** MCP method, e.g. `tools/call`. */
   method: string;
   /** Name of the tool on that server. */
   tool?: string | undefined;
   /** Name of the prompt. */
   prompt?: string | undefined;
-  /** Address of the resource. */
+  /** URI of the resource. */
   uri?: string | undefined;
-  /** Arguments; shown only where `captureContent` is on. */
+  /** Arguments; recorded only with `captureContent`. */
   args?: unknown;
 }
 
-/** Bounds of both durations' buckets, in seconds. */
+/** Bucket boundaries of both duration histograms, in seconds. */
 export const DURATION_BUCKETS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 
 const NETWORK: Readonly<Record<string, Attributes>> = {
@@ -55,7 +55,7 @@ function addressAttributes(address: string | undefined): Attributes {
   return { "server.address": hostname, ...(number !== undefined && { "server.port": number }) };
 }
 
-/** What is known of the server. The id of a session is a secret and not among it. */
+/** Does not include the session id, which is a secret. */
 export const serverAttributes = ({
   server,
   transport,
@@ -68,7 +68,7 @@ export const serverAttributes = ({
   ...addressAttributes(address),
 });
 
-/** Attributes of a request's measurement: no more values than there are servers, tools and prompts. */
+/** Attributes for metrics: their cardinality is limited to servers, tools and prompts. */
 export const requestAttributes = (facts: RequestFacts): Attributes => ({
   "mcp.method.name": facts.method,
   "jsonrpc.protocol.version": "2.0",
@@ -80,11 +80,11 @@ export const requestAttributes = (facts: RequestFacts): Attributes => ({
   ...serverAttributes(facts),
 });
 
-/** Name of a request's span: the method and what it is about, unless that would make too many names. */
+/** Span name: the method and its tool or prompt. URIs are left out to limit the cardinality. */
 export const requestSpanName = ({ method, tool, prompt }: RequestFacts): string =>
   [method, tool ?? prompt].filter((part) => part !== undefined).join(" ");
 
-/** What failed, in the words of the conventions; nothing where nothing did. */
+/** Attributes of a failure; empty for success. */
 export function failureAttributes(ending: { error: unknown } | { result: unknown }): Attributes {
   if ("result" in ending)
     return readField(ending.result, "isError") === true ? { "error.type": "tool_error" } : {};
@@ -96,7 +96,7 @@ export function failureAttributes(ending: { error: unknown } | { result: unknown
       ...(typeof rpcCode === "number" && { "rpc.response.status_code": String(rpcCode) }),
     };
   }
-  // The caller's own reason for an abort passes through as it is.
+  // The error may be the caller's own abort reason.
   const name = readField(error, "name");
   return { "error.type": typeof name === "string" && name !== "" ? name : "_OTHER" };
 }

@@ -12,12 +12,12 @@ afterEach(() => {
   delete globals[registry];
 });
 
-test("the package is not asked for while no SDK is registered, and never missed", async () => {
+test("the package is loaded only if an SDK is registered, and a missing package is ignored", async () => {
   const telemetry = createTelemetry();
   const run = () => telemetry.attempt({ method: "tools/call", server: "a" }, async (meta) => meta ?? "none");
   expect(await run()).toBe("none");
   expect(load).not.toHaveBeenCalled();
-  // Another copy of the API, out of our reach, was given an SDK.
+  // An SDK was registered with another copy of the API that cannot be imported here.
   globals[registry] = { version: "1.9.0", trace: {} };
   expect(telemetry.isActive).toBe(true);
   expect(await run()).toBe("none");

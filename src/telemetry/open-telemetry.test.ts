@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 describe("without an SDK", () => {
-  test("everything runs as if nobody had asked", async () => {
+  test("callbacks run without spans and metrics", async () => {
     const telemetry = createTelemetry();
     const promise = Promise.resolve(answer);
     expect(telemetry.isActive).toBe(false);
@@ -45,7 +45,7 @@ describe("without an SDK", () => {
     telemetry.sessionEnded(facts, 1_000);
   });
 
-  test("one that is registered later is found, and one that is taken off is left", async () => {
+  test("an SDK that is registered later is used, and a removed one is no longer used", async () => {
     const telemetry = createTelemetry();
     const run = () => telemetry.attempt(facts, async () => answer);
     await run();
@@ -64,7 +64,7 @@ describe("without an SDK", () => {
 });
 
 describe("a request", () => {
-  test("has a span of the client's kind with the attributes of the conventions", async () => {
+  test("has a client span with the attributes of the conventions", async () => {
     const { spans } = register();
     const result = await createTelemetry({ version: "1.2.3" }).attempt(facts, async (_meta, note) => {
       note({ requestId: "toolport-1" });
@@ -93,7 +93,7 @@ describe("a request", () => {
     });
   });
 
-  test("is measured in seconds, without what is different every time", async () => {
+  test("is recorded in seconds, without attributes of high cardinality", async () => {
     const { measured } = register();
     await createTelemetry().attempt(facts, async (_meta, note) => {
       note({ requestId: "toolport-1" });
@@ -122,7 +122,7 @@ describe("a request", () => {
     ],
     ["an abort", new DOMException("CANARY", "AbortError"), { "error.type": "AbortError" }],
     ["a reason of the caller's", "CANARY", { "error.type": "_OTHER" }],
-  ])("that ends in %s says so and throws it", async (_name, error, expected) => {
+  ])("that fails with %s records and throws the error", async (_name, error, expected) => {
     const { spans, measured } = register();
     const failing = createTelemetry().attempt(facts, () => Promise.reject(error));
     await expect(failing).rejects.toBe(error);
@@ -133,7 +133,7 @@ describe("a request", () => {
     expect((await measured())[0]?.attributes).toMatchObject(expected);
   });
 
-  test("that a tool answers with failure is a tool_error", async () => {
+  test("with a result that reports failure is a tool_error", async () => {
     const { spans } = register();
     await createTelemetry().attempt(facts, async () => ({ ...answer, isError: true }));
     expect(spans()[0]).toMatchObject({
@@ -159,7 +159,7 @@ describe("a request", () => {
       { "server.address": "[::1]", "server.port": 8080 },
     ],
     [{ method: "ping", server: "a", address: "not a url" }, "ping", {}],
-  ])("%j is named %s", async (request, name, expected) => {
+  ])("%j has the span name %s", async (request, name, expected) => {
     const { spans } = register();
     await createTelemetry().attempt(request, async () => ({}));
     const [span] = spans();
@@ -168,7 +168,7 @@ describe("a request", () => {
     expect(span?.attributes).not.toHaveProperty(["gen_ai.operation.name"]);
   });
 
-  test("shows arguments and results only to those who ask, and no secrets even to them", async () => {
+  test("records arguments and results only with captureContent, and redacts secrets", async () => {
     const { spans } = register();
     const result = { content: [{ type: "text", text: "rain" }], token: "CANARY" };
     await createTelemetry({ captureContent: true }).attempt(facts, async () => result);
@@ -180,7 +180,7 @@ describe("a request", () => {
     expect(JSON.stringify(attributes)).not.toContain("CANARY");
   });
 
-  test("learns the protocol's revision late", async () => {
+  test("records a protocol revision that is known only later", async () => {
     const { spans } = register();
     await createTelemetry().attempt({ method: "tools/call", server: "a" }, async (_meta, note) =>
       note({ protocolVersion: "2025-11-25" }),
@@ -190,7 +190,7 @@ describe("a request", () => {
 });
 
 describe("trace context", () => {
-  test("of the request's own span goes into _meta, and nothing else", async () => {
+  test("of the request's own span is the only addition to _meta", async () => {
     const { spans } = register();
     const baggage = propagation.createBaggage({ tenant: { value: "x" } });
     const meta = await spanContext.with(propagation.setBaggage(spanContext.active(), baggage), () =>
@@ -200,7 +200,7 @@ describe("trace context", () => {
     expect(meta).toEqual({ traceparent: `00-${traceId}-${spanId}-01`, baggage: "tenant=x" });
   });
 
-  test("of the host's span is there for other requests", async () => {
+  test("of the program's active span is available for other requests", async () => {
     register();
     const telemetry = createTelemetry();
     await telemetry.attempt(facts, async () => {
@@ -210,7 +210,7 @@ describe("trace context", () => {
     expect(telemetry.traceMeta()).toBeUndefined();
   });
 
-  test("is nobody's business where the host has turned it off", async () => {
+  test("is not sent if the program disabled propagation", async () => {
     register();
     propagation.disable();
     const meta = await createTelemetry().attempt(facts, async (given) => given);
@@ -218,7 +218,7 @@ describe("trace context", () => {
   });
 });
 
-test("a session is measured when it is over", async () => {
+test("the duration of a session is recorded at its end", async () => {
   const { measured } = register();
   const telemetry = createTelemetry();
   await telemetry.attempt(facts, async () => answer);
@@ -236,7 +236,7 @@ test("a session is measured when it is over", async () => {
   });
 });
 
-test("an SDK that throws harms no call", async () => {
+test("an SDK that throws does not fail a call", async () => {
   register();
   trace.disable();
   const broken = () => {

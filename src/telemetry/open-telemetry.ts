@@ -1,4 +1,4 @@
-/** Spans, durations and trace context for whoever has set up OpenTelemetry; for everybody else, nothing at all. */
+/** Spans, metrics and trace context, if the program has registered an OpenTelemetry SDK. */
 import type { Context, Histogram, MeterProvider, Span, SpanKind } from "@opentelemetry/api";
 import { ToolportError } from "../errors/toolport-error.js";
 import {
@@ -16,46 +16,46 @@ import { describeMessage } from "./wire-log.js";
 type Api = typeof import("@opentelemetry/api");
 
 export interface TelemetryOptions {
-  /** Show arguments and results in spans, secret-looking fields blanked and long text cut. @default false */
+  /** Record arguments and results in spans, with secrets redacted and long text truncated. @default false */
   captureContent?: boolean;
-  /** Version of this package, for the scope of spans and measurements. */
+  /** Version of this package, for the instrumentation scope. */
   version?: string;
 }
 
-/** W3C trace context for the `_meta` of a request: `traceparent`, `tracestate`, `baggage`, as far as there are any. */
+/** W3C trace context for the `_meta` of a request: `traceparent`, `tracestate`, `baggage`. */
 export type TraceMeta = Record<string, string>;
 
-/** What is learned about a request only while it is made. */
+/** Facts that are known only after the request was sent. */
 export interface LateFacts {
   requestId?: string | number;
   protocolVersion?: string;
 }
 
-/** A call as its caller sees it, whatever is tried for it. */
+/** A call with all its attempts. */
 export interface ToolSpanFacts {
   /** Public name of the tool. */
   tool: string;
-  /** Asked when the call is over: the server asked last, how often one was asked, and how many repairs the arguments took. */
+  /** Called after the call: the last server, the number of attempts, and the number of repairs of the arguments. */
   end: () => { server: string; attempts: number; repairs?: number };
 }
 
 export interface Telemetry {
-  /** False: nobody listens, and the other methods only run what they are given. */
+  /** False: no SDK is registered, and the other methods only run their callbacks. */
   readonly isActive: boolean;
   /** Runs a whole call in a span `execute_tool {tool}`. */
   toolCall<Result>(facts: ToolSpanFacts, run: () => Promise<Result>): Promise<Result>;
-  /** Runs one request in a span `{method} {tool}`, and measures it. `run` gets what belongs into its `_meta`, if anything. */
+  /** Runs one request in a span `{method} {tool}` and records its duration. `run` gets the trace context for `_meta`. */
   attempt<Result>(
     facts: RequestFacts,
     run: (meta: TraceMeta | undefined, note: (late: LateFacts) => void) => Promise<Result>,
   ): Promise<Result>;
-  /** Measures a session that is over. */
+  /** Records the duration of a session. */
   sessionEnded(facts: ServerFacts, durationMs: number, error?: unknown): void;
-  /** Trace context of the span that is active now. */
+  /** Trace context of the active span. */
   traceMeta(): TraceMeta | undefined;
 }
 
-/** Where every copy of version 1 of the API keeps what an SDK registers: looking costs nothing and loads nothing. */
+/** The global registry of version 1 of the API. Reading it does not load the package. */
 const REGISTRY = Symbol.for("opentelemetry.js.api.1");
 
 function isRegistered(): boolean {
@@ -69,7 +69,7 @@ const W3C_FIELDS = ["traceparent", "tracestate", "baggage"] as const;
 const SCOPE = "toolport";
 const ignore = (): void => {};
 
-/** What an exporter throws is not the call's fault. */
+/** Ignores errors of the SDK and its exporters: they must not fail a call. */
 function quietly<Value>(action: () => Value): Value | undefined {
   try {
     return action();
@@ -89,11 +89,11 @@ interface SpanPlan<Result> {
   readonly kind: SpanKind;
   readonly attributes: Attributes;
   readonly run: (context: Context) => Promise<Result>;
-  /** More attributes, once it is over. */
+  /** Additional attributes at the end. */
   readonly end: (failure: Attributes, result: Result | undefined) => Attributes;
 }
 
-/** Makes the door to OpenTelemetry. `@opentelemetry/api` is loaded when an SDK is there and a call is made. */
+/** `@opentelemetry/api` is loaded with the first call after an SDK was registered. */
 export function createTelemetry({ captureContent = false, version }: TelemetryOptions = {}): Telemetry {
   let api: Api | undefined;
   let loading: Promise<void> | undefined;
@@ -110,7 +110,7 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
     }
   }
 
-  /** Runs `traced` with the API, or `plain` where there is none. */
+  /** Runs `traced` with the API, or `plain` without it. */
   function withApi<Result>(
     traced: (api: Api) => Promise<Result>,
     plain: () => Promise<Result>,
@@ -123,7 +123,7 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
 
   function instrumentsOf({ metrics }: Api): Instruments {
     const provider = metrics.getMeterProvider();
-    // An SDK may be registered, or another one, after the first call.
+    // The program may register another SDK at any time.
     if (instruments?.provider !== provider) {
       const meter = provider.getMeter(SCOPE, version);
       const histogram = (name: string, description: string) =>
@@ -134,14 +134,14 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
         });
       instruments = {
         provider,
-        operation: histogram("mcp.client.operation.duration", "From a request to its answer"),
+        operation: histogram("mcp.client.operation.duration", "From a request to its response"),
         session: histogram("mcp.client.session.duration", "From the handshake to the end of a session"),
       };
     }
     return instruments;
   }
 
-  /** Only the fields of W3C, and only if the host's propagator writes them: whoever turned it off wants it off. */
+  /** Only the W3C fields, and only if the program's propagator writes them. */
   function metaOf({ propagation }: Api, context: Context): TraceMeta | undefined {
     const carrier: Record<string, unknown> = {};
     quietly(() => propagation.inject(context, carrier));
@@ -169,7 +169,7 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
       return result;
     } catch (error) {
       failure = failureAttributes({ error });
-      // Only our own messages are known to hold no secret.
+      // Messages of other errors may contain secrets.
       message = ToolportError.isInstance(error) ? error.message : undefined;
       throw error;
     } finally {

@@ -1,4 +1,4 @@
-/** Messages in the log: readable, short, and without what is secret. */
+/** Messages in the log: readable, short and without secrets. */
 import { describe, expect, test } from "vitest";
 import { cpuTimeMs } from "../../test/support/cpu-time.js";
 import { guardLogger, type Logger } from "./logger.js";
@@ -31,13 +31,13 @@ describe("describeMessage", () => {
     ["a URL with a query", { uri: `https://example.com/x?sig=${CANARY}` }],
     ["a bearer in running text", { text: `call it with Bearer ${CANARY}` }],
     ["JSON inside text", { text: `{"access_token":"${CANARY}"}` }],
-  ])("blanks %s", (_what, message) => {
+  ])("redacts %s", (_what, message) => {
     const text = describeMessage(message);
     expect(text).not.toContain(CANARY);
     expect(text).not.toContain("12345");
   });
 
-  test("leaves alone what a reader needs", () => {
+  test("keeps other fields", () => {
     const message = {
       jsonrpc: "2.0",
       id: "toolport-1",
@@ -48,13 +48,13 @@ describe("describeMessage", () => {
     expect(describeMessage({ token: null })).toBe('{"token":null}');
   });
 
-  test("cuts what is long, and says how long it was", () => {
+  test("truncates long messages and appends their length", () => {
     const text = describeMessage({ list: Array.from({ length: 1_000 }, (_, index) => `item ${index}`) });
     expect(text.length).toBeLessThan(2_100);
     expect(text).toMatch(/… \(\d+ characters\)$/);
   });
 
-  test("is quick with a message of megabytes", () => {
+  test("handles a message of several megabytes quickly", () => {
     const started = cpuTimeMs();
     describeMessage({ text: "token=".repeat(1_000_000) });
     expect(cpuTimeMs() - started).toBeLessThan(10_000);
@@ -77,7 +77,7 @@ describe("createWireLog", () => {
     expect(lines.map((line) => line.slice(0, 8))).toEqual(expected);
   });
 
-  test("is not there when nobody wants to know", () => {
+  test("is undefined if logging is off", () => {
     const { logger } = recorder();
     expect(createWireLog({ server: "it", logRequests: false, logResponses: false, logger })).toBeUndefined();
   });
@@ -86,7 +86,7 @@ describe("createWireLog", () => {
 describe("guardLogger", () => {
   const levels = ["debug", "info", "warn", "error"] as const;
 
-  test("passes everything on, and keeps `this`", () => {
+  test("passes messages on and keeps `this`", () => {
     const seen: unknown[] = [];
     class Mine {
       #mark = "mine";
@@ -104,7 +104,7 @@ describe("guardLogger", () => {
     expect(seen).toEqual([["mine", "hello", { a: 1 }]]);
   });
 
-  test.each(levels)("a %s that throws or rejects hurts nobody", async (level) => {
+  test.each(levels)("ignores a %s that throws or rejects", async (level) => {
     const fail = () => {
       throw new Error("disk full");
     };

@@ -1,25 +1,25 @@
-/** Messages on the wire, written down so that a person can read them and nobody can misuse them. */
+/** Logs messages of the wire, shortened and with secrets redacted. */
 import { redactText } from "../util/redact-text.js";
 import { debugChannel } from "./debug-channel.js";
 import type { Logger } from "./logger.js";
 
-/** Names of fields whose values are not for logs. */
+/** Names of fields whose values must not be logged. */
 const SECRET_NAME =
   /token|secret|password|passwd|authorization|api[-_]?key|cookie|credential|private[-_]?key/i;
-/** Not for logs either, but a tool may well have sessions of its own, which recordings need. */
+/** Must not be logged either. Separate, because recordings need the sessions of tools. */
 const SESSION_NAME = /session[-_]?id/i;
 const MAX_LOGGED = 2_000;
 
-/** Whether a field of this name holds something that nobody else should read. */
+/** Whether the name of a field indicates a secret. */
 export const isSecretName = (name: string): boolean => SECRET_NAME.test(name) && name !== "progressToken";
 
 const channel = debugChannel("wire");
 
-/** The message as text: secret-looking fields blanked, long text cut. */
+/** The message as text, with secrets redacted and long text truncated. */
 export function describeMessage(message: unknown, redact: (text: string) => string = (text) => text): string {
   const text = JSON.stringify(message, (name, value: unknown) => {
     if ((isSecretName(name) || SESSION_NAME.test(name)) && value !== null) return "[redacted]";
-    // Redacted before it is shortened: half a secret is still a secret.
+    // Redact before truncating: part of a secret is still a secret.
     return typeof value === "string" ? redactText(redact(value)) : value;
   });
   const shown = redact(text);
@@ -31,11 +31,11 @@ export interface WireLogOptions {
   logRequests: boolean;
   logResponses: boolean;
   logger: Logger;
-  /** Takes out what the server was entrusted with. @default nothing */
+  /** Removes the configured secrets of the server. @default returns the text unchanged */
   redact?: ((text: string) => string) | undefined;
 }
 
-/** A function that logs what passes, or undefined when nobody wants to know. */
+/** Returns a function that logs messages; undefined if neither the logger nor the debug channel needs them. */
 export function createWireLog({
   server,
   logRequests,
@@ -45,10 +45,10 @@ export function createWireLog({
 }: WireLogOptions): ((direction: "sent" | "received", message: unknown) => void) | undefined {
   if (!logRequests && !logResponses && !channel.enabled) return undefined;
   return (direction, message) => {
-    const wanted = direction === "sent" ? logRequests : logResponses;
-    if (!wanted && !channel.enabled) return;
+    const isLogged = direction === "sent" ? logRequests : logResponses;
+    if (!isLogged && !channel.enabled) return;
     const line = `[${server}] ${direction === "sent" ? "->" : "<-"} ${describeMessage(message, redact)}`;
-    if (wanted) logger.info(line);
+    if (isLogged) logger.info(line);
     channel(line);
   };
 }

@@ -1,4 +1,4 @@
-/** An agent that follows a script: no model, no framework, real servers. */
+/** A scripted agent with real servers, without a model or a framework. */
 import { describe, expect, test } from "vitest";
 import { createToolport } from "../toolport.js";
 import { runAgentLoop } from "./agent-loop.js";
@@ -22,7 +22,7 @@ const server = () =>
   });
 
 describe("an agent", () => {
-  test("calls in parallel, sees failures as answers, and ends with words", async () => {
+  test("runs calls concurrently, passes failures to the model, and returns its final text", async () => {
     await using weather = server();
     await using toolport = createToolport({ mcpServers: { weather: weather.memory() } });
     const calls = ["Oslo", "Rome"].map((city) => ({ tool: "weather__forecast", args: { city } }));
@@ -47,7 +47,7 @@ describe("an agent", () => {
     expect(weather.calls).toHaveLength(3);
   });
 
-  test("is asked no more often than maxSteps", async () => {
+  test("stops after maxSteps turns", async () => {
     await using weather = server();
     await using toolport = createToolport({ mcpServers: { weather: weather.memory() } });
     const model = createScriptedModel([
@@ -58,7 +58,7 @@ describe("an agent", () => {
     expect(run.steps).toHaveLength(3);
   });
 
-  test("ends when it is aborted, with the caller's reason", async () => {
+  test("rejects with the reason of an abort", async () => {
     await using weather = server();
     await using toolport = createToolport({ mcpServers: { weather: weather.memory() } });
     await toolport.connect();
@@ -76,7 +76,7 @@ describe("an agent", () => {
     await expect(running).rejects.toBe("enough");
   });
 
-  test("says so when the script has no rule", async () => {
+  test("throws if no rule applies", async () => {
     await using toolport = createToolport();
     const model = createScriptedModel([{ when: "hello", say: "hello" }]);
     await expect(runAgentLoop({ toolport, model, prompt: "Good day" })).rejects.toThrow('"Good day"');

@@ -1,4 +1,4 @@
-/** An agent's loop as any framework has it: ask the model, make the calls it wants, hand it the answers, until it is done. */
+/** A minimal agent loop: asks the model, runs the tool calls it requests, and passes the results back until the model is done. */
 
 import { ToolportError } from "../errors/toolport-error.js";
 import type { CallToolOptions } from "../execution/tool-call.js";
@@ -6,73 +6,73 @@ import type { ToolResult } from "../execution/tool-result.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { Toolport } from "../toolport.js";
 
-/** A call that a model asks for. */
+/** A tool call that a model requests. */
 export interface AgentCall {
   readonly tool: string;
   readonly args?: Readonly<Record<string, unknown>>;
 }
 
-/** What a model says: calls to be made, or its answer. */
+/** One turn of a model: tool calls, or the final answer. */
 export interface AgentTurn {
   readonly text?: string;
-  /** Made at the same time. None: the model is done. */
+  /** Run concurrently. None: the model is done. */
   readonly calls?: readonly AgentCall[];
 }
 
-/** A call and what came of it. */
+/** A tool call and its result. */
 export interface AgentAnswer extends AgentCall {
-  /** What the model is told. */
+  /** The text that the model receives. */
   readonly text: string;
   readonly isError: boolean;
-  /** The tool's whole answer; undefined if the call could not be made. */
+  /** The complete result of the tool; undefined if the call failed. */
   readonly result?: ToolResult | undefined;
-  /** Why the call could not be made. */
+  /** Why the call failed. */
   readonly error?: ToolportError | undefined;
 }
 
-/** One turn of the model's, with the answers to its calls. */
+/** One turn of the model with the results of its calls. */
 export interface AgentStep {
   readonly turn: AgentTurn;
   readonly answers: readonly AgentAnswer[];
 }
 
-/** What a model is given. */
+/** The input of a model. */
 export interface AgentState {
   readonly prompt: string;
   readonly tools: readonly ToolInfo[];
-  /** Everything so far; empty at first. */
+  /** All steps so far; empty in the first turn. */
   readonly steps: readonly AgentStep[];
-  /** The answers to the calls of the last turn; empty at first. */
+  /** Results of the calls of the last turn; empty in the first turn. */
   readonly answers: readonly AgentAnswer[];
 }
 
-/** Anything that can be asked for the next turn: a script, or a real model behind a function of yours. */
+/** Returns the next turn: a script, or a function that calls a real model. */
 export type AgentModel = (state: AgentState) => AgentTurn | Promise<AgentTurn>;
 
 export interface AgentLoopOptions {
   readonly toolport: Toolport;
   readonly model: AgentModel;
   readonly prompt: string;
-  /** The model is asked no more often than this. @default 10 */
+  /** Maximum number of turns. @default 10 */
   readonly maxSteps?: number;
-  /** Ends the loop and the calls in flight. */
+  /** Aborts the loop and the calls in flight. */
   readonly signal?: AbortSignal;
-  /** For every call. */
+  /** Options of every call. */
   readonly callOptions?: Omit<CallToolOptions, "signal">;
-  /** Told of every step when its answers are there. */
+  /** Called after every step. */
   readonly onStep?: (step: AgentStep) => void;
 }
 
 export interface AgentRun {
-  /** What the model said last. */
+  /** The last text of the model. */
   readonly text: string;
   readonly steps: readonly AgentStep[];
-  /** `"answer"`: the model is done. `"maxSteps"`: it was asked no further. */
+  /** `"answer"`: the model is done. `"maxSteps"`: the limit was reached. */
   readonly endedBy: "answer" | "maxSteps";
 }
 
 /**
- * Runs an agent without any framework.
+ * Runs an agent without a framework.
  *
  * @example
  * ```ts
@@ -85,11 +85,11 @@ export async function runAgentLoop(options: AgentLoopOptions): Promise<AgentRun>
   let text = "";
   while (steps.length < maxSteps) {
     signal?.throwIfAborted();
-    // Asked for every time: tools come and go while an agent runs.
+    // Tools may change while the agent runs.
     const tools = await toolport.tools({ ...(signal && { signal }) });
     const turn = await model({ prompt, tools, steps, answers: steps.at(-1)?.answers ?? [] });
     text = turn.text ?? text;
-    const answers = await answerAll(turn.calls ?? [], options);
+    const answers = await runCalls(turn.calls ?? [], options);
     const step = { turn, answers };
     steps.push(step);
     onStep?.(step);
@@ -98,16 +98,16 @@ export async function runAgentLoop(options: AgentLoopOptions): Promise<AgentRun>
   return { text, steps, endedBy: "maxSteps" };
 }
 
-async function answerAll(calls: readonly AgentCall[], options: AgentLoopOptions): Promise<AgentAnswer[]> {
-  const outcomes = await Promise.allSettled(calls.map((call) => answer(call, options)));
+async function runCalls(calls: readonly AgentCall[], options: AgentLoopOptions): Promise<AgentAnswer[]> {
+  const outcomes = await Promise.allSettled(calls.map((call) => runCall(call, options)));
   return outcomes.map((outcome) => {
     if (outcome.status === "rejected") throw outcome.reason;
     return outcome.value;
   });
 }
 
-/** A call that cannot be made is told to the model, as any framework does. */
-async function answer(
+/** Passes a failed call to the model as a result, as agent frameworks do. */
+async function runCall(
   call: AgentCall,
   { toolport, signal, callOptions }: AgentLoopOptions,
 ): Promise<AgentAnswer> {

@@ -1,4 +1,4 @@
-/** Makes one SDK server out of a definition that may change while the server runs. */
+/** Builds an SDK server from a definition that may change while the server runs. */
 import type {
   CallToolResult,
   GetPromptResult,
@@ -20,24 +20,24 @@ import type {
   TestToolSchema,
 } from "./test-server-definition.js";
 
-/** What all servers made from one definition share. */
+/** State shared by all servers of one definition. */
 export interface SharedState {
   definition: TestServerDefinition;
   readonly calls: RecordedCall[];
-  /** Servers with a connection that lasts. */
+  /** Servers with a persistent connection. */
   readonly connected: Map<Server, Connected>;
 }
 
-/** What is known about one lasting connection. */
+/** One persistent connection. */
 export interface Connected {
   readonly era: "legacy" | "modern";
-  /** URIs the client subscribed to. Legacy only: in the modern era the SDK keeps them. */
+  /** URIs that the client subscribed to. Legacy only: for modern clients the SDK tracks them. */
   readonly subscriptions: Set<string>;
 }
 
 /**
- * The low-level server is used so that tool definitions reach the wire as they were written: the high-level one would
- * convert, complete and reject them.
+ * Uses the SDK's low-level server, which sends tool definitions unchanged. The high-level server would convert, complete and
+ * reject them.
  */
 export function buildServer(sdk: ServerSdk, state: SharedState): Server {
   const { name = "test-server", version = "1.0.0", instructions, cacheHints } = state.definition;
@@ -126,10 +126,10 @@ async function callTool(
   }
 }
 
-/** A structured answer also stands in the text, as the specification asks, unless there is content already. */
-function withText(answer: Result): Result {
-  if (answer.structuredContent === undefined || answer.content !== undefined) return answer;
-  return { ...answer, content: [{ type: "text", text: JSON.stringify(answer.structuredContent) }] };
+/** Adds structured content as text, as the specification requires, unless the result has content. */
+function withText(result: Result): Result {
+  if (result.structuredContent === undefined || result.content !== undefined) return result;
+  return { ...result, content: [{ type: "text", text: JSON.stringify(result.structuredContent) }] };
 }
 
 function failed(text: string): Result {
@@ -250,24 +250,20 @@ function invalidParams(sdk: ServerSdk, message: string): Error {
 
 const ANY_OBJECT = { type: "object" } as const;
 
-/** The JSON Schema to advertise. */
-export function toJsonSchema(
-  schema: TestToolSchema | undefined,
-  side: "input" | "output",
-): Record<string, unknown> {
+function toJsonSchema(schema: TestToolSchema | undefined, side: "input" | "output"): Record<string, unknown> {
   if (schema === undefined) return ANY_OBJECT;
   if (!isStandard(schema)) return schema;
   const { jsonSchema, vendor } = schema["~standard"];
   if (jsonSchema === undefined) {
     throw new TypeError(
-      `This version of ${vendor} cannot convert a schema to JSON Schema; write the JSON Schema`,
+      `This version of ${vendor} cannot convert a schema to JSON Schema. Pass a JSON Schema instead`,
     );
   }
   return { ...ANY_OBJECT, ...jsonSchema[side]({ target: "draft-2020-12" }) };
 }
 
-/** The arguments as the schema's library returns them, or what it has against them. */
-export async function checkArguments(
+/** The arguments as the schema's library returns them, or its validation errors. */
+async function checkArguments(
   schema: TestToolSchema | undefined,
   args: Record<string, unknown>,
 ): Promise<{ args: Record<string, unknown> } | { problem: string }> {

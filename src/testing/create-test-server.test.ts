@@ -1,4 +1,4 @@
-/** The test server behind the real SDK client, over every way it can be served. */
+/** The test server with the real SDK client, over every transport. */
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { Client, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
@@ -147,13 +147,13 @@ for (const way of ways) {
       expect(messages).toEqual([{ role: "user", content: { type: "text", text: "About tea?" } }]);
     });
 
-    it("reports progress and hears of a cancellation", async () => {
+    it("reports progress and aborts on cancellation", async () => {
       const arrived = deferred();
       const count: TestTool = {
         handler: async (_args, { progress }) => {
           await progress(1, 2, "half");
           await progress(2, 2);
-          // The SDK's client drops progress that comes in one piece with the answer.
+          // The SDK's client drops progress that arrives in one chunk with the response.
           await arrived.promise;
           return [{ type: "text", text: "done" }];
         },
@@ -174,7 +174,7 @@ for (const way of ways) {
       await expect(call).rejects.toThrow();
     });
 
-    it("tells connected clients of a change", async () => {
+    it("notifies connected clients of a change", async () => {
       const server = make();
       const changed = deferred();
       const client = new Client(
@@ -192,7 +192,7 @@ for (const way of ways) {
       open.push(client);
       await client.connect(await way.open(server));
       await client.listTools();
-      // Over HTTP the stream that carries the news opens after connect() has returned.
+      // Over HTTP the notification stream opens after connect() has returned.
       const timer = setInterval(() => void server.update({ tools: { other: { handler: () => "" } } }), 50);
       await expect(changed.promise.finally(() => clearInterval(timer))).resolves.toEqual(["other"]);
     });
@@ -221,7 +221,7 @@ describe("createTestServer", () => {
     },
   );
 
-  it("forgets sessions on demand and counts them", async () => {
+  it("lists sessions and deletes them on demand", async () => {
     const server = make();
     const http = await server.http({ path: "/other" });
     const client = await connect(new StreamableHTTPClientTransport(new URL(http.url)), "legacy");
@@ -243,7 +243,7 @@ describe("createTestServer", () => {
     });
   });
 
-  it("lets a test answer in its place, and refuses foreign hosts and paths", async () => {
+  it("intercept() can replace responses, and other hosts and paths are rejected", async () => {
     let down = true;
     const http = await make().http({
       intercept: () => (down ? new Response("down", { status: 503 }) : undefined),
@@ -258,7 +258,7 @@ describe("createTestServer", () => {
     expect(answer.statusCode).toBe(403);
   });
 
-  it("sends resource updates to those who subscribed", async () => {
+  it("sends resource updates to subscribers", async () => {
     const server = make();
     const client = await connect((await server.memory().transport()) as Transport, "legacy");
     const heard = deferred();
@@ -271,7 +271,7 @@ describe("createTestServer", () => {
     await expect(heard.promise).resolves.toBe("memo://text");
   });
 
-  it("leaves nothing behind", async () => {
+  it("close() leaves no resources open", async () => {
     const before = takeLeakSnapshot();
     {
       await using server = createTestServer(DEFINITION);

@@ -1,4 +1,4 @@
-/** A real MCP server for tests, written as a few plain objects and served over every transport. */
+/** A real MCP server for tests, defined by plain objects and served over every transport. */
 import type { Server, ServerNotifier } from "@modelcontextprotocol/server";
 import type { CustomServerEntry, HttpServerEntry, WebSocketServerEntry } from "../config/server-entry.js";
 import type { Connected, SharedState } from "./build-server.js";
@@ -10,11 +10,11 @@ import { serveStdioBridge, type TestStdioServer } from "./serve-stdio.js";
 import { serveWebSocket } from "./serve-web-socket.js";
 import type { RecordedCall, TestServerDefinition } from "./test-server-definition.js";
 
-/** A server made of plain objects. It can be served in several ways at once. */
+/** A test server. It can be served over several transports at once. */
 export interface TestServer extends AsyncDisposable {
-  /** Every tool call so far, in the order of arrival, over all connections. */
+  /** All tool calls so far, over all connections, in order of arrival. */
   readonly calls: readonly RecordedCall[];
-  /** An entry for `mcpServers`; every connection gets a server instance of its own, in this process. */
+  /** An entry for `mcpServers`. Every connection gets its own server instance in this process. */
   memory(): CustomServerEntry;
   /** Listens on 127.0.0.1. */
   http(options?: TestHttpOptions): Promise<TestHttpServer>;
@@ -22,20 +22,20 @@ export interface TestServer extends AsyncDisposable {
   sse(options?: TestPortOptions): Promise<TestStreamServer<HttpServerEntry>>;
   /** Listens on 127.0.0.1 for WebSockets. */
   webSocket(options?: TestPortOptions): Promise<TestStreamServer<WebSocketServerEntry>>;
-  /** A command for a real child process whose requests are answered here, so that handlers may use what the test holds. */
+  /** A command for a real child process that forwards requests to this process, so that handlers can use the test's variables. */
   stdio(): Promise<TestStdioServer>;
-  /** Serves on the stdin and stdout of this process, for scripts that are spawned themselves. */
+  /** Serves on stdin and stdout of this process, for scripts that are spawned as servers. */
   serveStdio(): Promise<void>;
-  /** Each family given replaces the former one; connected clients are told that their lists have changed. */
+  /** Replaces the given tools, resources or prompts, and notifies the connected clients. */
   update(changes: Pick<TestServerDefinition, "tools" | "resources" | "prompts">): Promise<void>;
-  /** Tells the clients that subscribed to a resource that it has changed. */
+  /** Notifies the subscribers of a resource that it has changed. */
   resourceUpdated(uri: string): Promise<void>;
-  /** Closes everything this server has opened. */
+  /** Closes all connections and listeners of this server. */
   close(): Promise<void>;
 }
 
 /**
- * Makes a server for tests. Nothing is opened before one of its methods is called.
+ * Creates a server for tests. It opens nothing before one of its methods is called.
  *
  * @example
  * ```ts
@@ -53,35 +53,35 @@ export function createTestServer(definition: TestServerDefinition): TestServer {
   const notifiers = new Set<ServerNotifier>();
   const era = definition.era ?? "both";
 
-  async function keep<T extends Opened>(opening: Promise<T>): Promise<T> {
-    const thing = await opening;
-    opened.add(thing);
-    return thing;
+  async function track<T extends Opened>(opening: Promise<T>): Promise<T> {
+    const listener = await opening;
+    opened.add(listener);
+    return listener;
   }
 
-  /** Over a connection the server itself tells its client; the HTTP of the modern era has a notifier for all streams. */
+  /** Notifies persistent connections through their server, and modern HTTP clients through the notifier of all streams. */
   async function notify(
-    tell: (server: Server, connected: Connected) => Promise<void> | undefined,
+    send: (server: Server, connected: Connected) => Promise<void> | undefined,
     publish: (notifier: ServerNotifier) => void,
   ): Promise<void> {
     for (const notifier of notifiers) publish(notifier);
-    // A client that is just going away cannot be told, and need not be.
-    await Promise.allSettled([...state.connected].map(([server, connected]) => tell(server, connected)));
+    // Ignore failures: a client may be disconnecting.
+    await Promise.allSettled([...state.connected].map(([server, connected]) => send(server, connected)));
   }
 
   async function close(): Promise<void> {
     const all = [...opened];
     opened.clear();
-    await Promise.all(all.map((thing) => thing.close()));
+    await Promise.all(all.map((each) => each.close()));
   }
 
   return {
     calls: state.calls,
     memory: () => memoryEntry(state, { era, opened }),
-    http: (options = {}) => keep(serveHttp(state, { ...options, era: options.era ?? era, notifiers })),
-    sse: (options) => keep(serveSse(state, { ...options, opened })),
-    webSocket: (options) => keep(serveWebSocket(state, { ...options, era, opened })),
-    stdio: () => keep(serveStdioBridge(state, { era, opened })),
+    http: (options = {}) => track(serveHttp(state, { ...options, era: options.era ?? era, notifiers })),
+    sse: (options) => track(serveSse(state, { ...options, opened })),
+    webSocket: (options) => track(serveWebSocket(state, { ...options, era, opened })),
+    stdio: () => track(serveStdioBridge(state, { era, opened })),
     async serveStdio() {
       const sdk = await loadServerSdk();
       await serveConnection(state, new sdk.StdioServerTransport(), { era, opened });
@@ -109,7 +109,7 @@ export function createTestServer(definition: TestServerDefinition): TestServer {
     },
     resourceUpdated: (uri) =>
       notify(
-        // In the modern era the SDK keeps the subscriptions and drops what nobody asked for.
+        // For modern clients the SDK tracks the subscriptions and drops other updates.
         (server, { era, subscriptions }) =>
           era === "modern" || subscriptions.has(uri) ? server.sendResourceUpdated({ uri }) : undefined,
         (notifier) => notifier.resourceUpdated(uri),

@@ -1,4 +1,4 @@
-/** The door `toolport/testing`: real MCP servers for the tests of users, recorded ones, and an agent that needs no model. */
+/** The entry point `toolport/testing`: real MCP servers for tests, recording and replay, and an agent loop without a model. */
 export {
   type AgentAnswer,
   type AgentCall,

@@ -1,4 +1,4 @@
-/** A listener on 127.0.0.1 that can be ended at once, whatever is connected to it. */
+/** A listener on 127.0.0.1 whose `close()` also drops open connections. */
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 

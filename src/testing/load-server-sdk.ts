@@ -1,4 +1,4 @@
-/** Loads the SDK's server package when it is first needed: importing `toolport/testing` stays quick. */
+/** Loads the SDK's server package on first use, so that importing `toolport/testing` stays fast. */
 import { ConfigError } from "../errors/config-error.js";
 
 export type ServerSdk = typeof import("@modelcontextprotocol/server") &

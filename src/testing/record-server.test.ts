@@ -1,4 +1,4 @@
-/** What gets into a recording and what must not; which files are recordings. */
+/** Redaction of secrets in recordings, and reading of valid and invalid files. */
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ afterEach(() => rm(folder, { recursive: true }));
 const echo = { echo: { handler: (args: Record<string, unknown>) => `You said ${JSON.stringify(args)}` } };
 
 describe("secrets", () => {
-  test("of the entry, and what looks like one, are not in the file, and do not stand in the way", async () => {
+  test("of the entry, and text that looks like a secret, are redacted, and the recording can be replayed", async () => {
     await using server = createTestServer({ era: "legacy", tools: echo });
     const http = await server.http();
     const said = {
@@ -40,7 +40,7 @@ describe("secrets", () => {
     }
     const text = await readFile(file, "utf8");
     for (const secret of ["opensesame", "fixed-header", "asked-for", "in-the-query", "abcdefgh.", "eyJ"]) {
-      // The server's answer says the same in a text, where the name of the field means nothing.
+      // The response repeats the value inside text, where no field name marks it as a secret.
       const shown = secret === "opensesame" ? text.split('"from":"server"')[0]! : text;
       expect(shown).not.toContain(secret);
     }
@@ -55,7 +55,7 @@ describe("secrets", () => {
     });
   });
 
-  test("of a process are not in the file, wherever it tells them", async () => {
+  test("of a process are redacted wherever the process repeats them", async () => {
     await using server = createTestServer({
       tools: { env: { handler: () => "SECRET=from-the-environment" } },
     });
@@ -67,7 +67,7 @@ describe("secrets", () => {
     expect(await readFile(file, "utf8")).toContain("SECRET=[redacted: SECRET]");
   });
 
-  test("of other kinds are taken out by the user, who may leave out whole messages", async () => {
+  test("of other kinds can be redacted by the user, and whole messages omitted", async () => {
     await using server = createTestServer({ tools: echo });
     const redact = (message: RpcMessage): RpcMessage | undefined =>
       message.method?.startsWith("notifications/")
@@ -87,7 +87,7 @@ describe("secrets", () => {
 });
 
 describe("a recording", () => {
-  test("has a handshake although the era of the server is known, and replaces the one before", async () => {
+  test("contains a handshake even if the era is remembered, and replaces the previous one", async () => {
     await using server = createTestServer({ tools: echo });
     const entry = recordServer(server.memory(), file);
     await using toolport = createToolport({ mcpServers: { it: entry } });
@@ -105,7 +105,7 @@ describe("a recording", () => {
     expect((await readRecording(file)).messages.at(-1)?.connection).toBe(1);
   });
 
-  test("that cannot be written costs nothing but itself", async () => {
+  test("that cannot be written does not affect the server", async () => {
     await using server = createTestServer({ tools: echo });
     const errors: unknown[] = [];
     const onError = (error: Error) => {
@@ -118,7 +118,7 @@ describe("a recording", () => {
     expect(errors).toEqual(["EISDIR"]);
   });
 
-  test("that was cut off in the middle of a line is good up to there", async () => {
+  test("with an incomplete last line is read up to that line", async () => {
     await using server = createTestServer({ era: "legacy", tools: echo });
     {
       await using toolport = createToolport({ mcpServers: { it: recordServer(server.memory(), file) } });
@@ -130,21 +130,21 @@ describe("a recording", () => {
     expect((await readRecording(file)).messages).toHaveLength(whole - 1);
     const retry = false;
     await using toolport = createToolport({ mcpServers: { it: replayServer(file) }, retry });
-    await expect(toolport.callTool("it__echo", { n: 1 })).rejects.toThrow("no answer to tools/call");
+    await expect(toolport.callTool("it__echo", { n: 1 })).rejects.toThrow("no response to tools/call");
   });
 
   test.each([
     ["{}\n", "is not the first line of a recording"],
     ["", "is not the first line of a recording"],
-    ['{"format":"toolport-recording","version":9}\n', "says version 9, but only 1 can be read"],
+    ['{"format":"toolport-recording","version":9}\n', "has version 9, but only version 1 is supported"],
     ['{"format":"toolport-recording","version":1}\n\n7\n', "is not a message"],
-  ])("is not %j", async (text, message) => {
+  ])("with the content %j is rejected", async (text, message) => {
     await writeFile(file, text);
     const issue = { file, message };
     await expect(readRecording(file)).rejects.toMatchObject({ code: "INVALID_CONFIG", issues: [issue] });
   });
 
-  test("that is not there is reported by the server that should be played back", async () => {
+  test("that does not exist fails the connection of the replay server", async () => {
     await using toolport = createToolport({ mcpServers: { it: replayServer(file) } });
     expect((await toolport.connect()).servers["it"]?.error).toMatchObject({
       code: "UNREADABLE_CONFIG",
@@ -152,7 +152,7 @@ describe("a recording", () => {
     });
   });
 
-  test("needs a good entry", () => {
+  test("requires a valid entry", () => {
     expect(() => recordServer({ url: "nowhere" }, file)).toThrow(/url/);
   });
 });

@@ -1,4 +1,4 @@
-/** Writes the traffic of a real server to a file, to be played back without it. */
+/** Records the traffic of a real server to a file for replay. */
 import { appendFileSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,20 +13,20 @@ import { Secrets } from "./redact-message.js";
 /** Options of {@link recordServer}. */
 export interface RecordOptions {
   /**
-   * Changes a message before it is written, after what looks like a secret was taken out; undefined leaves it out.
-   * @default messages are written as they are then
+   * Changes a message before it is written, after possible secrets were redacted. Return undefined to omit it.
+   * @default writes every message
    */
   redact?: (message: RpcMessage) => RpcMessage | undefined;
-  /** The file cannot be written. The server goes on, the recording does not. @default a warning of the process */
+  /** Called if the file cannot be written. The recording ends, the server keeps working. @default `process.emitWarning` */
   onError?: (error: Error) => void;
 }
 
 /**
- * The same server, with every message of its connections written to a file as it passes. What the file held before is
- * replaced with the first message.
+ * Returns an entry for the same server that writes every message of its connections to a file. The first message replaces the
+ * previous content of the file.
  *
- * Values of `env` and `headers`, queries of the URL, fields whose names speak of secrets and what looks like a token do not
- * get into it. HTTP headers are never part of a message. Read a recording before you share it all the same.
+ * Redacts values of `env` and `headers`, queries of URLs, fields with names of secrets, and everything that looks like a token.
+ * HTTP headers are not recorded. Still, check a recording before you share it.
  *
  * @example
  * ```ts
@@ -52,30 +52,30 @@ export function recordServer<Entry extends ServerEntry>(
       const atMs = Math.round((performance.now() - startedAt) * 10) / 10;
       write(() => {
         const shown = secrets.redact(message);
-        const kept = options.redact === undefined ? shown : options.redact(shown);
+        const recorded = options.redact === undefined ? shown : options.redact(shown);
         const from = direction === "sent" ? "client" : "server";
-        return kept && recordingLine({ connection, atMs, from, message: kept });
+        return recorded && recordingLine({ connection, atMs, from, message: recorded });
       });
     };
   };
   const headers = (entry as { headers?: HeadersOption }).headers;
   return {
     ...entry,
-    ...(typeof headers === "function" && { headers: noting(headers, secrets) }),
+    ...(typeof headers === "function" && { headers: collectSecrets(headers, secrets) }),
     [CONNECTION_TAP]: tap,
   };
 }
 
-/** Headers that are asked for each time are known only when they were. */
-function noting(ask: Extract<HeadersOption, () => unknown>, secrets: Secrets): HeadersOption {
+/** Headers from a function are secrets too; they are known only after each call. */
+function collectSecrets(read: Extract<HeadersOption, () => unknown>, secrets: Secrets): HeadersOption {
   return async () => {
-    const values = await ask();
+    const values = await read();
     secrets.add(values);
     return values;
   };
 }
 
-/** Writes at once: when a call has come back its messages are in the file, and nothing stays open. */
+/** Writes synchronously: when a call returns, its messages are in the file, and no file stays open. */
 function createWriter(file: string | URL, kind: TransportKind, onError: (error: Error) => void) {
   const path = typeof file === "string" ? file : fileURLToPath(file);
   let state: "new" | "open" | "broken" = "new";
@@ -85,7 +85,7 @@ function createWriter(file: string | URL, kind: TransportKind, onError: (error: 
       const line = makeLine() ?? "";
       if (state === "new") {
         mkdirSync(dirname(path), { recursive: true });
-        // Only for this user: nobody knows what servers say.
+        // Readable only by this user: messages may contain anything.
         appendFileSync(path, recordingHeader(kind) + line, { flag: "w", mode: 0o600 });
         state = "open";
       } else if (line !== "") {

@@ -1,4 +1,4 @@
-/** The traffic of a server as a file: one line of JSON that says what it is, then one line a message. */
+/** The file format of recordings: a header line, then one line of JSON per message. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { TransportKind } from "../config/server-config.js";
@@ -7,7 +7,7 @@ import { ConfigError } from "../errors/config-error.js";
 const FORMAT = "toolport-recording";
 const VERSION = 1;
 
-/** A JSON-RPC message: a request, a notification, or an answer. */
+/** A JSON-RPC message: a request, a notification, or a response. */
 export interface RpcMessage {
   readonly jsonrpc?: string;
   readonly id?: string | number;
@@ -19,26 +19,25 @@ export interface RpcMessage {
 
 /** One message of a recording. */
 export interface RecordedMessage {
-  /** Which connection it went over; they are counted from 1. */
+  /** Number of the connection, from 1. */
   readonly connection: number;
-  /** Since the recording began. */
+  /** Milliseconds since the start of the recording. */
   readonly atMs: number;
   readonly from: "client" | "server";
   readonly message: RpcMessage;
 }
 
-/** The traffic of one server. */
+/** The recorded traffic of one server. */
 export interface Recording {
-  /** How the server was reached. */
+  /** The transport of the server. */
   readonly transport: TransportKind;
-  /** When the recording began, as ISO 8601. */
+  /** When the recording started, in ISO 8601. */
   readonly recordedAt: string;
-  /** Which generation of the protocol was spoken; undefined if no handshake came to its end. */
+  /** The protocol era; undefined if no handshake was completed. */
   readonly era: "legacy" | "modern" | undefined;
   readonly messages: readonly RecordedMessage[];
 }
 
-/** The first line of a recording. */
 export function recordingHeader(transport: TransportKind): string {
   const header = { format: FORMAT, version: VERSION, transport, recordedAt: new Date().toISOString() };
   return `${JSON.stringify(header)}\n`;
@@ -47,7 +46,7 @@ export function recordingHeader(transport: TransportKind): string {
 export const recordingLine = (message: RecordedMessage): string => `${JSON.stringify(message)}\n`;
 
 /**
- * Reads a recording, to look at it or to change it before it is played back.
+ * Reads a recording, to inspect it or to change it before replay.
  *
  * @throws ConfigError if the file cannot be read or is not a recording
  */
@@ -69,7 +68,7 @@ export async function readRecording(file: string | URL): Promise<Recording> {
   const header = readHeader(path, lines[0] ?? "");
   const messages: RecordedMessage[] = [];
   for (const [index, line] of lines.entries()) {
-    // What comes after the last line break was cut off in the middle of writing: that process was killed.
+    // Text after the last line break is an incomplete line: the recording process was killed.
     if (index === 0 || index === lines.length - 1 || line.trim() === "") continue;
     const message = parse(line) as RecordedMessage | undefined;
     if (typeof message?.message !== "object" || message.message === null)
@@ -90,7 +89,11 @@ function readHeader(path: string, line: string): Header {
   const header = parse(line) as Header | undefined;
   if (header?.format !== FORMAT) throw invalid(path, 1, "is not the first line of a recording");
   if (header.version !== VERSION) {
-    throw invalid(path, 1, `says version ${JSON.stringify(header.version)}, but only ${VERSION} can be read`);
+    throw invalid(
+      path,
+      1,
+      `has version ${JSON.stringify(header.version)}, but only version ${VERSION} is supported`,
+    );
   }
   return header;
 }
@@ -112,14 +115,14 @@ function invalid(file: string, line: number, message: string): ConfigError {
   });
 }
 
-/** A server that answered `initialize` was spoken to in the legacy era, whatever it said to the probe before. */
+/** A successful `initialize` means legacy, whatever the response to `server/discover` was. */
 function eraOf(messages: readonly RecordedMessage[]): Recording["era"] {
-  const asked = new Map<string, string>();
+  const methods = new Map<string, string>();
   const answered = new Set<string | undefined>();
   for (const { connection, from, message } of messages) {
     const key = JSON.stringify([connection, message.id]);
-    if (from === "client" && message.method !== undefined) asked.set(key, message.method);
-    if (from === "server" && message.result !== undefined) answered.add(asked.get(key));
+    if (from === "client" && message.method !== undefined) methods.set(key, message.method);
+    if (from === "server" && message.result !== undefined) answered.add(methods.get(key));
   }
   if (answered.has("initialize")) return "legacy";
   return answered.has("server/discover") ? "modern" : undefined;

@@ -1,29 +1,29 @@
-/** Takes secrets out of a message before it is written to a file that may be shared. */
+/** Redacts secrets in messages before they are written to a recording. */
 import type { ServerEntry } from "../config/server-entry.js";
 import { isSecretName } from "../telemetry/wire-log.js";
 import type { RpcMessage } from "./recording.js";
 
-/** What stands in the place of a secret begins with this. */
+/** Prefix of the text that replaces a secret. */
 const GONE = "[redacted";
 
 /** Shorter values are ordinary words ("1", "debug") more often than secrets. */
 const MIN_SECRET_CHARS = 6;
 
-/** Tokens that are told by their looks. None of them fits into base64, so that images stay as they are. */
+/** Patterns of tokens. None matches inside Base64, so that images stay unchanged. */
 const TOKENS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/\b(bearer|basic|dpop)\s{1,8}[\w.~+/=-]{8,}/gi, `$1 ${GONE}]`],
   [/\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g, `${GONE}]`],
   [/\b(?:sk|pk|rk|ghp|gho|ghs|ghu|github_pat|glpat|xox[abprs])[-_][\w-]{16,}/g, `${GONE}]`],
 ];
 
-/** The values of one server that must not be written down: they grow while header functions are asked. */
+/** The secret values of one server. Header functions add to them while the server is used. */
 export class Secrets {
   readonly #names = new Map<string, string>();
   #longestFirst: [value: string, name: string][] = [];
 
   constructor(entry: ServerEntry) {
     if ("env" in entry) this.add(entry.env ?? {});
-    // The process can tell them, too; most of them are no secrets, and blanking `HOME` would spoil every path.
+    // The process can repeat inherited variables too. Only those with secret names: redacting `HOME` would break every path.
     if ("inheritEnv" in entry && entry.inheritEnv === true) {
       this.add(Object.fromEntries(Object.entries(process.env).filter(([name]) => isSecretName(name))));
     }
@@ -36,16 +36,16 @@ export class Secrets {
 
   add(values: Readonly<Record<string, string | undefined>>): void {
     for (const [name, value = ""] of Object.entries(values)) {
-      // A server that repeats `Authorization: Bearer abc` mostly repeats the last part of it.
+      // A server that repeats `Authorization: Bearer abc` often repeats only the last part.
       for (const part of new Set([value, value.slice(value.lastIndexOf(" ") + 1)])) {
         if (part.length >= MIN_SECRET_CHARS) this.#names.set(part, name);
       }
     }
-    // One value may hold another.
+    // A value may contain another.
     this.#longestFirst = [...this.#names].sort(([one], [other]) => other.length - one.length);
   }
 
-  /** A copy of the message without them. */
+  /** A copy of the message without secrets. */
   redact(message: unknown): RpcMessage {
     const text = JSON.stringify(message, (name, value: unknown) => {
       if (typeof value !== "string") return value;
@@ -72,16 +72,19 @@ function urlsOf(entry: ServerEntry): URL[] {
 }
 
 /**
- * Whether a recorded value may stand for the one that is asked for now. A text with something taken out stands for any
- * other text: what it was is not known any more.
+ * Whether a recorded value matches a requested one. Redacted text matches any text, because the original is unknown.
  */
-export function isCovered(recorded: unknown, asked: unknown): boolean {
+export function matchesRecorded(recorded: unknown, requested: unknown): boolean {
   if (typeof recorded === "string") {
-    return typeof asked === "string" && (recorded === asked || recorded.includes(GONE));
+    return typeof requested === "string" && (recorded === requested || recorded.includes(GONE));
   }
-  if (typeof recorded !== "object" || recorded === null) return recorded === asked;
-  if (typeof asked !== "object" || asked === null || Array.isArray(recorded) !== Array.isArray(asked))
+  if (typeof recorded !== "object" || recorded === null) return recorded === requested;
+  if (
+    typeof requested !== "object" ||
+    requested === null ||
+    Array.isArray(recorded) !== Array.isArray(requested)
+  )
     return false;
-  const keys = new Set([...Object.keys(recorded), ...Object.keys(asked)]);
-  return [...keys].every((key) => isCovered(Reflect.get(recorded, key), Reflect.get(asked, key)));
+  const keys = new Set([...Object.keys(recorded), ...Object.keys(requested)]);
+  return [...keys].every((key) => matchesRecorded(Reflect.get(recorded, key), Reflect.get(requested, key)));
 }

@@ -1,46 +1,46 @@
-/** From recorded traffic to scripts: what a server does when it hears one message. */
+/** Turns recorded traffic into scripts: what the server does after one message of the client. */
 import { canonicalJson } from "../catalog/safety/canonical-json.js";
 import type { RecordedMessage, Recording, RpcMessage } from "./recording.js";
-import { isCovered } from "./redact-message.js";
+import { matchesRecorded } from "./redact-message.js";
 
 export const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
 const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 
 type Id = string | number;
 
-/** One thing the server does. `afterMs` counts from the step before, or from the message that set it off. */
+/** One action of the server. `afterMs` counts from the previous step, or from the message that started the script. */
 export type Step =
   | { readonly do: "send"; readonly message: RpcMessage; readonly afterMs: number }
-  /** Waits for the client's answer to a request that the server made in this script. */
+  /** Waits for the client's response to a request of this script. */
   | { readonly do: "wait"; readonly id: Id };
 
-/** What follows one request or notification of the client's. */
+/** The reaction to one request or notification of the client. */
 export interface Script {
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
-  /** Id of the request when it was recorded; undefined for a notification. */
+  /** Recorded id of the request; undefined for a notification. */
   readonly id: Id | undefined;
   readonly progressToken: unknown;
   readonly steps: Step[];
-  /** How it ended; an open one was never answered. */
+  /** How the script ended; "open": without a response. */
   end: "answered" | "cancelled" | "open";
 }
 
-/** These say who asks, not what is asked for. */
+/** Methods whose parameters describe the client, so that they need not match. */
 const BY_METHOD_ALONE = new Set(["initialize", "server/discover"]);
 
-/** Parameters without `_meta`, which is about the request and never the same twice. */
+/** Parameters without `_meta`, which differs from request to request. */
 export function bareParams(params: RpcMessage["params"]): Readonly<Record<string, unknown>> {
   const { _meta, ...rest } = params ?? {};
   return rest;
 }
 
-/** Which subscription a message belongs to: the id of the request that opened it. */
+/** The subscription of a message: the id of the request that opened it. */
 export function subscriptionOf(body: Readonly<Record<string, unknown>> | undefined): Id | undefined {
   return (body?.["_meta"] as Record<string, Id> | undefined)?.[SUBSCRIPTION_ID];
 }
 
-/** Scripts by what sets them off. */
+/** Finds scripts by the message that starts them. */
 export class ScriptBook {
   readonly #byMethod = new Map<string, Script[]>();
   readonly #byKey = new Map<string, Script[]>();
@@ -49,17 +49,17 @@ export class ScriptBook {
     const scripts = writeScripts(recording.messages);
     const answered = new Set(scripts.filter(({ end }) => end === "answered").map(keyOf));
     for (const script of scripts) {
-      // Refused for want of a login, or lost with its connection, and asked again with success: the success counts.
+      // A request without a response (before a login, or a lost connection) that later succeeded: only the success counts.
       if (script.id !== undefined && script.end === "open" && answered.has(keyOf(script))) continue;
       add(this.#byMethod, script.method, script);
       add(this.#byKey, keyOf(script), script);
     }
   }
 
-  /** The scripts for one message, in the order they were recorded; empty if there is none. */
+  /** The scripts for one message, in recorded order; empty if there is none. */
   find(method: string, params: Readonly<Record<string, unknown>>): readonly Script[] {
     const same = this.#byKey.get(keyOf({ method, params }));
-    return same ?? this.ofMethod(method).filter((script) => isCovered(script.params, params));
+    return same ?? this.ofMethod(method).filter((script) => matchesRecorded(script.params, params));
   }
 
   ofMethod(method: string): readonly Script[] {
@@ -82,13 +82,13 @@ function writeScripts(messages: readonly RecordedMessage[]): Script[] {
   for (const recorded of messages) {
     const writer = writers.get(recorded.connection) ?? new ScriptWriter(scripts);
     writers.set(recorded.connection, writer);
-    if (recorded.from === "client") writer.heard(recorded);
-    else writer.said(recorded);
+    if (recorded.from === "client") writer.addClientMessage(recorded);
+    else writer.addServerMessage(recorded);
   }
   return scripts;
 }
 
-/** Goes through one connection. What the server says by itself belongs to what happened last before it. */
+/** Reads one connection. A message that the server sends on its own belongs to the latest script. */
 class ScriptWriter {
   readonly #scripts: Script[];
   readonly #byRequest = new Map<Id, Script>();
@@ -101,7 +101,7 @@ class ScriptWriter {
     this.#scripts = scripts;
   }
 
-  heard({ message, atMs }: RecordedMessage): void {
+  addClientMessage({ message, atMs }: RecordedMessage): void {
     const { id, method, params } = message;
     if (method === undefined) return this.#answered(id, atMs);
     if (method === "notifications/cancelled") {
@@ -118,10 +118,10 @@ class ScriptWriter {
     this.#latest = script;
   }
 
-  said(recorded: RecordedMessage): void {
+  addServerMessage(recorded: RecordedMessage): void {
     const { message, atMs } = recorded;
     const owner = this.#ownerOf(message);
-    // Said before anything was asked, or in answer to what nobody asked: there is no place for it.
+    // A message before the first request, or a response to an unknown request: no script can send it.
     if (owner === undefined) return;
     const afterMs = Math.max(0, atMs - (this.#lastAt.get(owner) ?? atMs));
     owner.steps.push({ do: "send", message, afterMs });
@@ -146,7 +146,7 @@ class ScriptWriter {
     if (method === undefined) return id === undefined ? undefined : this.#byRequest.get(id);
     const { progressToken, requestId } = (params ?? {}) as Record<string, unknown>;
     if (method === "notifications/progress") return this.#byToken.get(progressToken);
-    // A change has its place in time; that a subscription begins or ends is about that request alone.
+    // Acknowledgements belong to the request of their subscription, changes to the latest script.
     if (method === ACKNOWLEDGED) return this.#byRequest.get(subscriptionOf(params) as Id);
     return this.#byRequest.get(requestId as Id) ?? this.#latest;
   }

@@ -1,4 +1,4 @@
-/** Plays a recording back as a server, in this process and without a network. */
+/** Replays a recording as a server, in this process and without a network. */
 
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { CustomServerEntry } from "../config/server-entry.js";
@@ -16,18 +16,18 @@ import {
 
 /** Options of {@link replayServer}. */
 export interface ReplayOptions {
-  /** 1 takes as long as the real server took, 2 half of that; 0 does not wait at all. @default 0 */
+  /** 1: as fast as the recorded server, 2: twice as fast, 0: without delays. @default 0 */
   speed?: number;
 }
 
 /**
- * An entry for `mcpServers` that answers as the recorded server did, in the protocol era it was recorded in.
+ * Returns an entry for `mcpServers` that responds like the recorded server, in the recorded protocol era.
  *
- * A request is known by its method and its parameters, in whatever order requests come. One that was recorded several times is
- * answered in that order, and then as the last time; every connection starts anew. What was not recorded is answered with a
+ * Requests are matched by method and parameters, in any order. A request that was recorded several times gets the responses in
+ * recorded order, then the last one again. Every connection starts from the beginning. Requests that were not recorded get a
  * JSON-RPC error that says so.
  *
- * @param recording the file, or what {@link readRecording} returned
+ * @param recording the file, or the result of {@link readRecording}
  * @example
  * ```ts
  * await using toolport = createToolport({ mcpServers: { web: replayServer("weather.ndjson") } });
@@ -46,7 +46,7 @@ export function replayServer(
   return {
     transport: async () => {
       book ??= open();
-      // A file that is not there yet may be there at the next attempt.
+      // The file may exist at the next attempt.
       const scripts = await book.catch((error: unknown) => {
         book = undefined;
         throw error;
@@ -68,13 +68,13 @@ const METHOD_NOT_FOUND = -32601;
 const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
-/** Asked now and then by clients of all kinds; the answer is always the same. */
-const EMPTY_ANSWERS = new Set(["ping", "logging/setLevel"]);
+/** Requests with an empty result that clients may send at any time. */
+const EMPTY_RESULTS = new Set(["ping", "logging/setLevel"]);
 
-/** Stays open until one side has enough; not to be answered is its way. */
+/** Stays open without a response. */
 const LISTEN = "subscriptions/listen";
 
-/** Playing a script a second time must not tell of these again: whoever hears them asks once more, without end. */
+/** Not sent again when a script is repeated: the client would repeat its request, without end. */
 const CHANGES: readonly string[] = [
   "notifications/tools/list_changed",
   "notifications/resources/list_changed",
@@ -82,38 +82,38 @@ const CHANGES: readonly string[] = [
   "notifications/resources/updated",
 ];
 
-/** A script while it is played, and to whom. */
+/** One replay of a script. */
 interface Play {
   readonly script: Script;
   readonly id: Id | undefined;
   readonly progressToken: unknown;
-  /** Requests of the server's by their recorded ids; settled when the client has answered. */
-  readonly asked: Map<Id, Promise<void>>;
+  /** Requests of the server by recorded id; resolved when the client responds. */
+  readonly serverRequests: Map<Id, Promise<void>>;
   readonly signal: AbortSignal;
 }
 
-export class ReplayConnection {
+class ReplayConnection {
   readonly #book: ScriptBook;
   readonly #transport: Transport;
   readonly #speed: number;
   readonly #closed = new AbortController();
-  /** How often each was played; those that fit the same message are counted together, under the first of them. */
+  /** How often scripts were played. Scripts for the same message share a counter, stored under the first one. */
   readonly #played = new Map<Script, number>();
   readonly #running = new Map<Id, AbortController>();
   readonly #waiting = new Map<Id, () => void>();
-  /** Ids of subscriptions as recorded, and as they are now. */
-  readonly #listening = new Map<Id | undefined, Id>();
+  /** Current ids of subscriptions by recorded id. */
+  readonly #subscriptions = new Map<Id | undefined, Id>();
   #lastId = 0;
 
   constructor(book: ScriptBook, transport: Transport, speed: number) {
     this.#book = book;
     this.#transport = transport;
     this.#speed = speed;
-    transport.onmessage = (message) => this.#hear(message as RpcMessage);
+    transport.onmessage = (message) => this.#receive(message as RpcMessage);
     transport.onclose = () => this.#closed.abort();
   }
 
-  #hear(message: RpcMessage): void {
+  #receive(message: RpcMessage): void {
     const { id, method, params } = message;
     if (method === undefined) {
       if (id !== undefined) this.#waiting.get(id)?.();
@@ -126,11 +126,11 @@ export class ReplayConnection {
     const scripts = this.#book.find(method, bareParams(params));
     if (scripts[0] !== undefined) this.#perform(scripts, message);
     else if (id === undefined) return;
-    else if (EMPTY_ANSWERS.has(method)) this.#send({ id, result: {} });
+    else if (EMPTY_RESULTS.has(method)) this.#send({ id, result: {} });
     else this.#send({ id, error: this.#notRecorded(method, bareParams(params)) });
   }
 
-  /** Plays the next of the scripts, or the last one once more. */
+  /** Plays the next script, or repeats the last one. */
   #perform(scripts: readonly Script[], { id, params }: RpcMessage): void {
     const count = this.#played.get(scripts[0]!) ?? 0;
     this.#played.set(scripts[0]!, count + 1);
@@ -140,9 +140,9 @@ export class ReplayConnection {
     const { progressToken } = (params?.["_meta"] ?? {}) as { progressToken?: unknown };
     const signal = AbortSignal.any([cancel.signal, this.#closed.signal]);
     if (id !== undefined) this.#running.set(id, cancel);
-    if (id !== undefined && script.method === LISTEN) this.#listening.set(script.id, id);
-    this.#play(steps, { script, id, progressToken, asked: new Map(), signal })
-      // Cancelled, or the connection is closed: nobody listens any more.
+    if (id !== undefined && script.method === LISTEN) this.#subscriptions.set(script.id, id);
+    this.#play(steps, { script, id, progressToken, serverRequests: new Map(), signal })
+      // The request was cancelled, or the connection is closed.
       .catch(() => {})
       .finally(() => {
         if (id !== undefined && this.#running.get(id) === cancel) this.#running.delete(id);
@@ -153,7 +153,7 @@ export class ReplayConnection {
     const { script, id, signal } = play;
     for (const step of steps) {
       if (step.do === "wait") {
-        await this.#answered(play, step.id);
+        await this.#waitForResponse(play, step.id);
         continue;
       }
       if (this.#speed > 0) await sleep(step.afterMs / this.#speed, signal);
@@ -162,21 +162,21 @@ export class ReplayConnection {
       if (message !== undefined) this.#send(message);
     }
     if (id === undefined || script.end !== "open" || script.method === LISTEN) return;
-    const message = `The recording has no answer to ${script.method}: the connection ended before it, or HTTP refused it`;
+    const message = `The recording has no response to ${script.method}: the connection ended before it, or HTTP rejected it`;
     this.#send({ id, error: { code: INTERNAL_ERROR, message } });
   }
 
-  /** Resolves when the client has answered a request of the script; rejects when nobody waits for that any more. */
-  #answered({ asked, signal }: Play, id: Id): Promise<void> {
+  /** Resolves when the client has responded to a request of the script; rejects on cancellation. */
+  #waitForResponse({ serverRequests, signal }: Play, id: Id): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-      asked.get(id)?.then(resolve);
+      serverRequests.get(id)?.then(resolve);
     });
   }
 
-  /** The recorded message with the ids of this connection; undefined if it is of no use here. */
-  #rewrite(message: RpcMessage, { script, id, progressToken, asked }: Play): RpcMessage | undefined {
+  /** The recorded message with the ids of this connection; undefined if it must not be sent. */
+  #rewrite(message: RpcMessage, { script, id, progressToken, serverRequests }: Play): RpcMessage | undefined {
     if (message.method === undefined) {
       return { ...message, ...(id !== undefined && { id }), ...this.#subscribed(message, "result") };
     }
@@ -184,14 +184,14 @@ export class ReplayConnection {
       this.#lastId += 1;
       const own = `replay-${this.#lastId}`;
       const answered = new Promise<void>((resolve) => this.#waiting.set(own, resolve));
-      asked.set(
+      serverRequests.set(
         message.id,
         answered.finally(() => this.#waiting.delete(own)),
       );
       return { ...message, id: own };
     }
     if (message.method === "notifications/progress") {
-      // Whoever asks this time does not want to know.
+      // This time the client did not request progress.
       if (progressToken === undefined) return undefined;
       return { ...message, params: { ...message.params, progressToken } };
     }
@@ -201,10 +201,10 @@ export class ReplayConnection {
     return { ...message, ...this.#subscribed(message, "params") };
   }
 
-  /** What belongs to a subscription names the request that opened it, which has another id this time. */
+  /** Replaces the recorded id of a subscription by the current one. */
   #subscribed(message: RpcMessage, part: "params" | "result"): Partial<RpcMessage> {
     const body = message[part];
-    const now = this.#listening.get(subscriptionOf(body));
+    const now = this.#subscriptions.get(subscriptionOf(body));
     if (now === undefined) return {};
     return { [part]: { ...body, _meta: { ...(body?.["_meta"] as object), [SUBSCRIPTION_ID]: now } } };
   }
@@ -213,23 +213,23 @@ export class ReplayConnection {
     const others = this.#book.ofMethod(method);
     const data = { toolport: "NOT_RECORDED", method };
     if (others.length === 0) {
-      return { code: METHOD_NOT_FOUND, message: `The recording holds no ${method}`, data };
+      return { code: METHOD_NOT_FOUND, message: `The recording contains no ${method}`, data };
     }
-    const asked = JSON.stringify(params).slice(0, 200);
-    const message = `The recording holds ${others.length} of ${method}, but none with ${asked}`;
+    const requested = JSON.stringify(params).slice(0, 200);
+    const message = `The recording contains ${method} ${others.length} times, but not with ${requested}`;
     return { code: INVALID_PARAMS, message, data };
   }
 
   #send(message: RpcMessage): void {
-    // It fails only when the client has closed meanwhile.
+    // Fails only if the client has closed the connection.
     this.#transport.send({ ...message, jsonrpc: "2.0" } as JSONRPCMessage).catch(() => {});
   }
 }
 
-/** Up to the answer, without the news of changes. */
+/** The steps up to the response, without notifications of changes. */
 function stepsOfRepetition({ steps }: Script): readonly Step[] {
-  const isAnswer = (step: Step) => step.do === "send" && step.message.method === undefined;
-  const end = steps.findIndex(isAnswer);
+  const isResponse = (step: Step) => step.do === "send" && step.message.method === undefined;
+  const end = steps.findIndex(isResponse);
   const kept = end < 0 ? steps : steps.slice(0, end + 1);
   return kept.filter((step) => step.do === "wait" || !CHANGES.includes(step.message.method ?? ""));
 }

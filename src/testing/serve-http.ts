@@ -1,4 +1,4 @@
-/** Serves a test server over HTTP on this machine, both protocol eras on one port. */
+/** Serves a test server over HTTP on 127.0.0.1, both protocol eras on one port. */
 
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -24,13 +24,13 @@ export interface TestHttpOptions {
   path?: string;
   /** @default the era of the test server */
   era?: TestServerEra;
-  /** Keep sessions for clients of the legacy era; without them every request stands alone. @default true */
+  /** Keep sessions for legacy clients; without sessions the server is stateless. @default true */
   sessions?: boolean;
-  /** Let `intercept` see requests to other paths too; what it leaves is answered with 404. @default false */
+  /** Pass requests to other paths to `intercept` too; without a response from it they get 404. @default false */
   anyPath?: boolean;
   /**
-   * Sees every request first. A response is sent in place of the server's: to answer 503 for a while, to ask for a
-   * token, to hang (a promise that never settles).
+   * Called before the server with every request. A returned response replaces that of the server: to return 503 for a while, to
+   * require a token, or to hang (a promise that never settles).
    */
   intercept?(request: Request): Response | undefined | Promise<Response | undefined>;
 }
@@ -40,15 +40,15 @@ export interface TestHttpServer extends Opened {
   readonly url: string;
   /** For `mcpServers`. */
   readonly entry: HttpServerEntry;
-  /** Sessions of the legacy era the server knows at this moment. */
+  /** Ids of the current legacy sessions. */
   readonly sessionIds: string[];
-  /** TCP connections open at this moment. */
+  /** Number of open TCP connections. */
   readonly connectionCount: number;
-  /** HTTP requests so far. */
+  /** Number of HTTP requests so far. */
   readonly requestCount: number;
-  /** Forgets every session, as a restart would. */
+  /** Deletes all sessions, as a restart would. */
   forgetSessions(): Promise<void>;
-  /** Cuts every TCP connection, whatever is going on in it. */
+  /** Closes all TCP connections at once. */
   dropConnections(): void;
 }
 
@@ -62,20 +62,20 @@ export async function serveHttp(
   let requestCount = 0;
   let connectionCount = 0;
 
-  async function answer(request: Request): Promise<Response> {
-    const refused = sdk.hostHeaderValidationResponse(request, sdk.localhostAllowedHostnames());
-    if (refused) return refused;
-    const isElsewhere = new URL(request.url).pathname !== path;
-    const intercepted = isElsewhere && !anyPath ? undefined : await intercept?.(request);
+  async function respond(request: Request): Promise<Response> {
+    const rejection = sdk.hostHeaderValidationResponse(request, sdk.localhostAllowedHostnames());
+    if (rejection) return rejection;
+    const isOtherPath = new URL(request.url).pathname !== path;
+    const intercepted = isOtherPath && !anyPath ? undefined : await intercept?.(request);
     if (intercepted !== undefined) return intercepted;
-    return isElsewhere ? new Response("Not found", { status: 404 }) : handle(request);
+    return isOtherPath ? new Response("Not found", { status: 404 }) : handle(request);
   }
 
   const listener = createServer((request: IncomingMessage, response: ServerResponse) => {
     requestCount++;
     toWebRequest(request, response)
-      .then(answer)
-      .then((answered) => sendWebResponse(answered, response))
+      .then(respond)
+      .then((result) => sendWebResponse(result, response))
       .catch(() => response.destroy());
   });
   listener.on("connection", (socket) => {
@@ -114,7 +114,7 @@ interface Route {
   readonly modern: McpHttpHandler;
 }
 
-/** Who answers a request: by era, and for the legacy era with or without sessions. */
+/** Routes requests by era; legacy requests with or without sessions. */
 function route(
   sdk: ServerSdk,
   state: SharedState,
@@ -137,15 +137,15 @@ function route(
   };
 }
 
-export interface LegacySessions {
-  /** Ids of the sessions the server knows at this moment. */
+/** Sessions of legacy clients. */
+interface LegacySessions {
   readonly ids: string[];
   handle(request: Request): Promise<Response>;
-  /** Forgets every session, as a restart would: requests with their ids are answered with 404. */
+  /** Deletes all sessions, as a restart would: requests with their ids get 404. */
   forget(): Promise<void>;
 }
 
-export function createLegacySessions(
+function createLegacySessions(
   sdk: ServerSdk,
   state: SharedState,
   { maxRequestBodySize }: { maxRequestBodySize: number },
@@ -162,7 +162,7 @@ export function createLegacySessions(
     const server = trackServer(buildServer(sdk, state), state, "legacy");
     await server.connect(transport);
     const response = await transport.handleRequest(request);
-    // Anything but a handshake was refused by the transport; nobody will come back for it.
+    // Without a session id the transport rejected the request: it was not a handshake.
     if (transport.sessionId === undefined) await server.close();
     return response;
   }

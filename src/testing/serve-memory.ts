@@ -1,4 +1,4 @@
-/** Serves a test server over any transport that carries one connection: a memory pair, a socket, a process's pipes. */
+/** Serves a test server over a transport with one connection: linked in-memory transports, a socket, or pipes. */
 import type { McpRequestContext, Transport } from "@modelcontextprotocol/server";
 import type { CustomServerEntry } from "../config/server-entry.js";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
@@ -6,27 +6,27 @@ import { buildServer, type SharedState, trackServer } from "./build-server.js";
 import { loadServerSdk } from "./load-server-sdk.js";
 import type { TestServerEra } from "./test-server-definition.js";
 
-/** Something that was opened and can be closed; closing twice is fine. */
+/** Something that can be closed. Closing twice is allowed. */
 export interface Opened {
   close(): Promise<void>;
 }
 
-/** Serves one connection in the era (or eras) asked for. `opened` holds it for as long as it lasts. */
+/** Serves one connection. `opened` contains it until it closes. */
 export async function serveConnection(
   state: SharedState,
   transport: Transport,
   { era, opened }: { era: TestServerEra; opened: Set<Opened> },
 ): Promise<void> {
   const sdk = await loadServerSdk();
-  const make = (request: Pick<McpRequestContext, "era">) =>
+  const build = (request: Pick<McpRequestContext, "era">) =>
     trackServer(buildServer(sdk, state), state, request.era);
   let connection: Opened;
   if (era === "legacy") {
-    const server = make({ era });
+    const server = build({ era });
     await server.connect(transport);
     connection = server;
   } else {
-    connection = sdk.serveStdio(make, { transport, legacy: era === "modern" ? "reject" : "serve" });
+    connection = sdk.serveStdio(build, { transport, legacy: era === "modern" ? "reject" : "serve" });
   }
   opened.add(connection);
   const { onclose } = transport;
@@ -36,7 +36,7 @@ export async function serveConnection(
   };
 }
 
-/** An entry whose every connection is a new pair of linked transports with a new server at its other end. */
+/** An entry that creates a new pair of linked transports and a new server for every connection. */
 export function memoryEntry(
   state: SharedState,
   options: { era: TestServerEra; opened: Set<Opened> },

@@ -13,12 +13,12 @@ export interface TestPortOptions {
   port?: number;
 }
 
-/** A test server behind a URL, each of whose connections lasts. */
+/** A test server with a URL and persistent connections. */
 export interface TestStreamServer<Entry> extends Opened {
   readonly url: string;
   /** For `mcpServers`. */
   readonly entry: Entry;
-  /** Cuts every connection and goes on listening. */
+  /** Closes all connections at once and keeps listening. */
   dropConnections(): void;
 }
 
@@ -26,7 +26,7 @@ export async function serveSse(
   state: SharedState,
   { port, opened }: TestPortOptions & { opened: Set<Opened> },
 ): Promise<TestStreamServer<HttpServerEntry>> {
-  // Before anybody can connect: a message that comes while it is being loaded would be lost.
+  // Load before the first connection: a message that arrives during loading would be lost.
   await loadServerSdk();
   const transports = new Map<string, SseServerTransport>();
 
@@ -58,11 +58,11 @@ export async function serveSse(
 
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://127.0.0.1");
-    const answered =
+    const handled =
       request.method === "GET" && pathname === "/sse"
         ? openStream(response)
         : receive(request, response, searchParams.get("session"));
-    answered.catch(() => response.destroy());
+    handled.catch(() => response.destroy());
   });
   const { address, close, dropConnections } = await listenOnLoopback(server, port);
   const url = `http://${address}/sse`;

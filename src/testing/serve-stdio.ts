@@ -1,4 +1,4 @@
-/** Serves a test server over real pipes: a child process carries the bytes, the handlers stay in this process. */
+/** Serves a test server over real pipes: a child process forwards the bytes, the handlers run in this process. */
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
@@ -13,15 +13,15 @@ import type { TestServerEra } from "./test-server-definition.js";
 
 const MAX_BUFFER_SIZE = 64 * 1024 * 1024;
 
-/** A test server behind a command that can be spawned as often as needed, while this process lives. */
+/** A test server with a command that can be spawned several times while this process runs. */
 export interface TestStdioServer extends Opened {
   readonly command: string;
   readonly args: readonly string[];
   /** For `mcpServers`. */
   readonly entry: StdioServerEntry;
-  /** Processes connected at this moment. */
+  /** Number of connected processes. */
   readonly connectionCount: number;
-  /** Cuts every connection; the processes exit. */
+  /** Closes all connections; the processes exit. */
   dropConnections(): void;
 }
 
@@ -30,24 +30,24 @@ export async function serveStdioBridge(
   options: { era: TestServerEra; opened: Set<Opened> },
 ): Promise<TestStdioServer> {
   const sdk = await loadServerSdk();
-  const place = await makePlace();
+  const socketPath = await createSocketPath();
   const sockets = new Set<Socket>();
   const listener = createServer((socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
-    // Kept for the life of the socket: a process that was killed resets it.
+    // A killed process resets its socket.
     socket.on("error", () => socket.destroy());
     const transport = new sdk.StdioServerTransport(socket, socket, { maxBufferSize: MAX_BUFFER_SIZE });
     serveConnection(state, transport, options).catch(() => socket.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     listener.once("error", reject);
-    listener.listen(place.path, resolve);
+    listener.listen(socketPath.path, resolve);
   });
 
   let closing: Promise<void> | undefined;
   const command = process.execPath;
-  const args = ["-e", STDIO_BRIDGE, place.path];
+  const args = ["-e", STDIO_BRIDGE, socketPath.path];
   const dropConnections = () => {
     for (const socket of sockets) socket.destroy();
   };
@@ -64,15 +64,15 @@ export async function serveStdioBridge(
         const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
         dropConnections();
         await closed;
-        await place.remove();
+        await socketPath.remove();
       })();
       return closing;
     },
   };
 }
 
-/** A directory only this user can enter, or a named pipe on Windows. Short: socket paths end at about 100 characters. */
-async function makePlace(): Promise<{ path: string; remove(): Promise<void> }> {
+/** A socket in a private directory, or a named pipe on Windows. Short: socket paths are limited to about 100 characters. */
+async function createSocketPath(): Promise<{ path: string; remove(): Promise<void> }> {
   if (process.platform === "win32") {
     return { path: `\\\\.\\pipe\\toolport-${randomUUID()}`, remove: async () => {} };
   }

@@ -1,4 +1,4 @@
-/** Serves a test server over WebSocket, in the manner of Quarkus: `ws://host/mcp/ws`. */
+/** Serves a test server over WebSocket with the path that Quarkus uses: `ws://host/mcp/ws`. */
 import { createServer } from "node:http";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import type { WebSocket } from "ws";
@@ -16,12 +16,12 @@ export async function serveWebSocket(
   state: SharedState,
   { port, era, opened }: TestPortOptions & { era: TestServerEra; opened: Set<Opened> },
 ): Promise<TestStreamServer<WebSocketServerEntry>> {
-  // Before anybody can connect: a message that comes while the SDK is being loaded would be lost.
+  // Load before the first connection: a message that arrives during loading would be lost.
   const [{ WebSocketServer }] = await Promise.all([import("ws"), loadServerSdk()]);
   const http = createServer((_request, response) => void response.writeHead(404).end());
   const sockets = new WebSocketServer({ server: http, path: PATH });
   sockets.on("connection", (socket) => {
-    // A client that is killed resets its socket; the close that follows says all there is to say.
+    // A killed client resets its socket; the `close` event follows.
     socket.on("error", () => {});
     serveConnection(state, socketTransport(socket), { era, opened }).catch(() => socket.terminate());
   });

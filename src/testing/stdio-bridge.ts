@@ -1,8 +1,8 @@
-/** The program that stands between a client's pipes and a socket of the test process. */
+/** The program that connects the pipes of a client with a socket of the test process. */
 
 /**
- * Given to `node -e`, so that it needs no file and works from source and from the package alike. It ends when either side
- * does: the client closes stdin, or the test process closes the socket.
+ * Passed to `node -e`, so that it works from source and from the package. It exits when the client closes stdin or the test
+ * process closes the socket.
  */
 export const STDIO_BRIDGE = `
 const socket = require("node:net").connect(process.argv[1]);

@@ -1,4 +1,4 @@
-/** What a test server offers, as its author writes it. */
+/** The definition of a test server. */
 import type {
   CallToolResult,
   ContentBlock,
@@ -14,10 +14,10 @@ import type {
   ToolAnnotations,
 } from "@modelcontextprotocol/server";
 
-/** Which protocol eras are served: up to 2025-11-25, from 2026-07-28 on, or whichever the client speaks. */
+/** The served protocol eras: legacy (up to 2025-11-25), modern (from 2026-07-28 on), or both. */
 export type TestServerEra = "both" | "legacy" | "modern";
 
-/** A schema of a library (zod, valibot, ArkType …) that can say what it is as JSON Schema. */
+/** A schema of a library (zod, valibot, ArkType …) that can be converted to JSON Schema. */
 export interface StandardToolSchema {
   readonly "~standard": {
     readonly vendor: string;
@@ -29,22 +29,22 @@ export interface StandardToolSchema {
   };
 }
 
-/** JSON Schema is sent exactly as it stands here, valid or not, and never checked; a library's schema is enforced. */
+/** JSON Schema is sent unchanged, valid or not, and arguments are not validated. A library's schema validates them. */
 export type TestToolSchema = Readonly<Record<string, unknown>> | StandardToolSchema;
 
-/** What a tool's handler is given besides its arguments. */
+/** The second argument of a tool's handler. */
 export interface TestToolContext {
-  /** Aborted when the client cancels the call or goes away. */
+  /** Aborts when the client cancels the call or disconnects. */
   readonly signal: AbortSignal;
-  /** Tells the client how far the work is; nothing happens if it did not ask for that. */
+  /** Sends progress to the client, if the client requested it. */
   progress(value: number, total?: number, message?: string): Promise<void>;
-  /** The SDK server that answers this connection, e.g. to ask the client for its roots. */
+  /** The SDK server of this connection, e.g. to request the roots of the client. */
   readonly server: Server;
-  /** The SDK's own view of the request: id, `_meta`, HTTP headers, logging, elicitation. */
+  /** The SDK's request context: id, `_meta`, HTTP headers, logging, elicitation. */
   readonly request: ServerContext;
 }
 
-/** A text, a list of content blocks, or a whole result. */
+/** A text, a list of content blocks, or a complete result. */
 export type TestToolAnswer =
   | string
   | readonly ContentBlock[]
@@ -60,7 +60,7 @@ export interface TestTool {
   annotations?: ToolAnnotations;
   icons?: Icon[];
   _meta?: Record<string, unknown>;
-  /** An error thrown here becomes a result with `isError`; the SDK's `ProtocolError` becomes a JSON-RPC error. */
+  /** A thrown error becomes a result with `isError`; the SDK's `ProtocolError` becomes a JSON-RPC error. */
   handler(args: Record<string, unknown>, context: TestToolContext): TestToolAnswer | Promise<TestToolAnswer>;
 }
 
@@ -74,16 +74,16 @@ export interface TestResource {
   /** Base64. */
   blob?: string;
   _meta?: Record<string, unknown>;
-  /** How long an answer may be kept; told to clients from 2026-07-28 on. @default 0 */
+  /** How long clients may cache the content; sent to modern clients only. @default 0 */
   ttlMs?: number;
-  /** Asked on every read, in place of `text` and `blob`. Bytes are sent as a blob; a whole result is sent as it is. */
+  /** Called on every read instead of `text` and `blob`. Bytes are sent as a blob, a complete result is sent unchanged. */
   read?(request: ServerContext): TestResourceAnswer | Promise<TestResourceAnswer>;
 }
 
-/** What reading a resource may give. */
+/** The content of a resource. */
 export type TestResourceAnswer = string | Uint8Array | ReadResourceResult | InputRequiredResult;
 
-/** Proposes values for an argument: by what was typed, and by the arguments known already. */
+/** Proposes values for an argument, given its current text and the other arguments. */
 export type TestCompletion = (
   value: string,
   context: Readonly<Record<string, string>>,
@@ -95,9 +95,9 @@ export interface TestResourceTemplate {
   title?: string;
   description?: string;
   mimeType?: string;
-  /** Asked for every address that is not among `resources`; `undefined`: it is none of this template's. */
+  /** Called for URIs that are not in `resources`; `undefined`: the URI does not belong to this template. */
   read?(uri: string): string | undefined;
-  /** By the name of the variable. */
+  /** By name of the variable. */
   complete?: Readonly<Record<string, TestCompletion>>;
 }
 
@@ -105,15 +105,15 @@ export interface TestPrompt {
   title?: string;
   description?: string;
   arguments?: { name: string; description?: string; required?: boolean }[];
-  /** By the name of the argument. */
+  /** By name of the argument. */
   complete?: Readonly<Record<string, TestCompletion>>;
-  /** A text becomes one message of the user. */
+  /** A text becomes one user message. */
   get(
     args: Record<string, string>,
   ): string | PromptMessage[] | GetPromptResult | Promise<string | PromptMessage[] | GetPromptResult>;
 }
 
-/** All a test server is made of. A family that is left out is not advertised. */
+/** Everything a test server offers. What is left out is not advertised. */
 export interface TestServerDefinition {
   /** @default "test-server" */
   name?: string;
@@ -129,9 +129,9 @@ export interface TestServerDefinition {
   /** Capabilities besides those of tools, resources and prompts, e.g. `{ logging: {} }`. */
   capabilities?: ServerCapabilities;
   /**
-   * How long lists hold and whether users may share them, by method. Only in the modern era.
+   * How long clients may cache lists and whether users may share them, by method. Modern clients only.
    *
-   * @default none: they hold for no time, and are private
+   * @default none: lists must not be cached and are private
    * @example
    * ```ts
    * createTestServer({ tools, cacheHints: { "tools/list": { ttlMs: 60_000, cacheScope: "public" } } });
@@ -142,7 +142,7 @@ export interface TestServerDefinition {
   era?: TestServerEra;
 }
 
-/** One `tools/call` as it arrived. */
+/** One received `tools/call`. */
 export interface RecordedCall {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;

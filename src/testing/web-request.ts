@@ -1,14 +1,14 @@
-/** Between `node:http` and the web-standard `Request` and `Response` the SDK's server speaks. */
+/** Converts between `node:http` and the web-standard `Request` and `Response` of the SDK's server. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 
-/** Reads the body, then builds the request; its signal is aborted when the client goes away before the answer is out. */
+/** Reads the whole body first. The signal of the request aborts when the client disconnects before the response is sent. */
 export async function toWebRequest(request: IncomingMessage, response: ServerResponse): Promise<Request> {
-  const gone = new AbortController();
+  const disconnected = new AbortController();
   response.once("close", () => {
-    if (!response.writableFinished) gone.abort();
+    if (!response.writableFinished) disconnected.abort();
   });
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -19,18 +19,18 @@ export async function toWebRequest(request: IncomingMessage, response: ServerRes
   return new Request(new URL(request.url ?? "/", `http://${request.headers.host ?? "127.0.0.1"}`), {
     method: request.method ?? "GET",
     headers,
-    signal: gone.signal,
+    signal: disconnected.signal,
     ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
   });
 }
 
-/** Sends the answer as it comes. A client that goes away ends the body's stream; that is no error here. */
-export async function sendWebResponse(answer: Response, response: ServerResponse): Promise<void> {
-  response.writeHead(answer.status, Object.fromEntries(answer.headers));
+/** Streams the response. A client that disconnects ends the stream without an error. */
+export async function sendWebResponse(source: Response, response: ServerResponse): Promise<void> {
+  response.writeHead(source.status, Object.fromEntries(source.headers));
   response.flushHeaders();
-  if (answer.body === null) {
+  if (source.body === null) {
     response.end();
     return;
   }
-  await pipeline(Readable.fromWeb(answer.body as ReadableStream), response).catch(() => {});
+  await pipeline(Readable.fromWeb(source.body as ReadableStream), response).catch(() => {});
 }

@@ -1,20 +1,20 @@
-/** How long to wait before the next attempt: exponential, with jitter. */
+/** Delays between attempts: exponential backoff with jitter. */
 
 export interface BackoffOptions {
-  /** Wait before the second attempt. @default 1000 */
+  /** Delay before the second attempt. @default 1000 */
   baseMs?: number;
-  /** Growth from one attempt to the next. @default 1.6 */
+  /** Growth factor per attempt. @default 1.6 */
   factor?: number;
-  /** Share of the wait that is random, both ways. @default 0.2 */
+  /** Random share of the delay, in both directions. @default 0.2 */
   jitter?: number;
-  /** Longest wait. @default 60000 */
+  /** Longest delay. @default 60000 */
   maxMs?: number;
   random?: () => number;
 }
 
 /**
- * The wait before attempt `attempt` (1 is the first), for one client that a caller waits for: the first attempt is
- * immediate. The figures are those of gRPC's connection back-off with a shorter cap.
+ * The delay before attempt `attempt` (1 is the first) for work that a caller waits for: the first attempt is immediate. The
+ * defaults are those of gRPC's connection backoff with a shorter maximum.
  */
 export function backoffMs(
   attempt: number,
@@ -26,17 +26,16 @@ export function backoffMs(
 }
 
 export interface FullJitterOptions {
-  /** Longest wait before the first attempt; doubled for each later one. @default 1000 */
+  /** Longest delay before the first attempt; doubles with every attempt. @default 1000 */
   baseMs?: number;
-  /** Longest wait of all. @default 60000 */
+  /** Longest delay. @default 60000 */
   maxMs?: number;
   random?: () => number;
 }
 
 /**
- * The wait before attempt `attempt` (1 is the first), for work in the background that many clients may start at the same
- * moment: anything between 0 and a limit that doubles with every attempt, so that a thousand clients of a server that
- * restarts do not come back in one burst.
+ * The delay before attempt `attempt` (1 is the first) for background work: random between 0 and a limit that doubles with every
+ * attempt, so that many clients of a restarting server do not reconnect in one burst.
  */
 export function fullJitterMs(
   attempt: number,

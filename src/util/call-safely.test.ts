@@ -3,7 +3,7 @@ import { callSafely } from "./call-safely.js";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("a function that succeeds, now or later, is not reported", async () => {
+test("a function that succeeds, synchronously or not, is not reported", async () => {
   const reported: unknown[] = [];
   for (const call of [() => 1, async () => 2, () => null, () => undefined]) {
     callSafely(call, (error) => reported.push(error));
@@ -27,7 +27,7 @@ test.each<[string, (error: unknown) => unknown]>([
       throw error;
     },
   ],
-])("what it %s is reported, once, whatever it is", async (_how, fail) => {
+])("a value that it %s is reported once, whatever the value is", async (_how, fail) => {
   for (const error of [new Error("mine"), "a text", undefined, null]) {
     const reported: unknown[] = [];
     callSafely(

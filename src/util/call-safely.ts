@@ -1,11 +1,11 @@
-/** Calls a function of the user's so that its failure does not reach the caller. */
+/** Calls a user's function and reports its failures instead of throwing them. */
 
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 
 /**
- * Runs `call`; what it throws, or the promise it returns rejects with, goes to `report` and nowhere else. Returns a promise
- * of its end if it returned one, else undefined.
+ * Runs `call` and passes its error or rejection to `report`. Returns a promise that settles with the call if it is asynchronous,
+ * else undefined.
  */
 export function callSafely(
   call: () => unknown,

@@ -1,12 +1,12 @@
-/** Bytes that came in pieces, kept without a copy unless the pieces are absurdly small. */
+/** A list of byte chunks that copies only to merge many tiny ones. */
 
-/** So many pieces in a row are joined, so that one byte a piece does not cost a hundred. */
+/** This many small chunks in a row are merged: every chunk has a fixed overhead of about 100 bytes. */
 const JOIN_AT = 256;
 const SMALL_BYTES = 1_024;
 
 export class ChunkList {
   #pieces: Uint8Array[] = [];
-  /** Small pieces at the end of the list that are not joined yet. */
+  /** Number of small chunks at the end of the list that are not merged yet. */
   #loose = 0;
   #looseBytes = 0;
   byteLength = 0;
@@ -25,7 +25,7 @@ export class ChunkList {
     this.#loose = this.#looseBytes = 0;
   }
 
-  /** Empties the list. */
+  /** Removes and returns all chunks. */
   takePieces(): Uint8Array[] {
     const pieces = this.#pieces;
     this.#pieces = [];
@@ -33,14 +33,14 @@ export class ChunkList {
     return pieces;
   }
 
-  /** Empties the list; at most `maxBytes` of it, in one block. */
+  /** Removes all chunks and returns at most `maxBytes` of them as one block. */
   takeBlock(maxBytes = Number.POSITIVE_INFINITY): Uint8Array {
     const length = Math.min(this.byteLength, maxBytes);
     return join(this.takePieces(), length);
   }
 }
 
-/** Where there is a way to memory that is not set to zero first, which is half the cost of a large block. */
+/** Uses uninitialized memory where available: zeroing is half the cost of a large block. */
 const allocate: (length: number) => Uint8Array =
   typeof Buffer === "undefined" ? (length) => new Uint8Array(length) : Buffer.allocUnsafe;
 
@@ -52,9 +52,9 @@ function join(pieces: readonly Uint8Array[], length: number): Uint8Array {
   const whole = allocate(length);
   let offset = 0;
   for (const piece of pieces) {
-    const room = length - offset;
-    whole.set(piece.byteLength <= room ? piece : piece.subarray(0, room), offset);
-    offset += Math.min(piece.byteLength, room);
+    const left = length - offset;
+    whole.set(piece.byteLength <= left ? piece : piece.subarray(0, left), offset);
+    offset += Math.min(piece.byteLength, left);
   }
   return whole;
 }

@@ -11,7 +11,7 @@ function make() {
   return { reported, emitter: new Emitter<Events>(() => ({ report: (error) => reported.push(error) })) };
 }
 
-test("tells all who listen, in order, and nobody else", () => {
+test("calls the listeners of an event in order, and no others", () => {
   const { emitter } = make();
   const heard: string[] = [];
   emitter.on("word", (word) => heard.push(`a ${word}`));
@@ -21,11 +21,11 @@ test("tells all who listen, in order, and nobody else", () => {
   expect(heard).toEqual(["a x", "b x"]);
 });
 
-test("nobody has to listen", () => {
+test("emits without listeners", () => {
   expect(() => make().emitter.emit("word", "x")).not.toThrow();
 });
 
-test("the same function twice is called twice and taken off once", () => {
+test("a function registered twice is called twice, and each registration is removed separately", () => {
   const { emitter } = make();
   let calls = 0;
   const listener = () => {
@@ -39,7 +39,7 @@ test("the same function twice is called twice and taken off once", () => {
   expect(calls).toBe(1);
 });
 
-test("listeners may come and go while one is told", () => {
+test("listeners may be added and removed during emit()", () => {
   const { emitter } = make();
   const heard: string[] = [];
   const off = emitter.on("word", () => {
@@ -81,13 +81,13 @@ test("has() is true while an event has a listener", () => {
   expect(emitter.has("word")).toBe(false);
 });
 
-/** A promise as older libraries make them. */
+/** A thenable, as older libraries return them. */
 class Foreign {
   readonly #error: Error;
   constructor(error: Error) {
     this.#error = error;
   }
-  // biome-ignore lint/suspicious/noThenProperty: being a promise of another kind is the point
+  // biome-ignore lint/suspicious/noThenProperty: the test needs a thenable
   then(_resolve: unknown, reject: (error: Error) => void): void {
     reject(this.#error);
   }
@@ -96,7 +96,7 @@ class Foreign {
 describe("a listener that returns promises", () => {
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  test("gets one event at a time, while others are called at once", async () => {
+  test("gets one event at a time, while others are called immediately", async () => {
     const { emitter } = make();
     const heard: string[] = [];
     let release = () => {};
@@ -114,7 +114,7 @@ describe("a listener that returns promises", () => {
     expect(heard).toEqual(["slow a", "quick a", "quick b", "slow b"]);
   });
 
-  test("gets what waits after clear(), and nothing more once it is taken off", async () => {
+  test("gets waiting events after clear(), but none after its removal", async () => {
     const { emitter } = make();
     const heard: string[] = [];
     const releases: (() => void)[] = [];
@@ -144,7 +144,7 @@ describe("a listener that fails", () => {
     ],
     ["rejects", (error) => Promise.reject(error)],
     ["rejects in a promise of another kind", (error) => new Foreign(error)],
-  ])("because it %s is reported, and the others still hear", async (_how, fail) => {
+  ])("because it %s is reported, and the others are still called", async (_how, fail) => {
     const { emitter, reported } = make();
     const error = new Error("mine");
     let heard = false;

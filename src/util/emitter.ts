@@ -1,11 +1,11 @@
-/** A typed event emitter whose listeners cannot hurt each other or the one who emits. */
+/** A typed event emitter that isolates listeners from each other and from the emitter. */
 import { OrderedCallback, type OrderedCallbackOptions } from "./ordered-callback.js";
 
 type Listener<T> = (event: T) => unknown;
 
 /**
- * Typed and safe: a listener that throws is reported and the others still run. A listener that returns nothing is called
- * synchronously. One that returns promises is called in order, within the bounds of {@link OrderedCallback}.
+ * A listener that throws is reported, and the others still run. Listeners are called synchronously; a listener that returns
+ * promises is called in order, within the limits of {@link OrderedCallback}.
  *
  * @example
  * ```ts
@@ -21,11 +21,11 @@ export class Emitter<Events extends object> {
     this.#optionsFor = optionsFor;
   }
 
-  /** Returns a function that takes the listener off again. */
+  /** Adds a listener. Returns a function that removes it. */
   on<Name extends keyof Events>(name: Name, listener: Listener<Events[Name]>): () => void {
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners);
-    // An entry of its own, so that the same function registered twice is called twice and removed once.
+    // A new entry per registration: a function registered twice is called twice, and each can be removed.
     const entry = new OrderedCallback(listener as Listener<unknown>, this.#optionsFor(name));
     listeners.add(entry);
     return () => {
@@ -34,7 +34,6 @@ export class Emitter<Events extends object> {
     };
   }
 
-  /** True if there is a listener. */
   has(name: keyof Events): boolean {
     return (this.#listeners.get(name)?.size ?? 0) > 0;
   }
@@ -43,7 +42,7 @@ export class Emitter<Events extends object> {
     for (const listener of [...(this.#listeners.get(name) ?? [])]) listener.call(event);
   }
 
-  /** Takes all listeners off. What waits for a slow one is still delivered: it happened before. */
+  /** Removes all listeners. Events that already wait for a slow listener are still delivered. */
   clear(): void {
     this.#listeners.clear();
   }

@@ -1,17 +1,17 @@
-/** Tables for the terminal: columns as wide as their widest cell, in cells of the terminal. */
+/** Formats tables for the terminal. Columns are as wide as their widest cell. */
 
 export interface TableColumn {
   readonly title: string;
   readonly align?: "left" | "right";
 }
 
-/** How many cells a character takes: East Asian ones and emoji two, combining ones none. */
+/** Characters that occupy two terminal columns (East Asian, emoji) or none (combining). */
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 const NONE = /\p{Mn}|\p{Me}|[\u200b-\u200d]|\ufe0e|\ufe0f/u;
 const PAINT = /\u001b\[[0-9;]*m/g;
 
-/** The cells a text takes, colours not counted. */
+/** Width in terminal columns, without color codes. */
 function textWidth(text: string): number {
   let width = 0;
   for (const character of text.replace(PAINT, ""))
@@ -24,7 +24,7 @@ const pad = (text: string, width: number, align: TableColumn["align"]): string =
   return align === "right" ? `${space}${text}` : `${text}${space}`;
 };
 
-/** Lines of a table; cells may be painted, but must have been made plain before that. */
+/** The lines of a table. Cells may contain color codes; their text must already be free of control characters. */
 export function formatTable(columns: readonly TableColumn[], rows: readonly (readonly string[])[]): string[] {
   const lines = [columns.map(({ title }) => title), ...rows];
   const widths = columns.map((_, index) => Math.max(...lines.map((line) => textWidth(line[index] ?? ""))));

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { hashText } from "./hash-text.js";
 
-test("16 hexadecimal digits, the same every time", () => {
+test("returns 16 hexadecimal digits, always the same", () => {
   for (const text of ["", "a", "🔥", "x".repeat(100_000)]) {
     expect(hashText(text)).toMatch(/^[0-9a-f]{16}$/);
     expect(hashText(text)).toBe(hashText(text));
   }
 });
 
-test("stays what it was: stored records are found by it", () => {
+test("never changes: stored records are found by it", () => {
   expect(hashText("toolport")).toBe(hashText(["tool", "port"].join("")));
   expect([hashText(""), hashText("toolport")]).toMatchInlineSnapshot(`
     [
@@ -18,7 +18,7 @@ test("stays what it was: stored records are found by it", () => {
   `);
 });
 
-test("tells a hundred thousand similar texts apart", () => {
+test("has no collision among a hundred thousand similar texts", () => {
   const seen = new Set(Array.from({ length: 100_000 }, (_, index) => hashText(`["node",["${index}"]]`)));
   expect(seen.size).toBe(100_000);
 });

@@ -1,6 +1,6 @@
-/** A short fingerprint of a text, to tell things apart without showing them. Not for signatures. */
+/** A short, non-cryptographic hash of a text. */
 
-/** 64 bits as 16 hexadecimal digits; the same on every runtime, and without asynchronous cryptography. */
+/** Returns 64 bits as 16 hexadecimal digits, synchronously and the same on every runtime. */
 export function hashText(text: string): string {
   let high = 0xdeadbeef;
   let low = 0x41c6ce57;

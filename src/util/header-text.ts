@@ -1,6 +1,6 @@
-/** Any text as the value of an MCP header. */
+/** Encodes text for MCP header values. */
 
-/** Anything but plain visible text goes as Base64, so that no argument can write a header of its own. */
+/** Encodes anything but visible ASCII as Base64, so that an argument cannot inject another header. */
 export function encodeHeaderText(value: string): string {
   const plain = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
   const looksEncoded = value.startsWith("=?base64?") && value.endsWith("?=");

@@ -3,7 +3,7 @@ import { isNestedDeeper } from "./json.js";
 
 const nested = (levels: number): unknown => (levels === 0 ? "text" : { inner: [nested(levels - 1)] });
 
-test("levels are those of objects and lists; text is none", () => {
+test("objects and arrays count as levels, strings do not", () => {
   expect(isNestedDeeper("text", 0)).toBe(false);
   expect(isNestedDeeper(null, 0)).toBe(false);
   expect(isNestedDeeper({}, 0)).toBe(true);
@@ -11,7 +11,7 @@ test("levels are those of objects and lists; text is none", () => {
   expect(isNestedDeeper(nested(2), 3)).toBe(true);
 });
 
-test("exceptions hold for the members of the value itself only", () => {
+test("exceptions apply only to the top level", () => {
   const except = new Set(["left"]);
   expect(isNestedDeeper({ left: nested(3) }, 2, except)).toBe(false);
   expect(isNestedDeeper({ right: nested(3) }, 2, except)).toBe(true);

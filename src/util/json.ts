@@ -1,4 +1,6 @@
-/** The value of a text of JSON, or undefined where it is none. */
+/** Parsing and measuring of JSON values. */
+
+/** Undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -7,18 +9,17 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Stops at the limit, so that it cannot overflow the stack itself. `except`: members of it that are not looked into. */
+/** Whether a value has more than `levels` levels. Stops at the limit, so it cannot overflow the stack. Skips members in `except`. */
 export function isNestedDeeper(value: unknown, levels: number, except?: ReadonlySet<string>): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;
-  // Names of properties that are numbers would have to be made one by one.
+  // Faster than `for…in`, which converts every index to a string.
   if (Array.isArray(value)) {
     for (const item of value) if (isNestedDeeper(item, levels - 1)) return true;
     return false;
   }
   for (const key in value) {
     const child = (value as Record<string, unknown>)[key];
-    // Most are text: nobody is asked about those.
     if (typeof child !== "object" || child === null || except?.has(key)) continue;
     if (isNestedDeeper(child, levels - 1)) return true;
   }

@@ -18,7 +18,7 @@ test.each([
   [0, [2, 3]],
   [1, [1, 3]],
   [2, [1, 2]],
-])("entry %i leaves out of its turn, once", (index, rest) => {
+])("entry %i can be removed once", (index, rest) => {
   const queue = new LinkedQueue<number>();
   const entry = [1, 2, 3].map((value) => queue.push(value))[index]!;
   expect(queue.remove(entry)).toBe(true);
@@ -27,7 +27,7 @@ test.each([
   expect(drain(queue)).toEqual(rest);
 });
 
-test("what was shifted or belongs to another queue cannot be removed", () => {
+test("a shifted entry and an entry of another queue cannot be removed", () => {
   const queue = new LinkedQueue<number>();
   const entry = queue.push(1);
   expect(new LinkedQueue<number>().remove(entry)).toBe(false);

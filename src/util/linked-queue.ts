@@ -1,4 +1,4 @@
-/** First in, first out, and anything in between may leave: every operation takes the same time, however long it is. */
+/** A FIFO queue with removal of any entry; all operations take constant time. */
 
 export interface QueueEntry<T> {
   readonly value: T;
@@ -10,7 +10,7 @@ interface Link<T> extends QueueEntry<T> {
   after: Link<T> | undefined;
 }
 
-/** A Set would do but for V8, which walks over all it has deleted from the front to find the first that is left. */
+/** Replaces a `Set`: V8 walks over all deleted entries at the front of a `Set` to find the first remaining one. */
 export class LinkedQueue<T> {
   #first: Link<T> | undefined;
   #last: Link<T> | undefined;
@@ -20,7 +20,7 @@ export class LinkedQueue<T> {
     return this.#size;
   }
 
-  /** Returns the entry with which the value can be taken out of the middle. */
+  /** Returns the entry for {@link remove}. */
   push(value: T): QueueEntry<T> {
     const link: Link<T> = { value, queue: this, before: this.#last, after: undefined };
     if (this.#last === undefined) this.#first = link;
@@ -30,14 +30,14 @@ export class LinkedQueue<T> {
     return link;
   }
 
-  /** Takes out the value that waited longest. */
+  /** Removes and returns the oldest value. */
   shift(): T | undefined {
     const first = this.#first;
     if (first !== undefined) this.remove(first);
     return first?.value;
   }
 
-  /** False if it was not in the queue any more. */
+  /** False if the entry is not in the queue. */
   remove(entry: QueueEntry<T>): boolean {
     const link = entry as Link<T>;
     if (link.queue !== this) return false;

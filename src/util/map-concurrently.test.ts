@@ -3,7 +3,7 @@ import { mapConcurrently } from "./map-concurrently.js";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("keeps the order of the results, whatever the order of their making", async () => {
+test("keeps the order of the results, whatever order they finish in", async () => {
   const results = await mapConcurrently([3, 1, 2], 3, async (turns) => {
     for (let count = 0; count < turns; count += 1) await turn();
     return turns * 10;
@@ -11,7 +11,7 @@ test("keeps the order of the results, whatever the order of their making", async
   expect(results).toEqual([30, 10, 20]);
 });
 
-test.each([1, 4, 16, 100])("runs no more than %d at once, and as many as that", async (limit) => {
+test.each([1, 4, 16, 100])("runs exactly %d at once", async (limit) => {
   let running = 0;
   let most = 0;
   const items = Array.from({ length: 40 }, (_, index) => index);
@@ -24,14 +24,14 @@ test.each([1, 4, 16, 100])("runs no more than %d at once, and as many as that", 
   expect(most).toBe(Math.min(limit, 40));
 });
 
-test("every item once, none for an empty list", async () => {
+test("runs every item once, and none for an empty list", async () => {
   const seen: number[] = [];
   await mapConcurrently([1, 2, 3, 4, 5], 2, async (item) => void seen.push(item));
   expect(seen.sort()).toEqual([1, 2, 3, 4, 5]);
   expect(await mapConcurrently([], 4, async () => 1)).toEqual([]);
 });
 
-test("a task that rejects rejects the whole", async () => {
+test("rejects if a task rejects", async () => {
   const work = mapConcurrently([1, 2, 3], 2, async (item) => {
     if (item === 2) throw new Error("two");
     return item;

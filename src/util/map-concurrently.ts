@@ -1,6 +1,6 @@
-/** `Promise.all` over a list with a bound on how many run at once. */
+/** `Promise.all` over a list with limited concurrency. */
 
-/** Runs `task` for every item, `limit` at a time, and keeps the order of the results. */
+/** Runs `task` for every item, at most `limit` at a time. Results keep the order of the items. */
 export async function mapConcurrently<Item, Result>(
   items: readonly Item[],
   limit: number,

@@ -1,10 +1,10 @@
-/** What a slow callback gets, and what it misses. */
+/** Order, concurrency and dropped calls of slow callbacks. */
 import { describe, expect, test, vi } from "vitest";
 import { MAX_WAITING_CALLS, OrderedCallback } from "./ordered-callback.js";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A callback whose calls the test ends. */
+/** A callback whose calls are settled by the test. */
 function slow(options: { concurrency?: number } = {}) {
   const started: number[] = [];
   const ends: (() => void)[] = [];
@@ -18,7 +18,7 @@ function slow(options: { concurrency?: number } = {}) {
     },
     { report, onDropped, onCaughtUp, ...options },
   );
-  /** Ends the calls under way until none is left. */
+  /** Settles running calls until none is left. */
   const endAll = async () => {
     while (ends.length > 0) {
       for (const end of ends.splice(0)) end();
@@ -30,7 +30,7 @@ function slow(options: { concurrency?: number } = {}) {
 
 const count = (length: number) => Array.from({ length }, (_, index) => index);
 
-test("a callback that returns nothing is called at once, every time, even from within itself", () => {
+test("a synchronous callback is called immediately, even from within itself", () => {
   const seen: number[] = [];
   const callback = new OrderedCallback<number>(
     (value) => {
@@ -55,7 +55,7 @@ test("promises: one call at a time, in order", async () => {
   expect(started).toEqual([0, 1, 2]);
 });
 
-test("promises: as many at a time as allowed, started in order", async () => {
+test("promises: up to `concurrency` calls at a time, started in order", async () => {
   const { callback, started, ends, endAll } = slow({ concurrency: 3 });
   for (const value of count(5)) callback.call(value);
   expect(started).toEqual([0, 1, 2]);
@@ -66,13 +66,13 @@ test("promises: as many at a time as allowed, started in order", async () => {
   expect(started).toEqual([0, 1, 2, 3, 4]);
 });
 
-test("a call that comes while others wait does not overtake them", async () => {
+test("a new call does not overtake waiting calls", async () => {
   const seen: number[] = [];
   let release = () => {};
   const callback = new OrderedCallback<number>(
     (value): unknown => {
       seen.push(value);
-      // Called from within, in the middle of the calls that waited.
+      // A nested call while other calls wait.
       if (value === 1) callback.call(3);
       if (value > 0) return undefined;
       return new Promise<void>((resolve) => {
@@ -97,14 +97,14 @@ describe("when more than 1,000 wait", () => {
     await endAll();
     expect(started).toEqual([0, ...count(MAX_WAITING_CALLS).map((index) => 251 + index)]);
     expect(onCaughtUp.mock.calls).toEqual([[250]]);
-    // The next time is counted anew.
+    // The counter restarts.
     for (const value of count(2 + MAX_WAITING_CALLS)) callback.call(value);
     expect(onDropped.mock.lastCall).toEqual([1]);
     await endAll();
     expect(onCaughtUp.mock.calls).toEqual([[250], [1]]);
   });
 
-  test("an observer that calls the same callback ends", () => {
+  test("an observer that calls the same callback does not recurse forever", () => {
     let calls = 0;
     const callback = new OrderedCallback<number>(() => new Promise(() => {}), {
       report: vi.fn(),
@@ -118,15 +118,15 @@ describe("when more than 1,000 wait", () => {
   });
 });
 
-/** A promise as older libraries make them. */
+/** A thenable, as older libraries return them. */
 class Foreign {
-  // biome-ignore lint/suspicious/noThenProperty: being a promise of another kind is the point
+  // biome-ignore lint/suspicious/noThenProperty: the test needs a thenable
   then(_resolve: unknown, reject: (error: Error) => void): void {
     reject(new Error("foreign"));
   }
 }
 
-test("failures are reported, and the next call goes on", async () => {
+test("failures are reported, and the next call runs", async () => {
   const report = vi.fn();
   const seen: number[] = [];
   const callback = new OrderedCallback<number>(
@@ -148,7 +148,7 @@ test("failures are reported, and the next call goes on", async () => {
   ]);
 });
 
-test("clear() forgets what waits", async () => {
+test("clear() drops waiting calls", async () => {
   const { callback, started, onCaughtUp, endAll } = slow();
   for (const value of count(2 + MAX_WAITING_CALLS)) callback.call(value);
   callback.clear();

@@ -1,28 +1,28 @@
-/** Calls a function of the user's in order, and bounds what runs and waits if that function is slow. */
+/** Calls a user's function in order, with limits on running and waiting calls if it is asynchronous. */
 import { callSafely } from "./call-safely.js";
 import { LinkedQueue } from "./linked-queue.js";
 
-/** Calls that may wait for a slow callback; beyond that the oldest are dropped. */
+/** Maximum number of waiting calls; beyond that the oldest are dropped. */
 export const MAX_WAITING_CALLS = 1_000;
 
-/** Is notified of calls that were dropped because a callback is too slow. */
+/** Is notified of calls that are dropped because a callback is too slow. */
 export interface DropObserver {
-  /** One more was dropped: the `count`th since nothing waited. */
+  /** A call was dropped, the `count`th since the queue was last empty. */
   onDropped(count: number): void;
-  /** Nothing waits any more, after `count` were dropped. */
+  /** The queue is empty again after `count` calls were dropped. */
   onCaughtUp(count: number): void;
 }
 
 export interface OrderedCallbackOptions extends Partial<DropObserver> {
-  /** Gets what the callback throws or rejects with. */
+  /** Receives errors and rejections of the callback. */
   report(error: unknown): void;
-  /** Calls that may run at the same time, if they return promises. @default 1 */
+  /** Maximum number of asynchronous calls at a time. @default 1 */
   concurrency?: number | undefined;
 }
 
 /**
- * A callback that returns nothing is called at once, every time. While promises that it returned are not settled, further
- * calls wait, at most {@link MAX_WAITING_CALLS} of them.
+ * A synchronous callback is called immediately. While promises that it returned are pending, further calls wait, at most
+ * {@link MAX_WAITING_CALLS} of them.
  *
  * @example
  * ```ts
@@ -34,7 +34,7 @@ export class OrderedCallback<Value> {
   readonly #callback: (value: Value) => unknown;
   readonly #options: OrderedCallbackOptions;
   readonly #concurrency: number;
-  /** Made when something has to wait: most callbacks return nothing. */
+  /** Created when the first call has to wait: most callbacks are synchronous. */
   #waiting: LinkedQueue<Value> | undefined;
   #running = 0;
   #dropped = 0;
@@ -51,7 +51,7 @@ export class OrderedCallback<Value> {
     else this.#enqueue(value);
   }
 
-  /** Forgets the calls that wait; those under way go on. */
+  /** Drops the waiting calls; running calls continue. */
   clear(): void {
     this.#waiting = undefined;
     this.#dropped = 0;

@@ -1,9 +1,9 @@
-/** State that every copy of Toolport in a process shares: the ESM build, the CommonJS build, and other installed versions. */
+/** State shared by all copies of Toolport in a process: the ESM and CommonJS builds and other installed versions. */
 
 /**
- * The object of this name, created by the first copy that asks.
+ * Returns the object with this name; the first copy that needs it creates it.
  *
- * Other versions of Toolport read it too: give it a new name when its shape changes.
+ * Other versions of Toolport read it too: change the name when the shape changes.
  */
 export function processWide<T extends object>(name: string, create: () => T): T {
   const key = Symbol.for(`toolport.${name}`);

@@ -1,4 +1,4 @@
-/** Makes foreign text fit to be shown: no URL query, no credentials, nothing hidden, not endless. */
+/** Redacts untrusted text for display: URL queries, credentials, known secret values, hidden characters and excess length. */
 
 import { replaceHidden } from "./visible-text.js";
 
@@ -7,28 +7,27 @@ const GONE = "[redacted]";
 
 type Rule = readonly [pattern: RegExp, replacement: string];
 
-/** Everything behind the path of a URL. Repetitions have an end, so that long hostile text stays cheap. */
+/** Query and fragment of a URL. All repetitions are bounded, so that long hostile text stays cheap. */
 const QUERIES: Rule = [/\b([a-z][a-z0-9+.-]{0,31}:\/\/[^\s?#"'<>]{1,2048})[?#][^\s"'<>]*/gi, "$1"];
 
 const CREDENTIALS: readonly Rule[] = [
-  // User and password in front of a host.
+  // User name and password before the host.
   [/\b([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/?#@"'<>]{1,512}@/gi, "$1"],
-  // `Authorization: <anything>` and its relatives, to the end of the line.
+  // `Authorization: …` and similar headers, to the end of the line.
   [/\b((?:proxy-)?authorization|cookie|set-cookie|x-api-key)("?\s{0,8}[:=]\s{0,8})[^\r\n]+/gi, `$1$2${GONE}`],
   [/\b(bearer|basic|dpop)\s{1,8}[\w.~+/=-]{4,}/gi, `$1 ${GONE}`],
-  // name=value and "name": "value" for names that speak of secrets.
+  // name=value and "name": "value" with names of secrets.
   [
     /\b([\w-]{0,32}(?:token|secret|password|passwd|api[_-]?key|code_verifier|client_assertion)"?\s{0,4}[:=]\s{0,4})"?[^\s"',;&)}\]]+/gi,
     `$1${GONE}`,
   ],
-  // JSON Web Tokens and the well-known prefixes of API keys, wherever they stand.
+  // JSON Web Tokens and API keys with well-known prefixes.
   [/\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g, GONE],
   [/\b(?:sk|pk|rk|ghp|gho|ghs|ghu|github_pat|glpat|xox[abprs]|AKIA|ya29)[-_.]?[A-Za-z0-9_-]{16,}/g, GONE],
 ];
 
 /**
- * Takes what may be secret out of a text of somebody else's before it is quoted. This is for the eyes only: nothing
- * is decided by it.
+ * Removes possible secrets from untrusted text before it is quoted in a message.
  *
  * @example
  * ```ts
@@ -42,14 +41,14 @@ export function redactText(text: string, { maxLength = MAX_QUOTED }: { maxLength
   return shown.length > maxLength ? `${shown.slice(0, maxLength)}…` : shown;
 }
 
-/** Takes credentials out of a text that is otherwise shown as it is, with its lines and its URLs. */
+/** Removes credentials only; lines and URLs stay. */
 export function hideCredentials(text: string): string {
   let shown = text;
   for (const [pattern, replacement] of CREDENTIALS) shown = shown.replace(pattern, replacement);
   return shown;
 }
 
-/** A URL without user, password, query values and fragment. */
+/** A URL without user name, password, query and fragment. */
 export function redactUrl(url: string): string {
   const cut = url.search(/[?#]/);
   const bare = (cut < 0 ? url : url.slice(0, cut)).replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, "$1");
@@ -59,10 +58,10 @@ export function redactUrl(url: string): string {
 /** Shorter values are ordinary words ("1", "debug") more often than secrets. */
 const MIN_SECRET_CHARS = 6;
 
-/** A secret value and what it is shown as. */
+/** A secret value and the name that replaces it. */
 export type NamedSecret = readonly [name: string, value: string];
 
-/** A function that replaces each value by its name, in every spelling that servers use to repeat it. */
+/** Returns a function that replaces secret values by their names, in every encoding that servers may use to repeat them. */
 export function redactValues(
   values: Readonly<Record<string, string>> | Iterable<NamedSecret>,
 ): (text: string) => string {
@@ -72,23 +71,23 @@ export function redactValues(
     if (value.length < MIN_SECRET_CHARS) continue;
     for (const spelling of spellingsOf(value)) if (!names.has(spelling)) names.set(spelling, name.trim());
   }
-  // Longest first: one value may hold another.
+  // Longest first: a value may contain another.
   const secrets = [...names].sort(([one], [other]) => other.length - one.length);
   return (text) =>
     secrets.reduce((rest, [value, name]) => rest.replaceAll(value, () => `[redacted: ${name}]`), text);
 }
 
-/** As it is, and as it stands in a URL, a form, a JSON string and a page of HTML. */
+/** The plain value and its encodings in URLs, forms, JSON strings and HTML. */
 function spellingsOf(value: string): Set<string> {
   if (/^[\w.~-]*$/.test(value)) return new Set([value]);
   const json = JSON.stringify(value).slice(1, -1);
   const html = value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   const quoted = html.replaceAll('"', "&quot;");
   const encoded = encodeURIComponent(value.replace(/\p{Cs}/gu, "\ufffd"));
-  // `encodeURIComponent` leaves these as they are; forms and stricter encoders do not.
+  // `encodeURIComponent` does not encode these; forms and stricter encoders do.
   const strict = encoded.replace(/[!'()*]/g, percent);
   const form = strict.replaceAll("%20", "+");
-  // Inside a JSON text that is inside HTML, quotes are spelled twice.
+  // In JSON inside HTML, quotes are escaped twice.
   const spellings = [value, json, html, quoted, html.replaceAll('"', "&#34;"), encoded, strict, form];
   spellings.push(
     json.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;"),
@@ -98,7 +97,7 @@ function spellingsOf(value: string): Set<string> {
     spellings.push(text.replace(/%[0-9a-f]{2}/gi, (byte) => byte.toLowerCase()));
     spellings.push(text.replace(/%[0-9a-f]{2}/gi, (byte) => byte.toUpperCase()));
   }
-  // As a query takes it: what need not be escaped there is not.
+  // Queries leave some reserved characters unescaped.
   spellings.push(encoded.replace(/%(?:2F|3A|40|24|2C|3B|3F)/g, decodeURIComponent));
   return new Set(spellings);
 }

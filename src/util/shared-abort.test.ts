@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { expect, it } from "vitest";
 import { onSharedAbort } from "./shared-abort.js";
 
-it("needs one listener for many waiters, and none when they are gone", () => {
+it("uses one listener for many callbacks, and none after they are removed", () => {
   const { signal } = new AbortController();
   const stops = Array.from({ length: 100 }, () => onSharedAbort(signal, () => {}));
   expect(getEventListeners(signal, "abort")).toHaveLength(1);
@@ -13,7 +13,7 @@ it("needs one listener for many waiters, and none when they are gone", () => {
   again();
 });
 
-it("tells everybody who still waits, once", () => {
+it("calls every remaining callback once", () => {
   const controller = new AbortController();
   const told: string[] = [];
   onSharedAbort(controller.signal, () => told.push("a"));

@@ -1,7 +1,7 @@
-/** Many waiters on one `AbortSignal` at the price of one listener. */
+/** Many callbacks on one `AbortSignal` with a single listener. */
 import { SlotList, type Slotted } from "./slot-list.js";
 
-/** One callback; the same function may wait twice. */
+/** One registration; the same function may be registered twice. */
 interface Waiter extends Slotted {
   readonly callback: () => void;
 }
@@ -9,8 +9,8 @@ interface Waiter extends Slotted {
 const waiters = new WeakMap<AbortSignal, SlotList<Waiter>>();
 
 /**
- * Calls back when the signal aborts. All requests of a connection, or all calls of an agent's turn, share one signal: a
- * listener for each would make Node warn of a leak at the eleventh in flight. Returns the way to stop waiting.
+ * Calls back when the signal aborts. All requests of a connection, or all calls of an agent's turn, may share one signal: with a
+ * listener for each, Node would warn of a leak at the eleventh. Returns a function that removes the callback.
  */
 export function onSharedAbort(signal: AbortSignal, callback: () => void): () => void {
   let waiting = waiters.get(signal);
@@ -18,17 +18,17 @@ export function onSharedAbort(signal: AbortSignal, callback: () => void): () => 
     waiting = new SlotList();
     waiters.set(signal, waiting);
   }
-  if (waiting.size === 0) signal.addEventListener("abort", tellAll);
+  if (waiting.size === 0) signal.addEventListener("abort", onAbort);
   const waiter: Waiter = { slot: -1, callback };
   waiting.add(waiter);
   const list = waiting;
   return () => {
-    if (list.delete(waiter) && list.size === 0) signal.removeEventListener("abort", tellAll);
+    if (list.delete(waiter) && list.size === 0) signal.removeEventListener("abort", onAbort);
   };
 }
 
-function tellAll(this: AbortSignal): void {
-  this.removeEventListener("abort", tellAll);
+function onAbort(this: AbortSignal): void {
+  this.removeEventListener("abort", onAbort);
   const all = waiters.get(this)?.toArray() ?? [];
   waiters.delete(this);
   for (const { callback } of all) callback();

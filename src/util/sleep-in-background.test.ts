@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("is over after its time, and leaves the signal alone", async () => {
+test("resolves after its time and leaves no listener on the signal", async () => {
   const { signal } = new AbortController();
   const waiting = pause(1_000, signal);
   await vi.advanceTimersByTimeAsync(1_000);
@@ -18,7 +18,7 @@ test("is over after its time, and leaves the signal alone", async () => {
   expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
-test("an abort ends it at once, with the caller's reason", async () => {
+test("rejects with the reason of an abort at once", async () => {
   const abort = new AbortController();
   const waiting = pause(1_000, abort.signal);
   abort.abort("enough");
@@ -26,11 +26,11 @@ test("an abort ends it at once, with the caller's reason", async () => {
   expect(getEventListeners(abort.signal, "abort")).toEqual([]);
 });
 
-test("does not begin when the caller has gone already", async () => {
+test("rejects at once if the signal is already aborted", async () => {
   await expect(pause(1_000, AbortSignal.abort("gone"))).rejects.toBe("gone");
 });
 
-test("a wait longer than a timer can hold does not end at once", async () => {
+test("a delay beyond the range of timers does not end at once", async () => {
   const abort = new AbortController();
   const waiting = pause(2 ** 31, abort.signal);
   let over = false;

@@ -4,13 +4,13 @@ import { sleep } from "./sleep.js";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("resolves when the time is over", async () => {
+test("resolves after its time", async () => {
   const slept = sleep(100);
   await vi.advanceTimersByTimeAsync(100);
   await expect(slept).resolves.toBeUndefined();
 });
 
-test("an abort ends it at once and leaves no timer", async () => {
+test("an abort rejects at once and leaves no timer", async () => {
   const controller = new AbortController();
   const slept = sleep(100, controller.signal);
   controller.abort("enough");

@@ -8,7 +8,7 @@ const names = (list: SlotList<ReturnType<typeof named>>) =>
     .map(({ name }) => name)
     .sort();
 
-test("members come and go in any order, each once", () => {
+test("members can be added and removed in any order", () => {
   const list = new SlotList<ReturnType<typeof named>>();
   const [a, b, c] = ["a", "b", "c"].map(named) as [ReturnType<typeof named>, ...ReturnType<typeof named>[]];
   for (const one of [a, b!, c!]) list.add(one);

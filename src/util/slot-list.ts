@@ -1,14 +1,13 @@
 /**
- * A list whose members know their place in it: nothing is hashed to put one in or take it out, and order means nothing.
+ * An unordered list whose members store their index, so that adding and removing need no hashing.
  *
- * It also stands in for a `Set` or `Map` with much coming and going. These lay themselves out anew for every few dozen
- * members; each layout keeps the next one alive, so once one has grown old, all that was ever in it stays until the whole
- * heap is collected.
+ * Also replaces a `Set` or `Map` under high churn. These reallocate their backing store every few dozen changes, each old store
+ * keeps the next one alive, and entries survive until a full garbage collection.
  */
 
-/** Somebody who can be in one such list at a time. */
+/** A member of at most one list at a time. */
 export interface Slotted {
-  /** Its place; -1: in none. */
+  /** Index in the list; -1: in no list. */
   slot: number;
 }
 
@@ -23,13 +22,13 @@ export class SlotList<Member extends Slotted> {
     member.slot = this.#members.push(member) - 1;
   }
 
-  /** False if it was not in it. */
+  /** False if the member is not in the list. */
   delete(member: Member): boolean {
     const { slot } = member;
     if (this.#members[slot] !== member) return false;
     const last = this.#members.pop()!;
     member.slot = -1;
-    // The last takes its place.
+    // The last member takes the free slot.
     if (last !== member) {
       this.#members[slot] = last;
       last.slot = slot;
@@ -41,7 +40,7 @@ export class SlotList<Member extends Slotted> {
     return this.#members.find(fits);
   }
 
-  /** As it stands now; whoever goes through it may change the list. */
+  /** A copy: the list may change during the iteration. */
   toArray(): Member[] {
     return [...this.#members];
   }

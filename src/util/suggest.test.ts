@@ -13,11 +13,11 @@ test.each([
   expect(suggest(word, candidates)).toEqual(expected);
 });
 
-test("puts the best first, and no more than asked for", () => {
+test("returns the best first, up to the limit", () => {
   expect(suggest("forecats", ["forecaster", "forecast", "forecasts"], 2)).toEqual(["forecast", "forecasts"]);
 });
 
-test("is not held up by long words", () => {
+test("handles long words quickly", () => {
   const long = "a".repeat(100_000);
   expect(suggest(long, [`${long}b`])).toHaveLength(1);
 });

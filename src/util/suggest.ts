@@ -1,11 +1,11 @@
-/** "Did you mean …?": the candidates that are only a typing slip away from a word. */
+/** "Did you mean …?": finds candidates that differ from a word by a typing error. */
 
-/** Longer words are compared by their beginning only; nobody mistypes a novel. */
+/** Compare 64 characters at most. */
 const MAX_COMPARED = 64;
-/** Shorter parts are in too many names. */
+/** Shorter parts occur in too many names. */
 const MIN_PART = 5;
 
-/** Damerau-Levenshtein distance (neighbouring letters may be swapped), or `limit + 1` as soon as it is over `limit`. */
+/** Damerau-Levenshtein distance (adjacent letters may be swapped), or `limit + 1` as soon as it exceeds `limit`. */
 function distance(left: string, right: string, limit: number): number {
   if (Math.abs(left.length - right.length) > limit) return limit + 1;
   let beforeLast: number[] = [];
@@ -29,7 +29,7 @@ function distance(left: string, right: string, limit: number): number {
 const comparable = (word: string): string => word.slice(0, MAX_COMPARED).toLowerCase();
 
 /**
- * The candidates closest to `word`, best first; upper and lower case count as the same.
+ * The candidates closest to `word`, best first, ignoring case.
  *
  * @example
  * ```ts
@@ -42,10 +42,10 @@ export function suggest(word: string, candidates: Iterable<string>, limit = 3): 
   const close: { candidate: string; slips: number }[] = [];
   for (const candidate of candidates) {
     const known = comparable(candidate);
-    // Half of a name is no typing slip, but what was meant is plain: `servers` for `mcpServers`.
+    // Part of a name is not a typing error, but the intention is clear: `servers` for `mcpServers`.
     const isPart = wanted.length >= MIN_PART && (known.startsWith(wanted) || known.endsWith(wanted));
     const slips = Math.min(distance(wanted, known, allowed), isPart ? allowed : Number.POSITIVE_INFINITY);
-    // A word of two letters is one slip away from far too many others.
+    // A very short word is similar to too many others.
     if (slips <= allowed && slips < wanted.length) close.push({ candidate, slips });
   }
   return close

@@ -1,15 +1,15 @@
-/** A bucket of tokens: what is taken must have been there, what comes back never overflows it. */
+/** A token bucket: a rate limit with bursts, or a budget that only success refills. */
 
 export interface TokenBucketOptions {
-  /** Most tokens it holds; it starts full. */
+  /** Maximum number of tokens; the bucket starts full. */
   capacity: number;
-  /** Tokens that come back by themselves. @default 0 */
+  /** Tokens added per second. @default 0 */
   perSecond?: number;
-  /** A clock in milliseconds that never goes back. @default performance.now */
+  /** A monotonic clock in milliseconds. @default performance.now */
   now?: () => number;
 }
 
-/** Without `perSecond` a budget that only success refills, with it a rate limit with bursts. */
+/** With `perSecond` a rate limit; without it a budget that only {@link give} refills. */
 export class TokenBucket {
   readonly #capacity: number;
   readonly #perMs: number;
@@ -30,19 +30,19 @@ export class TokenBucket {
     return this.#tokens;
   }
 
-  /** Takes `cost` tokens, or none and says false. */
+  /** Takes `cost` tokens; false if there are fewer. */
   take(cost: number): boolean {
     if (this.tokens < cost) return false;
     this.#tokens -= cost;
     return true;
   }
 
-  /** Puts tokens back. */
+  /** Adds tokens, up to the capacity. */
   give(amount: number): void {
     this.#tokens = Math.min(this.#capacity, this.tokens + amount);
   }
 
-  /** How long until `cost` tokens are there, if nobody else takes any; `Infinity` if that never happens. */
+  /** How long until `cost` tokens are available if no other caller takes any; `Infinity`: never. */
   waitMs(cost: number): number {
     const missing = cost - this.tokens;
     if (missing <= 0) return 0;

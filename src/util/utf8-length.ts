@@ -1,13 +1,13 @@
-/** How long a text is on the wire. */
+/** The length of a text in UTF-8. */
 
-/** Bytes of the text in UTF-8, counted without encoding it. Half a surrogate pair counts as the mark it becomes. */
+/** Counts bytes without encoding. A lone surrogate counts as the replacement character it would become. */
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
     if (unit < 0x80) continue;
     bytes += unit < 0x800 ? 1 : 2;
-    // A pair is four bytes for two units: the second unit adds nothing more.
+    // A surrogate pair has four bytes: the second unit adds nothing.
     const isHigh = unit >= 0xd800 && unit < 0xdc00;
     const next = isHigh ? text.charCodeAt(index + 1) : 0;
     if (next >= 0xdc00 && next < 0xe000) index++;

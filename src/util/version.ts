@@ -1,6 +1,7 @@
-/** The version of this package. */
+/** Name and version of this package. */
 
-/** Equal to package.json (a test compares them). */
+/** Equal to the version in package.json; a test compares them. */
 export const VERSION = "0.1.0";
 
+/** How Toolport identifies itself to servers. */
 export const CLIENT_INFO = { name: "toolport", version: VERSION } as const;

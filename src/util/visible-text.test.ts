@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { visibleLine, visibleText } from "./visible-text.js";
 
-/** Characters of these classes that are visible: signs of Arabic, Syriac and Kaithi that enclose or precede digits. */
+/** Visible characters of these classes: Arabic, Syriac and Kaithi signs that enclose or precede digits. */
 const VISIBLE = /[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}]/u;
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
-test("every control, format, separator and ignorable character of Unicode is spelled out", () => {
+test("every control, format, separator and ignorable character of Unicode is escaped", () => {
   const shown: string[] = [];
   for (let code = 0; code <= 0x10ffff; code += 1) {
     const character = String.fromCodePoint(code);
@@ -16,7 +16,7 @@ test("every control, format, separator and ignorable character of Unicode is spe
   expect(shown).toEqual([]);
 });
 
-describe("what people write stays", () => {
+describe("legitimate text stays unchanged", () => {
   test.each([
     ["lines and tabs", "a\n\tb"],
     ["a family", "👨‍👩‍👧‍👦"],

@@ -1,8 +1,8 @@
-/** Text from servers, made safe to show: what a reader cannot see, or what could steer a terminal, is taken out or spelled out. */
+/** Makes text from servers safe to display: removes or escapes invisible characters and terminal control sequences. */
 
 /**
- * Never kept: control characters but tab and line feed; marks that change the direction of text; zero-width and other
- * invisible characters; format characters of annotations, notations and hieroglyphs; lone halves of surrogate pairs.
+ * Never kept: control characters except tab and line feed; marks that change the direction of text; zero-width and other
+ * invisible characters; format characters of annotations, notations and hieroglyphs; lone surrogates.
  * Kept only where a script or an emoji needs them: joiners, variation selectors, tags.
  */
 const NEVER_RANGES =
@@ -10,7 +10,7 @@ const NEVER_RANGES =
   "\\u202a-\\u202e \\u2060-\\u206f \\u3164 \\ufeff \\uffa0 \\ufff0-\\ufffb \\u{13430}-\\u{1343f} \\u{1bca0}-\\u{1bca3} " +
   "\\u{1d173}-\\u{1d17a} \\p{Cs}";
 const SOMETIMES_RANGES = "\\u180b-\\u180d \\u180f \\u200c \\u200d \\ufe00-\\ufe0f \\u{e0000}-\\u{e0fff}";
-/** Written as text, because linters take joiners in a class for parts of one character. */
+/** Built from strings: linters reject joiners in a character class. */
 const oneOf = (ranges: string): RegExp => new RegExp(`[${ranges.replaceAll(" ", "")}]`, "u");
 const NEVER = oneOf(NEVER_RANGES);
 const SOMETIMES = oneOf(SOMETIMES_RANGES);
@@ -20,7 +20,7 @@ const PLAIN_ASCII = /^[\t\n\x20-\x7e]*$/;
 const ZWNJ = "\u200c";
 const ZWJ = "\u200d";
 const KEYCAP = "\u20e3";
-/** The flags of England, Scotland and Wales, the only emoji spelt with tags; any other run of tags is a message. */
+/** The flags of England, Scotland and Wales, the only emoji with tags. Other tags can hide a message. */
 const TAGGED_FLAGS = ["gbeng", "gbsct", "gbwls"].map(
   (region) =>
     `${[...region].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join("")}\u{e007f}`,
@@ -29,7 +29,7 @@ const TAGGED_FLAGS = ["gbeng", "gbsct", "gbwls"].map(
 const PICTOGRAPH = /^\p{Extended_Pictographic}$/u;
 const EMOJI_END = /^(?:[\p{Extended_Pictographic}\p{Emoji_Modifier}]|\ufe0f)$/u;
 const MONGOLIAN = /^\p{Script=Mongolian}$/u;
-/** Scripts whose letters join, or form clusters, that a joiner makes or breaks. */
+/** Scripts in which joiners change how letters join or form clusters. */
 const JOINING = new RegExp(
   `^[${"Arab Syrc Nkoo Mong Mand Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Khmr Mymr Tibt Bali Java"
     .split(" ")
@@ -40,15 +40,15 @@ const JOINING = new RegExp(
 const VIRAMA =
   /^[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d3b\u0d3c\u0d4d\u0dca\u0f84\u1039\u103a\u17d2\u1b44\ua9c0]$/u;
 
-/** Whether a text is printable ASCII with line feeds and tabs, so that nothing can be hidden in it. */
+/** Whether a text is printable ASCII with line feeds and tabs, so that it has no hidden characters. */
 export const isPlainAscii = (text: string): boolean => PLAIN_ASCII.test(text);
 
-/** Whether a character never stays, wherever it stands. */
+/** Whether a character is hidden in every context. */
 export const isNeverShown = (character: string): boolean => NEVER.test(character);
 
 /**
- * Calls `replace` for each character that a reader cannot see. Joiners, selectors and tags stay where an emoji or a script
- * needs them. Line feeds and tabs stay.
+ * Calls `replace` for each hidden character. Keeps joiners, selectors and tags where an emoji or a script needs them, and line
+ * feeds and tabs.
  *
  * @example
  * ```ts
@@ -59,7 +59,7 @@ export function replaceHidden(text: string, replace: (character: string) => stri
   if (PLAIN_ASCII.test(text) || !SUSPICIOUS.test(text)) return text;
   const characters = [...text];
   let result = "";
-  /** The last character that stayed; none if something else was written since. */
+  /** The last kept character; empty after a replacement. */
   let before = "";
   for (let index = 0; index < characters.length; ) {
     const character = characters[index]!;
@@ -88,11 +88,11 @@ function startsWith(characters: readonly string[], start: number, tags: string):
   return [...tags].every((tag, offset) => characters[start + offset] === tag);
 }
 
-/** Whether one of {@link SOMETIMES} does its proper work between its neighbours. */
+/** Whether the neighbours of a character of {@link SOMETIMES} need it. */
 function isNeeded(character: string, before: string, after: string): boolean {
   if (character === ZWJ || character === ZWNJ) {
     if (character === ZWJ && EMOJI_END.test(before) && PICTOGRAPH.test(after)) return true;
-    // What follows must be sure to stay, or the answer would be another the next time.
+    // The next character must certainly be kept, or a second pass would give another result.
     return VIRAMA.test(before) || (JOINING.test(before) && JOINING.test(after) && !SOMETIMES.test(after));
   }
   if (character === "\ufe0e" || character === "\ufe0f") {
@@ -102,14 +102,14 @@ function isNeeded(character: string, before: string, after: string): boolean {
   return MONGOLIAN.test(before) && MONGOLIAN.test(character) && !SOMETIMES.test(before);
 }
 
-/** A hidden character as an escape. */
+/** The escape sequence of a hidden character. */
 function spellOut(character: string): string {
   const code = character.codePointAt(0)!;
   return code <= 0xff ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
 }
 
 /**
- * Makes a text of any number of lines safe to print.
+ * Makes multi-line text safe to print.
  *
  * @example
  * ```ts
@@ -125,7 +125,7 @@ export function visibleText(text: string): string {
 }
 
 /**
- * The same on one line: line breaks and tabs are spelled out too, so that a name cannot pretend to be the next line.
+ * Like {@link visibleText} on one line: escapes line breaks and tabs too, so that a name cannot fake another line.
  *
  * @example
  * ```ts

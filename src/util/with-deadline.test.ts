@@ -30,7 +30,7 @@ test.each([undefined, Number.POSITIVE_INFINITY])(
   },
 );
 
-test("what comes in time comes through, and nothing is left", async () => {
+test("passes the value through and leaves no timer or listener", async () => {
   const { signal } = new AbortController();
   expect(await withDeadline(Promise.resolve(1), { signal, timeoutMs: 10, onTimeout })).toBe(1);
   const failing = withDeadline(Promise.reject(new Error("no")), { signal, timeoutMs: 10, onTimeout });
@@ -38,7 +38,7 @@ test("what comes in time comes through, and nothing is left", async () => {
   expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
-test("what is late fails with the error asked for", async () => {
+test("rejects with the given error after the timeout", async () => {
   const { signal } = new AbortController();
   const waiting = withDeadline(never, { signal, timeoutMs: 10, onTimeout }).catch((error: unknown) => error);
   await vi.advanceTimersByTimeAsync(10);
@@ -47,14 +47,14 @@ test("what is late fails with the error asked for", async () => {
 });
 
 describe("an abort", () => {
-  test("ends the wait with the caller's reason", async () => {
+  test("rejects with its reason", async () => {
     const abort = new AbortController();
     const waiting = withDeadline(never, { signal: abort.signal, timeoutMs: 10, onTimeout });
     abort.abort("enough");
     await expect(waiting).rejects.toBe("enough");
   });
 
-  test("before the wait ends it at once; what fails later is no unhandled rejection", async () => {
+  test("before the wait rejects at once, and a later failure is no unhandled rejection", async () => {
     const failing = Promise.reject(new Error("later"));
     await expect(withDeadline(failing, { signal: AbortSignal.abort("gone"), onTimeout })).rejects.toBe(
       "gone",
@@ -62,14 +62,14 @@ describe("an abort", () => {
     await Promise.resolve();
   });
 
-  test("after the wait changes nothing", async () => {
+  test("after the wait has no effect", async () => {
     const abort = new AbortController();
     expect(await withDeadline(Promise.resolve(1), { signal: abort.signal, onTimeout })).toBe(1);
     abort.abort();
   });
 });
 
-test("the promise goes on for the others", async () => {
+test("the promise continues for other callers", async () => {
   let finish: (value: number) => void = () => {};
   const shared = new Promise<number>((resolve) => {
     finish = resolve;
@@ -82,7 +82,7 @@ test("the promise goes on for the others", async () => {
   expect(await patient).toBe(1);
 });
 
-test("a limit longer than a timer can hold does not run out at once", async () => {
+test("a timeout beyond the range of timers does not fire at once", async () => {
   const abort = new AbortController();
   let ended = false;
   const waiting = withDeadline(never, {

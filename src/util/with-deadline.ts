@@ -1,19 +1,19 @@
-/** Waiting for something shared, without being bound to it for ever. */
+/** Waits for a shared promise with a timeout and an abort signal. */
 
 import { onSharedAbort } from "./shared-abort.js";
 import { holdHost, timerMs } from "./timers.js";
 
 export interface DeadlineOptions {
   signal?: AbortSignal | undefined;
-  /** Milliseconds to wait; `Infinity` or undefined: no limit. */
+  /** `Infinity` or undefined: no limit. */
   timeoutMs?: number | undefined;
-  /** Makes the error for a wait that took too long. */
+  /** Creates the error for a timeout. */
   onTimeout: () => Error;
 }
 
 /**
- * Waits for `promise`, but no longer than the caller wants. The promise itself goes on: it is shared with others, so
- * whoever started it must handle its rejection. The host does not end as long as somebody waits.
+ * Waits for `promise` until the timeout or the abort. The promise itself continues, because other callers share it; its creator
+ * must handle its rejection. Keeps the process alive while a caller waits.
  */
 export function withDeadline<T>(
   promise: Promise<T>,
@@ -28,7 +28,7 @@ export function withDeadline<T>(
     }
     const settle = (finish: () => void) => {
       clearTimeout(timer);
-      letHostEnd?.();
+      release?.();
       stopListening?.();
       finish();
     };
@@ -36,7 +36,7 @@ export function withDeadline<T>(
     const timer = limited
       ? setTimeout(() => settle(() => reject(onTimeout())), timerMs(timeoutMs))
       : undefined;
-    const letHostEnd = limited ? undefined : holdHost();
+    const release = limited ? undefined : holdHost();
     const stopListening = signal && onSharedAbort(signal, onAbort);
     promise.then(
       (value) => settle(() => resolve(value)),

@@ -30,7 +30,7 @@ test("counts an answer with an unknown id, and a second answer", async () => {
   await waitFor(() => dropped() === 2);
   for (const id of ["toolport-99999", "unknown-id", 7, null]) world.say({ jsonrpc: "2.0", id, result: {} });
   await waitFor(() => dropped() === 6);
-  expect(warnings).toEqual([expect.stringMatching(/^it: .*not open \(id toolport-\d+\).*dropped/)]);
+  expect(warnings).toEqual([expect.stringMatching(/^it: .*no open request \(id toolport-\d+\).*dropped/)]);
   await toolport.close();
 });
 
