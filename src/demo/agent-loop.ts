@@ -1,4 +1,4 @@
-/** An agent's loop as any framework has it: ask the model, make the call it wants, hand it the answer, until it is done. */
+/** Runs an agent loop on the demo's servers, with a scripted or a real model. */
 import type { Model } from "../agent/conversation.js";
 import { runAgent } from "../agent/run-agent.js";
 import { createToolport, type Toolport } from "../index.js";
@@ -13,11 +13,11 @@ const TASK = [
   'Say what the word "port" means',
 ];
 const EXPECTED = ["357", '{"fahrenheit":69.8}', "a place where ships load and unload"];
-/** A real model says it in its own words. */
+/** A real model words its answer freely: only these figures must occur. */
 const EXPECTED_FIGURES = ["357", "69.8"];
 const MAX_TURNS = 12;
 
-/** @param model undefined: a script plays its part */
+/** @param model undefined for the scripted model */
 export async function letAgentWork(
   { mcpServers }: DemoServers,
   model: Model | undefined,
@@ -36,17 +36,17 @@ export async function letAgentWork(
   check(offered.join() === "search_tools,call_tool", `the model was given ${offered.join(", ")}`);
   const details = [
     model === undefined
-      ? "no model is asked: a script plays its part, by simple rules (src/demo/scripted-model.ts)"
-      : `a real model is asked: ${model.name} at ${model.host}`,
+      ? "a script with simple rules replaces the model (src/demo/scripted-model.ts)"
+      : `a real model is used: ${model.name} at ${model.host}`,
     `it is given ${offered.join(" and ")}, and this task:`,
     ...TASK.map((line) => `  ${line}`),
   ];
-  const tell = (line: string) => {
+  const report = (line: string) => {
     details.push(line);
     show(details);
   };
-  if (model === undefined) await followScript({ toolport, called, tell });
-  else await followModel({ toolport, called, tell }, model);
+  if (model === undefined) await followScript({ toolport, called, report });
+  else await followModel({ toolport, called, report }, model);
   return { details };
 }
 
@@ -54,10 +54,10 @@ interface Work {
   readonly toolport: Toolport;
   /** Names of the tools called so far. */
   readonly called: readonly string[];
-  readonly tell: (line: string) => void;
+  readonly report: (line: string) => void;
 }
 
-async function followScript({ toolport, called, tell }: Work): Promise<void> {
+async function followScript({ toolport, called, report }: Work): Promise<void> {
   const model = createScriptedModel(TASK);
   let lastAnswer: string | undefined;
   for (let turn = 0; turn < MAX_TURNS; turn += 1) {
@@ -66,17 +66,17 @@ async function followScript({ toolport, called, tell }: Work): Promise<void> {
       const wrong = EXPECTED.find((text) => !said.text.includes(text));
       check(wrong === undefined, `the answer ${JSON.stringify(said.text)} lacks ${wrong}`);
       check(called.length === 3, `${called.length} tools were called, not 3`);
-      tell(`script: done, with ${called.length} tools called: ${called.join(", ")}`);
+      report(`script: done, with ${called.length} tools called: ${called.join(", ")}`);
       return;
     }
     const { text } = await toolport.callTool(said.tool, said.args, CALL_LIMIT);
-    tell(`script: ${describe(said)} → ${shorten(text)}`);
+    report(`script: ${describe(said)} → ${shorten(text)}`);
     lastAnswer = text;
   }
-  throw new Error(`the script was not done after ${MAX_TURNS} turns`);
+  throw new Error(`the script did not finish within ${MAX_TURNS} turns`);
 }
 
-async function followModel({ toolport, called, tell }: Work, model: Model): Promise<void> {
+async function followModel({ toolport, called, report }: Work, model: Model): Promise<void> {
   const { text, endedBy } = await runAgent({
     toolport,
     model,
@@ -85,22 +85,22 @@ async function followModel({ toolport, called, tell }: Work, model: Model): Prom
     onStep: ({ calls, outcomes }) => {
       for (const [index, { name, args }] of calls.entries()) {
         const answer = outcomes[index];
-        tell(`model: ${name} ${JSON.stringify(args)} → ${shorten(answer?.text ?? "")}`);
+        report(`model: ${name} ${JSON.stringify(args)} → ${shorten(answer?.text ?? "")}`);
       }
     },
   });
-  check(endedBy === "answer", `the model was not done after ${MAX_TURNS} turns`);
+  check(endedBy === "answer", `the model did not finish within ${MAX_TURNS} turns`);
   const wrong = EXPECTED_FIGURES.find((figure) => !text.includes(figure));
   check(wrong === undefined, `the model's answer ${JSON.stringify(text)} lacks ${wrong}`);
   check(called.length > 0, "the model called no tool");
-  for (const line of text.split("\n")) tell(`model says: ${line}`);
-  tell(`done, with ${called.length} tools called: ${called.join(", ")}`);
+  for (const line of text.split("\n")) report(`model: ${line}`);
+  report(`done, with ${called.length} tools called: ${called.join(", ")}`);
 }
 
 const describe = ({ tool, args }: Extract<ModelTurn, { kind: "call" }>): string =>
   `${tool} ${JSON.stringify(args)}`;
 
-/** What a search answers is for models, and long; its tools' names are enough here. */
+/** Shortens a search result to the names of the tools. */
 function shorten(text: string): string {
   if (!text.startsWith('{"tools"')) return text;
   return (JSON.parse(text) as { tools: { name: string }[] }).tools.map(({ name }) => name).join(", ");

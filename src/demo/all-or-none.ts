@@ -1,6 +1,6 @@
-/** Servers that are started together: if one of them fails, the others must not keep the program running. */
+/** Starts servers together. If one fails, the others are closed. */
 
-/** What all of `starting` give. If one fails, `close` is called when all have settled, and the first failure is thrown. */
+/** Resolves with all results. If one fails, calls `close` after all have settled, and throws the first error. */
 export async function allOrNone<Started extends readonly unknown[]>(
   starting: { readonly [Index in keyof Started]: Promise<Started[Index]> },
   close: () => Promise<unknown>,

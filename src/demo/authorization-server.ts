@@ -1,4 +1,4 @@
-/** A small OAuth authorization server on this machine: registration, PKCE, rotating refresh tokens, a user who agrees. */
+/** A local OAuth authorization server with registration, PKCE and rotating refresh tokens. The user always agrees. */
 import { createHash, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { listenOnLoopback } from "../testing/listen-on-loopback.js";
@@ -6,12 +6,12 @@ import { sendWebResponse, toWebRequest } from "../testing/web-request.js";
 
 export interface AuthorizationServer {
   readonly issuer: string;
-  /** Token requests so far. */
+  /** Number of token requests so far. */
   readonly tokenRequests: number;
-  /** Logins so far: how often a user was sent here. */
+  /** Number of logins so far. */
   readonly logins: number;
   isValid(token: string | undefined): boolean;
-  /** The next use of any access token is refused. */
+  /** Makes all access tokens invalid. */
   expireTokens(): void;
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export async function startAuthorizationServer(): Promise<AuthorizationServer> {
     return new Response(null, { status: 302, headers: { location: back.href } });
   }
 
-  /** A code once, with the verifier of who asked for it; a refresh token once. */
+  /** Accepts each code once, with its PKCE verifier, and each refresh token once. */
   function mayHaveTokens(form: URLSearchParams): boolean {
     if (form.get("grant_type") === "refresh_token")
       return refreshTokens.delete(form.get("refresh_token") ?? "");

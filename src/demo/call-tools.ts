@@ -1,10 +1,10 @@
-/** Lists what the servers offer and calls one tool on each of those that work. */
+/** Lists the tools, calls one on each working server, and shows filters and name collisions. */
 import { createToolport, type Toolport } from "../index.js";
 import { formatTable } from "../util/format-table.js";
 import { check, type StepOutcome } from "./step-runner.js";
 import type { WeatherServers } from "./weather.js";
 
-/** So that a step that fails does so while somebody still looks. */
+/** A short timeout, so that a failing step does not delay the demo. */
 export const CALL_LIMIT = { timeoutMs: 5_000 } as const;
 
 interface DemoCall {
@@ -52,7 +52,7 @@ export async function callEach(toolport: Toolport): Promise<StepOutcome<never>> 
   };
 }
 
-/** Makes a call and holds its answer against what is expected. */
+/** Makes a call and checks its result. */
 export async function callOnce(
   toolport: Toolport,
   { name, args, answer }: DemoCall,
@@ -61,7 +61,7 @@ export async function callOnce(
   const { text, isError } = await toolport.callTool(name, args, CALL_LIMIT);
   check(
     !isError && text === answer,
-    `${name} answered ${JSON.stringify(text)}, not ${JSON.stringify(answer)}`,
+    `${name} returned ${JSON.stringify(text)}, not ${JSON.stringify(answer)}`,
   );
   return { text, ms: Math.round(performance.now() - startedAt) };
 }
@@ -78,7 +78,7 @@ export async function shapeCatalog(weather: WeatherServers): Promise<StepOutcome
   check(tools.length === 2, `${tools.length} tools are offered, not 2`);
   check(new Set(tools.map(({ name }) => name)).size === 2, "two tools have the same name");
   const [collision] = toolport.snapshot().nameIssues;
-  check(collision?.kind === "collision", "the collision of names is not reported");
+  check(collision?.kind === "collision", "the name collision is not reported");
 
   const before = weather.listCount;
   await toolport.tools();
@@ -87,8 +87,8 @@ export async function shapeCatalog(weather: WeatherServers): Promise<StepOutcome
   const rows = tools.map(({ name, server, sourceName }) => [name, server, sourceName]);
   return {
     details: [
-      ...formatTable([{ title: "name" }, { title: "server" }, { title: "its name there" }], rows),
-      "filter: except delete_*, so nobody is offered delete_station",
+      ...formatTable([{ title: "name" }, { title: "server" }, { title: "name on the server" }], rows),
+      "filter: except delete_*, so delete_station is not offered",
       `collision: ${collision.server}/${collision.sourceName} became ${collision.name}`,
       `second listing: ${requests} requests`,
     ],

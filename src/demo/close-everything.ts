@@ -1,4 +1,4 @@
-/** Closes everything and then looks for what was left behind. */
+/** Closes everything and checks that no process or socket is left. */
 import type { Toolport } from "../index.js";
 import { readProcessTable } from "../transports/stdio/process-tree.js";
 import type { DemoServers } from "./servers.js";
@@ -7,7 +7,7 @@ import { check, type StepOutcome } from "./step-runner.js";
 interface Parts {
   readonly toolport: Toolport;
   readonly servers: DemoServers;
-  /** Processes that have answered; one that was orphaned is no child of ours any more, but still there. */
+  /** Processes that responded. An orphaned one would no longer be a child process. */
   readonly pids: ReadonlySet<number>;
 }
 
@@ -22,7 +22,7 @@ export async function closeEverything({ toolport, servers, pids }: Parts): Promi
   await servers.close();
   const deadline = performance.now() + TIMEOUT_MS;
   let left = await findLeft(pids);
-  // The other end of a socket that was closed needs a turn of the event loop to notice.
+  // Closed sockets need some turns of the event loop to disappear.
   while (left.processes + left.sockets > 0 && performance.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     left = await findLeft(pids);

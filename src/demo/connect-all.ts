@@ -1,4 +1,4 @@
-/** Connects to every server at once and shows how each comes up, while it does. */
+/** Connects to all servers at once, shows their progress, and shows that a second port needs no protocol probe. */
 import {
   ConnectionError,
   createToolport,
@@ -13,7 +13,7 @@ import type { Look, Screen } from "./screen.js";
 import { type DemoServers, EXPECTED_FAILURES } from "./servers.js";
 import { check, type ShowProgress, type StepOutcome } from "./step-runner.js";
 
-/** One server, as `--json` shows it. */
+/** One server, as `--json` prints it. */
 export interface ServerRow {
   readonly server: string;
   readonly transport: string;
@@ -131,7 +131,7 @@ function describeFailures(rows: readonly ServerRow[], { paint }: Screen): string
     ];
     const stderr = (error.stderrTail?.split("\n") ?? []).map((line) => paint("quiet", `  stderr | ${line}`));
     return [
-      `${paint("bad", server)} failed, as it should: ${known.join(", ")}`,
+      `${paint("bad", server)} failed as expected: ${known.join(", ")}`,
       `  ${error.message}`,
       ...stderr,
     ];
@@ -147,15 +147,15 @@ export async function rememberEra(servers: DemoServers): Promise<StepOutcome<nev
   const store = memoryStore();
   const first = await connectOnce(servers, store);
   const second = await connectOnce(servers, store);
-  check(first.probes > 0, "the first port knew the eras without asking");
-  check(second.probes === 0, `the second port asked again, ${second.probes} times`);
+  check(first.probes > 0, "the first port sent no probes");
+  check(second.probes === 0, `the second port sent ${second.probes} probes`);
   const line = (name: string, { ms, probes }: Round) => `${name}: ${ms} ms, ${probes} probes`;
   return {
-    details: [line("first port, which has to ask", first), line("second port, which remembers", second)],
+    details: [line("first port, which probes", first), line("second port, which reads the store", second)],
   };
 }
 
-/** Only servers that are there already: the start of a process would hide the difference. */
+/** Uses only running servers: starting a process would hide the difference. */
 async function connectOnce(servers: DemoServers, store: Store): Promise<Round> {
   const { calendar, units } = servers;
   const before = servers.probeCount;

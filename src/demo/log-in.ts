@@ -1,4 +1,4 @@
-/** A login, a refresh that fifty calls share, and a restart from saved state that needs neither. */
+/** Shows a login, one token refresh for fifty calls, and a restart from saved state without either. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ export async function logInAndRestart(vault: VaultServer): Promise<StepOutcome<n
   }
 }
 
-/** The same file for every port, as after a restart. */
+/** Opens the same file for every port, as after a restart. */
 function storeMaker(path: string): () => Promise<Store> {
   return async () => {
     const store = sqliteStore(path);
@@ -44,7 +44,7 @@ async function logIn(vault: VaultServer, openStore: () => Promise<Store>): Promi
   check(state === "authenticating" && authUrl !== undefined, `the server is ${state}, not authenticating`);
   await visit(toolport, authUrl);
   const { text } = await toolport.callTool("vault__open");
-  check(text === "the vault is open", `it said ${JSON.stringify(text)}`);
+  check(text === "the vault is open", `it returned ${JSON.stringify(text)}`);
   authorization.expireTokens();
   const before = authorization.tokenRequests;
   await Promise.all(Array.from({ length: CALLS }, () => toolport.callTool("vault__open")));
@@ -53,7 +53,7 @@ async function logIn(vault: VaultServer, openStore: () => Promise<Store>): Promi
   await toolport.close();
   await store.close();
   return [
-    `logged in by a browser that is scripted: "${text}"`,
+    `logged in with a scripted browser: "${text}"`,
     `token expired, ${CALLS} calls at once: ${refreshes} token request`,
   ];
 }
@@ -67,17 +67,17 @@ async function restart(vault: VaultServer, openStore: () => Promise<Store>): Pro
   const { state } = toolport.snapshot().servers["vault"]!;
   check(tools.length === 1 && state === "idle", `${tools.length} tools are known, the server is ${state}`);
   const { text } = await toolport.callTool("vault__open");
-  check(text === "the vault is open", `it said ${JSON.stringify(text)}`);
+  check(text === "the vault is open", `it returned ${JSON.stringify(text)}`);
   const again = authorization.logins - logins + (authorization.tokenRequests - tokenRequests);
   check(again === 0, `${again} requests to the authorization server after the restart`);
   await toolport.close();
   await store.close();
-  return ["restarted from the saved state: tools listed before anything was connected, no login, no refresh"];
+  return ["restarted from the saved state: tools listed before connecting, no login, no refresh"];
 }
 
-/** What a browser does: follows the link, is sent back, and asks the program for the page it was sent to. */
+/** Acts as a browser: opens the login page and follows its redirect to the program. */
 async function visit(toolport: Toolport, authUrl: string): Promise<void> {
   const answer = await fetch(authUrl, { redirect: "manual" });
   const page = await toolport.handleOAuthCallback(new Request(answer.headers.get("location") ?? ""));
-  check(page.ok, `the callback was answered with ${page.status}`);
+  check(page.ok, `the callback returned HTTP ${page.status}`);
 }

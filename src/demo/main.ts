@@ -1,17 +1,17 @@
-/** `npm start`: the main job with no key, no network and no Docker. Exit code 0 if every step passed. */
+/** `npm start`: runs the demo without API key, network or Docker. Exits with 0 if every step passed. */
 import { parseArgs } from "node:util";
 import { type DemoFlags, startDemo } from "./start-demo.js";
 
 const USAGE = `Usage: npm start [-- --once] [-- --json] [-- --console] [-- --model-url <url>] [-- --model <name>]
 
-  --once             end after the last step (it does so anyway without --console)
-  --console          keep the servers up and show them in the console, until Enter or Ctrl-C
+  --once             end after the last step, even with --console
+  --console          keep the servers running and show them in the console, until Enter or Ctrl-C
   --json             print one JSON document instead of text
-  --model-url <url>  let a real model drive the agent: an OpenAI-compatible endpoint
-  --model <name>     its name there
-  --help             show this
+  --model-url <url>  use a real model for the agent: an OpenAI-compatible endpoint
+  --model <name>     name of the model
+  --help             show this help
 
-With OPENAI_API_KEY or ANTHROPIC_API_KEY set, a model of theirs drives the agent.`;
+With OPENAI_API_KEY or ANTHROPIC_API_KEY set, the agent uses a model of that provider.`;
 
 async function main(): Promise<number> {
   const flags = readFlags();
@@ -38,7 +38,7 @@ function readFlags(): (DemoFlags & { help: boolean }) | undefined {
   }
 }
 
-// Not `process.exit`: that the process ends by itself is part of what is shown.
+// Do not call `process.exit`: the demo shows that no open handle keeps the process alive.
 main().then(
   (exitCode) => {
     process.exitCode = exitCode;

@@ -1,4 +1,4 @@
-/** A real MCP server on standard input and output; the demo spawns this file, and kills it. */
+/** A real MCP server over stdio. The demo spawns this file and kills it. */
 import { createTestServer } from "../testing/index.js";
 
 const notes: string[] = [];
@@ -12,7 +12,7 @@ await createTestServer({
       handler: ({ text }) => `Note ${notes.push(String(text))} is kept`,
     },
     process_id: {
-      description: "Tells which process answers",
+      description: "Returns the id of the process",
       annotations: { readOnlyHint: true },
       handler: () => String(process.pid),
     },

@@ -1,11 +1,11 @@
-/** The demo from its first step to its last. */
+/** Runs all steps of the demo. */
 import type { Model } from "../agent/conversation.js";
 import { createToolport, type FallbackRequest, type Toolport } from "../index.js";
 import { letAgentWork } from "./agent-loop.js";
 import { callEach, listTools, shapeCatalog } from "./call-tools.js";
 import { closeEverything } from "./close-everything.js";
 import { connectAll, rememberEra, type ServerRow } from "./connect-all.js";
-import { fallBack, retryAfterRefusal } from "./fail-over.js";
+import { fallBack, retryAfterRejection } from "./fail-over.js";
 import { dropWebSocket, forgetSessions, killProcess } from "./heal.js";
 import { logInAndRestart } from "./log-in.js";
 import type { Screen } from "./screen.js";
@@ -21,9 +21,9 @@ export interface DemoReport {
 }
 
 export interface DemoOptions {
-  /** Drives the agent's loop. @default a script */
+  /** The model of the agent loop. @default a script */
   readonly model?: Model | undefined;
-  /** Awaited before everything is closed, with the servers still up. */
+  /** Awaited before everything is closed, while the servers are still running. */
   readonly stayUp?: ((toolport: Toolport) => Promise<void>) | undefined;
 }
 
@@ -50,7 +50,7 @@ async function runSteps(
     run: async () => ({
       value: await startServers(),
       details: [
-        "seven listen on 127.0.0.1 (one of them behind OAuth), one is started by its command, two are made to fail",
+        "seven listen on 127.0.0.1 (one of them behind OAuth), one is started by its command, two are meant to fail",
       ],
     }),
   });
@@ -70,7 +70,7 @@ async function runSteps(
     await runner.run({ id: "list", title: "List their tools", run: () => listTools(toolport) });
     await runner.run({
       id: "catalog",
-      title: "Shape the catalog: filter, settle a collision of names, list again",
+      title: "Shape the catalog: filter tools, resolve a name collision, list again",
       run: () => shapeCatalog(servers.weather),
     });
     await runner.run({ id: "call", title: "Call one tool on each", run: () => callEach(toolport) });
@@ -81,12 +81,12 @@ async function runSteps(
     });
     await runner.run({
       id: "retry",
-      title: "Turn a call away with HTTP 503, once",
-      run: () => retryAfterRefusal(toolport, servers.weather),
+      title: "Reject a call with HTTP 503, once",
+      run: () => retryAfterRejection(toolport, servers.weather),
     });
     await runner.run({
       id: "fallback",
-      title: "Stop a server and let its fallback answer",
+      title: "Stop a server and let its fallback respond",
       run: () => fallBack(toolport, servers.weather, asked),
     });
     await runner.run({
@@ -101,12 +101,12 @@ async function runSteps(
     });
     await runner.run({
       id: "drop",
-      title: "Cut the WebSocket and call again",
+      title: "Drop the WebSocket connection and call again",
       run: () => dropWebSocket(toolport, servers),
     });
     await runner.run({
       id: "remember",
-      title: "Connect a second port over the same store, without a probe",
+      title: "Connect a second port with the same store, without a probe",
       run: () => rememberEra(servers),
     });
     await runner.run({
@@ -119,7 +119,7 @@ async function runSteps(
   } finally {
     await runner.run({
       id: "close",
-      title: "Close and look for what is left behind",
+      title: "Close and check that nothing is left",
       run: () => closeEverything({ toolport, servers, pids }),
     });
   }

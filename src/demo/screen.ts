@@ -1,21 +1,21 @@
-/** Where the demo writes: a stream that may be a terminal, whose last lines can then be drawn again in place. */
+/** The demo's output. On a terminal, the last lines can be redrawn in place. */
 import { stripVTControlCharacters, styleText } from "node:util";
 
-/** Looks the demo knows. */
+/** Text styles. */
 export type Look = "good" | "bad" | "busy" | "quiet" | "title";
 
 const FORMATS = { good: "green", bad: "red", busy: "cyan", quiet: "gray", title: "bold" } as const;
 
 export interface Screen {
-  /** The text in colour where there is colour. */
+  /** Colours the text if colours are supported. */
   paint(look: Look, text: string): string;
-  /** Draws lines in place of those drawn last. Without a terminal nothing is drawn before it is final. */
+  /** Replaces the lines drawn last. Draws nothing without a terminal. */
   draw(lines: readonly string[]): void;
-  /** Writes lines that stay, in place of those drawn last. */
+  /** Replaces the lines drawn last by permanent lines. */
   print(lines: readonly string[]): void;
 }
 
-/** Says nothing: for programs that read the result. */
+/** Prints nothing, for `--json`. */
 export const silentScreen: Screen = { paint: (_look, text) => text, draw() {}, print() {} };
 
 export function createScreen(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv = process.env): Screen {
@@ -23,7 +23,7 @@ export function createScreen(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv 
   const hasColour = isTerminal && !env["NO_COLOR"];
   let drawn = 0;
 
-  /** Moves up over what was drawn last and clears it. */
+  /** Moves the cursor up and clears the lines drawn last. */
   const erase = (): string => (drawn === 0 ? "" : `\u001b[${drawn}A\u001b[0J`);
   const joined = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
 
@@ -31,7 +31,7 @@ export function createScreen(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv 
     paint: (look, text) => (hasColour ? styleText(FORMATS[look], text) : text),
     draw(lines) {
       if (!isTerminal) return;
-      // A line that wraps would make the next erase miss its mark.
+      // Shorten lines to the width: wrapped lines would break the next erase.
       const fitting = lines.map((line) => shorten(line, stream.columns || 80));
       stream.write(erase() + joined(fitting));
       drawn = fitting.length;

@@ -1,4 +1,4 @@
-/** The servers of the demo: one real one per transport, and two that cannot work. */
+/** The servers of the demo: a real one per transport, and two that fail. */
 import { fileURLToPath } from "node:url";
 import type { ServerEntry, WebSocketServerEntry } from "../index.js";
 import {
@@ -15,20 +15,20 @@ export interface DemoServers {
   readonly mcpServers: Readonly<Record<string, ServerEntry>>;
   /** Streamable HTTP up to 2025-11-25, with sessions. */
   readonly calendar: TestHttpServer;
-  /** Streamable HTTP of 2026-07-28, without. */
+  /** Streamable HTTP of 2026-07-28, without sessions. */
   readonly units: TestHttpServer;
   /** WebSocket. */
   readonly relay: TestStreamServer<WebSocketServerEntry>;
-  /** Two that can stand in for each other. */
+  /** Two servers with the same tools. */
   readonly weather: WeatherServers;
-  /** One that wants a login. */
+  /** A server that requires a login. */
   readonly vault: VaultServer;
-  /** How often somebody asked `calendar` or `units` which era it speaks. */
+  /** Number of protocol probes sent to `calendar` and `units`. */
   readonly probeCount: number;
   close(): Promise<void>;
 }
 
-/** Servers that are meant to fail, and the code they are meant to fail with. */
+/** Servers that are meant to fail, with the expected error code. */
 export const EXPECTED_FAILURES: Readonly<Record<string, string>> = {
   broken: "SPAWN_FAILED",
   missing: "SPAWN_FAILED",
@@ -61,18 +61,18 @@ const toFahrenheit: TestTool = {
 
 const MEANINGS: Readonly<Record<string, string>> = { port: "a place where ships load and unload" };
 const define: TestTool = {
-  description: "Says what a word means",
+  description: "Returns the meaning of a word",
   inputSchema: takes({ word: text }),
   handler: ({ word }) => MEANINGS[String(word)] ?? `No entry for ${String(word)}`,
 };
 
 const reverse: TestTool = {
-  description: "Turns a text around",
+  description: "Reverses a text",
   inputSchema: takes({ text }),
   handler: (args) => [...String(args["text"])].reverse().join(""),
 };
 
-/** Starts those that listen; those behind a command are started by whoever connects. */
+/** Starts the servers that listen. The stdio servers are started when a port connects. */
 export async function startServers(): Promise<DemoServers> {
   const calendarServer = createTestServer({
     name: "calendar",

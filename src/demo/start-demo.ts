@@ -1,4 +1,4 @@
-/** The demo as a program: what its flags mean, what it prints, and its exit code. */
+/** Runs the demo as a program: flags, output and exit code. */
 import { chooseModel } from "../agent/choose-model.js";
 import type { Model } from "../agent/conversation.js";
 import { ToolportError } from "../errors/toolport-error.js";
@@ -9,14 +9,14 @@ import { createScreen, type Screen, silentScreen } from "./screen.js";
 export interface DemoFlags {
   /** Print one JSON document instead of text. */
   readonly json: boolean;
-  /** Keep the servers up before the end, and show them in the console. Not with `json`. */
+  /** Keep the servers running at the end, and show them in the console. Ignored with `json`. */
   readonly console: boolean;
   readonly modelUrl?: string | undefined;
   readonly model?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Gives back the exit code: 0 if every step passed. Never rejects for a step that fails. */
+/** Resolves with the exit code: 0 if every step passed. Does not reject for a failed step. */
 export async function startDemo(flags: DemoFlags): Promise<number> {
   let model: Model | undefined;
   try {
@@ -32,7 +32,7 @@ export async function startDemo(flags: DemoFlags): Promise<number> {
     return report.ok ? 0 : 1;
   }
   const screen = createScreen(process.stdout);
-  const title = "Toolport demo: every transport, both protocol eras, nothing but this machine";
+  const title = "Toolport demo: every transport, both protocol eras, on this machine only";
   screen.print([screen.paint("title", title), ""]);
   const report = await runDemo(screen, {
     model,
@@ -52,14 +52,14 @@ function summarise({ ok, ms, steps }: DemoReport, { paint }: Screen): string[] {
   ];
 }
 
-/** Resolves at Enter, at Ctrl-C, or when the signal says so. */
+/** Keeps the servers running and shows them in the console, until Enter, Ctrl-C or the signal. */
 export async function stayUp(toolport: Toolport, screen: Screen, signal?: AbortSignal): Promise<void> {
   const { startConsole } = await import("../console/start-console.js");
   const page = await startConsole({ toolport, log: (message) => screen.print([message]) });
   try {
     screen.print([
-      `${screen.paint("title", "The servers stay up. Look at them here:")} ${page.url}`,
-      screen.paint("quiet", "Enter or Ctrl-C ends the demo."),
+      `${screen.paint("title", "The servers keep running. Open the console:")} ${page.url}`,
+      screen.paint("quiet", "Press Enter or Ctrl-C to end the demo."),
       "",
     ]);
     await waitForEnd(signal);

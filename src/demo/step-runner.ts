@@ -1,18 +1,18 @@
-/** Runs the steps of the demo one after the other, shows each with its time, and remembers how it went. */
+/** Runs the steps of the demo in order, prints each with its duration, and records the results. */
 import type { Screen } from "./screen.js";
 
-/** How one step went, as `--json` shows it. */
+/** The result of one step, as `--json` prints it. */
 export interface StepReport {
   readonly id: string;
   readonly title: string;
   readonly ok: boolean;
   readonly ms: number;
-  /** What was seen, one line each. */
+  /** Observations, one line each. */
   readonly details: readonly string[];
   readonly error?: string | undefined;
 }
 
-/** What a step gives back. */
+/** The return value of a step. */
 export interface StepOutcome<Value> {
   readonly value?: Value | undefined;
   readonly details: readonly string[];
@@ -28,13 +28,13 @@ export interface Step<Value> {
 }
 
 /** Fails the step that calls it. */
-export function check(condition: boolean, complaint: string): asserts condition {
-  if (!condition) throw new Error(complaint);
+export function check(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new Error(message);
 }
 
 export class StepRunner {
   readonly reports: StepReport[] = [];
-  /** How long people were waited for. */
+  /** Time spent waiting for the user. */
   pausedMs = 0;
   readonly #screen: Screen;
 
@@ -42,7 +42,7 @@ export class StepRunner {
     this.#screen = screen;
   }
 
-  /** Waits for a person, which is no part of the demo's time. Never rejects: what cannot be shown is told. */
+  /** Waits for the user, without counting the time. Never rejects; prints the error instead. */
   async pause(run: () => Promise<void> | undefined): Promise<void> {
     const startedAt = performance.now();
     try {
@@ -53,7 +53,7 @@ export class StepRunner {
     this.pausedMs += performance.now() - startedAt;
   }
 
-  /** Runs a step; undefined if it failed or has nothing to give. Never rejects: one bad step costs only itself. */
+  /** Runs a step. Resolves with undefined if it failed or has no value. Never rejects. */
   async run<Value>({ id, title, run }: Step<Value>): Promise<Value | undefined> {
     const startedAt = performance.now();
     const show: ShowProgress = (lines) =>

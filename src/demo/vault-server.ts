@@ -1,4 +1,4 @@
-/** A server that answers only to who has logged in. */
+/** A server that requires a login. */
 import { createTestServer, type TestHttpServer } from "../testing/index.js";
 import { allOrNone } from "./all-or-none.js";
 import { type AuthorizationServer, startAuthorizationServer } from "./authorization-server.js";

@@ -1,9 +1,9 @@
-/** Waits until Toolport has noticed that something happened to a server. */
+/** Waits for state changes of a server. */
 import type { StateChange, Toolport } from "../index.js";
 
 const TIMEOUT_MS = 5_000;
 
-/** Resolves with the first change of the server's state that fits. Start waiting before you break something. */
+/** Resolves at the first matching state change. Call it before you break something. */
 export function waitForChange(
   toolport: Toolport,
   server: string,
@@ -19,12 +19,12 @@ export function waitForChange(
       if (change.server === server && change.principal === undefined && fits(change)) done(resolve);
     });
     const timer = setTimeout(
-      () => done(() => reject(new Error(`what happened to ${server} was not noticed`))),
+      () => done(() => reject(new Error(`the state of ${server} did not change in time`))),
       TIMEOUT_MS,
     );
   });
 }
 
-/** Resolves when Toolport has noticed that the connection is gone. */
+/** Resolves when Toolport has noticed that the connection is lost. */
 export const whenLost = (toolport: Toolport, server: string): Promise<void> =>
   waitForChange(toolport, server, ({ from }) => from === "ready");

@@ -1,16 +1,16 @@
-/** Two servers that can stand in for each other, one of which fails on request: for names, retries and fallback. */
+/** Two servers with the same tools, one of which can be made to fail, for name collisions, retries and fallback. */
 import type { HttpServerEntry } from "../index.js";
 import { createTestServer, type TestHttpServer, type TestServer } from "../testing/index.js";
 import { allOrNone } from "./all-or-none.js";
 
 export interface WeatherServers {
-  /** The first names the second as its fallback. */
+  /** The second is the fallback of the first. */
   readonly mcpServers: Readonly<Record<"weather" | "weather_eu", HttpServerEntry>>;
-  /** How often either of them was asked for its tools. */
+  /** Number of `tools/list` requests to both. */
   readonly listCount: number;
-  /** Turns away the next call of either with HTTP 503 and `Retry-After: 1`. */
-  refuseNextCall(): void;
-  /** Ends the first: nobody listens on its port any more. */
+  /** Rejects the next call to either with HTTP 503 and `Retry-After: 1`. */
+  rejectNextCall(): void;
+  /** Stops the first server. */
   stop(): Promise<void>;
   /** Starts it again, on the same port. */
   start(): Promise<void>;
@@ -22,12 +22,12 @@ const makeServer = (name: string): TestServer =>
     name,
     tools: {
       forecast: {
-        description: "Tells tomorrow's weather of a city",
+        description: "Returns tomorrow's weather of a city",
         annotations: { readOnlyHint: true },
         inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
         handler: ({ city }) => `Rain in ${String(city)}`,
       },
-      delete_station: { description: "Takes a weather station off the map", handler: () => "gone" },
+      delete_station: { description: "Deletes a weather station", handler: () => "gone" },
     },
   });
 
@@ -35,12 +35,12 @@ export async function startWeather(): Promise<WeatherServers> {
   const primary = makeServer("weather");
   const backup = makeServer("weather-eu");
   let listCount = 0;
-  let refusals = 0;
+  let rejections = 0;
   const intercept = async (request: Request): Promise<Response | undefined> => {
     const method = await methodOf(request.clone());
     if (method === "tools/list") listCount += 1;
-    if (method !== "tools/call" || refusals === 0) return undefined;
-    refusals -= 1;
+    if (method !== "tools/call" || rejections === 0) return undefined;
+    rejections -= 1;
     return new Response("busy", { status: 503, headers: { "retry-after": "1" } });
   };
   const close = () => Promise.all([primary.close(), backup.close()]);
@@ -53,8 +53,8 @@ export async function startWeather(): Promise<WeatherServers> {
     get listCount() {
       return listCount;
     },
-    refuseNextCall() {
-      refusals = 1;
+    rejectNextCall() {
+      rejections = 1;
     },
     async stop() {
       await running?.close();
@@ -69,7 +69,7 @@ export async function startWeather(): Promise<WeatherServers> {
   };
 }
 
-/** Method of the JSON-RPC message a request carries. */
+/** The method of the JSON-RPC message in a request. */
 export async function methodOf(request: Request): Promise<unknown> {
   if (request.method !== "POST") return undefined;
   return ((await request.json()) as { method?: unknown } | null)?.method;

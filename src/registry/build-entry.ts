@@ -1,4 +1,4 @@
-/** Builds the entry for one way to get at a server, and looks at what whoever uses it should know. */
+/** Builds a server entry from a remote or package of a registry entry, with warnings for the user. */
 import type { DockerServerEntry, HttpServerEntry, StdioServerEntry } from "../config/server-entry.js";
 import {
   canonicalHost,
@@ -21,10 +21,10 @@ import type { Candidate } from "./server-sources.js";
 
 type ProcessEntry = StdioServerEntry | DockerServerEntry;
 
-/** What came of one way; usable only if nothing is missing at the resolver. */
+/** A built entry; usable only if the resolver reports no missing inputs. */
 export interface BuiltEntry {
   readonly entry: ProcessEntry | HttpServerEntry;
-  /** What has to be started before `entry` leads anywhere. */
+  /** A program that must be started before `entry` can be used. */
   readonly start: ProcessEntry | undefined;
 }
 
@@ -59,7 +59,7 @@ function buildPackage(
   warnOfCommand(start, resolver);
   const { transport } = found;
   if (transport.type === "stdio") return { entry: start, start: undefined };
-  resolver.warnings.push("The server listens on an address: start the program in `start` before you connect");
+  resolver.warnings.push("The server listens on a port: start the program in `start` before you connect");
   const known = new Map([...runtime.values, ...own.values, ...Object.entries(env)]);
   return { entry: toRemoteEntry(transport, resolver, known), start };
 }
@@ -67,9 +67,7 @@ function buildPackage(
 function warnOfCommand(entry: ProcessEntry, resolver: InputResolver): void {
   const args = [...(entry.args ?? []), ...("runArgs" in entry ? (entry.runArgs ?? []) : [])];
   if (args.some((arg) => resolver.containsSecret(arg))) {
-    resolver.warnings.push(
-      "A secret stands on the command line, where other users of this machine can read it",
-    );
+    resolver.warnings.push("The command line contains a secret, which other users of this machine can read");
   }
 }
 
@@ -78,15 +76,17 @@ function warnOfAddress({ url }: HttpServerEntry, resolver: InputResolver): void 
   if (!URL.canParse(text)) return;
   const address = new URL(text);
   const host = canonicalHost(address);
-  if (isLocalName(host)) resolver.warnings.push(`The server's address is inside your own network: ${host}`);
+  if (isLocalName(host)) resolver.warnings.push(`The server's URL is inside your own network: ${host}`);
   else if (isLiteralAddress(host))
-    resolver.warnings.push(`The server has an IP address, which may be inside your own network: ${host}`);
+    resolver.warnings.push(
+      `The server's URL is an IP address, which may be inside your own network: ${host}`,
+    );
   if (address.protocol === "http:" && !isLoopbackHost(host))
-    resolver.warnings.push("The server is reached without encryption (http:)");
-  if (resolver.containsSecret(text)) resolver.warnings.push("A secret is part of the server's address");
+    resolver.warnings.push("The connection to the server is not encrypted (http:)");
+  if (resolver.containsSecret(text)) resolver.warnings.push("The server's URL contains a secret");
 }
 
-/** The entry for a way, or why there is none. */
+/** Builds the entry of a candidate, or returns the reason why that is impossible. */
 export function buildEntry(
   candidate: Candidate,
   resolver: InputResolver,
@@ -98,17 +98,17 @@ export function buildEntry(
   return { entry, start: undefined };
 }
 
-/** What else an address may refer to: the arguments and variables of the package that listens there. */
+/** Arguments and variables of a package that its URL may refer to. */
 export type KnownValues = ReadonlyMap<string, string>;
 
 /**
- * Only at the beginning a value may be an address of its own; anywhere else a slash or an `@` in it would lead to another
- * host than the publisher's. A colon may stand before a port.
+ * A value at the start of the template may be a whole URL. Elsewhere it is encoded, because a slash or an `@` could change
+ * the host. Colons stay, for ports.
  */
 const encodeAt = (text: string, at: number): string =>
   at === 0 ? text.replace(/\/+$/, "") : encodeURIComponent(text).replaceAll("%3A", ":");
 
-/** The entry; it may only be used if nothing is missing at the resolver. */
+/** Builds the entry of a remote; usable only if the resolver reports no missing inputs. */
 export function toRemoteEntry(
   remote: ServerRemote,
   resolver: InputResolver,
@@ -118,7 +118,7 @@ export function toRemoteEntry(
     [...known].map(([name, value]) => [name, { value }]),
   );
   const variables = { ...fixed, ...remote.variables };
-  // A part of an address cannot be left out, so every variable of it is required.
+  // Every variable of a URL is required, because no part of a URL can be left out.
   const required = Object.fromEntries(
     Object.entries(variables).map(([name, input]) => [name, { ...input, isRequired: true }]),
   );
@@ -134,26 +134,26 @@ export function toRemoteEntry(
   return { transport: remote.type, url, ...(Object.keys(headers).length > 0 ? { headers } : {}) };
 }
 
-/** What came of the arguments. */
+/** Rendered arguments. */
 export interface RenderedArguments {
   readonly args: readonly string[];
-  /** Their values by name, for the address of a package that listens on a port. */
+  /** Values by name, for the URL of a package that listens on a port. */
   readonly values: ReadonlyMap<string, string>;
 }
 
-/** `--flag value`, as programs expect it; joined where a value with a dash would pass for the next option. */
+/** `--flag value`, or `--flag=value` if the value looks like an option. */
 const named = (name: string, value: string): string[] => {
   if (value === "") return [name];
   return value.startsWith("-") && name.startsWith("--") ? [`${name}=${value}`] : [name, value];
 };
 
-/** The flag alone, if the user said `true` to something that is not declared as a boolean; nothing after `false`. */
+/** The flag without a value if the user passed `true`; nothing for `false`. Undefined for other values. */
 function bareFlag(argument: ServerArgument, resolver: InputResolver): string[] | undefined {
   const { type, name = "", value, format } = argument;
   if (type !== "named" || value !== undefined || format === "boolean") return undefined;
   const given = resolver.given(name);
   if (typeof given !== "boolean") return undefined;
-  // Asked so that the input counts as known; its answer is a text and of no use here.
+  // Register the input as known; its value is not used here.
   resolver.valuesOf(
     name,
     { ...argument, choices: undefined, format: "string" },
@@ -162,7 +162,7 @@ function bareFlag(argument: ServerArgument, resolver: InputResolver): string[] |
   return given ? [name] : [];
 }
 
-/** Arguments that have no value and need none are left out; those that need one are noted at the resolver. */
+/** Leaves out optional arguments without a value. The resolver records missing required ones. */
 export function renderArguments(
   list: readonly ServerArgument[],
   resolver: InputResolver,

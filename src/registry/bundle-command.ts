@@ -1,4 +1,4 @@
-/** Reads from the manifest of an unpacked bundle how its server is started. */
+/** Builds the start command of an unpacked bundle from its manifest. */
 import type { StdioServerEntry } from "../config/server-entry.js";
 import { type Fields, fieldOf, flagOf, InvalidValue, isFields, textOf, textsOf } from "./fields.js";
 import type { InputPlace, InputResolver } from "./input-resolver.js";
@@ -6,11 +6,11 @@ import type { ResolvedPackage } from "./package-command.js";
 import type { ServerInput } from "./server-json.js";
 import { VerifiedMcpb } from "./verify-mcpb.js";
 
-/** A bundle that was checked, then unpacked. */
+/** A verified and unpacked bundle. */
 export interface UnpackedMcpb {
-  /** From `verifyMcpb`, for the very file that was unpacked. */
+  /** The result of `verifyMcpb` for the unpacked file. */
   readonly verified: VerifiedMcpb;
-  /** Where it was unpacked to. */
+  /** Directory of the unpacked files. */
   readonly directory: string;
   /** The content of its `manifest.json`. */
   readonly manifest: unknown;
@@ -19,7 +19,7 @@ export interface UnpackedMcpb {
 const VARIABLE = /\$\{([^{}\s]{1,200})\}/g;
 const USER_CONFIG = "user_config.";
 
-/** `darwin`, `linux` or `win32`, as manifests call them; undefined where there are no processes. */
+/** `darwin`, `linux` or `win32`, as in manifests; undefined in runtimes without processes. */
 const platform = (): string | undefined => globalThis.process?.platform;
 
 function readConfig(manifest: Fields): Fields | undefined {
@@ -31,7 +31,7 @@ function readConfig(manifest: Fields): Fields | undefined {
   return isFields(own) ? { ...config, ...own } : config;
 }
 
-/** The user's settings, in the words of a registry entry. */
+/** Converts the user settings of the manifest to inputs of a registry entry. */
 function readSettings(manifest: Fields): ReadonlyMap<string, ServerInput & { isRepeated: boolean }> {
   const settings = fieldOf(manifest, "user_config");
   const found = isFields(settings) ? Object.entries(settings) : [];
@@ -54,28 +54,28 @@ function readSettings(manifest: Fields): ReadonlyMap<string, ServerInput & { isR
   );
 }
 
-/** The entry that starts the server of a bundle, with what the registry entry adds, or why there is none. */
+/** Builds the entry that starts the bundle, or returns the reason why that is impossible. */
 export function toBundleEntry(
   resolved: ResolvedPackage,
   bundle: UnpackedMcpb | undefined,
   resolver: InputResolver,
 ): StdioServerEntry | InvalidValue {
   const { fileSha256 } = resolved.package;
-  if (fileSha256 === undefined) return new InvalidValue("it has no SHA-256, so its file cannot be checked");
+  if (fileSha256 === undefined) return new InvalidValue("it has no SHA-256, so its file cannot be verified");
   if (bundle === undefined) {
     return new InvalidValue(
-      "it is a bundle: download it, check it with verifyMcpb, unpack it, and give it as `bundle`",
+      "it is a bundle: download it, verify it with verifyMcpb, unpack it, and pass it as `bundle`",
     );
   }
   if (!VerifiedMcpb.isInstance(bundle.verified))
-    return new InvalidValue("its file was not checked with verifyMcpb");
+    return new InvalidValue("its file was not verified with verifyMcpb");
   if (bundle.verified.sha256 !== fileSha256.toLowerCase()) {
-    return new InvalidValue("the file that was checked is another one than the entry names");
+    return new InvalidValue("the verified file is not the file of the entry");
   }
   const config = isFields(bundle.manifest) ? readConfig(bundle.manifest) : undefined;
   const command = config === undefined ? undefined : textOf(config, "command");
   if (!isFields(bundle.manifest) || config === undefined || command === undefined) {
-    return new InvalidValue("its manifest does not say how it is started");
+    return new InvalidValue("its manifest has no start command");
   }
   const fill = createFill(bundle.directory, readSettings(bundle.manifest), resolver);
   const env = fieldOf(config, "env");
@@ -96,7 +96,7 @@ export function toBundleEntry(
   };
 }
 
-/** Fills `${…}` in; a setting with several values makes several texts, one without a value none. */
+/** Expands `${…}`. A setting with several values produces several strings, a setting without a value none. */
 function createFill(directory: string, settings: ReturnType<typeof readSettings>, resolver: InputResolver) {
   return (text: string, where: InputPlace): string[] => {
     let texts = [text];
@@ -108,7 +108,7 @@ function createFill(directory: string, settings: ReturnType<typeof readSettings>
       else if (key !== undefined && input !== undefined) {
         const { isRequired = false, isRepeated } = input;
         values = resolver.valuesOf(key, input, { where, isRequired, isRepeated }) ?? [];
-      } else resolver.warnings.push(`The bundle's manifest uses \${${name}}, which stays as it is`);
+      } else resolver.warnings.push(`The bundle's manifest uses \${${name}}, which is not expanded`);
       texts = texts.flatMap((one) => values.map((value) => one.replaceAll(`\${${name}}`, () => value)));
     }
     return texts;

@@ -1,8 +1,8 @@
-/** Reads values of unknown shape: what fits, or a word about what does not. */
+/** Reads fields of unvalidated JSON. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A problem, told from a value by its class. */
+/** The result of a failed read, with the problem. */
 export class InvalidValue {
   readonly problem: string;
   constructor(problem: string) {
@@ -13,11 +13,11 @@ export class InvalidValue {
 export const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** An own field, so that a polluted prototype adds nothing; `null` counts as missing. */
+/** An own field, to ignore polluted prototypes. `null` counts as missing. */
 export const fieldOf = (fields: Fields, key: string): unknown =>
   Object.hasOwn(fields, key) ? (fields[key] ?? undefined) : undefined;
 
-/** Texts and flags that are of another type count as missing. */
+/** A string field. Values of other types count as missing. */
 export const textOf = (fields: Fields, key: string): string | undefined => {
   const value = fieldOf(fields, key);
   return typeof value === "string" ? value : undefined;
@@ -28,20 +28,20 @@ export const flagOf = (fields: Fields, key: string): boolean | undefined => {
   return typeof value === "boolean" ? value : undefined;
 };
 
-/** Items that are no texts are left out; undefined where there is no list. */
+/** The strings of an array; undefined if the field is not an array. */
 export const textsOf = (fields: Fields, key: string): string[] | undefined => {
   const value = fieldOf(fields, key);
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : undefined;
 };
 
-/** All items of a list, or the first thing that is wrong with one of them. A missing list is an empty one. */
+/** Reads all items of an array; returns the first problem. A missing array is empty. */
 export function readEach<T extends object>(
   fields: Fields,
   key: string,
   read: (value: unknown) => T | InvalidValue,
 ): T[] | InvalidValue {
   const value = fieldOf(fields, key) ?? [];
-  if (!Array.isArray(value)) return new InvalidValue(`"${key}" is not a list`);
+  if (!Array.isArray(value)) return new InvalidValue(`"${key}" is not an array`);
   const items: T[] = [];
   for (const [index, item] of value.entries()) {
     const found = read(item);

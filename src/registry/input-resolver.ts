@@ -1,14 +1,14 @@
-/** Where the inputs of a server get their values: from the user, from the publisher, or not at all. */
+/** Resolves the inputs of a registry entry from the user's values and the publisher's defaults. */
 import { suggest } from "../util/suggest.js";
 import type { ServerInput, TemplateInput } from "./server-json.js";
 
-/** What a user may give for one input; a list for one that may be repeated. */
+/** The user's value for an input; an array for a repeatable input. */
 export type InputValue = string | number | boolean | readonly (string | number | boolean)[];
 
-/** Where the value of an input goes. */
+/** Where the value of an input is used. */
 export type InputPlace = "environment" | "header" | "url" | "argument" | "runtimeArgument";
 
-/** Something that only the user can say. */
+/** An input that the user can set. */
 export interface RegistryInput {
   /** Its key in `inputs`. */
   readonly name: string;
@@ -21,7 +21,7 @@ export interface RegistryInput {
   readonly default: string | undefined;
   readonly placeholder: string | undefined;
   readonly choices: readonly string[] | undefined;
-  /** What is wrong with the value that was given. */
+  /** Why the given value is invalid. */
   readonly problem?: string | undefined;
 }
 
@@ -29,9 +29,9 @@ export interface RegistryInput {
 export interface InputUse {
   readonly where: InputPlace;
   readonly isRequired: boolean;
-  /** Takes a list. @default false */
+  /** Accepts an array. @default false */
   readonly isRepeated?: boolean | undefined;
-  /** Stands alone on a command line, where a dash would make an option of it. @default false */
+  /** A positional argument, which a leading dash would turn into an option. @default false */
   readonly isBare?: boolean | undefined;
 }
 
@@ -43,12 +43,12 @@ function problemOf(text: string, input: ServerInput, { where, isBare }: InputUse
   if (text.includes("\0")) return "must not contain a NUL character";
   if (where === "header" && /[\r\n]/.test(text)) return "must not contain line breaks";
   if (isBare === true && format !== "number" && text.startsWith("-")) {
-    return 'must not start with "-": it would be taken for an option';
+    return 'must not start with "-", because it would be an option';
   }
   return undefined;
 }
 
-/** Answers for one server what was given, and remembers what was not. */
+/** Resolves the inputs of one server and records missing ones. */
 export class InputResolver {
   readonly #given: Readonly<Record<string, InputValue>>;
   readonly #inputs = new Map<string, RegistryInput>();
@@ -60,12 +60,12 @@ export class InputResolver {
     this.#given = given;
   }
 
-  /** Everything the user may set, in the order it was come across. */
+  /** All inputs that the user can set, in order of appearance. */
   get inputs(): RegistryInput[] {
     return [...this.#inputs.values()];
   }
 
-  /** What has to be set before the server can be used. */
+  /** Inputs that must be set before the server can be used. */
   get missing(): RegistryInput[] {
     return this.inputs.filter(({ name }) => this.#missing.has(name));
   }
@@ -74,14 +74,14 @@ export class InputResolver {
     return Object.hasOwn(this.#given, name) ? this.#given[name] : undefined;
   }
 
-  /** Whether a text that others can see has a secret in it. */
+  /** Whether a text contains the value of a secret input. */
   containsSecret(text: string): boolean {
     return [...this.#secrets].some(
       (secret) => text.includes(secret) || text.includes(encodeURIComponent(secret)),
     );
   }
 
-  /** The values of an input; undefined if there is none, which is remembered if it is required. */
+  /** The values of an input; undefined if there are none. A required input is then recorded as missing. */
   valuesOf(name: string, input: ServerInput, use: InputUse): readonly string[] | undefined {
     if (input.value !== undefined) return [input.value];
     const given = this.given(name);
@@ -90,18 +90,18 @@ export class InputResolver {
     );
     const texts = values.map(String);
     let problem = texts.map((text) => problemOf(text, input, use)).find((found) => found !== undefined);
-    if (texts.length > 1 && use.isRepeated !== true) problem = "takes only one value";
+    if (texts.length > 1 && use.isRepeated !== true) problem = "accepts only one value";
     this.#note(name, input, { ...use, problem });
     if (problem !== undefined) this.#missing.add(name);
     if (problem !== undefined || texts.length > 0) {
       if (input.isSecret === true) for (const text of texts) this.#secrets.add(text);
       return problem === undefined ? texts : undefined;
     }
-    return this.#assumed(name, input, use);
+    return this.#defaultOf(name, input, use);
   }
 
-  /** The default; one that does not keep to its own rules is none. */
-  #assumed(name: string, input: ServerInput, use: InputUse): readonly string[] | undefined {
+  /** The default value, unless it violates the rules of the input. */
+  #defaultOf(name: string, input: ServerInput, use: InputUse): readonly string[] | undefined {
     const text = input.default;
     if (text !== undefined && text !== "") {
       const problem = problemOf(text, input, { ...use, isBare: false });
@@ -128,15 +128,15 @@ export class InputResolver {
     });
   }
 
-  /** The values of an input that may be a template. */
+  /** The values of an input whose `value` may be a template. */
   resolve(name: string, input: TemplateInput, use: InputUse): readonly string[] | undefined {
     const { value, variables } = input;
     return value === undefined ? this.valuesOf(name, input, use) : this.fill(value, variables, use);
   }
 
   /**
-   * A template with its variables filled in, once per value where they have several. A name in braces that nobody
-   * declared stays as it is; undefined if a declared one has no value.
+   * Expands a template, once per value if its variables have several. Undeclared names in braces stay unchanged. Returns
+   * undefined if a declared variable has no value.
    */
   fill(
     template: string,
@@ -155,7 +155,7 @@ export class InputResolver {
     if (lists.includes(undefined)) return undefined;
     const count = Math.max(1, ...lists.map((list) => list?.length ?? 0));
     if (lists.some((list) => list?.length !== 1 && list?.length !== count)) {
-      this.warnings.push(`${[...values.keys()].join(" and ")} have lists of different lengths`);
+      this.warnings.push(`${[...values.keys()].join(" and ")} have different numbers of values`);
       for (const name of values.keys()) this.#missing.add(name);
       return undefined;
     }
@@ -168,17 +168,17 @@ export class InputResolver {
     );
   }
 
-  /** Names that were given but that this server does not know: a slip, or meant for another way to run it. */
+  /** Warns about given names that are not inputs of this source. */
   reportUnused(): void {
     const known = [...this.#inputs.keys()];
     for (const name of Object.keys(this.#given)) {
       if (this.#inputs.has(name)) continue;
       const [close] = suggest(name, known, 1);
       const hint = close === undefined ? "" : `; did you mean "${close}"?`;
-      this.warnings.push(`There is no input called "${name}" here${hint}`);
+      this.warnings.push(`There is no input "${name}"${hint}`);
     }
   }
 }
 
-/** A name in braces; `{--port}` is one too. */
+/** A name in braces, such as `{name}` or `{--port}`. */
 const PLACEHOLDER = /\{([^{}\s]{1,200})\}/g;

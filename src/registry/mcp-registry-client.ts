@@ -1,4 +1,4 @@
-/** A client for MCP registries: finds servers and what is needed to use them. Read-only. */
+/** A read-only client for MCP registries. */
 import { ConfigError } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
@@ -25,14 +25,14 @@ import { createAddress, OFFICIAL_REGISTRY, toListQuery } from "./registry-urls.j
 import { createMemoryCache, createStoreCache, type ResponseCache } from "./response-cache.js";
 
 const MAX_PAGES = 1_000;
-/** The largest page of the official registry: all servers with the fewest questions. */
+/** The maximum page size of the official registry, to list all servers with the fewest requests. */
 const WHOLE_PAGE = 100;
 
-/** Any JSON object: what a registry says of itself is not laid down. */
+/** Any JSON object: the specification does not define the fields. */
 export type RegistryInfo = Readonly<Record<string, unknown>>;
 
 /**
- * Asks an MCP registry which servers there are.
+ * Lists and gets servers of an MCP registry.
  *
  * **Discovering MCP servers and using them, above all running them locally, may present serious security risks. Before you
  * run a server found in a public registry, make sure that you can trust it.**
@@ -51,7 +51,7 @@ export class McpRegistryClient {
   constructor(options: McpRegistryClientOptions = {}) {
     const { baseUrl = OFFICIAL_REGISTRY, retry = {}, maxStaleMs = 86_400_000, onWarning } = options;
     this.#address = createAddress(baseUrl);
-    // A listener of somebody else's must not spoil an answer.
+    // An exception in the listener must not fail the request.
     this.#warn = (warning) =>
       onWarning &&
       callSafely(
@@ -74,15 +74,15 @@ export class McpRegistryClient {
     });
   }
 
-  /** One page of the registry's list. */
+  /** Gets one page of the list. */
   async listServers(options: ListServersOptions = {}): Promise<RegistryPage> {
     const url = this.#address(["servers"], toListQuery(options));
     return this.#page(url, options);
   }
 
   /**
-   * All pages, from `cursor` on. A registry that repeats a cursor, or has more than `maxPages`, ends it with an error:
-   * a list that is not whole does not look like one that is.
+   * All pages, starting at `cursor`. Throws if the registry repeats a cursor or has more than `maxPages` pages, so that an
+   * incomplete list does not look complete.
    */
   async *pages(options: AllServersOptions = {}): AsyncGenerator<RegistryPage, void, undefined> {
     const { maxPages = MAX_PAGES, limit = WHOLE_PAGE, ...rest } = options;
@@ -93,23 +93,23 @@ export class McpRegistryClient {
       yield page;
       cursor = page.nextCursor;
       if (cursor === undefined) return;
-      if (seen.has(cursor)) throw this.#endless("BAD_RESPONSE", "The registry repeats a cursor");
+      if (seen.has(cursor)) throw this.#pagingError("BAD_RESPONSE", "The registry repeats a cursor");
       if (count >= maxPages) {
-        throw this.#endless("MESSAGE_TOO_LARGE", `The list has more than ${maxPages} pages`);
+        throw this.#pagingError("MESSAGE_TOO_LARGE", `The list has more than ${maxPages} pages`);
       }
       seen.add(cursor);
     }
   }
 
-  /** All servers of all pages, one after the other; pages are fetched as they are needed. */
+  /** All servers of all pages. Pages are fetched on demand. */
   async *servers(options: AllServersOptions = {}): AsyncGenerator<RegistryServer, void, undefined> {
     for await (const { servers } of this.pages(options)) yield* servers;
   }
 
   /**
-   * One version of one server.
+   * Gets one version of one server.
    *
-   * @throws ConfigError with code `UNKNOWN_SERVER` if the registry has none.
+   * @throws ConfigError with code `UNKNOWN_SERVER` if it does not exist.
    */
   async getServer(
     name: string,
@@ -127,26 +127,26 @@ export class McpRegistryClient {
   }
 
   /**
-   * All versions of one server, newest first, on one page.
+   * Gets all versions of one server, newest first, on one page.
    *
-   * @throws ConfigError with code `UNKNOWN_SERVER` if the registry has none.
+   * @throws ConfigError with code `UNKNOWN_SERVER` if it does not exist.
    */
   async getServerVersions(name: string, options: GetServerOptions = {}): Promise<RegistryPage> {
     const url = this.#address(["servers", required("name", name), "versions"], deletedQuery(options));
     return this.#page(url, options, () => this.#unknown(name));
   }
 
-  /** What the registry says of its health, now: asked once, never from the cache. */
+  /** Gets the health of the registry. Never cached, never retried. */
   async health(options: RegistryCallOptions = {}): Promise<RegistryInfo & { status?: string }> {
     return this.#live("health", options);
   }
 
-  /** Whether the registry answers, now: asked once, never from the cache. */
+  /** Checks that the registry responds. Never cached, never retried. */
   async ping(options: RegistryCallOptions = {}): Promise<RegistryInfo & { pong?: boolean }> {
     return this.#live("ping", options);
   }
 
-  /** Which version of itself the registry runs. */
+  /** Gets the software version of the registry. Never cached, never retried. */
   async version(options: RegistryCallOptions = {}): Promise<RegistryInfo & { version?: string }> {
     return this.#live("version", options);
   }
@@ -173,15 +173,15 @@ export class McpRegistryClient {
       server: this.#address([]).host,
       code: "UNKNOWN_SERVER",
       what: `The registry has no server ${JSON.stringify(name)}${which}`,
-      next: "Look for it with `listServers({ search })`",
+      next: "Search for it with `listServers({ search })`",
     });
   }
 
-  #endless(code: "BAD_RESPONSE" | "MESSAGE_TOO_LARGE", what: string): ConnectionError {
+  #pagingError(code: "BAD_RESPONSE" | "MESSAGE_TOO_LARGE", what: string): ConnectionError {
     const next =
       code === "BAD_RESPONSE"
-        ? "Use what came so far, or tell the registry's operator"
-        : "Ask for less with `search` or `updatedSince`, or raise `maxPages`";
+        ? "Use the pages received so far, or report it to the registry's operator"
+        : "Narrow the list with `search` or `updatedSince`, or raise `maxPages`";
     return new ConnectionError({ server: this.#address([]).host, code, what, next });
   }
 }
@@ -189,7 +189,7 @@ export class McpRegistryClient {
 function createCache(options: McpRegistryClientOptions, maxStaleMs: number): ResponseCache | undefined {
   const { cache = true, headers } = options;
   if (cache === false) return undefined;
-  // What one account may see is nothing for the next one that uses the same store.
+  // Responses for one account must not reach another account with the same store.
   if (cache === true || headers !== undefined) return createMemoryCache();
   return createStoreCache(cache satisfies Store, maxStaleMs);
 }
@@ -197,13 +197,13 @@ function createCache(options: McpRegistryClientOptions, maxStaleMs: number): Res
 const deletedQuery = ({ includeDeleted }: GetServerOptions): URLSearchParams =>
   new URLSearchParams(includeDeleted === true ? { include_deleted: "true" } : {});
 
-/** An empty part, or one of dots, would make another route of the URL. */
+/** An empty part, `.` or `..` would change the route. */
 function required(path: string, value: string): string {
   if (typeof value === "string" && value !== "" && value !== "." && value !== "..") return value;
-  const message = "must be a text that is not empty";
+  const message = "must be a non-empty string";
   throw new ToolCallError({
     code: "INVALID_ARGUMENTS",
-    what: `The registry cannot be asked that: ${path} ${message}`,
+    what: `Invalid options for the registry: ${path} ${message}`,
     issues: [{ path, message }],
     outcome: "unsent",
   });

@@ -1,4 +1,4 @@
-/** How a package of each kind is started: never by what the publisher calls its runtime, never through a shell. */
+/** Builds the start command of a package. Never uses the publisher's choice of runtime, never a shell. */
 import type { DockerServerEntry, StdioServerEntry } from "../config/server-entry.js";
 import { InvalidValue } from "./fields.js";
 import type { ServerPackage } from "./server-json.js";
@@ -22,14 +22,14 @@ const NAMES: Readonly<Record<string, RegExp>> = {
   oci: /^[a-z0-9][\w.-]*(?::\d+)?(?:\/[\w.-]+)*(?::[\w.-]+)?(?:@sha256:[a-f0-9]{64})?$/i,
 };
 
-/** Where each kind of package comes from unless told otherwise. */
+/** Default registries of each kind of package. */
 const USUAL_HOSTS: Readonly<Record<string, readonly string[]>> = {
   npm: ["registry.npmjs.org"],
   pypi: ["pypi.org"],
   nuget: ["api.nuget.org"],
 };
 
-/** Programs that the runtime arguments of each kind may be meant for. */
+/** Runtimes that the runtime arguments of each kind may be written for. */
 const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
   npm: ["npx"],
   pypi: ["uvx"],
@@ -37,38 +37,38 @@ const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
   oci: ["docker", "podman"],
 };
 
-/** One exact version: a range, a tag or an alias would run something else tomorrow. Of npm's, `1.2` is a range. */
+/** Exact versions only, because a range, tag or alias may resolve to other code later. For npm, `1.2` is a range. */
 const VERSIONS: Readonly<Record<string, RegExp>> = {
   npm: /^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/,
   pypi: /^v?\d[\w.!+-]*$/,
   nuget: /^\d+(?:\.\d+){1,3}(?:[-+][\w.+-]+)?$/,
 };
 
-/** `npx -c` hands its text to a shell, alone, in a cluster of short options or abbreviated. */
+/** `npx -c` runs its argument in a shell. Matches combined short options and abbreviations, too. */
 const SHELL_OPTION = /^(?:-[a-z]*c|--cal?l?(?:=|$))/i;
 
 function pinned(resolved: ResolvedPackage, join: string): string | InvalidValue {
   const { package: found, warnings } = resolved;
   const { version, registryType } = found;
   if (version === undefined || version === "latest") {
-    warnings.push("The entry names no version: whatever is newest is run");
+    warnings.push("The entry has no version: the newest one is run");
     return "";
   }
   const isExact = VERSIONS[registryType]?.test(version) === true;
-  return isExact ? `${join}${version}` : new InvalidValue("its version is not one exact version");
+  return isExact ? `${join}${version}` : new InvalidValue("its version is not exact");
 }
 
-/** The option that asks the package registry the entry names; without it another one could answer with its own package. */
+/** The option that selects the package registry of the entry. Without it, another registry could provide a different package. */
 function fromRegistry(resolved: ResolvedPackage, option: string): string[] | InvalidValue {
   const { registryType, registryBaseUrl } = resolved.package;
   if (registryBaseUrl === undefined || registryBaseUrl === "") return [];
   const url = URL.canParse(registryBaseUrl) ? new URL(registryBaseUrl) : undefined;
   if (url?.protocol !== "https:" || url.username !== "") {
-    return new InvalidValue("its package registry is not an https address");
+    return new InvalidValue("its package registry is not an https URL");
   }
   if (USUAL_HOSTS[registryType]?.includes(url.host)) return [];
   resolved.warnings.push(
-    `The package comes from ${url.host}, which is not the usual place for ${registryType}`,
+    `The package comes from ${url.host}, which is not the default registry of ${registryType}`,
   );
   return [`${option}=${url.href}`];
 }
@@ -79,8 +79,7 @@ const npm: Starter = (resolved) => {
   if (version instanceof InvalidValue) return version;
   if (registry instanceof InvalidValue) return registry;
   const runtimeArgs = resolved.runtimeArgs.filter((arg) => arg !== "-y" && arg !== "--yes");
-  if (runtimeArgs.some((arg) => SHELL_OPTION.test(arg)))
-    return new InvalidValue("it wants npx to run a shell");
+  if (runtimeArgs.some((arg) => SHELL_OPTION.test(arg))) return new InvalidValue("it makes npx run a shell");
   const name = `${resolved.package.identifier}${version}`;
   return { command: "npx", args: ["-y", ...runtimeArgs, ...registry, name, ...resolved.packageArgs] };
 };
@@ -106,7 +105,7 @@ const nuget: Starter = (resolved) => {
   return { command: "dnx", args: [name, "--yes", ...runtimeArgs, ...registry, ...own] };
 };
 
-/** Older entries keep host and tag apart from the name. */
+/** Older entries have the host and tag in separate fields. */
 function imageOf({ identifier, version, registryBaseUrl = "" }: ServerPackage): string {
   const isTagged = /[:@]/.test(identifier.slice(identifier.lastIndexOf("/") + 1));
   const tagged = isTagged || version === undefined ? identifier : `${identifier}:${version}`;
@@ -116,13 +115,13 @@ function imageOf({ identifier, version, registryBaseUrl = "" }: ServerPackage): 
 
 const oci: Starter = ({ package: found, runtimeArgs, packageArgs, env, warnings }) => {
   const image = imageOf(found);
-  if (!NAMES["oci"]?.test(image)) return new InvalidValue("its image has no valid name");
+  if (!NAMES["oci"]?.test(image)) return new InvalidValue("its image name is invalid");
   if (!/[:@]/.test(image.slice(image.lastIndexOf("/") + 1))) {
-    warnings.push("The entry names no version: whatever is newest is run");
+    warnings.push("The entry has no version: the newest one is run");
   }
   const { runArgs, env: own, reaching } = toDockerRunArgs(runtimeArgs, image);
   if (reaching.length > 0) {
-    warnings.push(`The container gets more of this machine than usual: ${reaching.join(", ")}`);
+    warnings.push(`The container gets more access to this machine than usual: ${reaching.join(", ")}`);
   }
   return {
     transport: "docker",
@@ -137,52 +136,51 @@ const oci: Starter = ({ package: found, runtimeArgs, packageArgs, env, warnings 
 const STARTERS: Readonly<Record<string, Starter>> = { npm, pypi, nuget, oci };
 
 const UNSUPPORTED: Readonly<Record<string, string>> = {
-  cargo:
-    "there is no program that runs a crate without installing it; install it, and write the entry by hand",
+  cargo: "crates cannot be run without installing them; install it and write the entry yourself",
 };
 
 /** Why a package of this kind cannot be started, or undefined. */
 export function unsupportedReason({ registryType }: ServerPackage): string | undefined {
   if (Object.hasOwn(STARTERS, registryType) || registryType === "mcpb") return undefined;
   const known = Object.hasOwn(UNSUPPORTED, registryType) ? UNSUPPORTED[registryType] : undefined;
-  return known ?? `packages of the kind "${registryType.slice(0, 40)}" are not known here`;
+  return known ?? `packages of the kind "${registryType.slice(0, 40)}" are not supported`;
 }
 
-/** The entry that starts a package, or why there is none. */
+/** Builds the entry that starts a package, or returns the reason why that is impossible. */
 export function toStartEntry(resolved: ResolvedPackage): StartEntry | InvalidValue {
   const { package: found, runtimeArgs, env, warnings } = resolved;
   const { registryType, identifier, runtimeHint = "" } = found;
   const start = Object.hasOwn(STARTERS, registryType) ? STARTERS[registryType] : undefined;
   if (start === undefined) return new InvalidValue(unsupportedReason(found) ?? "it cannot be started");
-  // A name that begins with a dash would be an option; an address or a path would be somebody else's package.
+  // A name that starts with a dash would be an option, and a URL or path would be another package.
   if (!NAMES[registryType]?.test(identifier))
-    return new InvalidValue("its identifier is no valid name of a package");
+    return new InvalidValue("its identifier is not a valid package name");
   const [program = "", ...others] = RUNTIMES[registryType] ?? [];
   if (runtimeHint !== "" && ![program, ...others].includes(runtimeHint)) {
     const hint = JSON.stringify(runtimeHint.slice(0, 40));
     if (runtimeArgs.length > 0)
-      return new InvalidValue(`its arguments are for ${hint}, which is not used here`);
-    warnings.push(`The publisher suggests ${hint}; ${program} is used instead`);
+      return new InvalidValue(`its arguments are for ${hint}, which Toolport does not use`);
+    warnings.push(`The publisher suggests ${hint}; Toolport uses ${program} instead`);
   }
   if (runtimeArgs.length > 0) {
     warnings.push(
-      `The publisher adds arguments of ${program}'s own, which can change what is run: look at them`,
+      `The publisher adds arguments for ${program}, which can change which code runs: review them`,
     );
   }
   const entry = start(resolved);
   return entry instanceof InvalidValue || "image" in entry ? entry : { ...entry, env };
 }
 
-/** What of the arguments is left, and what was found in them. */
+/** Parsed arguments of `docker run`. */
 export interface DockerRunArgs {
   readonly runArgs: readonly string[];
-  /** Variables written as `-e NAME=value`: passed by name instead, so that no process list shows them. */
+  /** Variables from `-e NAME=value`. They are passed by name, so that process lists do not show the values. */
   readonly env: Readonly<Record<string, string>>;
-  /** Options that give the container more of the machine than containers usually get. */
+  /** Options that give the container more access to the machine than usual. */
   readonly reaching: readonly string[];
 }
 
-/** Toolport says these itself, or (a terminal) they would spoil the protocol. */
+/** Options that Toolport sets itself, and terminal options, which would break the protocol. */
 const OWN: ReadonlySet<string> = new Set([
   ...["-i", "--interactive", "--rm", "--init", "-t", "--tty", "-it", "-ti"],
 ]);
@@ -192,7 +190,7 @@ const REACHING =
 
 const VARIABLE = /^([^=]+)=(.*)$/s;
 
-/** Sorts the rendered arguments. `image` is left out where a publisher repeats it. */
+/** Splits a publisher's arguments for `docker run`. Drops a repeated `image`. */
 export function toDockerRunArgs(args: readonly string[], image: string): DockerRunArgs {
   const runArgs: string[] = [];
   const env: Record<string, string> = {};

@@ -1,4 +1,4 @@
-/** Checks what a registry or a file says about a server, and keeps what can be used. */
+/** Validates a `server.json` and keeps its usable parts. */
 
 import { type Fields, fieldOf, flagOf, InvalidValue, isFields, readEach, textOf, textsOf } from "./fields.js";
 import type {
@@ -13,7 +13,7 @@ import type {
 
 const FORMATS: readonly unknown[] = ["string", "number", "boolean", "filepath"];
 
-/** Parts that are shown or used one by one; more of them is no description of a server. */
+/** Maximum number of packages, remotes and icons. */
 const MAX_PARTS = 100;
 
 function readInput(fields: Fields): ServerInput {
@@ -39,10 +39,10 @@ function readVariables(fields: Fields): Record<string, ServerInput> | InvalidVal
 }
 
 function readTemplate(fields: Fields): TemplateInput | InvalidValue {
-  // A value of another type would silently become a question to the user.
+  // Reject values of another type: ignoring them would turn them into inputs of the user.
   for (const key of ["value", "default"]) {
     const given = fieldOf(fields, key);
-    if (given !== undefined && typeof given !== "string") return new InvalidValue(`"${key}" is not a text`);
+    if (given !== undefined && typeof given !== "string") return new InvalidValue(`"${key}" is not a string`);
   }
   const variables = readVariables(fields);
   return variables instanceof InvalidValue ? variables : { ...readInput(fields), variables };
@@ -81,7 +81,7 @@ function readRemote(value: unknown): ServerRemote | InvalidValue {
 }
 
 function readTransport(value: unknown): ServerPackage["transport"] | InvalidValue {
-  // Entries from before the field was required speak stdio.
+  // Older entries without this field use stdio.
   if (value === undefined) return { type: "stdio" };
   if (isFields(value) && fieldOf(value, "type") === "stdio") return { type: "stdio" };
   const remote = readRemote(value);
@@ -131,15 +131,15 @@ function readIcon(value: unknown): ServerJson["icons"][number] | InvalidValue {
   };
 }
 
-/** The good items; each bad one costs only itself and a line in `problems`. */
-function readGood<T extends object>(
+/** The valid items. Adds the problem of each invalid one to `problems`. */
+function readValid<T extends object>(
   fields: Fields,
   key: string,
   { read, problems }: { read: (value: unknown) => T | InvalidValue; problems: string[] },
 ): T[] {
   const value = fieldOf(fields, key) ?? [];
   if (!Array.isArray(value)) {
-    problems.push(`"${key}" is not a list`);
+    problems.push(`"${key}" is not an array`);
     return [];
   }
   if (value.length > MAX_PARTS) problems.push(`only the first ${MAX_PARTS} of "${key}" were read`);
@@ -151,7 +151,7 @@ function readGood<T extends object>(
   });
 }
 
-/** The description of a server; what had to be left out of it is added to `problems`. */
+/** Reads the description of a server. Adds the problems of dropped parts to `problems`. */
 export function readServerJson(value: unknown, problems: string[]): ServerJson | InvalidValue {
   if (!isFields(value)) return new InvalidValue("it is not an object");
   const name = textOf(value, "name");
@@ -166,9 +166,9 @@ export function readServerJson(value: unknown, problems: string[]): ServerJson |
     title: textOf(value, "title"),
     websiteUrl: textOf(value, "websiteUrl"),
     repository: readRepository(fieldOf(value, "repository")),
-    icons: readGood(value, "icons", { read: readIcon, problems }),
-    packages: readGood(value, "packages", { read: readPackage, problems }),
-    remotes: readGood(value, "remotes", { read: readRemote, problems }),
+    icons: readValid(value, "icons", { read: readIcon, problems }),
+    packages: readValid(value, "packages", { read: readPackage, problems }),
+    remotes: readValid(value, "remotes", { read: readRemote, problems }),
     _meta: isFields(meta) ? meta : undefined,
   };
 }

@@ -1,4 +1,4 @@
-/** Failures of a registry as errors of ours. `server` is the registry's host. */
+/** Converts failures of a registry to Toolport errors. `server` is the registry's host. */
 import { ConnectionError } from "../errors/connection-error.js";
 import { fromHttpStatus } from "../errors/from-http-status.js";
 import { fromSystemError } from "../errors/from-system-error.js";
@@ -8,7 +8,7 @@ import { parseRetryAfter } from "../transports/http/network/http-errors.js";
 import { redactText } from "../util/redact-text.js";
 import { fieldOf, isFields, textOf } from "./fields.js";
 
-/** An answer, read to its end. */
+/** A response with its complete body. */
 export interface RegistryResponse {
   readonly status: number;
   readonly headers: Headers;
@@ -17,14 +17,14 @@ export interface RegistryResponse {
 
 const EXCERPT_CHARS = 200;
 
-/** Foreign text, fit for the middle of a sentence. */
+/** An excerpt of the registry's text for an error message. */
 const quote = (text: string): string =>
   redactText(text)
     .slice(0, EXCERPT_CHARS)
     .replace(/[.\s]+$/, "");
 
 interface ErrorBody {
-  /** The registry speaks: the body is one of its two forms of error. */
+  /** The body is one of the registry's two error formats, so it does not come from a proxy. */
   readonly isRegistry: boolean;
   readonly detail: string;
   readonly issues: readonly { path: string; message: string }[];
@@ -50,7 +50,7 @@ export function readErrorBody(text: string): ErrorBody {
 
 const colon = (detail: string): string => (detail === "" ? "" : `: ${detail}`);
 
-/** The error for a status that is no success. */
+/** The error for an HTTP status other than 2xx. */
 export function toStatusError({ status, headers, text }: RegistryResponse, host: string): ToolportError {
   if (status === 401 || status === 403) return fromHttpStatus(status, undefined, { server: host });
   const { detail, issues } = readErrorBody(text);
@@ -58,8 +58,8 @@ export function toStatusError({ status, headers, text }: RegistryResponse, host:
     return new ToolCallError({
       server: host,
       code: "INVALID_ARGUMENTS",
-      what: `The registry refused the request (HTTP ${status})${colon(detail)}`,
-      next: issues.length > 0 ? "Correct what `issues` names" : "Check the options",
+      what: `The registry rejected the request (HTTP ${status})${colon(detail)}`,
+      next: issues.length > 0 ? "Correct the options in `issues`" : "Check the options",
       issues,
     });
   }
@@ -67,32 +67,32 @@ export function toStatusError({ status, headers, text }: RegistryResponse, host:
   return new ConnectionError({
     server: host,
     code: "HTTP_STATUS",
-    what: `The registry answered with HTTP ${status}${colon(detail)}`,
-    next: status < 500 && !isBusy ? "Check that `baseUrl` leads to an MCP registry" : "Try again later",
+    what: `The registry responded with HTTP ${status}${colon(detail)}`,
+    next: status < 500 && !isBusy ? "Check that `baseUrl` is the URL of an MCP registry" : "Try again later",
     status,
     retryable: isBusy || status >= 500 || status === 408 || status === 425,
     retryAfterMs: parseRetryAfter(headers.get("retry-after")),
   });
 }
 
-/** The error for an answer that came but says nothing usable; `why` ends a sentence. */
+/** The error for an unusable response. `why` is the end of a sentence. */
 export function toBadResponse({ status, headers, text }: RegistryResponse, host: string, why: string) {
   const type = quote(headers.get("content-type") ?? "none");
   return new ConnectionError({
     server: host,
     code: "BAD_RESPONSE",
-    what: `The registry's answer cannot be used, ${why} (HTTP ${status}, content type ${type})${colon(quote(text))}`,
-    next: "Check that `baseUrl` leads to an MCP registry and that no proxy or sign-in page stands before it",
+    what: `The registry's response cannot be used, ${why} (HTTP ${status}, content type ${type})${colon(quote(text))}`,
+    next: "Check that `baseUrl` is the URL of an MCP registry, and that no proxy or login page is in between",
     status,
   });
 }
 
-/** The error for whatever `fetch` or the reading of a body threw. */
+/** Converts errors of `fetch` and of reading a body. */
 export function toFetchError(error: unknown, host: string): ToolportError {
   if (ToolportError.isInstance(error)) return error;
   const known = fromSystemError(error, { server: host });
   if (known !== undefined) return known;
-  // Outside Node a failed fetch is a TypeError and nothing more.
+  // Outside Node, a failed fetch is a plain TypeError.
   return new ConnectionError({
     server: host,
     code: "UNREACHABLE",
@@ -107,7 +107,7 @@ export const timeoutError = (host: string, timeoutMs: number): ToolCallError =>
   new ToolCallError({
     server: host,
     code: "TIMEOUT",
-    what: `The registry did not answer within ${timeoutMs} ms`,
+    what: `The registry did not respond within ${timeoutMs} ms`,
     next: "Try again, or raise `timeoutMs`",
     phase: "registry",
     retryable: true,

@@ -1,19 +1,19 @@
-/** What a registry client and its methods take. */
+/** Options of the registry client and its methods. */
 import type { HeadersOption } from "../config/server-entry.js";
 import type { Store } from "../state/store.js";
 import type { SkippedServer, StaleAnswer } from "./registry-server.js";
 
-/** How often a request is tried again; `false`: never. */
+/** Retries of a request; `false` disables them. */
 export type RegistryRetryOptions =
   | false
   | {
-      /** Attempts in all, the first one included. @default 3 */
+      /** Maximum number of attempts, including the first. @default 3 */
       maxAttempts?: number;
-      /** The wait before the second attempt, ± 20 %; it grows 1.6 times. `Retry-After` counts instead. @default 500 */
+      /** Wait before the second attempt, ± 20 %; grows by a factor of 1.6. `Retry-After` takes precedence. @default 500 */
       baseMs?: number;
     };
 
-/** Something that did not stop a request but that somebody should know of. */
+/** A problem that did not fail the request. */
 export type RegistryWarning =
   | { readonly kind: "stale"; readonly message: string; readonly stale: StaleAnswer }
   | { readonly kind: "skipped"; readonly message: string; readonly skipped: readonly SkippedServer[] }
@@ -21,67 +21,67 @@ export type RegistryWarning =
 
 /** Options of `McpRegistryClient`. */
 export interface McpRegistryClientOptions {
-  /** Where the registry is; `/v0.1` is added unless the path ends in a version. @default "https://registry.modelcontextprotocol.io" */
+  /** URL of the registry. `/v0.1` is added unless the path ends in a version. @default "https://registry.modelcontextprotocol.io" */
   baseUrl?: string | URL;
-  /** Sends the requests. @default the runtime's `fetch`, through the environment's proxy if the registry has one */
+  /** Sends the requests. @default the runtime's `fetch`, through the environment's proxy if there is one */
   fetch?: typeof globalThis.fetch;
-  /** Headers of every request, for registries that want a token. With them answers are cached in memory only. @default none */
+  /** Headers of every request, for registries that require a token. Responses are then cached in memory only. @default none */
   headers?: HeadersOption;
-  /** What the client calls itself. @default "toolport/<version>" */
+  /** `User-Agent` header. @default "toolport/<version>" */
   userAgent?: string;
-  /** Time for one attempt, from the question to the last byte of the answer. @default 15000 */
+  /** Time limit of one attempt, until the last byte of the response. @default 15000 */
   timeoutMs?: number;
-  /** Time for a method with all its attempts and waits. @default 60000 */
+  /** Time limit of a method, including retries and waits. @default 60000 */
   maxTimeoutMs?: number;
-  /** What is tried again after 429, 5xx, a lost connection or a timeout, and how often. @default 3 attempts */
+  /** Retries after 429, 5xx, a lost connection or a timeout. @default 3 attempts */
   retry?: RegistryRetryOptions;
   /**
-   * Where answers are kept: in memory (`true`), in a store, or nowhere. In a store they are sealed, because commands are
-   * made of them; a store without a key keeps none.
+   * Where responses are cached: in memory (`true`), in a store, or not at all (`false`). In a store they are encrypted,
+   * because commands are built from them; a store without a key caches nothing.
    * @default true
    */
   cache?: boolean | Store;
-  /** Use an answer without asking again for this long, even if the registry promises nothing. @default 0 */
+  /** Use a cached response for this long without revalidation, even without `Cache-Control`. @default 0 */
   freshMs?: number;
-  /** How old an answer may be that is given when the registry cannot be asked; `0`: never. @default 86400000 (a day) */
+  /** Maximum age of a cached response that is used while the registry is unavailable; `0` disables that. @default 86400000 (a day) */
   maxStaleMs?: number;
-  /** Largest answer. @default 10485760 (10 MiB) */
+  /** Maximum size of a response. @default 10485760 (10 MiB) */
   maxBytes?: number;
-  /** Told of old answers, entries that were left out, and a cache that fails. @default none */
+  /** Called for stale responses, skipped entries and cache failures. @default none */
   onWarning?: (warning: RegistryWarning) => unknown;
 }
 
-/** What every method takes. */
+/** Options of every method. */
 export interface RegistryCallOptions {
   signal?: AbortSignal | undefined;
-  /** Time for one attempt. @default the client's `timeoutMs` */
+  /** Time limit of one attempt. @default the client's `timeoutMs` */
   timeoutMs?: number | undefined;
 }
 
-/** Which servers are listed. */
+/** Options of `listServers`. */
 export interface ListServersOptions extends RegistryCallOptions {
   /** Part of the name. @default all */
   search?: string | undefined;
-  /** Entries on a page; the official registry takes 1 to 100. @default the registry's own (30) */
+  /** Entries per page; the official registry accepts 1 to 100. @default the registry's own (30) */
   limit?: number | undefined;
-  /** `nextCursor` of the page before. @default the first page */
+  /** `nextCursor` of the previous page. @default the first page */
   cursor?: string | undefined;
-  /** Only what changed since; deleted servers are then always included. @default all */
+  /** Only servers that changed since then; always includes deleted servers. @default all */
   updatedSince?: Date | string | undefined;
-  /** `"latest"`, or one version exactly. @default all versions */
+  /** `"latest"` or an exact version. @default all versions */
   version?: string | undefined;
-  /** Also what was deleted. @default false */
+  /** Include deleted servers. @default false */
   includeDeleted?: boolean | undefined;
 }
 
-/** How all pages are read. */
+/** Options of `pages` and `servers`. */
 export interface AllServersOptions extends ListServersOptions {
-  /** Pages after which reading ends with an error. @default 1000 */
+  /** Maximum number of pages; more are an error. @default 1000 */
   maxPages?: number | undefined;
 }
 
-/** Which version is asked for. */
+/** Options of `getServer` and `getServerVersions`. */
 export interface GetServerOptions extends RegistryCallOptions {
-  /** Also if it was deleted. @default false */
+  /** Include deleted versions. @default false */
   includeDeleted?: boolean | undefined;
 }

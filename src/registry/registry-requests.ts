@@ -1,4 +1,4 @@
-/** Asks a registry: with retries, through the cache, and with an old answer where there is no other. */
+/** Sends requests to a registry with retries and a cache. Uses a stale response while the registry is unavailable. */
 import type { HeadersOption } from "../config/server-entry.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
@@ -12,7 +12,7 @@ import type { StaleAnswer } from "./registry-server.js";
 import { type CachedResponse, MAX_CACHED_CHARS, maxAgeMs, type ResponseCache } from "./response-cache.js";
 import { sendRequest } from "./send-request.js";
 
-/** How a client asks, every default filled in. */
+/** Settings of a client, with all defaults. */
 export interface RequestSettings {
   readonly fetch: typeof globalThis.fetch;
   readonly headers: HeadersOption | undefined;
@@ -28,25 +28,25 @@ export interface RequestSettings {
   readonly warn: (warning: RegistryWarning) => void;
 }
 
-/** One question. */
+/** One request. */
 export interface RegistryRequest<T extends object> {
   readonly url: URL;
-  /** Makes something of the JSON that came. */
+  /** Validates the JSON of the response. */
   readonly read: (value: unknown) => T | InvalidValue;
-  /** The error for a 404 in the registry's own words. @default HTTP_STATUS */
+  /** The error for a 404 in the registry's error format. @default HTTP_STATUS */
   readonly notFound?: (() => ToolportError) | undefined;
-  /** Ask once, now, and keep nothing. @default false */
+  /** Send once, without cache and retries. @default false */
   readonly isLive?: boolean | undefined;
   readonly options: RegistryCallOptions;
 }
 
-/** What came, and whether it is old. */
+/** The value of a response, with information if it is stale. */
 export interface Lookup<T> {
   readonly value: T;
   readonly stale: StaleAnswer | undefined;
 }
 
-/** Sends one question, and again while that can help and time is left. */
+/** Sends a request and retries it while that can help and time is left. */
 async function requestWithRetries(
   settings: RequestSettings,
   request: RegistryRequest<object>,
@@ -79,7 +79,7 @@ async function requestWithRetries(
   }
 }
 
-/** Only a 404 in the registry's own words is about the server; any other is about the address. */
+/** A 404 in the registry's error format is about the server; any other 404 is about the URL. */
 function toResponseError(
   answer: RegistryResponse,
   { url, notFound }: RegistryRequest<object>,
@@ -88,7 +88,7 @@ function toResponseError(
   return isMissing ? notFound() : toStatusError(answer, url.host);
 }
 
-/** Troubles of the registry's or of the way to it, as opposed to its clear word. */
+/** Failures of the registry or the network, as opposed to a definite response. */
 const isOutage = (error: unknown): error is ToolportError =>
   ToolportError.isInstance(error) && (error.retryable || error.code === "BAD_RESPONSE");
 
@@ -107,7 +107,7 @@ function conditionsFor(kept: CachedResponse | undefined): Record<string, string>
   return conditions;
 }
 
-/** Everything a client asks goes through here. */
+/** Sends all requests of a client. */
 export class RegistryRequests {
   readonly #settings: RequestSettings;
 
@@ -115,7 +115,7 @@ export class RegistryRequests {
     this.#settings = settings;
   }
 
-  /** What the registry says, or what it said when it last could. */
+  /** Returns the registry's response, or the last cached one while the registry is unavailable. */
   async find<T extends object>(request: RegistryRequest<T>): Promise<Lookup<T>> {
     if (request.isLive === true) return { value: await this.#fetch(request, undefined), stale: undefined };
     const kept = await this.#kept(request);
@@ -128,7 +128,7 @@ export class RegistryRequests {
       if (request.options.signal?.aborted) throw error;
       if (kept === undefined || !isOutage(error) || ageOf(kept) >= this.#settings.maxStaleMs) throw error;
       const stale: StaleAnswer = { ageMs: ageOf(kept), error };
-      const message = `${request.url.host} cannot be asked (${error.code}); the answer is ${stale.ageMs} ms old`;
+      const message = `${request.url.host} is unavailable (${error.code}); the cached response is ${stale.ageMs} ms old`;
       this.#settings.warn({ kind: "stale", message, stale });
       return { value: kept.value, stale };
     }
@@ -157,7 +157,7 @@ export class RegistryRequests {
     return value;
   }
 
-  /** What the cache has, if it can still be understood. */
+  /** The cached response, if it is still valid. */
   async #kept<T extends object>({ url, read }: RegistryRequest<T>) {
     const kept = await this.#withCache((cache) => cache.get(url.href));
     if (kept === undefined) return undefined;
@@ -189,7 +189,7 @@ export class RegistryRequests {
     await this.#withCache((cache) => cache.delete(url.href));
   }
 
-  /** A cache that fails costs a request, not the answer. */
+  /** A failure of the cache does not fail the request. */
   async #withCache<T>(use: (cache: ResponseCache) => Promise<T>): Promise<T | undefined> {
     const { cache, warn } = this.#settings;
     if (cache === undefined) return undefined;
@@ -197,11 +197,11 @@ export class RegistryRequests {
       return await use(cache);
     } catch (error) {
       const why = ToolportError.isInstance(error) ? error.message : "see `error`";
-      warn({ kind: "cache", message: `The cache of the registry's answers failed: ${why}`, error });
+      warn({ kind: "cache", message: `The cache of registry responses failed: ${why}`, error });
       return undefined;
     }
   }
 }
 
-/** A clock that was set back does not make an answer younger than new. */
+/** Never negative, even if the clock was set back. */
 const ageOf = ({ confirmedAt }: CachedResponse): number => Math.max(0, Date.now() - confirmedAt);

@@ -1,10 +1,10 @@
-/** What a registry answers: servers with what the registry itself knows of them, and pages of such. */
+/** Types and validation of registry responses: servers with metadata, and pages of servers. */
 import type { ToolportError } from "../errors/toolport-error.js";
 import { type Fields, fieldOf, flagOf, InvalidValue, isFields, textOf } from "./fields.js";
 import { readServerJson } from "./read-server-json.js";
 import type { ServerJson } from "./server-json.js";
 
-/** What the official registry records about a version. */
+/** Metadata of the official registry about a version. */
 export interface OfficialMeta {
   readonly status?: "active" | "deprecated" | "deleted" | undefined;
   readonly statusMessage?: string | undefined;
@@ -14,30 +14,30 @@ export interface OfficialMeta {
   readonly isLatest?: boolean | undefined;
 }
 
-/** An answer from the cache, given because the registry could not be asked. */
+/** Information about a cached response that was used because the registry was unavailable. */
 export interface StaleAnswer {
-  /** How long ago the registry last confirmed it. */
+  /** Time since the registry last confirmed the response. */
   readonly ageMs: number;
-  /** Why there is no newer one. */
+  /** Why the registry was unavailable. */
   readonly error: ToolportError;
 }
 
-/** One version of one server, as a registry lists it. */
+/** One version of a server in a registry. */
 export interface RegistryServer {
   readonly server: ServerJson;
-  /** The registry's own record; undefined where it keeps none. */
+  /** The registry's own metadata; undefined if there is none. */
   readonly official: OfficialMeta | undefined;
-  /** Everything the registry adds, by reverse-DNS names. */
+  /** All metadata of the registry, by reverse-DNS names. */
   readonly _meta: Readonly<Record<string, unknown>>;
-  /** Parts of the entry that could not be used, one line each. */
+  /** Problems of dropped parts, one line each. */
   readonly problems: readonly string[];
   /** Set if this is an old answer from the cache. */
   readonly stale?: StaleAnswer | undefined;
 }
 
-/** An entry of a list that could not be used at all. */
+/** An invalid entry of a list. */
 export interface SkippedServer {
-  /** Its place on the page, from 0. */
+  /** Its index on the page. */
   readonly index: number;
   /** Its name, if it has one. */
   readonly name?: string | undefined;
@@ -47,11 +47,11 @@ export interface SkippedServer {
 /** One page of a list. */
 export interface RegistryPage {
   readonly servers: readonly RegistryServer[];
-  /** Hand it to `listServers` as `cursor` for the next page; undefined on the last one. */
+  /** Pass it to `listServers` as `cursor` for the next page; undefined on the last page. */
   readonly nextCursor: string | undefined;
-  /** Entries on this page by the registry's own count. */
+  /** Number of entries on this page according to the registry. */
   readonly count: number | undefined;
-  /** Entries that were left out, and why. */
+  /** Invalid entries, which were left out. */
   readonly skipped: readonly SkippedServer[];
   /** Set if this is an old answer from the cache. */
   readonly stale?: StaleAnswer | undefined;
@@ -60,7 +60,7 @@ export interface RegistryPage {
 const OFFICIAL = "io.modelcontextprotocol.registry/official";
 const STATUSES: readonly unknown[] = ["active", "deprecated", "deleted"];
 
-/** Far more than any registry puts on a page, or publishes versions of one server. */
+/** Far more than any registry puts on one page. */
 const MAX_ENTRIES = 10_000;
 
 function readOfficial(meta: Fields): OfficialMeta | undefined {
@@ -77,7 +77,7 @@ function readOfficial(meta: Fields): OfficialMeta | undefined {
   };
 }
 
-/** One answer of the form `{ server, _meta? }`. */
+/** Reads a response of the form `{ server, _meta? }`. */
 export function readRegistryServer(value: unknown): RegistryServer | InvalidValue {
   if (!isFields(value)) return new InvalidValue("it is not an object");
   const problems: string[] = [];
@@ -93,7 +93,7 @@ const nameOf = (value: unknown): string | undefined => {
   return isFields(server) ? textOf(server, "name")?.slice(0, 200) : undefined;
 };
 
-/** One answer of the form `{ servers, metadata? }`. A bad entry costs only itself. */
+/** Reads a response of the form `{ servers, metadata? }`. Skips invalid entries. */
 export function readRegistryPage(value: unknown): RegistryPage | InvalidValue {
   const list = isFields(value) ? fieldOf(value, "servers") : undefined;
   if (!isFields(value) || !Array.isArray(list)) return new InvalidValue("it has no list of servers");
@@ -108,8 +108,8 @@ export function readRegistryPage(value: unknown): RegistryPage | InvalidValue {
   const metadata = fieldOf(value, "metadata");
   const fields = isFields(metadata) ? metadata : {};
   const cursor = fieldOf(fields, "nextCursor") ?? "";
-  // Taken for "no more", it would cut the list without a word.
-  if (typeof cursor !== "string") return new InvalidValue("its cursor is not a text");
+  // Treating it as the last page would silently truncate the list.
+  if (typeof cursor !== "string") return new InvalidValue("its cursor is not a string");
   const count = fieldOf(fields, "count");
   return {
     servers,

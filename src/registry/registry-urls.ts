@@ -1,10 +1,10 @@
-/** Writes the options of a list as a registry's query, and refuses what it would refuse. */
+/** Builds the URLs of a registry's API, with validated query parameters. */
 
 import { ConfigError } from "../errors/config-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ListServersOptions } from "./registry-options.js";
 
-/** RFC 3339 with its offset; `Date.parse` alone takes much else. */
+/** RFC 3339 with an offset. `Date.parse` alone accepts more. */
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,12})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
 function readSince(since: Date | string): string | undefined {
@@ -12,7 +12,7 @@ function readSince(since: Date | string): string | undefined {
   return TIMESTAMP.test(since) && !Number.isNaN(Date.parse(since)) ? since : undefined;
 }
 
-/** @throws ToolCallError with code `INVALID_ARGUMENTS` before anything is sent. */
+/** @throws ToolCallError with code `INVALID_ARGUMENTS` */
 export function toListQuery(options: ListServersOptions): URLSearchParams {
   const { search, limit, cursor, updatedSince, version, includeDeleted } = options;
   const query = new URLSearchParams();
@@ -36,7 +36,7 @@ export function toListQuery(options: ListServersOptions): URLSearchParams {
       issues.push({ path: "includeDeleted", message: "cannot be false together with updatedSince" });
     }
   }
-  // Left out where it is what the registry assumes: some refuse it, and the cache has one key less.
+  // Leave out the default: some registries reject it, and the cache would have two keys for one list.
   if (includeDeleted === true) query.set("include_deleted", "true");
   if (issues.length > 0) throw invalid(issues);
   return query;
@@ -45,8 +45,8 @@ export function toListQuery(options: ListServersOptions): URLSearchParams {
 function invalid(issues: readonly { path: string; message: string }[]): ToolCallError {
   return new ToolCallError({
     code: "INVALID_ARGUMENTS",
-    what: `The registry cannot be asked that: ${issues.map(({ path, message }) => `${path} ${message}`).join("; ")}`,
-    next: "Correct what `issues` names",
+    what: `Invalid options for the registry: ${issues.map(({ path, message }) => `${path} ${message}`).join("; ")}`,
+    next: "Correct the options in `issues`",
     issues,
     outcome: "unsent",
   });
@@ -54,18 +54,18 @@ function invalid(issues: readonly { path: string; message: string }[]): ToolCall
 
 export const OFFICIAL_REGISTRY = "https://registry.modelcontextprotocol.io";
 
-/** The stable revision of the API; `/v0` has the same routes. */
+/** The stable version of the API; `/v0` has the same routes. */
 const API = "v0.1";
 
 function problemOf(baseUrl: string): string | undefined {
   if (!URL.canParse(baseUrl)) return "is not an absolute URL";
   const { protocol, username, password, search, hash } = new URL(baseUrl);
   if (protocol !== "https:" && protocol !== "http:") return "must start with https:// or http://";
-  if (username !== "" || password !== "") return 'must not hold a user name or password; use "headers"';
+  if (username !== "" || password !== "") return 'must not contain a user name or password; use "headers"';
   return search !== "" || hash !== "" ? "must not have a query or a fragment" : undefined;
 }
 
-/** Makes the function that gives a route its URL; every part of a route is encoded. */
+/** Returns a function that builds the URL of a route. Every part of the route is encoded. */
 export function createAddress(
   baseUrl: string | URL,
 ): (route: readonly string[], query?: URLSearchParams) => URL {

@@ -1,16 +1,16 @@
-/** Answers of a registry, kept with what is needed to ask whether they still hold. */
+/** Caches responses of a registry with their validators. */
 import type { Store } from "../state/store.js";
 import { hashText } from "../util/hash-text.js";
 import { fieldOf, isFields, textOf } from "./fields.js";
 
-/** An answer as it came. */
+/** A cached response. */
 export interface CachedResponse {
   readonly body: string;
   readonly etag: string | undefined;
   readonly lastModified: string | undefined;
-  /** When the registry last said that it holds. */
+  /** When the registry last confirmed the response. */
   readonly confirmedAt: number;
-  /** How long after that the registry needs not be asked. */
+  /** How long after that the response is fresh. */
   readonly freshMs: number;
 }
 
@@ -20,12 +20,12 @@ export interface ResponseCache {
   delete(url: string): Promise<void>;
 }
 
-/** A larger answer is asked for anew every time. */
+/** Larger responses are not cached. */
 export const MAX_CACHED_CHARS = 2 * 1024 * 1024;
 const MAX_MEMORY_CHARS = 16 * 1024 * 1024;
 const SHORTEST_LIFE_MS = 7 * 24 * 60 * 60 * 1_000;
 
-/** Keeps the answers used last, 16 million characters of them at most. */
+/** A cache in memory that drops the least recently used responses. */
 export function createMemoryCache(): ResponseCache {
   const answers = new Map<string, CachedResponse>();
   let chars = 0;
@@ -37,7 +37,7 @@ export function createMemoryCache(): ResponseCache {
     async get(url) {
       const answer = answers.get(url);
       if (answer === undefined) return undefined;
-      // Moved to the end: the first of a map is the one not used for longest.
+      // Move to the end: the first entry of the map is the least recently used.
       answers.delete(url);
       answers.set(url, answer);
       return answer;
@@ -59,7 +59,7 @@ export function createMemoryCache(): ResponseCache {
 
 const keyOf = (url: string): string => `registry/${hashText(url)}`;
 
-/** Keeps answers in a store, sealed: a command may be made of them, so nobody without the key may change one. */
+/** A cache in a store. Records are encrypted, because commands are built from them. */
 export function createStoreCache(store: Store, maxStaleMs: number): ResponseCache {
   const ttlMs = Math.max(maxStaleMs, SHORTEST_LIFE_MS);
   return {
@@ -76,7 +76,7 @@ export function createStoreCache(store: Store, maxStaleMs: number): ResponseCach
   };
 }
 
-/** Two addresses may have the same fingerprint, and a record may be of another version: both count as none. */
+/** Returns undefined for a hash collision or a record of another version. */
 function readCached(value: unknown, url: string): CachedResponse | undefined {
   if (!isFields(value) || fieldOf(value, "url") !== url) return undefined;
   const body = textOf(value, "body");
@@ -92,12 +92,12 @@ function readCached(value: unknown, url: string): CachedResponse | undefined {
   };
 }
 
-/** How long an answer holds by its `Cache-Control`; undefined: it must not be kept. */
+/** Freshness by `Cache-Control`; undefined if the response must not be cached. */
 export function maxAgeMs(headers: Headers): number | undefined {
   const said = (headers.get("cache-control") ?? "").toLowerCase();
   if (/(?:^|[\s,])no-store(?:$|[\s,])/.test(said)) return undefined;
   if (/(?:^|[\s,])no-cache(?:$|[\s,])/.test(said)) return 0;
   const seconds = Number(/(?:^|[\s,])max-age=(\d{1,9})(?:$|[\s,])/.exec(said)?.[1] ?? 0);
-  // What a registry lists may turn out to be harmful and be deleted: nobody should rely on it for long.
+  // At most one hour: a registry may delete a harmful server at any time.
   return Math.min(seconds, 3_600) * 1_000;
 }

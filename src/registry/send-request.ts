@@ -1,4 +1,4 @@
-/** One request to a registry: within its time, within its size, and never on another origin. */
+/** Sends one request to a registry, with limits on time and size. Never follows redirects to another origin. */
 import { ConnectionError } from "../errors/connection-error.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { type RegistryResponse, timeoutError, toFetchError } from "./registry-error.js";
@@ -13,10 +13,10 @@ export interface SendOptions {
 
 const MAX_HOPS = 5;
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
-/** Of an error only its beginning is of interest. */
+/** Maximum size of error bodies. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** Sends a GET and reads the answer to its end. An abort rejects with the signal's own reason. */
+/** Sends a GET and reads the whole response. An abort rejects with the signal's reason. */
 export async function sendRequest(url: URL, options: SendOptions): Promise<RegistryResponse> {
   const { signal, timeoutMs } = options;
   signal?.throwIfAborted();
@@ -26,7 +26,7 @@ export async function sendRequest(url: URL, options: SendOptions): Promise<Regis
     return await withDeadline(followRedirects(url, options, inner.signal), { signal, timeoutMs, onTimeout });
   } catch (error) {
     const failure = signal?.aborted ? signal.reason : toFetchError(error, url.host);
-    // The deadline does not stop what it no longer waits for.
+    // The deadline does not cancel the request: abort it here.
     inner.abort(failure);
     throw failure;
   }
@@ -56,7 +56,7 @@ function nextHop(response: Response, from: URL, hop: number): URL {
   const location = response.headers.get("location");
   const to = location !== null && URL.canParse(location, from.href) ? new URL(location, from) : undefined;
   if (to !== undefined && to.origin === from.origin && hop < MAX_HOPS) return to;
-  const where = to === undefined ? "to an address that cannot be read" : `to ${to.protocol}//${to.host}`;
+  const where = to === undefined ? "to an invalid URL" : `to ${to.protocol}//${to.host}`;
   const isLoop = to?.origin === from.origin;
   throw new ConnectionError({
     server: from.host,
@@ -64,7 +64,7 @@ function nextHop(response: Response, from: URL, hop: number): URL {
     what: isLoop
       ? `The registry redirects more than ${MAX_HOPS} times`
       : `The registry redirects ${where}; redirects to another origin are not followed`,
-    next: "Set `baseUrl` to where the registry really is",
+    next: "Set `baseUrl` to the final URL of the registry",
     status: response.status,
   });
 }
@@ -91,8 +91,8 @@ async function readText(response: Response, { host, maxBytes }: ReadLimits): Pro
       throw new ConnectionError({
         server: host,
         code: "MESSAGE_TOO_LARGE",
-        what: `The registry's answer is larger than ${maxBytes} bytes`,
-        next: "Ask for less with `limit`, or raise `maxBytes`",
+        what: `The registry's response is larger than ${maxBytes} bytes`,
+        next: "Request fewer entries with `limit`, or raise `maxBytes`",
         status: response.status,
       });
     }

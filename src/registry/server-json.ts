@@ -1,15 +1,15 @@
-/** What a publisher says about a server: the parts of `server.json` that a client works with. */
+/** The parts of `server.json` that a client uses. */
 
-/** A value that is fixed, has a default, or comes from the user. */
+/** An input: fixed by the publisher, with a default, or set by the user. */
 export interface ServerInput {
   readonly description?: string | undefined;
   readonly isRequired?: boolean | undefined;
   readonly isSecret?: boolean | undefined;
   readonly format?: "string" | "number" | "boolean" | "filepath" | undefined;
-  /** Fixed by the publisher; `{name}` stands for a variable. */
+  /** Fixed by the publisher. `{name}` refers to a variable. */
   readonly value?: string | undefined;
   readonly default?: string | undefined;
-  /** An example for the user's eyes; never used as a value. */
+  /** An example to show to the user; never used as a value. */
   readonly placeholder?: string | undefined;
   readonly choices?: readonly string[] | undefined;
 }
@@ -24,31 +24,31 @@ export interface KeyValueInput extends TemplateInput {
   readonly name: string;
 }
 
-/** One argument of a command line, or several if it may be repeated. */
+/** An argument of a command line, which may be repeatable. */
 export interface ServerArgument extends TemplateInput {
   readonly type: "positional" | "named";
-  /** The flag with its dashes; only of named arguments. */
+  /** The flag with its dashes, for named arguments only. */
   readonly name?: string | undefined;
-  /** What a positional argument is called; it does not appear on the command line. */
+  /** Name of a positional argument, which does not appear on the command line. */
   readonly valueHint?: string | undefined;
   readonly isRepeated?: boolean | undefined;
 }
 
-/** A server that answers at an address. */
+/** A remote server. */
 export interface ServerRemote {
   readonly type: "streamable-http" | "sse";
-  /** May hold `{variables}`. */
+  /** May contain `{variables}`. */
   readonly url: string;
   readonly headers: readonly KeyValueInput[];
   readonly variables: Readonly<Record<string, ServerInput>>;
 }
 
-/** A server that is installed and started on this machine. */
+/** A package that runs on this machine. */
 export interface ServerPackage {
-  /** `npm`, `pypi`, `oci`, `nuget`, `mcpb`, `cargo`, or what else a registry may know. */
+  /** `npm`, `pypi`, `oci`, `nuget`, `mcpb`, `cargo` or another kind. */
   readonly registryType: string;
   readonly registryBaseUrl?: string | undefined;
-  /** Name of the package or image, or the address of a bundle. */
+  /** Name of the package or image, or URL of a bundle. */
   readonly identifier: string;
   readonly version?: string | undefined;
   readonly fileSha256?: string | undefined;
@@ -83,6 +83,6 @@ export interface ServerJson {
   }[];
   readonly packages: readonly ServerPackage[];
   readonly remotes: readonly ServerRemote[];
-  /** Whatever else the publisher and others have to say, by their reverse-DNS names. */
+  /** Further metadata, by reverse-DNS names. */
   readonly _meta?: Readonly<Record<string, unknown>> | undefined;
 }

@@ -1,8 +1,8 @@
-/** The ways to get at a server that its entry names, the preferred one first. */
+/** Lists the remotes and packages of a registry entry in order of preference. */
 import { unsupportedReason } from "./package-command.js";
 import type { ServerJson, ServerPackage, ServerRemote } from "./server-json.js";
 
-/** What may be preferred: a kind of package, a kind of remote, or either as a whole. */
+/** A kind of package, a kind of remote, or all of either. */
 export type SourcePreference =
   | "remote"
   | "streamable-http"
@@ -14,12 +14,12 @@ export type SourcePreference =
   | "nuget"
   | "mcpb";
 
-/** One way to get at a server. */
+/** A remote or package of a server. */
 export interface ServerSource {
   readonly kind: "remote" | "package";
   /** `streamable-http`, `sse`, or the kind of package. */
   readonly type: string;
-  /** The address as published, or the name of the package. */
+  /** The published URL, or the name of the package. */
   readonly identifier: string;
   readonly version: string | undefined;
 }
@@ -27,7 +27,7 @@ export interface ServerSource {
 export type Candidate = ServerSource &
   ({ readonly remote: ServerRemote } | { readonly package: ServerPackage });
 
-/** Remotes first: nothing of theirs runs on this machine. */
+/** Remotes first, because they run no code on this machine. */
 const USUAL: readonly string[] = ["streamable-http", "sse", "package"];
 
 const fits = ({ kind, type }: ServerSource, wanted: string): boolean => wanted === kind || wanted === type;
@@ -37,7 +37,7 @@ function rank(source: ServerSource, order: readonly string[]): number {
   return at < 0 ? order.length : at;
 }
 
-/** What may be told to others of a candidate. */
+/** The public fields of a candidate. */
 export const toSource = ({ kind, type, identifier, version }: ServerSource): ServerSource => ({
   kind,
   type,
@@ -45,7 +45,7 @@ export const toSource = ({ kind, type, identifier, version }: ServerSource): Ser
   version,
 });
 
-/** All ways, sorted; those that cannot be used are left out with a word in `warnings`. */
+/** All usable sources, sorted. Adds a warning for each unusable one. */
 export function findSources(
   { remotes, packages }: ServerJson,
   preferred: readonly SourcePreference[],
@@ -68,7 +68,7 @@ export function findSources(
     return reason === undefined;
   });
   const absent = preferred.length > 0 && !preferred.some((wanted) => usable.some((one) => fits(one, wanted)));
-  if (absent && usable.length > 0) warnings.push(`The server is not offered as ${preferred.join(" or ")}`);
+  if (absent && usable.length > 0) warnings.push(`The server is not available as ${preferred.join(" or ")}`);
   const order = [...preferred, ...USUAL];
   return usable.sort((one, other) => rank(one, order) - rank(other, order));
 }

@@ -1,13 +1,13 @@
-/** A short name for a server, from its long one. */
+/** Suggests a short name for a server from its registry name. */
 
-/** Names that many servers have. */
+/** Names that are too common. */
 const GENERIC: ReadonlySet<string> = new Set(["mcp", "server", "mcp-server", "mcp_server", "mcpserver"]);
 const MAX_LENGTH = 40;
-/** Names that no server may have. */
+/** Names that are not allowed. */
 const RESERVED: ReadonlySet<string> = new Set(["", "__proto__", "constructor", "prototype"]);
 
 /**
- * The part behind the slash, or the publisher's name where that says nothing.
+ * Returns the part after the slash, or the publisher's name if that part is too generic.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** Turns what a registry says about a server into an entry for `mcpServers`, or says what is still needed for one. */
+/** Converts a registry entry to an entry for `mcpServers`, or reports which inputs are missing. */
 import { parseServerEntry } from "../config/parse-servers.js";
 import type { DockerServerEntry, ServerEntry, StdioServerEntry } from "../config/server-entry.js";
 import { ConfigError } from "../errors/config-error.js";
@@ -14,33 +14,33 @@ import { suggestServerName } from "./suggest-server-name.js";
 
 /** Options of {@link toServerConfig}. */
 export interface ToServerConfigOptions {
-  /** Values of what the entry asks for, by name. @default none */
+  /** Values of the inputs, by name. @default none */
   inputs?: Readonly<Record<string, InputValue>>;
-  /** Which way is taken where there are several. @default remotes, then packages in the order they are listed */
+  /** Which remote or package to use if there are several. @default remotes, then packages in the order of the entry */
   prefer?: SourcePreference | readonly SourcePreference[];
   /** The unpacked file of an `mcpb` package. @default none */
   bundle?: UnpackedMcpb;
 }
 
-/** What came of a registry entry. */
+/** The result of {@link toServerConfig}. */
 export interface ServerConfigResult {
-  /** Ready for `mcpServers` or `add()`; undefined while something is missing or wrong. */
+  /** An entry for `mcpServers` or `add()`; undefined if inputs are missing or invalid. */
   readonly entry: ServerEntry | undefined;
-  /** A name for it. */
+  /** A suggested name. */
   readonly name: string;
   /** Why there is no entry. */
   readonly reason: string | undefined;
-  /** What the user has to supply first. */
+  /** Inputs that the user must set first. */
   readonly missing: readonly RegistryInput[];
-  /** Everything the user may set, the missing included. */
+  /** All inputs that the user can set, including missing ones. */
   readonly inputs: readonly RegistryInput[];
-  /** For whoever decides whether to use the server. The first is always the one about trust. */
+  /** Warnings for the user who decides whether to use the server. The first is always about trust. */
   readonly warnings: readonly string[];
-  /** Which of the ways it names is used. */
+  /** The remote or package that is used. */
   readonly source: ServerSource | undefined;
-  /** The other ways; see `prefer`. */
+  /** The other remotes and packages; see `prefer`. */
   readonly alternatives: readonly ServerSource[];
-  /** A program that has to be started first: it listens where `entry` leads, and Toolport does not start it. */
+  /** A program that the user must start first, because Toolport does not: it listens at the URL of `entry`. */
   readonly start: StdioServerEntry | DockerServerEntry | undefined;
 }
 
@@ -49,7 +49,7 @@ const TRUST_WARNING =
   "Discovering MCP servers and using them (especially running locally) may present serious security risks. " +
   "Before running a server found in a public registry, make sure you can trust it.";
 
-/** Why an entry cannot be used, in words without any of its values. */
+/** Why an entry is invalid, without quoting its values. */
 function problemOf(name: string, entry: ServerEntry): string | undefined {
   try {
     parseServerEntry(name, entry);
@@ -60,11 +60,12 @@ function problemOf(name: string, entry: ServerEntry): string | undefined {
   }
 }
 
-/** An entry that was read: what it describes, what is to be said about it, and why it must not be used. */
+/** A validated registry entry, with notes for the user. */
 interface Description {
   readonly server: ServerJson | undefined;
   readonly notes: readonly string[];
-  readonly refusal: string | undefined;
+  /** Why the entry must not be used. */
+  readonly blockedBy: string | undefined;
 }
 
 function describe(value: unknown): Description {
@@ -72,7 +73,7 @@ function describe(value: unknown): Description {
   const isListed = isFields(value) && isFields(fieldOf(value, "server"));
   const found = isListed ? readRegistryServer(value) : readServerJson(value, problems);
   if (found instanceof InvalidValue) {
-    return { server: undefined, notes: [], refusal: `The entry cannot be read: ${found.problem}` };
+    return { server: undefined, notes: [], blockedBy: `The entry cannot be read: ${found.problem}` };
   }
   const { server, official } = "server" in found ? found : { server: found, official: undefined };
   const left = "server" in found ? found.problems : problems;
@@ -83,13 +84,13 @@ function describe(value: unknown): Description {
   return {
     server,
     notes,
-    refusal: isDeleted ? `The registry marks this version as deleted${said}` : undefined,
+    blockedBy: isDeleted ? `The registry marks this version as deleted${said}` : undefined,
   };
 }
 
 /**
- * Makes an entry for `mcpServers` of a server found in a registry, or of the content of a `server.json`. Nothing is
- * downloaded or started, and no argument ever goes through a shell.
+ * Converts a server of a registry, or the content of a `server.json`, to an entry for `mcpServers`. Downloads and starts
+ * nothing. No argument is ever interpreted by a shell.
  *
  * @example
  * ```ts
@@ -101,20 +102,20 @@ function describe(value: unknown): Description {
  */
 export function toServerConfig(server: unknown, options: ToServerConfigOptions = {}): ServerConfigResult {
   const { inputs = {}, prefer = [], bundle } = options;
-  const { server: found, notes, refusal } = describe(server);
+  const { server: found, notes, blockedBy } = describe(server);
   const warnings = [TRUST_WARNING, ...notes];
   const name = suggestServerName(found?.name ?? "");
   const none = (reason: string): ServerConfigResult => ({
     ...{ entry: undefined, name, reason, missing: [], inputs: [], warnings },
     ...{ source: undefined, alternatives: [], start: undefined },
   });
-  if (found === undefined || refusal !== undefined) return none(refusal ?? "There is no entry");
+  if (found === undefined || blockedBy !== undefined) return none(blockedBy ?? "There is no entry");
 
   const wanted = typeof prefer === "string" ? [prefer] : prefer;
   const [chosen, ...others] = findSources(found, wanted, warnings);
   if (chosen === undefined) {
     const hint = found.websiteUrl === undefined ? "" : `; see ${found.websiteUrl}`;
-    return none(`The entry names neither a package nor an address that can be used${hint}`);
+    return none(`The entry has no usable package or remote${hint}`);
   }
 
   const resolver = new InputResolver(inputs);
