@@ -1,9 +1,9 @@
-/** Speaks to the console's server: the token goes along in a header, never in an address. */
+/** Sends requests to the console's server, with the token in a header and never in a URL. */
 import type { ConsoleEvent, ConsoleFailure } from "../console-api.js";
 
 const KEPT_AS = "toolport-token";
 
-/** The token that came behind the `#` of the address; it is taken out of sight at once. */
+/** Reads the token from the fragment of the URL, and removes it from the address bar. */
 function readToken(): string {
   const found = /^#t=([\w-]+)$/.exec(location.hash)?.[1];
   if (found !== undefined) {
@@ -15,7 +15,7 @@ function readToken(): string {
 
 const token = readToken();
 
-/** The console's server, or a server behind it, said no. */
+/** The console's server, or an MCP server, reported an error. */
 export class Failure extends Error {
   readonly code: string;
   readonly detail: ConsoleFailure["error"];
@@ -35,32 +35,31 @@ const post = (path: string, body: unknown, signal?: AbortSignal): Promise<Respon
     signal: signal ?? null,
   });
 
-/** Asks for an action and returns its value. @throws Failure */
+/** Requests an action and returns its value. @throws Failure */
 export async function ask<Value>(action: string, body: object = {}, signal?: AbortSignal): Promise<Value> {
   let response: Response;
   try {
     response = await post(action, body, signal);
   } catch {
-    throw new Failure({ code: "GONE", message: "The console does not answer. Is it still running?" });
+    throw new Failure({ code: "GONE", message: "The console does not respond. Is it still running?" });
   }
-  if (!response.ok) throw refusal(response.status, await response.text());
+  if (!response.ok) throw toFailure(response.status, await response.text());
   const answer = (await response.json()) as { value: Value } | ConsoleFailure;
   if ("error" in answer) throw new Failure(answer.error);
   return answer.value;
 }
 
-function refusal(status: number, text: string): Failure {
-  const message =
-    status === 401 ? "The token is missing or not the right one." : text.trim() || `Refused (${status})`;
+function toFailure(status: number, text: string): Failure {
+  const message = status === 401 ? "The token is missing or wrong." : text.trim() || `Rejected (${status})`;
   return new Failure({ code: status === 401 ? "TOKEN" : "REFUSED", message });
 }
 
-/** How the stream of events stands. */
+/** State of the event stream. */
 export type Link = "connecting" | "live" | "lost" | "refused";
 
 const RETRY_MS = 1_500;
 
-/** Listens to what happens, for as long as the page is there. */
+/** Receives events, and reconnects as long as the page is open. */
 export async function listen(
   onEvent: (event: ConsoleEvent) => void,
   onLink: (link: Link) => void,
@@ -74,7 +73,7 @@ export async function listen(
         onLink("live");
         await readLines(response.body, (line) => onEvent(JSON.parse(line) as ConsoleEvent));
       }
-    } catch {} // the server is gone; perhaps it comes back
+    } catch {} // The server is unavailable: retry below.
     onLink("lost");
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }

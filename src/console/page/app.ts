@@ -1,4 +1,4 @@
-/** The console's page: its panes, the way between them, and the questions it asks. */
+/** The console's page: panes, navigation and dialogs. */
 import { render, type VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { AuthorizationPane } from "./authorization-pane.js";
@@ -67,10 +67,10 @@ function skip(event: Event): void {
   document.querySelector("main")?.focus();
 }
 
-/** One stop for the Tab key; arrows lead from pane to pane. */
+/** A single tab stop; arrow keys switch between panes. */
 function Tabs({ page, pane, go }: { page: PageState; pane: PaneId; go: (id: PaneId) => void }): VNode {
   const onKeyDown = (event: KeyboardEvent) => {
-    // From the tab that has the focus: after a quick click, `pane` may still be the one before.
+    // Start from the focused tab: right after a click, `pane` may still be the previous one.
     const at = PANES.findIndex(({ id }) => (event.target as Element).id === `tab-${id}`);
     if (at === -1) return;
     const steps: Record<string, number> = {
@@ -109,7 +109,7 @@ function Tabs({ page, pane, go }: { page: PageState; pane: PaneId; go: (id: Pane
 }
 
 function LinkState({ page }: { page: PageState }): VNode {
-  const words = { connecting: "connecting", live: "live", lost: "connection lost", refused: "refused" };
+  const words = { connecting: "connecting", live: "live", lost: "connection lost", refused: "rejected" };
   const tone = page.link === "live" ? "good" : page.link === "lost" ? "bad" : "busy";
   return html`<div class="link" role="status"><${Pill} tone=${tone}>${words[page.link]}<//></div>`;
 }
@@ -149,7 +149,7 @@ function Ask({ question }: { question: Question }): VNode {
 const Locked = (): VNode => html`<main class="locked">
   <img src="/icon.svg" alt="" width="44" height="44" />
   <h1>This console is locked</h1>
-  <p>Open the whole address that was printed when the console was started, with everything behind the <code>#</code>.</p>
+  <p>Open the full URL that was printed when the console started, including everything after the <code>#</code>.</p>
 </main>`;
 
 start();

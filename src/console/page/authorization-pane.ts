@@ -1,15 +1,15 @@
-/** Authorization: who is logged in where, for how long, and with which rights. */
+/** The authorization pane: logins of the servers, with issuer, scopes and expiry. */
 import type { VNode } from "preact";
 import type { LoginView } from "../console-api.js";
 import { fromNow } from "./format.js";
 import { html } from "./html.js";
-import { act, question, tell, usePage } from "./page-state.js";
-import { Bar, Empty, Pill, useAnswer, useSeconds } from "./widgets.js";
+import { act, question, showNotice, usePage } from "./page-state.js";
+import { Bar, Empty, Pill, useAction, useSeconds } from "./widgets.js";
 
-/** Servers whose login was begun here: only then somebody listens for its end. */
-const begun = new Set<string>();
+/** Servers whose login was started here: only then the console listens for the redirect. */
+const started = new Set<string>();
 
-/** Begins a login and opens its page beside this one. */
+/** Starts a login and opens its page in a new tab. */
 export async function logIn(server: string): Promise<void> {
   const report = await act<{ state: string; authUrl: string | null; error: { message: string } | null }>(
     "authorize",
@@ -17,26 +17,26 @@ export async function logIn(server: string): Promise<void> {
   );
   if (report === undefined) return;
   if (report.authUrl !== null && isPage(report.authUrl)) {
-    begun.add(server);
+    started.add(server);
     window.open(report.authUrl, "_blank", "noopener,noreferrer");
-    tell(
-      `Log in at ${new URL(report.authUrl).host} in the new tab. It did not open? Follow the link under Authorization.`,
+    showNotice(
+      `Log in at ${new URL(report.authUrl).host} in the new tab. If it did not open, follow the link under Authorization.`,
     );
-  } else if (report.state === "ready") tell(`${server} is ready`);
-  else tell(report.error?.message ?? `${server} is ${report.state}`, true);
+  } else if (report.state === "ready") showNotice(`${server} is ready`);
+  else showNotice(report.error?.message ?? `${server} is ${report.state}`, true);
 }
 
-/** The port has checked it too; a link that runs something is none. */
+/** Rejects `javascript:` and other URLs that are not web pages. The port has checked it, too. */
 const isPage = (url: string): boolean => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 
 export function AuthorizationPane(): VNode {
   const { state } = usePage();
-  // Read again whenever a server moves: a login ends in a move.
+  // Reload whenever a server changes its state, because a login ends with a change.
   const moves = (state?.servers ?? []).map((server) => `${server.name} ${server.state}`).join();
-  const [logins, load] = useAnswer<readonly LoginView[]>("logins", {}, moves);
+  const [logins, load] = useAction<readonly LoginView[]>("logins", {}, moves);
   useSeconds(true);
   return html`<${Bar} title="Authorization" note=${whose(state?.principal ?? null)} />
-    ${logins?.length === 0 && html`<${Empty} title="No server here takes logins">Only servers reached over HTTP do.<//>`}
+    ${logins?.length === 0 && html`<${Empty} title="No server supports logins">Only servers over HTTP do.<//>`}
     <ul class="cards">
       ${(logins ?? []).map((login) => html`<li key=${login.server}><${Login} login=${login} onChange=${load} /></li>`)}
     </ul>`;
@@ -50,7 +50,7 @@ function Login({ login, onChange }: { login: LoginView; onChange: () => void }):
   const { server, managed, authorized, issuer, scopes, expiresAt } = login;
   const view = state?.servers.find(({ name }) => name === server);
   const isAsked = view?.state === "authenticating";
-  // It lets us in as we are.
+  // The server is ready without a login.
   const isOpen = managed && !authorized && view?.state === "ready";
   const tone = authorized ? "good" : isAsked ? "wait" : "calm";
   const words = [
@@ -63,7 +63,7 @@ function Login({ login, onChange }: { login: LoginView; onChange: () => void }):
   const logOut = async () => {
     const isSure = await question({
       title: `Log out of ${server}?`,
-      text: "Its tokens are revoked where that is possible, and forgotten.",
+      text: "Its tokens are revoked where possible, and deleted.",
       commands: [],
       confirm: "Log out",
     });
@@ -84,11 +84,11 @@ function Login({ login, onChange }: { login: LoginView; onChange: () => void }):
           <dt>Expires</dt><dd>${expiresAt === null ? "–" : html`<time title=${new Date(expiresAt).toLocaleString()}>${fromNow(expiresAt)}</time>`}</dd>
         </dl>`
     }
-    ${!managed && html`<p class="muted">Toolport does not look after logins at this server: it needs none, or headers or a provider of yours do it.</p>`}
+    ${!managed && html`<p class="muted">Toolport does not manage logins of this server: it needs none, or your own headers or provider handle them.</p>`}
     ${login.error && html`<p class="note bad">${login.error}</p>`}
     ${
       isAsked &&
-      begun.has(server) &&
+      started.has(server) &&
       view.authUrl !== null &&
       isPage(view.authUrl) &&
       html`<p class="small">Login page: <a href=${view.authUrl} target="_blank" rel="noopener noreferrer">${new URL(view.authUrl).host}</a></p>`

@@ -1,13 +1,13 @@
-/** Calls: every one as it happens, whoever makes it, with a way to make it again. */
+/** The calls pane: lists calls as they happen, with details and replay. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { CallSummary, CallView } from "../console-api.js";
 import { Code, ResultView } from "./content-view.js";
 import { duration, json, plural, timeOfDay } from "./format.js";
 import { html } from "./html.js";
-import { askWithConsent, tell, usePage } from "./page-state.js";
+import { askWithConsent, showNotice, usePage } from "./page-state.js";
 import { setDraft } from "./try-tool.js";
-import { Bar, Empty, fits, PickList, Pill, Search, Split, type Tone, useAnswer } from "./widgets.js";
+import { Bar, Empty, matches, PickList, Pill, Search, Split, type Tone, useAction } from "./widgets.js";
 
 const TONES: Readonly<Record<CallSummary["outcome"], Tone>> = {
   running: "busy",
@@ -29,7 +29,7 @@ export function CallsPane({ onEdit }: { onEdit: (tool: string) => void }): VNode
   const [onlyBad, setOnlyBad] = useState(false);
   const shown = calls.filter(
     (call) =>
-      fits(filter, call.server, call.target, call.kind) &&
+      matches(filter, call.server, call.target, call.kind) &&
       (!onlyBad || call.outcome === "error" || call.outcome === "tool_error"),
   );
   const call = calls.find(({ id }) => String(id) === picked);
@@ -62,15 +62,15 @@ const drawRow = (call: CallSummary): VNode => html`<span class="row">
   </span>`;
 
 function Call({ call, onEdit }: { call: CallSummary; onEdit: (tool: string) => void }): VNode {
-  const [view] = useAnswer<CallView>("call", { id: call.id }, call.outcome);
+  const [view] = useAction<CallView>("call", { id: call.id }, call.outcome);
   const [isBusy, setIsBusy] = useState(false);
   const replay = async () => {
     setIsBusy(true);
     try {
       const result = await askWithConsent("replay", { id: call.id });
-      if (result !== undefined) tell(`${call.target} was called again`);
+      if (result !== undefined) showNotice(`${call.target} was called again`);
     } catch (error) {
-      tell((error as Error).message, true);
+      showNotice((error as Error).message, true);
     }
     setIsBusy(false);
   };
@@ -82,7 +82,7 @@ function Call({ call, onEdit }: { call: CallSummary; onEdit: (tool: string) => v
     <p class="line">
       <${Pill} tone=${TONES[call.outcome]}>${WORDS[call.outcome]}<//>
       ${call.durationMs !== null && html`<span>${duration(call.durationMs)}</span>`}
-      <span>${call.answeredBy ? `asked ${call.server}, answered by ${call.answeredBy}` : call.server}</span>
+      <span>${call.answeredBy ? `sent to ${call.server}, answered by ${call.answeredBy}` : call.server}</span>
       ${call.attempts !== null && html`<span>${plural(call.attempts, "attempt")}</span>`}
     </p>
     <div class="buttons">

@@ -1,4 +1,4 @@
-/** The catalog: every tool of every server, what was withheld and why, and a way to try each of them. */
+/** The catalog pane: all tools, withheld tools with the reason, and a form to try a tool. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { CatalogView, ToolSummary, ToolView } from "../console-api.js";
@@ -7,7 +7,7 @@ import { json, plural } from "./format.js";
 import { html } from "./html.js";
 import { usePage } from "./page-state.js";
 import { TryTool } from "./try-tool.js";
-import { Bar, Empty, fits, PickList, Search, Split, typed, useAnswer } from "./widgets.js";
+import { Bar, Empty, matches, PickList, Search, Split, typed, useAction } from "./widgets.js";
 
 type View = "tools" | "withheld";
 
@@ -23,10 +23,10 @@ export function CatalogPane({ picked, onPick }: CatalogPaneProps): VNode {
   const [view, setView] = useState<View>("tools");
   const here = <Item extends { server: string }>(item: Item) => server === "" || item.server === server;
   const tools = (catalog?.tools ?? []).filter(
-    (tool) => here(tool) && fits(filter, tool.name, tool.title, tool.description, tool.sourceName),
+    (tool) => here(tool) && matches(filter, tool.name, tool.title, tool.description, tool.sourceName),
   );
   const withheld = (catalog?.withheld ?? []).filter(
-    (tool) => here(tool) && fits(filter, tool.name, tool.server, tool.reason),
+    (tool) => here(tool) && matches(filter, tool.name, tool.server, tool.reason),
   );
   const list = html`<div class="filters">
       <${Search} label="Filter tools" value=${filter} onChange=${setFilter} />
@@ -73,9 +73,9 @@ function Withheld({ tools }: { tools: CatalogView["withheld"] }): VNode {
 
 function Tool({ name }: { name: string }): VNode {
   const { catalog } = usePage();
-  const [tool] = useAnswer<ToolView>("tool", { name }, catalog?.version);
+  const [tool] = useAction<ToolView>("tool", { name }, catalog?.version);
   if (tool === undefined) return html`<p class="muted">Loading…</p>`;
-  if (tool === null) return html`<${Empty} title="This tool is not offered any more" />`;
+  if (tool === null) return html`<${Empty} title="This tool is no longer offered" />`;
   return html`<h3 class="title">${tool.title ?? tool.sourceName}</h3>
     <p class="muted small mono wrap">${tool.name} · ${tool.server}${tool.sourceName !== tool.name && ` / ${tool.sourceName}`}</p>
     ${tool.description && html`<p class="prose">${tool.description}</p>`}
@@ -85,6 +85,6 @@ function Tool({ name }: { name: string }): VNode {
     <details><summary>Schema</summary>
       <p class="muted small">Input</p><${Code} label="Input schema">${json(tool.inputSchema)}<//>
       ${tool.outputSchema !== null && html`<p class="muted small">Output</p><${Code} label="Output schema">${json(tool.outputSchema)}<//>`}
-      ${tool.annotations !== null && html`<p class="muted small">Annotations, as the server says</p><${Code} label="Annotations">${json(tool.annotations)}<//>`}
+      ${tool.annotations !== null && html`<p class="muted small">Annotations of the server</p><${Code} label="Annotations">${json(tool.annotations)}<//>`}
     </details>`;
 }

@@ -1,4 +1,4 @@
-/** Results as they can be shown: text as text, images as images, everything else as the data it is. */
+/** Shows results: text, images, and other content as JSON. */
 import type { VNode } from "preact";
 import { duration, json, plural, size } from "./format.js";
 import { html } from "./html.js";
@@ -6,7 +6,7 @@ import { Pill } from "./widgets.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Pictures that cannot do anything but be looked at. */
+/** Image types that cannot contain scripts. */
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"];
 
 const fields = (value: unknown): Fields =>
@@ -16,7 +16,7 @@ const text = (value: unknown): string => (typeof value === "string" ? value : ""
 export const Code = ({ children, label }: { children?: unknown; label?: string }): VNode =>
   html`<pre class="code" tabindex="0" role="region" aria-label=${label ?? "Text"}>${children}</pre>`;
 
-/** A block of content of a result, a prompt or a resource. */
+/** A content block of a result, a prompt or a resource. */
 function Block({ block }: { block: unknown }): VNode {
   const content = fields(block);
   const type = text(content["mimeType"]);
@@ -34,7 +34,7 @@ function Block({ block }: { block: unknown }): VNode {
   return html`<${Code} label="Result data">${json(block)}<//>`;
 }
 
-/** Text that is JSON is easier to read with line breaks in it. */
+/** Formats JSON text. */
 function pretty(value: string): string {
   if (!/^\s*[[{]/.test(value) || value.includes("\n")) return value;
   try {
@@ -56,7 +56,7 @@ export function ResultView({ result }: { result: unknown }): VNode {
     })}</div>`;
   if (!Array.isArray(content))
     return html`<${Code} label="Result">${typeof result === "string" ? result : json(result)}<//>`;
-  // Tools that answer with data repeat it as text, for clients that know nothing else.
+  // Tools with structured content repeat it as text for older clients: show it once.
   const isRepeated =
     structuredContent !== undefined && content.length === 1 && sameData(content[0], structuredContent);
   return html`<div class="blocks">
@@ -74,7 +74,7 @@ function sameData(block: unknown, data: unknown): boolean {
   }
 }
 
-/** The line above a tool's result: how it ended, how long it took, who answered. */
+/** The line above a result: outcome, duration and server. */
 export function ResultLine({ result }: { result: unknown }): VNode {
   const { isError, durationMs, attempts, server } = fields(result);
   return html`<p class="line" role="status">

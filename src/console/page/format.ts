@@ -1,4 +1,4 @@
-/** Numbers and times as people read them. */
+/** Formats numbers, sizes and times. */
 
 export function duration(ms: number): string {
   if (ms < 1) return "<1 ms";

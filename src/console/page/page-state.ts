@@ -1,4 +1,4 @@
-/** What the page knows, in one place, and how it changes. */
+/** The state of the page, and the functions that change it. */
 import { useEffect, useState } from "preact/hooks";
 import type {
   ActivityView,
@@ -13,7 +13,7 @@ import { ask, Failure, type Link, listen } from "./api.js";
 const MAX_CALLS = 200;
 const MAX_ACTIVITY = 200;
 
-/** A question that has to be answered before anything happens. */
+/** A question in a modal dialog. */
 export interface Question {
   readonly title: string;
   readonly text: string;
@@ -29,7 +29,7 @@ export interface PageState {
   readonly calls: readonly CallSummary[];
   readonly activity: readonly ActivityView[];
   readonly question: Question | null;
-  /** Told to the user in passing. */
+  /** A temporary message to the user. */
   readonly notice: { readonly id: number; readonly text: string; readonly isBad: boolean } | null;
 }
 
@@ -49,7 +49,7 @@ export function change(changes: Partial<PageState>): void {
   for (const watcher of watchers) watcher();
 }
 
-/** The state of this moment, again at every change. */
+/** Returns the current state and redraws on every change. */
 export function usePage(): PageState {
   const [, redraw] = useState(0);
   useEffect(() => {
@@ -60,7 +60,7 @@ export function usePage(): PageState {
   return current;
 }
 
-/** Keeps the page up to date from now on. */
+/** Starts to receive events. */
 export function start(): void {
   void listen(onEvent, (link) => change({ link }));
 }
@@ -89,7 +89,7 @@ function withCall(call: CallSummary): readonly CallSummary[] {
 
 let loading: Promise<void> | undefined;
 
-/** One at a time: a server that changes its lists every second is not asked for them every second. */
+/** Loads one catalog at a time, even if a server changes its lists often. */
 async function loadCatalog(version: number): Promise<void> {
   if (loading !== undefined || current.catalog?.version === version) return;
   loading = ask<CatalogView>("catalog").then((catalog) => change({ catalog }), ignore);
@@ -102,7 +102,7 @@ async function loadCatalog(version: number): Promise<void> {
 
 let notices = 0;
 
-export function tell(text: string, isBad = false): void {
+export function showNotice(text: string, isBad = false): void {
   change({ notice: { id: ++notices, text, isBad } });
 }
 
@@ -120,7 +120,7 @@ export const question = (asked: Omit<Question, "answer">): Promise<boolean> =>
     });
   });
 
-/** Asks for an action; where it would start a program, asks the user first. Undefined if the user does not want that. */
+/** Requests an action. If it would start a program, asks the user first. Undefined if the user declines. */
 export async function askWithConsent<Value>(
   action: string,
   body: object,
@@ -138,17 +138,17 @@ export async function askWithConsent<Value>(
 export const agreeToStart = (commands: Question["commands"]): Promise<boolean> =>
   question({
     title: commands.length === 1 ? "Start a program on this machine?" : "Start programs on this machine?",
-    text: "It runs with your rights. Start it only if you know what it is.",
+    text: "It runs with your permissions. Start it only if you trust it.",
     commands,
     confirm: "Start",
   });
 
-/** An action whose failure is told in passing. */
+/** Requests an action and shows its failure as a notice. */
 export async function act<Value>(action: string, body: object): Promise<Value | undefined> {
   try {
     return await askWithConsent<Value>(action, body);
   } catch (error) {
-    tell((error as Error).message, true);
+    showNotice((error as Error).message, true);
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** Resources and prompts: read one, fill in a template, render a prompt, with proposals of the server's while typing. */
+/** The resources pane: reads resources and templates, and gets prompts, with completions from the server. */
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { CatalogView, PromptView, ResourceView } from "../console-api.js";
@@ -6,7 +6,7 @@ import { ask } from "./api.js";
 import { ResultView } from "./content-view.js";
 import { html } from "./html.js";
 import { askWithConsent, usePage } from "./page-state.js";
-import { Bar, Empty, fits, PickList, Search, Split, useName } from "./widgets.js";
+import { Bar, Empty, matches, PickList, Search, Split, useElementId } from "./widgets.js";
 
 interface Argument {
   readonly name: string;
@@ -14,7 +14,7 @@ interface Argument {
   readonly required: boolean;
 }
 
-/** A resource, a template or a prompt, seen as something to be filled in and asked for. */
+/** A resource, a template or a prompt, with its arguments. */
 interface Entry {
   readonly key: string;
   readonly kind: "resource" | "template" | "prompt";
@@ -31,7 +31,9 @@ export function ResourcesPane(): VNode {
   const [picked, setPicked] = useState<string | null>(null);
   const [filter, setFilter] = useState("");
   const entries = catalog === null ? [] : toEntries(catalog);
-  const shown = entries.filter((entry) => fits(filter, entry.kind, entry.server, entry.name, entry.address));
+  const shown = entries.filter((entry) =>
+    matches(filter, entry.kind, entry.server, entry.name, entry.address),
+  );
   const entry = entries.find(({ key }) => key === picked);
   const list = html`<div class="filters"><${Search} label="Filter resources and prompts" value=${filter} onChange=${setFilter} /></div>
     ${
@@ -121,7 +123,7 @@ function EntryView({ entry }: { entry: Entry }): VNode {
         ) => html`<${Proposed} key=${argument.name} entry=${entry} argument=${argument} values=${values}
           onChange=${(value: string) => setValues((old) => ({ ...old, [argument.name]: value }))} />`,
       )}
-      <div class="buttons"><button class="primary" disabled=${isBusy}>${isBusy ? "Asking…" : verb}</button></div>
+      <div class="buttons"><button class="primary" disabled=${isBusy}>${isBusy ? "Loading…" : verb}</button></div>
       <div class="answer" aria-live="polite">
         ${outcome !== null && "error" in outcome && html`<p class="note bad" role="alert">${outcome.error}</p>`}
         ${outcome !== null && "result" in outcome && html`<${ResultView} result=${outcome.result} />`}
@@ -138,9 +140,9 @@ interface ProposedProps {
 
 const PAUSE_MS = 200;
 
-/** A field for which the server may propose values. */
+/** A field with completions from the server. */
 function Proposed({ entry, argument, values, onChange }: ProposedProps): VNode {
-  const id = useName();
+  const id = useElementId();
   const { state } = usePage();
   const [proposals, setProposals] = useState<readonly string[]>([]);
   const timer = useRef(0);
@@ -158,7 +160,7 @@ function Proposed({ entry, argument, values, onChange }: ProposedProps): VNode {
         value,
         context: values,
       };
-      // A server that proposes nothing is no failure.
+      // Ignore failures: completions are optional.
       ask<{ values: string[] }>("complete", body).then(
         (found) => setProposals(found.values),
         () => {},

@@ -1,4 +1,4 @@
-/** Reads a JSON Schema for a form: what kind of field it takes, and what stands in it at first. */
+/** Derives form fields and initial values from a JSON Schema. */
 
 export type Schema = Readonly<Record<string, unknown>>;
 export type FieldKind = "choice" | "text" | "number" | "boolean" | "list" | "group" | "json";
@@ -8,7 +8,7 @@ const MAX_DEPTH = 5;
 const asSchema = (value: unknown): Schema =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Schema) : {};
 
-/** Follows references within the document, and sees through "this or null". */
+/** Resolves local references, and unions with null. */
 export function resolve(schema: unknown, root: Schema, hops = 0): Schema {
   const found = asSchema(schema);
   if (hops > 8) return {};
@@ -67,11 +67,11 @@ export const propertiesOf = (schema: Schema): [name: string, schema: unknown][] 
 export const isRequired = (schema: Schema, name: string): boolean =>
   Array.isArray(schema["required"]) && schema["required"].includes(name);
 
-/** What may be chosen. */
+/** The allowed values. */
 export const choicesOf = (schema: Schema): readonly unknown[] =>
   Array.isArray(schema["enum"]) ? schema["enum"] : [schema["const"]];
 
-/** What a field holds at first; undefined: it is left out. */
+/** The initial value of a field; undefined to leave it out. */
 export function initial(raw: unknown, root: Schema, must: boolean, depth = 0): unknown {
   const schema = resolve(raw, root);
   if (schema["default"] !== undefined) return schema["default"];

@@ -1,11 +1,11 @@
-/** Servers: how each of them is, and what can be done about it. */
+/** The servers pane: state and actions of each server. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ActivityView, ServerView } from "../console-api.js";
 import { logIn } from "./authorization-pane.js";
 import { duration, plural, timeOfDay } from "./format.js";
 import { html } from "./html.js";
-import { act, agreeToStart, tell, usePage } from "./page-state.js";
+import { act, agreeToStart, showNotice, usePage } from "./page-state.js";
 import { Bar, Empty, Pill, STATE_TONES, useSeconds } from "./widgets.js";
 
 const DOWN = ["idle", "closed", "failed"];
@@ -77,7 +77,7 @@ function ServerCard({ server, now }: { server: ServerView; now: number }): VNode
       <div><dt>Calls</dt><dd>${server.latency?.calls ?? 0}</dd></div>
     </dl>
     <${Trouble} server=${server} now=${now} />
-    ${state === "authenticating" ? html`<p class="note wait">Somebody has to log in first.</p>` : error && html`<p class="note bad">${error.message}</p>`}
+    ${state === "authenticating" ? html`<p class="note wait">A login is required.</p>` : error && html`<p class="note bad">${error.message}</p>`}
     ${server.cut && html`<p class="note">${server.cut}</p>`}
     <footer>
       ${!isUp && button("Connect", () => connect(server), "primary")}
@@ -92,10 +92,10 @@ function ServerCard({ server, now }: { server: ServerView; now: number }): VNode
 async function connect({ name }: ServerView): Promise<void> {
   const report = await act<{ state: string; toolCount: number; ms: number }>("connect", { server: name });
   if (report?.state === "ready")
-    tell(`${name} is ready: ${plural(report.toolCount, "tool")} in ${duration(report.ms)}`);
+    showNotice(`${name} is ready: ${plural(report.toolCount, "tool")} in ${duration(report.ms)}`);
 }
 
-/** What keeps it from working, and when that will be tried again. */
+/** Retry and circuit breaker state of a server. */
 function Trouble({ server, now }: { server: ServerView; now: number }): VNode | null {
   const { attempt, retryAt, breaker } = server;
   const left = (at: number) => Math.max(0, Math.ceil((at - now) / 1_000));
@@ -106,7 +106,7 @@ function Trouble({ server, now }: { server: ServerView; now: number }): VNode | 
     const until =
       breaker.openUntil === null || left(breaker.openUntil) === 0
         ? ""
-        : `, tried again in ${left(breaker.openUntil)} s`;
+        : `, next attempt in ${left(breaker.openUntil)} s`;
     lines.push(`Breaker ${breaker.state} after ${plural(breaker.failures, "failure")}${until}`);
   }
   return lines.length === 0 ? null : html`<p class="note wait" role="status">${lines.join(" · ")}</p>`;

@@ -1,2 +1,2 @@
-/** Style sheets are taken along by the bundler; nothing of them is seen in code. */
+/** The bundler handles style sheets. */
 declare module "*.css";

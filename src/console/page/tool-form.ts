@@ -1,4 +1,4 @@
-/** A form made of a tool's schema. What no field can show is written as JSON. */
+/** A form for a tool's schema. Fields without a suitable input are edited as JSON. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { json } from "./format.js";
@@ -12,7 +12,7 @@ import {
   resolve,
   type Schema,
 } from "./schema-shape.js";
-import { typed, useName } from "./widgets.js";
+import { typed, useElementId } from "./widgets.js";
 
 interface FieldProps {
   readonly name: string;
@@ -24,9 +24,9 @@ interface FieldProps {
   readonly onChange: (value: unknown) => void;
 }
 
-/** One field, or a group of them. */
+/** One field or a group of fields. */
 function Field(props: FieldProps): VNode {
-  const id = useName();
+  const id = useElementId();
   const schema = resolve(props.schema, props.root);
   const kind = kindOf(schema, props.depth);
   const label = html`${props.name}${props.must && html`<b class="must" title="required"> *</b>`}`;
@@ -50,7 +50,7 @@ const typeName = (schema: Schema): string =>
 
 type InputProps = FieldProps & { readonly schema: Schema; readonly shared: object };
 
-/** Something to choose from; what may be left out can be. */
+/** A selection; optional fields can be left unset. */
 function Choice({ schema, must, value, onChange, shared }: InputProps): VNode {
   const choices = kindOf(schema, 0) === "boolean" ? [true, false] : choicesOf(schema);
   const at = choices.findIndex((choice) => JSON.stringify(choice) === JSON.stringify(value));
@@ -77,7 +77,7 @@ function NumberInput({ schema, value, onChange, shared }: InputProps): VNode {
   return html`<input ...${shared} type="number" step=${schema["type"] === "integer" ? "1" : "any"} value=${value ?? ""} onInput=${onInput} />`;
 }
 
-/** Anything; it has to be JSON before the form is sent. */
+/** A JSON editor. The form can be sent only with valid JSON. */
 export function JsonInput({
   value,
   onChange,
@@ -92,7 +92,7 @@ export function JsonInput({
       onChange(area.value.trim() === "" ? undefined : JSON.parse(area.value));
       area.setCustomValidity("");
     } catch {
-      area.setCustomValidity("This is not JSON yet");
+      area.setCustomValidity("This is not valid JSON");
     }
   };
   return html`<textarea ...${shared} class="mono" rows=${rows} spellcheck=${false} value=${text} onInput=${onInput}></textarea>`;
@@ -119,7 +119,7 @@ export function Group({
   const set = (name: string, changed: unknown) => {
     const { [name]: _old, ...rest } = fields;
     const next = changed === undefined ? rest : { ...rest, [name]: changed };
-    // What may be left out is left out again when nothing stands in it.
+    // Leave out an optional object again when it is empty.
     onChange(must || Object.keys(next).length > 0 ? next : undefined);
   };
   return html`${propertiesOf(schema).map(

@@ -1,4 +1,4 @@
-/** Tries a tool: a form, or its arguments as JSON, and the answer below. */
+/** Calls a tool with a form or JSON, and shows the result. */
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ToolView } from "../console-api.js";
@@ -9,10 +9,10 @@ import { askWithConsent } from "./page-state.js";
 import { initial, kindOf, resolve, type Schema } from "./schema-shape.js";
 import { Group, JsonInput } from "./tool-form.js";
 
-/** What was typed last, by tool: going elsewhere and back loses nothing. */
+/** The last arguments of each tool, kept while the user visits other panes. */
 const drafts = new Map<string, unknown>();
 
-/** Fills in a tool's form beforehand. */
+/** Sets the arguments that the form starts with. */
 export const setDraft = (tool: string, args: unknown): void => void drafts.set(tool, args);
 
 type Outcome = { readonly result: unknown } | { readonly failure: Failure };
@@ -41,7 +41,7 @@ export function TryTool({ tool }: { tool: ToolView }): VNode {
       const result = await askWithConsent<unknown>("callTool", body, controller.signal);
       if (result !== undefined) setOutcome({ result });
     } catch (error) {
-      const stopped = { code: "STOPPED", message: "Stopped. The server was told." };
+      const stopped = { code: "STOPPED", message: "Stopped. The server was notified." };
       setOutcome({ failure: controller.signal.aborted ? new Failure(stopped) : (error as Failure) });
     }
     setIsRunning(false);

@@ -1,11 +1,11 @@
-/** Small parts that every pane is made of. */
+/** Components and hooks shared by the panes. */
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "./api.js";
 import { html } from "./html.js";
-import { tell } from "./page-state.js";
+import { showNotice } from "./page-state.js";
 
-/** How good a state is; its colour follows, its words are always there too. */
+/** The colour of a state, always shown together with text. */
 export type Tone = "good" | "busy" | "wait" | "bad" | "calm";
 
 export const STATE_TONES: Readonly<Record<string, Tone>> = {
@@ -21,7 +21,7 @@ export const STATE_TONES: Readonly<Record<string, Tone>> = {
 export const Pill = ({ tone, children }: { tone: Tone; children?: unknown }): VNode =>
   html`<span class=${`pill ${tone}`}><i aria-hidden="true"></i>${children}</span>`;
 
-/** What a pane is called, how it stands, and what can be done with all of it. */
+/** The header of a pane: title, summary and actions. */
 export const Bar = ({
   title,
   note,
@@ -32,8 +32,8 @@ export const Bar = ({
   children?: unknown;
 }): VNode => html`<div class="bar"><h2>${title}</h2><span class="muted">${note}</span>${children}</div>`;
 
-/** Every word of the filter is somewhere in the texts. */
-export function fits(filter: string, ...texts: (string | null)[]): boolean {
+/** Whether the texts contain every word of the filter. */
+export function matches(filter: string, ...texts: (string | null)[]): boolean {
   const all = texts.join(" ").toLowerCase();
   return filter
     .toLowerCase()
@@ -57,11 +57,11 @@ export const Search = ({ label, value, onChange }: SearchProps): VNode =>
 
 let names = 0;
 
-/** A name for an element, the same as long as it is there. */
-export const useName = (): string => useState(() => `n${++names}`)[0];
+/** A unique and stable element id. */
+export const useElementId = (): string => useState(() => `n${++names}`)[0];
 
-/** What an action answers; asked again when the body or `again` changes. Undefined until it is known, null if it fails. */
-export function useAnswer<Value>(
+/** The value of an action, reloaded when the body or `again` changes. Undefined while loading, null after a failure. */
+export function useAction<Value>(
   action: string,
   body: object,
   again?: unknown,
@@ -73,14 +73,14 @@ export function useAnswer<Value>(
     const keep = (value: Value | null) => mine === turn.current && setAnswer(value);
     ask<Value>(action, body).then(keep, (error: Error) => {
       keep(null);
-      tell(error.message, true);
+      showNotice(error.message, true);
     });
   };
   useEffect(load, [JSON.stringify(body), again]);
   return [answer, load];
 }
 
-/** Redraws once a second while something counts down. */
+/** Redraws regularly while a countdown is shown. */
 export function useSeconds(isNeeded: boolean): number {
   const [, redraw] = useState(0);
   useEffect(() => {
@@ -108,7 +108,7 @@ const MOVES: Readonly<Record<string, (at: number, last: number) => number>> = {
   End: (_at, last) => last,
 };
 
-/** A list to choose from: one stop for the Tab key, arrows within, Enter or a click to choose. */
+/** A list with a single tab stop: arrow keys move, Enter or a click selects. */
 export function PickList<Item>({ label, items, keyOf, draw, picked, onPick }: PickListProps<Item>): VNode {
   const [limit, setLimit] = useState(STEP);
   const [focused, setFocused] = useState<string | null>(null);
@@ -146,14 +146,14 @@ export function PickList<Item>({ label, items, keyOf, draw, picked, onPick }: Pi
 }
 
 export interface SplitProps {
-  /** Something is chosen: on a narrow screen it takes the place of the list. */
+  /** Whether an item is selected. On a narrow screen, it replaces the list. */
   readonly isOpen: boolean;
   readonly onBack: () => void;
   readonly list: unknown;
   readonly children?: unknown;
 }
 
-/** A list and what is chosen in it, side by side where there is room. */
+/** A list and the selected item, side by side on wide screens. */
 export function Split({ isOpen, onBack, list, children }: SplitProps): VNode {
   const detail = useRef<HTMLDivElement>(null);
   useEffect(() => {
