@@ -29,7 +29,7 @@ export interface ConsentParts {
 export class Consent {
   readonly #parts: ConsentParts;
   readonly #agreed = new Set<WrittenServer>();
-  readonly #refused = new Map<WrittenServer, PendingConsent>();
+  readonly #declined = new Map<WrittenServer, PendingConsent>();
 
   constructor(parts: ConsentParts) {
     this.#parts = parts;
@@ -52,7 +52,7 @@ export class Consent {
    */
   async ask(servers: readonly WrittenServer[], { mayAsk }: { mayAsk: boolean }): Promise<ConsentErrors> {
     const { context } = this.#parts;
-    const open = servers.filter((server) => !this.#agreed.has(server) && !this.#refused.has(server));
+    const open = servers.filter((server) => !this.#agreed.has(server) && !this.#declined.has(server));
     const store = open.length === 0 ? undefined : await openStore(context);
     const trust = store && new TrustRecords(store);
     const asking: PendingConsent[] = [];
@@ -67,9 +67,9 @@ export class Consent {
         await trust?.trust(configured(server));
         this.#agreed.add(server);
       }
-    } else if (mayAsk) for (const one of asking) this.#refused.set(one.server, one);
-    const refused = mayAsk ? servers.flatMap((server) => this.#refused.get(server) ?? []) : asking;
-    return this.#errorsFor(refused);
+    } else if (mayAsk) for (const one of asking) this.#declined.set(one.server, one);
+    const declined = mayAsk ? servers.flatMap((server) => this.#declined.get(server) ?? []) : asking;
+    return this.#errorsFor(declined);
   }
 
   async #confirm(asking: readonly PendingConsent[]): Promise<boolean> {
@@ -99,7 +99,7 @@ export class Consent {
     context.info("");
   }
 
-  async #errorsFor(refused: readonly PendingConsent[]): Promise<ConsentErrors> {
+  async #errorsFor(declined: readonly PendingConsent[]): Promise<ConsentErrors> {
     const error = async (asking: readonly PendingConsent[]) =>
       new CliError({
         code: "NOT_TRUSTED",
@@ -109,8 +109,8 @@ export class Consent {
         ...(asking.length === 1 && { server: asking[0]!.server.name }),
       });
     const byName = new Map<string, CliError>();
-    for (const one of refused) byName.set(one.server.name, await error([one]));
-    return { byName, all: refused.length === 0 ? undefined : await error(refused) };
+    for (const one of declined) byName.set(one.server.name, await error([one]));
+    return { byName, all: declined.length === 0 ? undefined : await error(declined) };
   }
 
   /**

@@ -1,4 +1,4 @@
-/** The login at a terminal, with a browser played by `fetch`. */
+/** A login in the browser, which `fetch` simulates. */
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, it } from "vitest";
@@ -8,11 +8,11 @@ const LOGIN_PAGE = "https://auth.example.com/authorize?client_id=a&state=s1";
 
 interface Login {
   readonly ended: Promise<URLSearchParams>;
-  /** Where the user comes back to. */
+  /** The redirect URL. */
   readonly back: string;
 }
 
-/** Starts a login and returns when its listener is there. */
+/** Starts a login and resolves when its listener is open. */
 async function start(options: Partial<AuthorizeInBrowserOptions> = {}): Promise<Login> {
   let ended: Promise<URLSearchParams> | undefined;
   const back = await new Promise<string>((resolve, reject) => {
@@ -32,7 +32,7 @@ async function start(options: Partial<AuthorizeInBrowserOptions> = {}): Promise<
 
 const isClosed = (url: string) => expect(fetch(url)).rejects.toThrow();
 
-/** A request as `fetch` would not send it. */
+/** Sends a raw request that `fetch` would not send. */
 function raw(
   url: string,
   init: { method?: string; headers?: IncomingHttpHeaders; path?: string },
@@ -47,7 +47,7 @@ function raw(
 }
 
 describe("a login in the browser", () => {
-  it("returns what came back, shows a page, and stops listening", async () => {
+  it("resolves with the parameters, shows a page, and stops listening", async () => {
     const { ended, back } = await start();
     expect(new URL(back)).toMatchObject({ hostname: "127.0.0.1", pathname: "/callback" });
     const response = await fetch(`${back}?code=c1&state=s1&iss=x`);
@@ -58,7 +58,7 @@ describe("a login in the browser", () => {
     await isClosed(back);
   });
 
-  it("tells the browser how it really ended, and nothing of what it brought", async () => {
+  it("shows the browser the outcome without repeating its parameters", async () => {
     const finish = async () => {
       throw new Error("no");
     };
@@ -71,7 +71,7 @@ describe("a login in the browser", () => {
     await isClosed(back);
   });
 
-  it("is not ended by anything but its own callback", async () => {
+  it("completes only with its own callback", async () => {
     const { ended, back } = await start();
     const { host, port } = new URL(back);
     expect((await fetch(`${back}?code=x&state=other`)).status).toBe(400);
@@ -86,13 +86,13 @@ describe("a login in the browser", () => {
     expect((await ended).get("code")).toBe("right");
   });
 
-  it("ends when nobody comes back in time", async () => {
+  it("fails if it is not completed in time", async () => {
     const { ended, back } = await start({ timeoutMs: 50 });
     await expect(ended).rejects.toMatchObject({ code: "AUTH_FAILED" });
     await isClosed(back);
   });
 
-  it("ends when it is aborted", async () => {
+  it("can be aborted", async () => {
     const stop = new AbortController();
     const { ended, back } = await start({ signal: stop.signal });
     stop.abort(new Error("enough"));
@@ -100,7 +100,7 @@ describe("a login in the browser", () => {
     await isClosed(back);
   });
 
-  it("only tells the URL where no browser is wanted", async () => {
+  it("only reports the URL with openBrowser: false", async () => {
     const seen = await new Promise<string>((resolve) => {
       const stop = new AbortController();
       const onUrl = (url: string) => {
@@ -129,7 +129,7 @@ describe("a login in the browser", () => {
     expect(opened).toBe(0);
   });
 
-  it("says which port is taken, and comes back only to this machine", async () => {
+  it("reports a port that is in use, and rejects redirect URLs on other machines", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => other.once("listening", resolve));
     const { port } = other.address() as AddressInfo;
@@ -143,7 +143,7 @@ describe("a login in the browser", () => {
       await expect(authorizeInBrowser({ authUrl: LOGIN_PAGE, redirectUrl })).rejects.toThrow("127.0.0.1");
   });
 
-  it("keeps a given URL as it was written", async () => {
+  it("does not normalize a given URL", async () => {
     const probe = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => probe.once("listening", resolve));
     const { port } = probe.address() as AddressInfo;

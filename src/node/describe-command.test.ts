@@ -11,11 +11,11 @@ describe("the text for consent", () => {
     expect(text).toMatchSnapshot();
     expect(text).toContain("DANGER");
     expect(text).not.toContain("CANARY");
-    // Nothing that a terminal would act on.
+    // No control characters.
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 
-  it("holds the whole command, however long it is", () => {
+  it("contains the whole command, even if it is long", () => {
     const args = Array.from({ length: 500 }, (_, index) => `--argument-number-${index}`);
     expect(describeCommand({ command: "x", args }).text).toContain("--argument-number-499");
   });
@@ -24,7 +24,7 @@ describe("the text for consent", () => {
     [
       "a package",
       { command: "npx", args: ["-y", "server"] },
-      "runs      npx -y server\nnote      downloads the program and runs it",
+      "runs      npx -y server\nnote      downloads a program and runs it",
     ],
     [
       "a local program",
@@ -32,13 +32,13 @@ describe("the text for consent", () => {
       "runs      /usr/bin/server\nin        '/srv/my data'",
     ],
     [
-      "an address",
+      "a URL",
       { url: "https://example.com/mcp?key=CANARY", headers: { "X-Id": "CANARY" } },
       'calls     https://example.com/mcp?[redacted]\nsends     X-Id\nDANGER    holds a secret ("key"), and addresses end up in logs; use "headers" instead',
     ],
     ["a plain address", { url: "https://example.com/mcp" }, "calls     https://example.com/mcp"],
     [
-      "a name that only looks familiar",
+      "a name that imitates another",
       { url: "https://xn--exmple-cua.com/mcp" },
       "calls     https://xn--exmple-cua.com/mcp\nDANGER    has a host whose name may only look like the one you know",
     ],
@@ -47,7 +47,7 @@ describe("the text for consent", () => {
   });
 
   it.each(["sh ", "rm -", "docker -", "\u001b[1", "base64 ", "$(", "`"])(
-    "is quick on a megabyte of %j",
+    "is fast on a megabyte of %j",
     (part) => {
       const before = cpuTimeMs();
       const { risks, text } = describeCommand({ command: "x", args: [part.repeat(1_000_000 / part.length)] });
@@ -57,7 +57,7 @@ describe("the text for consent", () => {
     },
   );
 
-  it("does not cry wolf", () => {
+  it("reports no risks for a harmless command", () => {
     const usual: ServerEntry[] = [
       { command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "/home/ada/notes"] },
       { command: "uvx", args: ["mcp-server-git", "--repository", "."] },

@@ -13,7 +13,7 @@ const source: VariableSource = {
     id === "key" ? { value: "$TOKEN", secret: true } : { problem: "needs an answer to the input" },
 };
 
-describe("forms that every file understands", () => {
+describe("forms that every file supports", () => {
   test.each([
     ["Bearer ${TOKEN}", "Bearer abc"],
     ["${TOKEN}${TOKEN}", "abcabc"],
@@ -32,7 +32,7 @@ describe("forms that every file understands", () => {
     ["${input:key}", "$TOKEN"],
     ["${workspaceFolder}${/}x", "/project/x"],
     ["${userHome}", "/home/ada"],
-    // One pass: what a variable holds is not looked into.
+    // One pass: values are not expanded again.
     ["${NESTED}", "${TOKEN}"],
     // Not variables.
     ["$${TOKEN}", "${TOKEN}"],
@@ -63,7 +63,7 @@ test.each([
   "$env:MISSING",
   "${constructor}",
   "a ${MISSING} b",
-])("%s names the variable that is not set", async (text) => {
+])("%s reports the unset variable", async (text) => {
   const { problems } = await expandVariables(text, source);
   expect(problems).toEqual([
     expect.stringMatching(/^needs the variable (MISSING|constructor), which is not set; set it, or write/),
@@ -79,12 +79,12 @@ test.each(["${command:pick}", "${config:some.setting}", "${workspaceFolder:other
   },
 );
 
-test("what came from a file or a password field is marked as secret", async () => {
+test("marks values of files and password inputs as secret", async () => {
   expect(await expandVariables("${input:key}", source)).toMatchObject({ secret: true });
   expect(await expandVariables("${TOKEN}", source)).toMatchObject({ secret: false });
 });
 
-test("what a text refers to is found without looking anything up", () => {
+test("finds the references in a text without resolving them", () => {
   const text = "${A} ${B:-b} ${env:C} {env:D} $env:E ${file:~/x y} {file:z} ${input:key} $${F} ${not one} $G";
   const named = (name: string, fallback?: string) => ({ kind: "variable", name, fallback });
   const found = [

@@ -32,7 +32,7 @@ const shown = async (options: Parameters<typeof findConfigs>[0]) =>
   );
 
 describe("findConfigs", () => {
-  it("finds the nearest project's files, then the user's, in the order in which they win", async () => {
+  it("finds the nearest project's files, then the user's, in order of precedence", async () => {
     await put(join(project, ".vscode/mcp.json"));
     await put(join(project, "toolport.json"));
     await put(join(project, ".mcp.json"));
@@ -58,7 +58,7 @@ describe("findConfigs", () => {
     expect(await shown({ cwd: project, scope: "user", dialects: ["vscode"] })).toEqual([]);
   });
 
-  it("does not take the user's files for a project's", async () => {
+  it("does not treat the user's files as project files", async () => {
     await put(join(home, ".cursor/mcp.json"));
     await put(join(home, ".mcp.json"));
     expect(await shown({ cwd: project })).toEqual(["user cursor .cursor/mcp.json"]);
@@ -94,7 +94,7 @@ describe("findConfigs", () => {
     expect(await shown({ cwd: project, platform, env })).toEqual([`user ${kind} ${path}`]);
   });
 
-  it("knows where Toolport's own file is", () => {
+  it("returns the path of Toolport's own file", () => {
     const of = (platform: NodeJS.Platform, env = {}) =>
       relative(home, ownConfigFile({ home, env, platform }));
     expect(of("linux")).toBe(".config/toolport/toolport.json");
@@ -106,7 +106,7 @@ describe("findConfigs", () => {
 describe("loadConfig", () => {
   const surroundings = () => ({ home, env: {}, platform: "linux" as const });
 
-  it("reads all files of a folder; the first of a name wins, with a warning", async () => {
+  it("reads all files of a directory; the first of duplicate names takes precedence, with a warning", async () => {
     await put(join(project, ".mcp.json"), { both: { command: "claude" }, one: { command: "one" } });
     await put(
       join(project, ".vscode/mcp.json"),
@@ -130,7 +130,7 @@ describe("loadConfig", () => {
     ]);
   });
 
-  it("without a path looks upwards; with scope all, at the user's files, too", async () => {
+  it("searches upwards without a path, and the user's files with scope all", async () => {
     await put(join(project, "toolport.json"), { own: { command: "own" } });
     await put(join(home, ".cursor/mcp.json"), { mine: { command: "mine" } });
     const cwd = join(project, "src", "deep");
@@ -139,11 +139,11 @@ describe("loadConfig", () => {
     ]);
     const all = await loadConfig(undefined, { ...surroundings(), cwd, scope: "all" });
     expect(Object.values(all.sources).map(({ scope }) => scope)).toEqual(["project", "user"]);
-    // What is the user's runs where the user is.
+    // Servers of the user run in the current directory.
     expect(all.mcpServers["mine"]).toEqual({ command: "mine" });
   });
 
-  it("says what is missing if there is no file at all", async () => {
+  it("reports that no file was found", async () => {
     const options = { ...surroundings(), cwd: project };
     await expect(loadConfig(undefined, options)).rejects.toMatchObject({
       code: "UNREADABLE_CONFIG",
@@ -156,13 +156,13 @@ describe("loadConfig", () => {
     });
   });
 
-  it("does not mind settings without servers", async () => {
+  it("accepts settings files without servers", async () => {
     await mkdir(join(project, ".gemini"), { recursive: true });
     await writeFile(join(project, ".gemini/settings.json"), '{ "theme": "x", "mcp": { "allowed": [] } }');
     expect(await loadConfig(project, surroundings())).toMatchObject({ mcpServers: {}, warnings: [] });
   });
 
-  it("takes in the files that a file of mcporter's imports, and no others", async () => {
+  it("reads the files that an mcporter file imports, and no others", async () => {
     await mkdir(join(project, "config"));
     const own = { imports: ["cursor"], mcpServers: { own: { command: "own" } } };
     await writeFile(join(project, "config/mcporter.json"), JSON.stringify(own));
@@ -173,7 +173,7 @@ describe("loadConfig", () => {
     expect(sources["imported"]).toMatchObject({ kind: "cursor", scope: "user" });
   });
 
-  it("asks for inputs once each, and not for servers that are switched off", async () => {
+  it("asks for each input once, and not for disabled servers", async () => {
     const asked: string[] = [];
     const variable = (id: string) => `\${input:${id}}`;
     await put(
@@ -193,7 +193,7 @@ describe("loadConfig", () => {
     expect(mcpServers["a"]).toMatchObject({ env: { K: "answer", L: "answer" } });
   });
 
-  it("keeps what was written beside what it means", async () => {
+  it("returns the unexpanded entry together with the expanded one", async () => {
     const entry = { command: "./bin/x", env: { KEY: `$${"{KEY}"}` }, httpUrl: undefined };
     await put(join(project, ".mcp.json"), { a: entry });
     const { sources, mcpServers } = await loadConfig(project, { ...surroundings(), env: { KEY: "secret" } });

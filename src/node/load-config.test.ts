@@ -33,7 +33,7 @@ async function failureOf(
 const linesOf = (error: ConfigError) => error.issues.map(({ line, path }) => `${line} ${path}`);
 
 const good = `{
-  // how people write it
+  // a hand-written file
   "$schema": "https://example.com/schema.json",
   "mcpServers": {
     "files": { "command": "./bin/files", "args": ["\${ROOT:-.}"], "cwd": "data" },
@@ -46,7 +46,7 @@ const good = `{
 }
 `;
 
-describe("a good file", () => {
+describe("a valid file", () => {
   test.each([
     ["by its path", () => file],
     ["by its directory", () => directory],
@@ -69,7 +69,7 @@ describe("a good file", () => {
     expect([...parseServers(config.mcpServers).keys()]).toEqual(["files", "weather"]);
   });
 
-  test("may have any name, a byte order mark and Windows line ends", async () => {
+  test("may have any name, a byte order mark and Windows line breaks", async () => {
     file = join(directory, "my servers.jsonc");
     await writeFile(file, `\uFEFF${good.replaceAll("\n", "\r\n")}`);
     const { sources } = await loadConfig(file, { env: { TOKEN: "abc" } });
@@ -82,14 +82,14 @@ describe("a good file", () => {
     expect(mcpServers.a).toMatchObject({ env: { P: process.env.PATH } });
   });
 
-  test("lets fields through that others check", async () => {
+  test("passes additional fields on", async () => {
     await writeFile(file, '{ "mcpServers": { "a": { "command": "x", "outputHandling": "content" } } }');
     expect(await loadConfig(file, { extraKeys: ["outputHandling"] })).toMatchObject({
       mcpServers: { a: { outputHandling: "content" } },
     });
   });
 
-  test("may be empty of servers", async () => {
+  test("may contain no servers", async () => {
     await writeFile(file, '{ "mcpServers": {} }');
     expect(await loadConfig(file)).toMatchObject({ mcpServers: {} });
   });
@@ -101,7 +101,7 @@ describe("a file that is not JSON", () => {
     ['{\n  "mcpServers": {\n    "a": {}\n    "b": {}\n  }\n}', 4, "a comma is missing"],
     ['{\n  "mcpServers": {\n    "a": { "command": "npx }\n  }\n}', 3, "a string is not closed"],
     ['{\n  "mcpServers": {', 2, "a closing brace is missing"],
-    ["{ mcpServers: {} }", 1, "something that is not JSON stands here"],
+    ["{ mcpServers: {} }", 1, "unexpected text that is not JSON"],
     ["", 1, "a value is expected"],
   ])("%j fails at line %i", async (content, line, message) => {
     const error = await failureOf(content);
@@ -136,8 +136,8 @@ describe("a file that is not JSON", () => {
   });
 });
 
-describe("a file with wrong entries", () => {
-  test("lists every problem with its line", async () => {
+describe("a file with invalid entries", () => {
+  test("reports every issue with its line", async () => {
     const error = await failureOf(`{
   "mcpServers": {
     "a": {
@@ -164,12 +164,12 @@ describe("a file with wrong entries", () => {
     expect(error.message).toContain(`${file}:13: mcpServers.a: is given twice (first on line 3)`);
   });
 
-  test("points into arrays", async () => {
+  test("reports paths in arrays", async () => {
     const error = await failureOf('{\n"mcpServers": {\n"a": {\n"command": "x",\n"args": [\n"y",\n1\n] } } }');
     expect(linesOf(error)).toEqual(["7 mcpServers.a.args[1]"]);
   });
 
-  test("names the variables that are not set, once each", async () => {
+  test("reports each unset variable once", async () => {
     const error = await failureOf(`{
   "mcpServers": {
     "a": { "url": "\${BASE}/mcp",
@@ -184,7 +184,7 @@ describe("a file with wrong entries", () => {
     expect(error.issues[0]?.message).toContain("needs the variable BASE, which is not set");
   });
 
-  test("never shows the value of a variable", async () => {
+  test("never reports the value of a variable", async () => {
     const error = await failureOf(
       '{ "mcpServers": { "a": { "url": "${SECRET}", "headers": { "A": "${LINES}" } } } }',
       {
@@ -196,7 +196,7 @@ describe("a file with wrong entries", () => {
     expect(JSON.stringify(error.issues) + error.message).not.toContain("CANARY");
   });
 
-  test("cannot reach the prototype of objects", async () => {
+  test("cannot modify the prototype of objects", async () => {
     const error = await failureOf(
       '{ "mcpServers": { "__proto__": { "command": "x" }, "a": { "command": "x", "__proto__": {} } } }',
     );

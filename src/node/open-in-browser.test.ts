@@ -1,4 +1,4 @@
-/** What the opener of the system really gets. */
+/** The arguments that the system's opener receives. */
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 describe.skipIf(process.platform !== "linux")("openInBrowser", () => {
-  it("hands the URL over as one argument that no shell reads", async () => {
+  it("passes the URL as one argument without a shell", async () => {
     await writeFile(join(folder, "xdg-open"), `#!/bin/sh\nprintf '%s\\n' "$#" "$@" > "${folder}/seen"\n`);
     await chmod(join(folder, "xdg-open"), 0o755);
     process.env["PATH"] = `${folder}${delimiter}${path}`;
@@ -28,7 +28,7 @@ describe.skipIf(process.platform !== "linux")("openInBrowser", () => {
     expect((await readdir(folder)).sort()).toEqual(["seen", "xdg-open"]);
   });
 
-  it("says so where there is no browser", async () => {
+  it("returns false without a browser", async () => {
     process.env["PATH"] = folder;
     expect(await openInBrowser(new URL("https://auth.example.com/"))).toBe(false);
   });

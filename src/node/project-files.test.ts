@@ -45,8 +45,8 @@ function read(entry: Record<string, unknown>, envFile?: string) {
   ).then((files) => ({ files, asked, opened: opened.map((path) => path.slice(folder.length + 1)) }));
 }
 
-describe("the files of a project that an entry reads", () => {
-  it("are found however deep they are named, and only they are opened", async () => {
+describe("the project files that an entry refers to", () => {
+  it("are found at any depth, and no other files are opened", async () => {
     const { files, opened, asked } = await read(
       {
         url: `https://x.example/?a=\${file:~/secret}&b=\${file:keys/one}&c=\${input:never}`,
@@ -64,7 +64,7 @@ describe("the files of a project that an entry reads", () => {
     expect(asked).toEqual([]);
   });
 
-  it("include those of the repository around it, but not of a repository that is the home directory", async () => {
+  it("include files of the surrounding repository, unless it is the home directory", async () => {
     expect((await read({}, "../shared.env")).files).toEqual({});
     mkdirSync(join(folder, "home/.git"));
     expect((await read({}, "../shared.env")).files).toEqual({});
@@ -73,14 +73,14 @@ describe("the files of a project that an entry reads", () => {
     expect((await read({ a: `\${file:~/secret}` })).files).toEqual({});
   });
 
-  it("include links in the project and links that lead into it", async () => {
+  it("include links in the project and links into it", async () => {
     symlinkSync(join(folder, "home/secret"), join(folder, "home/code/project/link"));
     symlinkSync(join(folder, "home/code/project/keys"), join(folder, "home/into"));
     const { files } = await read({ a: `\${file:link}`, b: `\${file:~/into/one}` });
     expect(files).toEqual({ link: "content: of the user", "keys/one": "content: first" });
   });
 
-  it("are read once: what was compared is what is used", async () => {
+  it("are read once, so that the compared content is used", async () => {
     const readFile = createFileReader();
     const path = join(folder, "home/code/project/.env");
     const before = await readFile(path);

@@ -30,7 +30,7 @@ const written = `{
 `;
 
 describe("saveOwnConfig", () => {
-  it("makes a file that loads", async () => {
+  it("creates a file that loads", async () => {
     const path = join(folder, "new", "toolport.json");
     await saveOwnConfig(path, { add: { time: { command: "uvx", args: ["mcp-server-time"] } } });
     expect(await readFile(path, "utf8")).toBe(
@@ -59,7 +59,7 @@ describe("saveOwnConfig", () => {
     expect(Object.keys((await loadConfig(file)).mcpServers)).toEqual(["files", "more"]);
   });
 
-  it("keeps secrets to the owner, and others' rights where there are none", async () => {
+  it("makes a file with secrets private, and keeps the mode of other files", async () => {
     await writeFile(file, '{ "mcpServers": {} }');
     await chmod(file, 0o664);
     const variable = `$${"{TOKEN}"}`;
@@ -83,7 +83,7 @@ describe("saveOwnConfig", () => {
     expect((await loadConfig(file, { env })).mcpServers["a"]).toMatchObject({ url: "https://x.example/mcp" });
   });
 
-  it("changes the file behind a link", async () => {
+  it("changes the target of a symbolic link", async () => {
     await writeFile(join(folder, "real.json"), '{ "mcpServers": {} }');
     await symlink(join(folder, "real.json"), file);
     await saveOwnConfig(file, { add: { a: { command: "x" } } });
@@ -100,7 +100,7 @@ describe("saveOwnConfig", () => {
       "INVALID_CONFIG",
       /no file can hold/,
     ],
-  ])("%j is refused, and nothing is changed", async (changes, code, message) => {
+  ])("rejects %j and changes nothing", async (changes, code, message) => {
     await writeFile(file, written);
     const failure = saveOwnConfig(file, changes);
     await expect(failure).rejects.toMatchObject({ code });
@@ -129,7 +129,7 @@ describe("exportConfig", () => {
   } as const;
 
   it.each(["vscode", "claude", "cursor", "toolport"] as const)(
-    "writes for %s, and it loads again",
+    "writes a file for %s that loads again",
     async (dialect) => {
       const { text, variables, warnings } = exportConfig(servers, dialect);
       expect({ text, variables, warnings }).toMatchSnapshot();
@@ -152,7 +152,7 @@ describe("exportConfig", () => {
     },
   );
 
-  it("keeps apart what two servers call the same, and references that stood there", () => {
+  it("distinguishes equal names of two servers, and keeps existing references", () => {
     const { text, variables } = exportConfig(
       {
         a: { command: "x", env: { KEY: "one", SAME: "s", REF: `$${"{env:OUTER}"}` } },
@@ -164,7 +164,7 @@ describe("exportConfig", () => {
     expect(text).toContain(`"REF": "$${"{OUTER}"}"`);
   });
 
-  it("writes secrets only if told so", () => {
+  it("includes secrets only on request", () => {
     expect(exportConfig(servers, "claude", { secrets: "keep" }).text).toContain("Bearer CANARY");
   });
 });

@@ -52,20 +52,20 @@ describe("a fingerprint", () => {
     expect(configFingerprint(turned)).toBe(configFingerprint(entry));
   });
 
-  it("tells apart what JSON would confuse", () => {
+  it("distinguishes values that are equal in JSON", () => {
     const values = [{}, { a: null }, { a: [] }, { a: "[]" }, { a: {} }, { a: Number.NaN }, { a: 0 }];
     expect(new Set(values.map(configFingerprint)).size).toBe(values.length);
     const own = JSON.parse('{"__proto__":{"a":1}}') as object;
     expect(configFingerprint(own)).not.toBe(configFingerprint({}));
   });
 
-  it("shows nothing of what it stands for", () => {
+  it("reveals nothing of the entry", () => {
     expect(configFingerprint(entry)).toMatch(/^[0-9a-f]{64}$/);
   });
 });
 
 describe("trust", () => {
-  it("is given to exactly what the user saw, and asked for again after any change", async () => {
+  it("applies to exactly what the user saw, and ends with any change", async () => {
     const trust = new TrustRecords(memoryStore());
     expect(await trust.check(server)).toBe("unknown");
     expect(await trust.isTrusted(server)).toBe(false);
@@ -86,7 +86,7 @@ describe("trust", () => {
     expect(await trust.isTrusted({ ...server, file: "/project/x/../.mcp.json" })).toBe(true);
   });
 
-  it("covers the files that the entry reads, which are read only if the entry is the same", async () => {
+  it("covers the files that the entry refers to, which are read only if the entry is unchanged", async () => {
     const trust = new TrustRecords(memoryStore());
     let content = "A=1";
     let reads = 0;
@@ -107,7 +107,7 @@ describe("trust", () => {
     expect(reads).toBe(0);
   });
 
-  it("of version 0.1 is unknown: its record held no hash of the values", async () => {
+  it("of version 0.1 is unknown, because its record contains no hash of the values", async () => {
     const store = memoryStore();
     const trust = new TrustRecords(store);
     await trust.trust(server);
@@ -117,7 +117,7 @@ describe("trust", () => {
     expect(await trust.check(server)).toBe("unknown");
   });
 
-  it("can be taken back", async () => {
+  it("can be revoked", async () => {
     const trust = new TrustRecords(memoryStore());
     await trust.trust(server);
     expect(await trust.revoke(server)).toBe(true);
@@ -125,7 +125,7 @@ describe("trust", () => {
     expect(await trust.revoke(server)).toBe(false);
   });
 
-  test("a record that is not sealed counts for nothing", async () => {
+  test("ignores an unencrypted record", async () => {
     const store = memoryStore();
     const trust = new TrustRecords(store);
     await trust.trust(server);

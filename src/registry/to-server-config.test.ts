@@ -1,4 +1,4 @@
-/** Strange and hostile entries: nothing of theirs becomes an option, a shell or somebody else's address. */
+/** Malformed and hostile entries: no value becomes an option, a shell command or another host. */
 import { describe, expect, it } from "vitest";
 import { type ToServerConfigOptions, toServerConfig } from "./to-server-config.js";
 
@@ -29,7 +29,7 @@ describe("identifiers and versions", () => {
     ["nuget", "-x"],
     ["oci", "--privileged"],
     ["oci", "image -v /:/host"],
-  ])("refuses %s %j", (registryType, identifier) => {
+  ])("rejects %s %j", (registryType, identifier) => {
     const { entry, reason } = toServerConfig(npm({ registryType, identifier }));
     expect(entry).toBeUndefined();
     expect(reason).toMatch(/cannot be used: its (identifier|image)/);
@@ -44,28 +44,28 @@ describe("identifiers and versions", () => {
     "https://example.com/x.tgz",
     "1.0.0 || 2",
     "-1",
-  ])("refuses the version %j", (version) => {
-    expect(toServerConfig(npm({ version })).reason).toContain("not one exact version");
+  ])("rejects the version %j", (version) => {
+    expect(toServerConfig(npm({ version })).reason).toContain("version is not exact");
   });
 
-  it.each(["1.2.3", "0.4.0-beta", "1.0.0+20130313"])("takes the version %j", (version) => {
+  it.each(["1.2.3", "0.4.0-beta", "1.0.0+20130313"])("accepts the version %j", (version) => {
     expect(argsOf(npm({ version }))).toEqual(["-y", `thing@${version}`]);
   });
 
-  it.each([undefined, "latest"])("warns of the version %j", (version) => {
+  it.each([undefined, "latest"])("warns about the version %j", (version) => {
     const { entry, warnings } = toServerConfig(npm({ version }));
     expect(entry).toMatchObject({ args: ["-y", "thing"] });
-    expect(warnings.join("\n")).toContain("names no version");
+    expect(warnings.join("\n")).toContain("has no version");
   });
 
   it.each(["http://example.com", "https://u:p@example.com", "nonsense"])(
-    "refuses packages from %j",
+    "rejects packages from %j",
     (registryBaseUrl) => {
-      expect(toServerConfig(npm({ registryBaseUrl })).reason).toContain("not an https address");
+      expect(toServerConfig(npm({ registryBaseUrl })).reason).toContain("not an https URL");
     },
   );
 
-  it("puts host and tag of older image entries together", () => {
+  it("combines host and tag of older image entries", () => {
     const image = (parts: object) => {
       const { entry } = toServerConfig(npm({ registryType: "oci", ...parts }));
       return entry !== undefined && "image" in entry ? entry.image : undefined;
@@ -78,14 +78,14 @@ describe("identifiers and versions", () => {
   });
 
   it.each([
-    ["cargo", "installing it"],
+    ["cargo", "installing them"],
     ["gems", 'the kind "gems"'],
     ["__proto__", 'the kind "__proto__"'],
   ])("says why %s is not supported", (registryType, why) => {
     const { entry, warnings, reason } = toServerConfig(npm({ registryType }));
     expect(entry).toBeUndefined();
     expect(warnings.join("\n")).toContain(why);
-    expect(reason).toContain("neither a package nor an address");
+    expect(reason).toContain("no usable package or remote");
   });
 });
 
@@ -95,13 +95,13 @@ describe("arguments", () => {
     npm({ packageArguments: [{ type: "positional", valueHint: "x", ...parts }] });
   const ownArgs = (server: object, options?: ToServerConfigOptions) => argsOf(server, options)?.slice(2);
 
-  it("are single texts, whatever is in them", () => {
+  it("are single words, independent of their content", () => {
     const inputs = { x: "a b; rm -rf ~ $(touch y) `z`" };
     expect(ownArgs(positional({}), { inputs })).toEqual([inputs.x]);
     expect(ownArgs(named({}), { inputs: { "--x": "--y" } })).toEqual(["--x=--y"]);
   });
 
-  it("of the user's cannot become options", () => {
+  it("of the user cannot become options", () => {
     const { entry, missing } = toServerConfig(positional({}), { inputs: { x: "--evil" } });
     expect(entry).toBeUndefined();
     expect(missing).toMatchObject([
@@ -114,16 +114,16 @@ describe("arguments", () => {
     [{ choices: ["a", "b"] }, "c", "must be one of a, b"],
     [{ format: "number" }, "1e5", "must be a number"],
     [{ format: "boolean" }, "yes", "must be true or false"],
-    [{}, ["a", "b"], "takes only one value"],
+    [{}, ["a", "b"], "accepts only one value"],
     [{}, "a\0b", "must not contain a NUL character"],
-  ])("that do not fit %j are asked for again", (parts, value, problem) => {
+  ])("that are invalid for %j are reported as missing", (parts, value, problem) => {
     const { entry, missing, reason } = toServerConfig(named(parts), { inputs: { "--x": value } });
     expect(entry).toBeUndefined();
     expect(missing).toMatchObject([{ name: "--x", problem }]);
     expect(reason).toBe("It needs --x");
   });
 
-  it("are left out if nobody needs them, and fixed ones are not up to the user", () => {
+  it("are left out if optional, and cannot be changed if fixed", () => {
     expect(ownArgs(named({}))).toEqual([]);
     expect(ownArgs(named({ value: "v" }), { inputs: { "--x": "other" } })).toEqual(["--x", "v"]);
     expect(ownArgs(named({ value: "" }))).toEqual(["--x"]);
@@ -137,7 +137,7 @@ describe("arguments", () => {
     expect(ownArgs(named({ format: "boolean" }), { inputs: { "--x": true } })).toEqual(["--x", "true"]);
   });
 
-  it("are filled with variables; what nobody declared stays", () => {
+  it("are filled with variables; undeclared names stay", () => {
     const template = { value: "{a}-{b}-{a}", variables: { a: { isRequired: true } } };
     expect(ownArgs(named(template), { inputs: { a: "{b}" } })).toEqual(["--x", "{b}-{b}-{b}"]);
     expect(ownArgs(named({ value: "{__proto__}{constructor}" }))).toEqual([
@@ -157,15 +157,15 @@ describe("arguments", () => {
     ).toBeUndefined();
   });
 
-  it("never make npx run a shell, and are pointed out otherwise", () => {
+  it("never make npx run a shell, and otherwise cause a warning", () => {
     const runtime = (...values: string[]) =>
       npm({ runtimeArguments: values.map((value) => ({ type: "positional", value })) });
     for (const value of ["-c", "-yc", "--call", "--call=x", "--cal=x"]) {
-      expect(toServerConfig(runtime(value, "rm -rf ~")).reason).toContain("wants npx to run a shell");
+      expect(toServerConfig(runtime(value, "rm -rf ~")).reason).toContain("makes npx run a shell");
     }
     const { entry, warnings } = toServerConfig(runtime("-y", "--prefer-offline"));
     expect(entry).toMatchObject({ args: ["-y", "--prefer-offline", "thing@1.2.3"] });
-    expect(warnings.join("\n")).toContain("arguments of npx's own");
+    expect(warnings.join("\n")).toContain("arguments for npx");
     const other = { ...runtime("-m", "thing") };
     (other as ReturnType<typeof npm> & { packages: { runtimeHint?: string }[] }).packages[0]!.runtimeHint =
       "python";
@@ -198,23 +198,23 @@ describe("arguments", () => {
     expect(warnings.join("\n")).toContain("--privileged");
   });
 
-  it("that hold a secret are pointed out", () => {
+  it("with a secret cause a warning", () => {
     const { warnings } = toServerConfig(named({ isSecret: true }), { inputs: { "--x": "s3cret" } });
-    expect(warnings.join("\n")).toContain("A secret stands on the command line");
+    expect(warnings.join("\n")).toContain("The command line contains a secret");
     expect(warnings.join("\n")).not.toContain("s3cret");
   });
 
-  it("that nobody knows are pointed out", () => {
+  it("with unknown names cause a warning", () => {
     expect(toServerConfig(named({}), { inputs: { "--y": "1" } }).warnings).toContain(
-      'There is no input called "--y" here; did you mean "--x"?',
+      'There is no input "--y"; did you mean "--x"?',
     );
   });
 });
 
-describe("addresses", () => {
+describe("URLs", () => {
   const variables = { host: { isRequired: true }, key: { isSecret: true } };
 
-  it("cannot be led elsewhere by a value in them", () => {
+  it("keep their host, independent of the values in them", () => {
     const at = (host: string) =>
       toServerConfig(remote({ url: "https://{host}.example.com/mcp", variables }), { inputs: { host } });
     expect(at("eu").entry).toMatchObject({ url: "https://eu.example.com/mcp" });
@@ -225,7 +225,7 @@ describe("addresses", () => {
     }
   });
 
-  it("may come from the user as a whole", () => {
+  it("may be an input of the user", () => {
     const server = remote({ url: "{base}/mcp", variables: { base: {} } });
     expect(toServerConfig(server).missing).toMatchObject([{ name: "base", isRequired: true }]);
     const { entry, warnings } = toServerConfig(server, { inputs: { base: "http://10.0.0.1:8080/" } });
@@ -237,23 +237,23 @@ describe("addresses", () => {
   });
 
   it.each([
-    ["http://10.0.0.1/mcp", ["IP address", "without encryption"]],
+    ["http://10.0.0.1/mcp", ["IP address", "not encrypted"]],
     ["https://[::ffff:10.0.0.1]/mcp", ["IP address"]],
     ["https://8.8.8.8/mcp", ["IP address"]],
     ["https://printer.local/mcp", ["inside your own network"]],
     ["http://localhost:1/mcp", ["inside your own network"]],
     ["https://example.com/mcp", []],
-  ])("that are literal or local are pointed out: %s", (url, expected) => {
+  ])("that are IP addresses or local cause a warning: %s", (url, expected) => {
     const { warnings } = toServerConfig(remote({ url }));
-    // The first is about registries in general.
+    // The first warning is about registries in general.
     expect(warnings.slice(1)).toEqual(expected.map((words) => expect.stringContaining(words)));
   });
 
-  it("without encryption, or with a secret in them, are pointed out", () => {
+  it("without encryption or with a secret cause a warning", () => {
     const server = remote({ url: "http://example.com/{key}", variables });
     const { warnings } = toServerConfig(server, { inputs: { key: "s3/cret" } });
-    expect(warnings.join("\n")).toContain("without encryption");
-    expect(warnings.join("\n")).toContain("A secret is part of the server's address");
+    expect(warnings.join("\n")).toContain("not encrypted");
+    expect(warnings.join("\n")).toContain("The server's URL contains a secret");
   });
 
   it("have headers with variables", () => {
@@ -283,13 +283,16 @@ describe("addresses", () => {
 });
 
 describe("entries", () => {
-  it.each([undefined, null, 1, [], {}, { name: "a/b" }, { server: {} }])("cannot be made of %j", (server) => {
-    const { entry, reason, warnings } = toServerConfig(server);
-    expect({ entry, count: warnings.length }).toEqual({ entry: undefined, count: 1 });
-    expect(reason).toContain("cannot be read");
-  });
+  it.each([undefined, null, 1, [], {}, { name: "a/b" }, { server: {} }])(
+    "cannot be created from %j",
+    (server) => {
+      const { entry, reason, warnings } = toServerConfig(server);
+      expect({ entry, count: warnings.length }).toEqual({ entry: undefined, count: 1 });
+      expect(reason).toContain("cannot be read");
+    },
+  );
 
-  it("of what the registry deleted are refused, of what it deprecates warned of", () => {
+  it("are rejected for deleted versions, and cause a warning for deprecated ones", () => {
     const listed = (status: string) => ({
       server: npm(),
       _meta: { "io.modelcontextprotocol.registry/official": { status, statusMessage: "use 2.0" } },
@@ -303,7 +306,7 @@ describe("entries", () => {
     expect(warnings).toContain("The registry marks this version as deprecated: use 2.0");
   });
 
-  it("name the parts that were left out", () => {
+  it("report the parts that were left out", () => {
     const server = wrap({ ...npm(), remotes: [{ type: "ftp" }] });
     expect(toServerConfig(server).warnings).toContain(
       "A part of the entry was left out: remotes[0]: is of an unknown type",
@@ -320,10 +323,10 @@ describe("entries", () => {
     expect(toServerConfig({ ...npm(), name }).name).toBe(expected);
   });
 
-  it("take the usual way where the wanted one is not offered", () => {
+  it("use the default source if the preferred one is not available", () => {
     expect(toServerConfig(npm(), { prefer: "oci" })).toMatchObject({
       source: { type: "npm" },
-      warnings: expect.arrayContaining(["The server is not offered as oci"]),
+      warnings: expect.arrayContaining(["The server is not available as oci"]),
     });
   });
 });

@@ -1,11 +1,11 @@
-/** A bundle is used only if its file is the one that its publisher named. */
+/** A bundle is used only if its hash matches the registry entry. */
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { toServerConfig } from "./to-server-config.js";
 import { VerifiedMcpb, verifyMcpb } from "./verify-mcpb.js";
 
 const bytes = new TextEncoder().encode("a bundle");
-/** How manifests write a variable. */
+/** The syntax of variables in manifests. */
 const ref = (name: string): string => `\${${name}}`;
 const sha256 = createHash("sha256").update(bytes).digest("hex");
 
@@ -24,7 +24,7 @@ describe("verifyMcpb", () => {
   });
 
   it.each([sha256.replace(/^./, (digit) => (digit === "0" ? "1" : "0")), "", "abc", `${sha256}00`])(
-    "refuses what is not %j",
+    "rejects a bundle whose hash is not %j",
     async (expected) => {
       await expect(verifyMcpb(bytes, expected)).rejects.toMatchObject({
         name: "ConfigError",
@@ -33,7 +33,7 @@ describe("verifyMcpb", () => {
     },
   );
 
-  it("reads no more than allowed", async () => {
+  it("limits the size", async () => {
     await expect(verifyMcpb(inPieces(), sha256, { maxBytes: 5 })).rejects.toMatchObject({
       code: "MESSAGE_TOO_LARGE",
     });
@@ -78,7 +78,7 @@ describe("a bundle", () => {
   };
   const directory = "/srv/notes";
 
-  it("is started as its manifest says, once it was checked", async () => {
+  it("is started as its manifest says after verification", async () => {
     const bundle = { verified: await verifyMcpb(bytes, sha256), directory, manifest };
     expect(toServerConfig(server(), { bundle }).missing).toMatchObject([
       { name: "folders", description: "Folders" },
@@ -95,10 +95,10 @@ describe("a bundle", () => {
       isSecret: true,
       where: "environment",
     });
-    expect(warnings.join("\n")).toContain(`${ref("HOME")}, which stays as it is`);
+    expect(warnings.join("\n")).toContain(`${ref("HOME")}, which is not expanded`);
   });
 
-  it("that was not checked, or not this one, is refused", async () => {
+  it("is rejected without verification, or with another file", async () => {
     const verified = await verifyMcpb(bytes, sha256);
     const reasonOf = (bundle: unknown, parts?: object) => {
       const { entry, reason } = toServerConfig(server(parts), {
@@ -108,15 +108,15 @@ describe("a bundle", () => {
       expect(entry).toBeUndefined();
       return reason;
     };
-    expect(reasonOf({ verified: { sha256 }, directory, manifest })).toContain("was not checked");
+    expect(reasonOf({ verified: { sha256 }, directory, manifest })).toContain("was not verified");
     const lookAlike = Object.create(VerifiedMcpb.prototype);
-    expect(reasonOf({ verified: lookAlike, directory, manifest })).toContain("was not checked");
+    expect(reasonOf({ verified: lookAlike, directory, manifest })).toContain("was not verified");
     expect(reasonOf({ verified, directory, manifest }, { fileSha256: "0".repeat(64) })).toContain(
-      "another one",
+      "is not the file of the entry",
     );
     expect(reasonOf({ verified, directory, manifest }, { fileSha256: undefined })).toContain("no SHA-256");
     for (const broken of [undefined, 1, {}, { server: {} }, { server: { mcp_config: {} } }]) {
-      expect(reasonOf({ verified, directory, manifest: broken })).toContain("does not say how it is started");
+      expect(reasonOf({ verified, directory, manifest: broken })).toContain("has no start command");
     }
   });
 });

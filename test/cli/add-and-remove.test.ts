@@ -1,4 +1,4 @@
-/** `add`, `remove`, `enable`, `disable`: what is written, where, and what is refused. */
+/** `add`, `remove`, `enable` and `disable`: which files they change, and which input they reject. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,12 +7,12 @@ import { createTestServer } from "../../src/testing/index.js";
 import { useProgram } from "../support/cli-sandbox.js";
 
 const createSandbox = useProgram();
-// Many processes, one after the other, on a machine that may have other work.
+// Starts many processes in sequence, on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000 });
 
 const STDIO_SERVER = fileURLToPath(new URL("../fixtures/servers/sdk-stdio.mjs", import.meta.url));
 
-test("a URL is added to the user's file and checked by connecting", async () => {
+test("adds a URL to the user's file and connects to check it", async () => {
   using sandbox = createSandbox();
   const server = createTestServer({ tools: { hello: { handler: () => "hi" } } });
   try {
@@ -27,7 +27,7 @@ test("a URL is added to the user's file and checked by connecting", async () => 
     expect(added.stdout + added.stderr).not.toContain("secret-1");
     const file = JSON.parse(await sandbox.read(sandbox.ownFile));
     expect(file.mcpServers.greeter).toEqual({ url, headers: { "X-Key": "secret-1" } });
-    // It holds a secret now.
+    // The file contains a secret now.
     expect((await stat(sandbox.ownFile)).mode & 0o777).toBe(0o600);
 
     const again = await sandbox.run("add", "greeter", url, "--json");
@@ -41,7 +41,7 @@ test("a URL is added to the user's file and checked by connecting", async () => 
   }
 });
 
-test("a command of a project is written to ./toolport.json and trusted: its author typed it", async () => {
+test("writes a command to ./toolport.json with --project, with consent, because the user typed it", async () => {
   using sandbox = createSandbox();
   const line = ["add", "files", "--project", "--json", "--", process.execPath, STDIO_SERVER];
   const added = await sandbox.run(...line);
@@ -53,7 +53,7 @@ test("a command of a project is written to ./toolport.json and trusted: its auth
   expect(listed.code).toBe(0);
 });
 
-test("a server that does not come up is kept, and the exit code says why", async () => {
+test("keeps a server that fails to connect, and exits with the code of its error", async () => {
   using sandbox = createSandbox();
   const added = await sandbox.run("add", "gone", "--", "no-such-program-here");
   expect(added.code).toBe(4);
@@ -61,7 +61,7 @@ test("a server that does not come up is kept, and the exit code says why", async
   expect(added.stderr).toContain("Next: toolport doctor gone");
 });
 
-test("JSON as READMEs show it is shown whole and needs consent", async () => {
+test("shows pasted JSON in full and asks for consent", async () => {
   using sandbox = createSandbox();
   const pasted = JSON.stringify({
     servers: { time: { command: "uvx", args: ["mcp-server-time; rm -rf /"] } },
@@ -83,18 +83,18 @@ test("JSON as READMEs show it is shown whole and needs consent", async () => {
 });
 
 test.each([
-  [["add", "x"], "What x is, is missing"],
+  [["add", "x"], "x needs a URL, or -- and a command"],
   [["add", "https://example.com/mcp"], "toolport add example https://example.com/mcp"],
   [["add", "x", "npx", "--no-check"], "toolport add x -- npx"],
-  [["add", "x", "https://example.com/mcp", "--header", "broken"], "--header takes a name"],
-])("%j is refused with the right line", async (line, hint) => {
+  [["add", "x", "https://example.com/mcp", "--header", "broken"], "--header requires a name"],
+])("rejects %j with a corrected command", async (line, hint) => {
   using sandbox = createSandbox();
   const refused = await sandbox.run(...line);
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain(hint);
 });
 
-test("servers are removed, disabled and enabled in our own files only", async () => {
+test("removes, disables and enables servers in Toolport's own files only", async () => {
   using sandbox = createSandbox();
   await sandbox.write(
     "home/.config/toolport/toolport.json",

@@ -1,4 +1,4 @@
-/** `auth` and `logout` against a real OAuth server: for a program, and in a real terminal with a browser that is a script. */
+/** `auth` and `logout` with a real OAuth server, with `--json` and in a real terminal with a scripted browser. */
 import { existsSync } from "node:fs";
 import { chmod, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,10 +11,10 @@ import { waitFor } from "../support/wait-for.js";
 
 const createSandbox = useProgram();
 
-/** Many processes, one after the other, on a machine that may have other work. */
+/** Starts many processes in sequence, on a machine that may be busy. */
 const LONG = { timeout: 60_000 };
 
-/** A browser that goes to the page, logs in, and comes back. */
+/** Acts as a browser: opens the page, logs in, and follows the redirect. */
 async function visit(authUrl: string): Promise<string> {
   const page = await fetch(await logIn(authUrl));
   return page.text();
@@ -83,7 +83,7 @@ test(
   },
 );
 
-test("a login that nobody finishes ends with exit code 3", async () => {
+test("exits with 3 if the login is not completed", async () => {
   await using setup = await setUp();
   const { code, stdout, stderr } = await setup.sandbox.run(
     "auth",
@@ -94,7 +94,7 @@ test("a login that nobody finishes ends with exit code 3", async () => {
   );
   expect(code).toBe(3);
   expect(stdout.trim()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/auth\?/);
-  expect(stderr).toContain("Nobody came back from the login");
+  expect(stderr).toContain("The login was not completed");
   expect(stderr).toContain("Try: toolport auth");
 });
 
@@ -118,7 +118,7 @@ test.skipIf(!hasTerminal)(
       await waitFor(() => existsSync(opened), { timeoutMs: 10_000, label: "the browser" });
       await visit(await readFile(opened, "utf8"));
       expect(await terminal.ended).toBe(0);
-      expect(terminal.shown).toContain("You are logged in to vault");
+      expect(terminal.shown).toContain("Logged in to vault");
       expect(terminal.shown).toContain("Next: toolport tools vault");
     } finally {
       terminal.kill();

@@ -1,4 +1,4 @@
-/** Each command as a program sees it: data on stdout, everything else on stderr, stable JSON, exit codes. */
+/** The interface of each command for programs: data on stdout, messages on stderr, stable JSON, exit codes. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 describe("list", () => {
-  test("as text: a table on stdout, what is wrong on stderr with the command to try", async () => {
+  test("prints a table on stdout, and errors with the command to try on stderr", async () => {
     const { code, stdout, stderr } = await bench.run(["list"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
@@ -39,7 +39,7 @@ describe("list", () => {
     expect(stdout + stderr).not.toContain("\u001b");
   });
 
-  test("as JSON: one document with status counts", async () => {
+  test("prints one JSON document with status counts", async () => {
     const { code, stderr, json } = await bench.run(["list", "--json"]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(json()).toEqual({
@@ -65,7 +65,7 @@ describe("list", () => {
     expect(existsSync(join(bench.home, ".state", "toolport", "state.db"))).toBe(true);
   });
 
-  test("of one server: its failure is the exit code", async () => {
+  test("exits with the code of the error if one server is named", async () => {
     expect((await bench.run(["list", "pics"])).code).toBe(0);
     expect((await bench.run(["list", "gone", "--json"])).code).toBe(4);
     const { code, error } = await bench.run(["--json", "list", "pisc"]);
@@ -75,7 +75,7 @@ describe("list", () => {
 });
 
 describe("call", () => {
-  test("types come from the schema; structured answers are data", async () => {
+  test("types arguments by the schema and prints structured content", async () => {
     const { code, stdout, stderr } = await bench.run(["call", "pics.add", "a=2", "b:=3"]);
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '{"sum":5}\n', stderr: "" });
     const { json } = await bench.run(["--json", "call", "pics__add", "--args", '{"a":2,"b":0}', "b=4"]);
@@ -85,7 +85,7 @@ describe("call", () => {
     });
   });
 
-  test("arguments come from stdin, too", async () => {
+  test("reads arguments from stdin", async () => {
     const { stdout } = await bench.run(["call", "pics.echo", "--args", "-"], {
       input: '{"a":[1,{"b":null}]}',
     });
@@ -94,7 +94,7 @@ describe("call", () => {
     expect([bad.code, bad.error().code]).toEqual([1, "USAGE"]);
   });
 
-  test("pictures are saved under safe names", async () => {
+  test("saves images under safe names", async () => {
     const { code, stdout } = await bench.run(["call", "pics.draw", "--save-images", "out"]);
     expect([code, stdout]).toEqual([0, "Here it is:\nSaved out/pics-draw-1.png (70 bytes)\n"]);
     expect(readFileSync(join(bench.project, "out/pics-draw-1.png")).toString("base64")).toBe(PIXEL);
@@ -109,12 +109,12 @@ describe("call", () => {
     expect(without.stderr).toContain("--save-images");
   });
 
-  test("raw: the bytes as they are", async () => {
+  test("writes unchanged bytes with --output raw", async () => {
     const { bytes } = await bench.run(["call", "pics.pixel", "--output", "raw"]);
     expect(bytes.toString("base64")).toBe(PIXEL);
   });
 
-  test("a tool that reports an error: its words on stdout, exit code 5", async () => {
+  test("prints the text of a tool error on stdout and exits with 5", async () => {
     const text = await bench.run(["call", "pics.fail"]);
     expect([text.code, text.stdout]).toEqual([5, "no ink left\n"]);
     expect(text.stderr).toMatch(/reported an error.*\nTry: toolport tools pics\.fail\n$/);
@@ -142,7 +142,7 @@ describe("call", () => {
     expect(error()).toMatchObject({ code, next, exitCode });
   });
 
-  test("--record writes what was said", async () => {
+  test("records the messages with --record", async () => {
     await bench.run(["call", "pics.add", "a=1", "b=1", "--record", "talk.ndjson"]);
     const { transport, messages } = await readRecording(join(bench.project, "talk.ndjson"));
     expect(transport).toBe("http");
@@ -151,7 +151,7 @@ describe("call", () => {
 });
 
 describe("tools, resources, prompts, find", () => {
-  test("tools: all, of one server, and one in full", async () => {
+  test("lists all tools, the tools of one server, and one tool in full", async () => {
     const all = await bench.run(["tools"]);
     expect(all.stdout).toMatch(/^TOOL +WHAT IT DOES\npics\.add\(a, b\) +Adds two numbers\n/);
     expect(all.stderr).toContain("warning: gone:");
@@ -203,7 +203,7 @@ describe("tools, resources, prompts, find", () => {
   });
 });
 
-test("inspect: the handshake, and with --raw what was said", async () => {
+test("inspect shows the handshake, and the messages with --raw", async () => {
   const { json } = await bench.run(["inspect", "pics", "--raw", "--json"]);
   expect(json()).toMatchObject({
     ...{ server: "pics", transport: "http", era: "modern", protocolVersion: "2026-07-28" },
@@ -215,7 +215,7 @@ test("inspect: the handshake, and with --raw what was said", async () => {
   expect(stdout).toMatch(/protocol +2026-07-28 \(modern\)\nsoftware +pictures 2\.0\.0/);
 });
 
-test("a bad entry costs only itself, and is told with its line", async () => {
+test("reports an invalid entry with its line and uses the others", async () => {
   const file = join(bench.project, "bad.json");
   writeFileSync(file, `{"mcpServers":{\n"pics":{"url":"${String(http.entry.url)}"},\n"bad":{"url":5}}}`);
   const { code, stdout, stderr } = await bench.run(["list", "--config", "bad.json", "--yes"]);
@@ -224,7 +224,7 @@ test("a bad entry costs only itself, and is told with its line", async () => {
   expect([asked.code, asked.error().code]).toEqual([2, "INVALID_CONFIG"]);
 });
 
-test("without any file: exit code 2 and what to do", async () => {
+test("exits with 2 and a suggestion if there is no configuration file", async () => {
   using empty = createCommandLinePlace();
   const { code, error } = await empty.run(["list", "--json"]);
   expect([code, error().code, error().next]).toEqual([2, "NO_SERVERS", "toolport add <name> <url>"]);

@@ -1,4 +1,4 @@
-/** `completion`: the scripts are understood by their shells, and what they ask is answered without connecting anything. */
+/** `completion`: shells accept the scripts, and `__complete` returns candidates without connecting a server. */
 import { execFile, spawnSync } from "node:child_process";
 import { chmod } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,14 +8,14 @@ import { expect, test, vi } from "vitest";
 import { useProgram } from "../support/cli-sandbox.js";
 
 const createSandbox = useProgram();
-// Many processes, one after the other, on a machine that may have other work.
+// Starts many processes in sequence, on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000 });
 
 const STDIO_SERVER = fileURLToPath(new URL("../fixtures/servers/stdio-lean.mjs", import.meta.url));
 const run = promisify(execFile);
 const hasBash = spawnSync("bash", ["-c", "true"]).status === 0;
 
-test("commands, options, their values, servers and the tools of saved lists", async () => {
+test("completes commands, options, values, servers and tools of saved lists", async () => {
   using sandbox = createSandbox();
   await sandbox.write("home/.config/toolport/toolport.json", {
     mcpServers: {
@@ -39,7 +39,7 @@ test("commands, options, their values, servers and the tools of saved lists", as
   expect(await complete("export", "--format=c")).toEqual(["--format=claude", "--format=cursor"]);
   expect(await complete("state", "m")).toEqual(["migrate"]);
   expect(await complete("import", "--from", "cur")).toEqual(["cursor"]);
-  // What a shell would run is not put on its line.
+  // Values that a shell would interpret are left out.
   expect(await complete("list", "")).toEqual(["plain", "never"]);
   expect(await complete("call", "plain.")).toEqual(["plain."]);
   expect(await complete("remove", "plain", "")).toEqual(["never"]);

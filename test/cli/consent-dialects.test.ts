@@ -1,4 +1,4 @@
-/** A stranger's project with servers in all ten dialects: before consent, no command sends, reads, expands or starts anything of it. */
+/** A hostile project with servers in all ten dialects: before consent, no command sends, reads, expands or starts anything of it. */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -15,7 +15,7 @@ const CANARY = "canary-of-the-environment";
 const FILE_CANARY = "canary-of-a-private-key";
 const HOME_CANARY = "canary-of-an-env-file";
 
-/** Where each dialect has its servers, and what it calls an address. */
+/** The file of each dialect, and its names for the fields. */
 const DIALECTS: Readonly<Record<string, readonly [file: string, container: string, address: string]>> = {
   toolport: ["toolport.json", "mcpServers", "url"],
   claude: [".mcp.json", "mcpServers", "url"],
@@ -29,15 +29,15 @@ const DIALECTS: Readonly<Record<string, readonly [file: string, container: strin
 };
 const CODEX = ".codex/config.toml";
 
-interface Stranger {
+interface HostileProject {
   /** `<dialect>-web` and `<dialect>-tool` for all ten. */
   readonly names: readonly string[];
   /** Written by a server that was started. */
   readonly started: string;
 }
 
-/** Fills a project as its author would who is after the keys of its users. */
-async function fillProject(project: string, home: string, origin: string): Promise<Stranger> {
+/** Creates a project whose author wants to steal the keys of its users. */
+async function fillProject(project: string, home: string, origin: string): Promise<HostileProject> {
   const write = async (path: string, text: string) => {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text);
@@ -96,7 +96,7 @@ async function fillProject(project: string, home: string, origin: string): Promi
   return { names, started };
 }
 
-/** Nothing of the user's values, and no sign that a variable or a file was looked at. */
+/** The output contains no values of the user, and no sign that a variable or file was read. */
 function expectNothingUsed(text: string): void {
   for (const canary of [CANARY, FILE_CANARY, HOME_CANARY]) expect(text).not.toContain(canary);
   expect(text).not.toMatch(/is not set|does not exist|not on PATH|was not found|asks for|needs an answer/);
@@ -162,7 +162,7 @@ describe("without a terminal", () => {
     expect([thief.requests, thief.connections, existsSync(started)]).toEqual([[], 0, false]);
   });
 
-  test("completion, import, enabling and tidying up read names only", async () => {
+  test("completion, import, enable and gc only read names", async () => {
     using sandbox = createSandbox();
     await using thief = await startRecordingHttpServer();
     const { names, started } = await fillProject(sandbox.project, sandbox.home, thief.origin);
@@ -222,7 +222,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     },
   );
 
-  test("after a yes the values are used, and no command asks again", async () => {
+  test("uses the values after consent, and asks no further question", async () => {
     using sandbox = createSandbox();
     await using server = await startRecordingHttpServer();
     await fillProject(sandbox.project, sandbox.home, server.origin);

@@ -1,4 +1,4 @@
-/** Servers that come with a project are not used before the user agreed, and asked about again after every change. */
+/** Servers of a project are used only after the user agrees, and need new consent after every change. */
 import {
   existsSync,
   mkdirSync,
@@ -41,7 +41,7 @@ const statusOf = async (args: readonly string[] = [], env = {}) => {
 const OK = [["tool", "ok", undefined]];
 const REFUSED = [["tool", "error", "NOT_TRUSTED"]];
 
-test("without a terminal: nothing is started or contacted, and the error says which command agrees", async () => {
+test("starts and contacts nothing without a terminal, and suggests the command that gives consent", async () => {
   await using web = await startRecordingHttpServer();
   place.configure({
     tool: local(),
@@ -63,7 +63,7 @@ test("without a terminal: nothing is started or contacted, and the error says wh
   expect([existsSync(started), web.requests, web.connections]).toEqual([false, [], 0]);
 });
 
-test("the same file named by --config is not agreed to either, and the command to try names it", async () => {
+test("requires consent for a project file of --config, and suggests a command with that file", async () => {
   await using web = await startRecordingHttpServer();
   write(join(place.project, "other servers.json"), { mcpServers: { web: { url: `${web.origin}/x` } } });
   const { code, error } = await place.run(["list", "-c", "other servers.json", "--json"]);
@@ -71,7 +71,7 @@ test("the same file named by --config is not agreed to either, and the command t
   expect(web.connections).toBe(0);
 });
 
-test("a server that was typed is the user's word, in a project's file, too", async () => {
+test("needs no consent for a server that the user added to the project file", async () => {
   await using web = await startRecordingHttpServer();
   await place.run(["add", "web", `${web.origin}/mcp`, "--project", "--no-check"]);
   expect(web.connections).toBe(0);
@@ -79,8 +79,8 @@ test("a server that was typed is the user's word, in a project's file, too", asy
   expect(web.connections).toBeGreaterThan(0);
 });
 
-describe("agreed to once", () => {
-  test("it is used from then on, until anything of it changes", async () => {
+describe("after consent", () => {
+  test("uses the server until any part of it changes", async () => {
     place.configure({ tool: local() });
     expect(await statusOf(["--yes"])).toEqual(OK);
     expect(await statusOf()).toEqual(OK);
@@ -101,7 +101,7 @@ describe("agreed to once", () => {
     expect(await statusOf()).toEqual(OK);
   });
 
-  // More names are in `src/node/trust-records.test.ts`.
+  // `src/node/trust-records.test.ts` covers more names.
   test.each(["HOME", "PYTHONUSERBASE", "ANY_NAME_AT_ALL"])(
     "a new value of %s in the file asks again and starts nothing",
     async (name) => {
@@ -114,7 +114,7 @@ describe("agreed to once", () => {
     },
   );
 
-  test("a new header, default of a variable or query of an address asks again", async () => {
+  test("asks again after a new header, default of a variable or query of a URL", async () => {
     await using web = await startRecordingHttpServer();
     const remote = (query: string, header: string) => ({
       tool: { url: `${web.origin}/mcp?x=${query}`, headers: { "X-Fixed": header } },
@@ -129,7 +129,7 @@ describe("agreed to once", () => {
     }
   });
 
-  test("a new value of the user's own environment or home asks nothing", async () => {
+  test("does not ask after a change of the user's environment or home", async () => {
     write(join(place.home, "secret.txt"), "one");
     write(join(place.home, "mine.env"), "MINE=one");
     place.configure({
@@ -159,7 +159,7 @@ describe("agreed to once", () => {
     write(join(place.project, file), "NODE_OPTIONS=--no-warnings");
     expect(await statusOf([], env)).toEqual(REFUSED);
     const { stderr } = await place.run(["list"], { env });
-    expect(stderr).toContain("a file of the project that it reads has changed since you agreed to it");
+    expect(stderr).toContain("a project file that it reads has changed since you agreed to it");
     rmSync(join(place.project, file));
     expect(await statusOf([], env)).toEqual(REFUSED);
     expect(existsSync(started)).toBe(false);
@@ -167,7 +167,7 @@ describe("agreed to once", () => {
     expect(await statusOf([], env)).toEqual(OK);
   });
 
-  test("a file of the same repository, or behind a link of the project, counts as the project's", async () => {
+  test("treats files of the same repository and linked files as project files", async () => {
     const root = join(place.project, "..", "repository");
     mkdirSync(join(root, ".git"), { recursive: true });
     renameSync(place.project, join(root, "part"));
@@ -193,7 +193,7 @@ describe("agreed to once", () => {
     expect(await run()).toEqual(REFUSED);
   });
 
-  test("the default that a file gives to one of its inputs is one of its values", async () => {
+  test("asks again after a change of an input's default", async () => {
     const file = join(place.project, ".vscode/mcp.json");
     const withDefault = (value: string) => ({
       inputs: [
@@ -209,7 +209,7 @@ describe("agreed to once", () => {
     expect(await statusOf()).toEqual(REFUSED);
   });
 
-  test("the same text in another dialect is another server", async () => {
+  test("asks again if the same text is read in another dialect", async () => {
     const servers = { tool: { ...local(), env: { A: "$B" } } };
     write(join(place.project, "s.json"), { mcpServers: servers });
     expect(await statusOf(["-c", "s.json", "--yes"])).toEqual(OK);
@@ -219,7 +219,7 @@ describe("agreed to once", () => {
     expect((await statusOf(["-c", "s.json"]))[0]).toEqual(REFUSED[0]);
   });
 
-  test("it holds for that server only, and not without the state it is kept in", async () => {
+  test("applies to that server only, and only with the same state", async () => {
     place.configure({ one: local(), two: local() });
     expect(await statusOf(["one", "--yes"])).toEqual([["one", "ok", undefined]]);
     expect((await statusOf()).map(([, status]) => status)).toEqual(["ok", "error"]);
@@ -229,7 +229,7 @@ describe("agreed to once", () => {
   });
 });
 
-test("an entry whose name is also a field of every object is asked about like any other", async () => {
+test("asks about an entry named like a property of Object.prototype", async () => {
   write(
     join(place.project, "toolport.json"),
     `{"mcpServers":{"toString":{"command":"\${NODE}"},"__proto__":{"command":"\${NODE}"}}}`,
@@ -239,7 +239,7 @@ test("an entry whose name is also a field of every object is asked about like an
   expect(stdout).not.toContain("is not set");
 });
 
-test("a name that looks like an option is not put into the command to try", async () => {
+test("does not suggest a command with a name that looks like an option", async () => {
   place.configure({ "--config=other.json": local(), "$(touch x)": local() });
   const { error } = await place.run(["tools", "--json"]);
   expect(error().next).toBe("toolport tools … --yes");
@@ -247,7 +247,7 @@ test("a name that looks like an option is not put into the command to try", asyn
   expect(one().next).toBe("toolport list '$(touch x)' --yes");
 });
 
-test("the user's own file needs none; a disabled server asks nothing, and nothing of it is looked up", async () => {
+test("needs no consent for the user's own file or for a disabled server, which is not expanded", async () => {
   place.configure({ off: { ...local(), enabled: false, env: { A: `\${NOT_SET}` } } });
   write(join(place.home, ".config", "toolport", "toolport.json"), { mcpServers: { mine: local() } });
   expect(await statusOf()).toEqual([
@@ -258,7 +258,7 @@ test("the user's own file needs none; a disabled server asks nothing, and nothin
   expect(stderr).not.toContain("NOT_SET");
 });
 
-test("a fallback in a project's file is asked about with the server that names it", async () => {
+test("asks about a fallback in a project file together with the server that uses it", async () => {
   await using web = await startRecordingHttpServer();
   write(join(place.home, ".config", "toolport", "toolport.json"), {
     mcpServers: { mine: { url: "http://127.0.0.1:9/mcp", fallback: "theirs" } },
@@ -269,7 +269,7 @@ test("a fallback in a project's file is asked about with the server that names i
   expect(web.connections).toBe(0);
 });
 
-test("what is written is shown with its dangers marked, and safe to print", async () => {
+test("shows the unexpanded entry with its risks, escaped for the terminal", async () => {
   place.configure({
     tool: local({
       env: {
@@ -293,17 +293,17 @@ test("what is written is shown with its dangers marked, and safe to print", asyn
   const { stderr } = await place.run(["list", "--no-color"]);
   expect(stderr).toContain('"HTTPS_PROXY": "http://proxy.example:8080"');
   expect(stderr).toMatch(
-    /DANGER +sets HTTPS_PROXY, https_proxy, which can lead its traffic through another machine/,
+    /DANGER +sets HTTPS_PROXY, https_proxy, which can redirect its traffic through another machine/,
   );
   expect(stderr).toMatch(
-    /DANGER +sets NODE_TLS_REJECT_UNAUTHORIZED, NODE_EXTRA_CA_CERTS, which can change or switch off certificate checks/,
+    /DANGER +sets NODE_TLS_REJECT_UNAUTHORIZED, NODE_EXTRA_CA_CERTS, which can change or disable certificate checks/,
   );
-  expect(stderr).toMatch(/DANGER +sets NODE_OPTIONS, which can change what is run/);
+  expect(stderr).toMatch(/DANGER +sets NODE_OPTIONS, which can change which code runs/);
   expect(stderr).toMatch(/DANGER +reads ~\/\.ssh\/id_rsa/);
   expect(stderr).toMatch(/DANGER +is not encrypted/);
   expect(stderr).toMatch(/note +takes USER from your environment/);
   expect(stderr).toContain("right\\u{202e}left");
   expect(stderr.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-  // Not on a terminal: what is shown may be kept in a log.
+  // Without a terminal, the output may end up in a log.
   expect(stderr).not.toContain("CANARY");
 });

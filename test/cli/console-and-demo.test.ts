@@ -1,4 +1,4 @@
-/** `console` and `demo` as programs: the page answers to who has its address, and the demo takes a real model. */
+/** `console` and `demo` as programs: the console serves its page, and the demo runs with a real model. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { cp } from "node:fs/promises";
@@ -16,7 +16,7 @@ import { waitFor } from "../support/wait-for.js";
 const createSandbox = useProgram();
 
 const built = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
-/** The page is made by the build. */
+/** The build creates the page. */
 const page = fileURLToPath(new URL("../../dist/console/page", import.meta.url));
 
 async function copyPage(main: string): Promise<void> {
@@ -24,7 +24,7 @@ async function copyPage(main: string): Promise<void> {
 }
 
 test.skipIf(!existsSync(page))(
-  "console (needs a build) prints its address, serves the page, and ends at Ctrl-C",
+  "console (needs a build) prints its URL, serves the page, and ends at Ctrl-C",
   async () => {
     using sandbox = createSandbox();
     const server = createTestServer({ tools: { hello: { handler: () => "hi" } } });
@@ -61,16 +61,18 @@ test.skipIf(!existsSync(page))(
 );
 
 test.skipIf(!existsSync(page) || !hasTerminal)(
-  "a project's server that the user did not agree to is not in the console (needs a build and a terminal)",
+  "console leaves out a project's server without consent (needs a build and a terminal)",
   { timeout: 60_000 },
   async () => {
     using sandbox = createSandbox();
-    await using stranger = await startRecordingHttpServer();
+    await using projectServer = await startRecordingHttpServer();
     await using own = await startRecordingHttpServer();
     await sandbox.write("home/.config/toolport/toolport.json", {
       mcpServers: { mine: { url: `${own.origin}/mcp` } },
     });
-    await sandbox.write("project/.mcp.json", { mcpServers: { theirs: { url: `${stranger.origin}/mcp` } } });
+    await sandbox.write("project/.mcp.json", {
+      mcpServers: { theirs: { url: `${projectServer.origin}/mcp` } },
+    });
     await copyPage(sandbox.main);
     const terminal = openTerminal([process.execPath, sandbox.main, "console"], {
       cwd: sandbox.project,
@@ -80,7 +82,7 @@ test.skipIf(!existsSync(page) || !hasTerminal)(
       await terminal.waitForText('Allow "theirs"? [y/N] ');
       expect(terminal.shown).not.toContain("#t=");
       terminal.type("n\r");
-      await terminal.waitForText("Ctrl-C ends it");
+      await terminal.waitForText("Press Ctrl-C to stop");
       const [, origin = "", token = ""] =
         /(http:\/\/127\.0\.0\.1:\d+)\/#t=([\w-]+)/.exec(terminal.shown) ?? [];
       const post = async (action: string, body: object) =>
@@ -95,7 +97,7 @@ test.skipIf(!existsSync(page) || !hasTerminal)(
       expect(value.servers.map(({ name }) => name)).toEqual(["mine"]);
       const refused = await (await post("connect", { server: "theirs", consent: true })).json();
       expect(refused).toMatchObject({ error: { code: "UNKNOWN_SERVER" } });
-      expect(stranger.connections).toBe(0);
+      expect(projectServer.connections).toBe(0);
       terminal.type("\u0003");
       expect(await terminal.ended).toBe(130);
     } finally {
@@ -104,7 +106,7 @@ test.skipIf(!existsSync(page) || !hasTerminal)(
   },
 );
 
-test("with --model-url a real model drives the demo's agent", { timeout: 60_000 }, async () => {
+test("runs the demo's agent with a real model with --model-url", { timeout: 60_000 }, async () => {
   if (!existsSync(built)) throw new Error("dist is missing. Run `npm run build` first.");
   using sandbox = createSandbox();
   await using model = await startModelDouble([
@@ -128,7 +130,7 @@ test("with --model-url a real model drives the demo's agent", { timeout: 60_000 
   expect(report.steps.filter(({ ok }) => !ok)).toEqual([]);
   const agent = report.steps.find(({ id }) => id === "agent")!;
   expect(agent.title).toBe("Let double find and call tools through search");
-  expect(agent.details[0]).toMatch(/^a real model is asked: double at 127\.0\.0\.1:/);
-  expect(agent.details.join("\n")).toContain("model says: There are 357 days");
+  expect(agent.details[0]).toMatch(/^a real model is used: double at 127\.0\.0\.1:/);
+  expect(agent.details.join("\n")).toContain("model: There are 357 days");
   expect({ code, ok: report.ok }).toEqual({ code: 0, ok: true });
 });

@@ -1,4 +1,4 @@
-/** `doctor` on a setup with a fault of every kind: each is named, with what to do. */
+/** `doctor` on a setup with a problem of every kind: it reports each with a fix. */
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -18,7 +18,7 @@ import { startRecordingHttpServer } from "../support/recording-http-server.js";
 import { startTlsFront } from "../support/tls-front.js";
 
 const createSandbox = useProgram();
-// Many processes, one after the other, on a machine that may have other work.
+// Starts many processes in sequence, on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000 });
 
 interface Check {
@@ -43,7 +43,7 @@ async function listen(server: Server): Promise<{ url: string; close(): Promise<v
   };
 }
 
-test("a broken setup: every fault is named, with what to do, and the exit code tells the worst", async () => {
+test("reports every problem with a fix, and exits with the highest code", async () => {
   using sandbox = createSandbox();
   await using bench = await startOAuthBench();
   const longName = `tool_${"x".repeat(80)}`;
@@ -121,15 +121,15 @@ test("a broken setup: every fault is named, with what to do, and the exit code t
       ["fail", "sick", "HTTP 503"],
       ["warn", "astray", "HTTP 404"],
       ["warn", "astray", /behind this machine's/],
-      ["ok", "locked", /authorizes for it/],
-      ["skip", "locked", "Nobody is logged in"],
+      ["ok", "locked", /is its authorization server/],
+      ["skip", "locked", "Not logged in"],
       ["fail", "boxed", "no-such-engine is not on PATH"],
-      ["skip", "off", "switched off"],
+      ["skip", "off", "Disabled in"],
       ["ok", "odd", /^Ready in/],
       ["warn", "odd", /get\.weather! is offered as/],
       ["warn", "odd", new RegExp(`${longName} is offered as`)],
-      ["warn", "odd", /Not taken by .*deep/],
-      ["warn", "odd", /Not taken by .*the portable form of LangChain and the AI SDK/],
+      ["warn", "odd", /Not supported by .*deep/],
+      ["warn", "odd", /Not supported by .*the portable form of LangChain and the AI SDK/],
     ];
     const unseen = expected.filter(([status, server, text]) => find(status, server, text).length === 0);
     expect(unseen, JSON.stringify(checks, undefined, 1)).toEqual([]);
@@ -137,7 +137,7 @@ test("a broken setup: every fault is named, with what to do, and the exit code t
       status: "fail",
       next: "toolport auth locked",
     });
-    // Every failure says what to do, and the end of the document repeats it.
+    // Every failure has advice, which the end of the document repeats.
     const failures = checks.filter(({ status }) => status === "fail");
     expect(failures.filter((found) => found.next === undefined)).toEqual([]);
     expect(next.length).toBeGreaterThanOrEqual(10);
@@ -151,7 +151,7 @@ test("a broken setup: every fault is named, with what to do, and the exit code t
   }
 });
 
-test("as text it ends with what to do; about one server it speaks of that one", async () => {
+test("ends the text with the advice, and checks only the named server", async () => {
   using sandbox = createSandbox();
   await sandbox.write("home/.config/toolport/toolport.json", {
     mcpServers: { missing: { command: "no-such-program-here" }, other: { command: "nor-this-one" } },
@@ -166,7 +166,7 @@ test("as text it ends with what to do; about one server it speaks of that one", 
   expect(unknown.stderr).toContain("Did you mean missing?");
 });
 
-test("the token of a login: good, expired and renewable, expired for good", async () => {
+test("reports valid, renewable and expired tokens", async () => {
   using sandbox = createSandbox();
   await using bench = await startOAuthBench();
   const mcpServers = { locked: { url: bench.url } };
@@ -187,10 +187,10 @@ test("the token of a login: good, expired and renewable, expired for good", asyn
     return { code, token: (json().checks as Check[]).find(({ check }) => check === "token") };
   };
   try {
-    const good = { status: "ok", message: expect.stringContaining("good until") };
+    const good = { status: "ok", message: expect.stringContaining("valid until") };
     expect(await examine()).toMatchObject({ code: 0, token: good });
     await change(expired);
-    const renewable = { status: "ok", message: expect.stringContaining("renewed with the next call") };
+    const renewable = { status: "ok", message: expect.stringContaining("the next call renews it") };
     expect(await examine()).toMatchObject({ code: 0, token: renewable });
     await change({ ...expired, refreshToken: undefined });
     const spent = { status: "fail", next: "toolport auth locked" };
@@ -200,7 +200,7 @@ test("the token of a login: good, expired and renewable, expired for good", asyn
   }
 });
 
-test("an authorization server that does not list S256 is a failure: no login would begin there", async () => {
+test("fails for an authorization server that does not advertise S256", async () => {
   using sandbox = createSandbox();
   await using hostile = await startHostileServer("127.0.0.1");
   hostile.lies = { metadata: { code_challenge_methods_supported: undefined } };
@@ -210,7 +210,7 @@ test("an authorization server that does not list S256 is a failure: no login wou
   expect(json().checks).toContainEqual(expect.objectContaining({ check: "oauth", status: "fail" }));
 });
 
-test("a project's server is not started before somebody has agreed", async () => {
+test("does not start a project's server before consent", async () => {
   using sandbox = createSandbox();
   await sandbox.write("project/.mcp.json", {
     mcpServers: { theirs: { command: process.execPath, args: ["-e", CRASH] } },
@@ -223,7 +223,7 @@ test("a project's server is not started before somebody has agreed", async () =>
   );
 });
 
-test("state that cannot be used is a failure, and the rest is still checked", async () => {
+test("reports unusable state and runs the other checks", async () => {
   using sandbox = createSandbox();
   await mkdir(sandbox.statePath, { recursive: true });
   const broken = await sandbox.run("doctor", "--json");
@@ -234,7 +234,7 @@ test("state that cannot be used is a failure, and the rest is still checked", as
   expect(off.json().checks).toContainEqual(expect.objectContaining({ check: "state", status: "warn" }));
 });
 
-test("a file that was named and cannot be read is told with its line", async () => {
+test("reports an unreadable --config file with its line", async () => {
   using sandbox = createSandbox();
   const file = await sandbox.write(
     "project/broken.json",

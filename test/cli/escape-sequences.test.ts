@@ -1,4 +1,4 @@
-/** Nothing a server says can steer the terminal: not in results, descriptions, names, errors or log messages. */
+/** Escape sequences in results, descriptions, names, errors and log messages never reach the terminal. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestServer } from "../../src/testing/index.js";
 import { ALL_SEQUENCES as ALL, UNSAFE_ON_TERMINAL as UNSAFE } from "../fixtures/prompt-attacks/corpus.js";
@@ -79,7 +79,7 @@ describe.each(COMMANDS.map((args) => [args.join(" ").replaceAll(ALL, "…"), arg
   },
 );
 
-test("what a program gets is whole", async () => {
+test("keeps the text unchanged when stdout is not a terminal", async () => {
   const { stdout } = await place.run(["call", "evil.say", "--output", "raw"]);
   expect(stdout).toBe(`said${ALL}\n`);
   const { json } = await place.run(["call", "evil.say", "--json"]);

@@ -1,11 +1,11 @@
-/** A server that ends at its start, or never answers: `list` and `doctor` say why. */
+/** `list` and `doctor` explain why a server exits at startup or never responds. */
 import { expect, test, vi } from "vitest";
 import { useProgram } from "../support/cli-sandbox.js";
 
 const createSandbox = useProgram();
 vi.setConfig({ testTimeout: 60_000 });
 
-test("list and doctor show the error of a server, not the end of its stack", async () => {
+test("list and doctor show the error message of a server, not its stack trace", async () => {
   using sandbox = createSandbox();
   const program = await sandbox.write("project/server.mjs", 'throw new Error("GITHUB_TOKEN is required");\n');
   await sandbox.write("home/.config/toolport/toolport.json", {
@@ -15,12 +15,12 @@ test("list and doctor show the error of a server, not the end of its stack", asy
     const { stdout, stderr } = await sandbox.run(...args);
     const shown = `${stdout}${stderr}`;
     expect(shown, args.join(" ")).toContain("Error: GITHUB_TOKEN is required");
-    // The whole tail is part of JSON documents.
+    // JSON documents contain the whole tail of stderr.
     if (!args.includes("--json")) expect(shown, args.join(" ")).not.toMatch(/ModuleLoader|Node\.js v/);
   }
 });
 
-test("list and doctor name --timeout when a server is silent", async () => {
+test("list and doctor suggest --timeout for a server that does not respond", async () => {
   using sandbox = createSandbox();
   const program = await sandbox.write("project/silent.mjs", "process.stdin.resume();\n");
   await sandbox.write("home/.config/toolport/toolport.json", {
@@ -36,7 +36,7 @@ test("list and doctor name --timeout when a server is silent", async () => {
   });
 });
 
-test("a banner on stdout is reported by doctor, not at every command", async () => {
+test("only doctor reports text on stdout", async () => {
   using sandbox = createSandbox();
   const program = await sandbox.write(
     "project/banner.cjs",

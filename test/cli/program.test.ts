@@ -1,4 +1,4 @@
-/** The real program as a process: quick to help, clean at the end however it ends. */
+/** The program as a real process: fast help, and complete cleanup in all cases. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -24,7 +24,7 @@ afterAll(() => bench[Symbol.dispose]());
 
 const startedPids = () => (existsSync(pids) ? readFileSync(pids, "utf8").trim().split("\n").map(Number) : []);
 
-describe("help and version are quick: nothing is loaded that is not needed", () => {
+describe("help and version load only a few light modules", () => {
   test.each([[["--help"]], [["--version"]], [["call", "--help"]], [["nonsense"]]])("%j", async (args) => {
     const file = join(bench.home, `modules-${args.join("")}`);
     const options = { nodeArgs: ["--import", hook("list-modules")], env: { MODULES_FILE: file } };
@@ -39,7 +39,7 @@ describe("help and version are quick: nothing is loaded that is not needed", () 
     expect(own.length).toBeLessThan(45);
   });
 
-  test("they say what they should, on stdout", async () => {
+  test("prints help and version on stdout", async () => {
     const help = await bench.spawn(["--help"]);
     expect([help.code, help.stderr]).toEqual([0, ""]);
     for (const name of ["list", "call", "tools", "types", "watch"])
@@ -48,7 +48,7 @@ describe("help and version are quick: nothing is loaded that is not needed", () 
   });
 });
 
-test("a program reads one document from stdout, and one line from stderr if something is wrong", async () => {
+test("prints one JSON document on stdout, and one JSON line on stderr after an error", async () => {
   const { code, json, stderr } = await bench.spawn(["list", "--json", "--yes"]);
   expect([code, stderr, json()["counts"]]).toEqual([
     0,
@@ -65,12 +65,12 @@ describe.each([
   ["SIGTERM", 143],
   ["SIGHUP", 129],
 ] as const)("%s", (signal, exitCode) => {
-  test(`ends it with ${exitCode}, and the servers with it`, async () => {
+  test(`ends the program with ${exitCode}, and its servers`, async () => {
     const before = startedPids().length;
     const child = bench.start(["call", "lean.slow", "ms:=60000", "--yes"]);
     const end = ended(child);
     await waitFor(() => startedPids().length >= before + 2, { timeoutMs: 10_000 });
-    // The call itself is under way a little later; it makes no difference to what has to be cleaned up.
+    // The call may start slightly later, which does not affect the cleanup.
     child.kill(signal);
     const { code, stdout, stderr } = await end;
     expect({ code, stdout, stderr }).toEqual({ code: exitCode, stdout: "", stderr: "" });
@@ -78,7 +78,7 @@ describe.each([
   });
 });
 
-test("whoever reads no further ends it quietly", async () => {
+test("exits quietly when stdout is closed early", async () => {
   const child = bench.start(["call", "lean.big", "bytes:=3000000", "--yes"]);
   let stderr = "";
   child.stderr?.on("data", (text) => {
@@ -90,7 +90,7 @@ test("whoever reads no further ends it quietly", async () => {
   for (const pid of startedPids()) await waitForExit(pid);
 });
 
-test("watch: a line of JSON per event, a death and the return included, until Ctrl-C", async () => {
+test("watch prints a JSON line per event, including a crash and a reconnect, until Ctrl-C", async () => {
   const child = bench.start(["watch", "lean", "--yes"]);
   const end = ended(child);
   const events: { event: string; server: string; to?: string; at: string }[] = [];

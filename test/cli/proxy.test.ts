@@ -1,4 +1,4 @@
-/** The command line behind a proxy: what it says of one that a project's file names, and what the doctor finds. */
+/** The command line behind a proxy: consent to a proxy in a project file, and checks of `doctor`. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
 import { type CommandLinePlace, createCommandLinePlace } from "../support/command-line.js";
@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 const setVariables = useProxyVariables();
 
-test("a proxy in a project's file is shown, needs consent, and a change of it needs consent again", async () => {
+test("shows a proxy in a project file and requires consent, again after a change", async () => {
   const server = await startFaultServer();
   place.configure({ it: { ...server.entry, proxy: proxy.url } });
   const refused = await place.run(["call", "it.fine", "--json"]);
@@ -37,7 +37,7 @@ test("a proxy in a project's file is shown, needs consent, and a change of it ne
   await server.close();
 });
 
-test("the environment's proxy leads to names that only it can resolve, for calls and for the doctor", async () => {
+test("uses the environment's proxy for names that only the proxy can resolve, in calls and doctor", async () => {
   const server = await startFaultServer();
   const { port } = new URL(server.entry.url);
   setVariables({ http_proxy: proxy.url });
@@ -45,12 +45,12 @@ test("the environment's proxy leads to names that only it can resolve, for calls
   expect((await place.run(["list", "--yes"])).code).toBe(0);
   expect((await place.run(["call", "it.fine"])).stdout).toContain("fine");
   const { stdout } = await place.run(["doctor"]);
-  expect(stdout).toContain(`Goes through the proxy ${proxy.host} (http_proxy)`);
+  expect(stdout).toContain(`Connects through the proxy ${proxy.host} (http_proxy)`);
   expect(stdout).not.toContain("was not found");
   await server.close();
 });
 
-test("the doctor says which variable names a proxy that cannot be used", async () => {
+test("doctor names the variable of an unusable proxy", async () => {
   setVariables({ ALL_PROXY: "socks5://127.0.0.1:9" });
   place.configure({ it: { url: "http://mcp.invalid/mcp" } });
   await place.run(["list", "--yes"]);
@@ -59,7 +59,7 @@ test("the doctor says which variable names a proxy that cannot be used", async (
   expect(stdout).toContain("ALL_PROXY names a SOCKS proxy");
 });
 
-test("the registry is asked through the proxy", async () => {
+test("sends registry requests through the proxy", async () => {
   setVariables({ HTTP_PROXY: proxy.url });
   await place.run(["search", "weather", "--registry", "http://registry.invalid:9"]);
   expect(proxy.seen[0]?.target).toContain("http://registry.invalid:9/");

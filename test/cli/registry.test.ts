@@ -4,10 +4,10 @@ import { useProgram } from "../support/cli-sandbox.js";
 import { startRegistryServer } from "../support/registry-server.js";
 
 const createSandbox = useProgram();
-// Many processes, one after the other, on a machine that may have other work.
+// Starts many processes in sequence, on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000 });
 
-const NAME = "io.github.somebody/weather";
+const NAME = "io.github.user/weather";
 
 const WEATHER = {
   name: NAME,
@@ -16,7 +16,7 @@ const WEATHER = {
   packages: [
     {
       registryType: "npm",
-      identifier: "@somebody/weather",
+      identifier: "@user/weather",
       version: "1.2.0",
       transport: { type: "stdio" },
       environmentVariables: [
@@ -31,7 +31,7 @@ const WEATHER = {
   ],
 };
 
-test("search lists servers, for people and for programs", async () => {
+test("search lists servers as text and JSON", async () => {
   using sandbox = createSandbox();
   await using registry = await startRegistryServer({ records: [{ server: WEATHER }] });
   const found = await sandbox.run("search", "weather", "--registry", registry.url, "--json");
@@ -59,7 +59,7 @@ test("search lists servers, for people and for programs", async () => {
   expect(away.code).toBe(4);
 });
 
-test("add --from-registry names what is missing, warns, shows the command and wants consent", async () => {
+test("add --from-registry reports missing inputs, warns, shows the command and asks for consent", async () => {
   using sandbox = createSandbox();
   await using registry = await startRegistryServer({ records: [{ server: WEATHER }] });
   const line = ["add", "--from-registry", NAME, "--registry", registry.url, "--no-check"];
@@ -73,7 +73,7 @@ test("add --from-registry names what is missing, warns, shows the command and wa
   const refused = await sandbox.run(...given);
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain("make sure you can trust it");
-  expect(refused.stderr).toMatch(/runs +npx .*@somebody\/weather@1\.2\.0/);
+  expect(refused.stderr).toMatch(/runs +npx .*@user\/weather@1\.2\.0/);
   expect(refused.stderr).not.toContain("hush-hush");
   const agreed = await sandbox.run(...given, "--yes");
   expect(agreed.code).toBe(0);

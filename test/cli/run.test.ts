@@ -1,4 +1,4 @@
-/** `run`: a model behind a local double drives the tools, in both APIs; nothing is changed that nobody approved. */
+/** `run` with a local model double in both APIs. Calls that may change something need approval. */
 import { expect, test, vi } from "vitest";
 import { createTestServer } from "../../src/testing/index.js";
 import { type ScriptedTurn, startModelDouble } from "../adapters/model-double.js";
@@ -6,7 +6,7 @@ import { useProgram } from "../support/cli-sandbox.js";
 import { hasTerminal, openTerminal } from "../support/terminal.js";
 
 const createSandbox = useProgram();
-// Many processes, one after the other, on a machine that may have other work.
+// Starts many processes in sequence, on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000 });
 
 const TURNS: readonly ScriptedTurn[] = [
@@ -66,7 +66,7 @@ test.each(["openai", "anthropic"])("a model with %s's API uses the tools", async
   expect(model.requests).toHaveLength(2);
 });
 
-test("without a terminal and without --yes a tool that may change something is refused, and the model is told", async () => {
+test("rejects calls that may change something without a terminal and --yes, and reports that to the model", async () => {
   await using setup = await setUp();
   const { sandbox, model, kept } = setup;
   const { code, stdout, stderr } = await sandbox.run(
@@ -85,7 +85,7 @@ test("without a terminal and without --yes a tool that may change something is r
   expect(JSON.stringify(model.requests[1])).toContain("not approved");
 });
 
-test("too many steps, no model, a wrong key: each says what to do", async () => {
+test("suggests a fix after too many steps, without a model, and with a wrong key", async () => {
   await using setup = await setUp([TURNS[0]!, TURNS[0]!, TURNS[0]!]);
   const { sandbox, model } = setup;
   const endless = await sandbox.run(
@@ -119,7 +119,7 @@ test("too many steps, no model, a wrong key: each says what to do", async () => 
   expect(wrong.code).toBe(2);
 });
 
-test.skipIf(!hasTerminal)("in a real terminal the user is asked before the call", async () => {
+test.skipIf(!hasTerminal)("asks the user before the call in a real terminal", async () => {
   await using setup = await setUp();
   const { sandbox, model, kept } = setup;
   const line = ["run", "Note milk", "--model-url", model.url, "--model", "double"];

@@ -1,4 +1,4 @@
-/** Questions in a real terminal: a secret is never shown, and every other answer is shown once. */
+/** Questions in a real terminal: secrets are never echoed, other answers once. */
 import { expect, test, vi } from "vitest";
 import { useProgram } from "../support/cli-sandbox.js";
 import { startRegistryServer } from "../support/registry-server.js";
@@ -10,13 +10,13 @@ vi.setConfig({ testTimeout: 60_000 });
 const variable = (name: string, isSecret: boolean) => ({ name, isRequired: true, isSecret });
 
 const SERVER = {
-  name: "io.github.somebody/weather",
+  name: "io.github.user/weather",
   description: "Weather",
   version: "1.2.0",
   packages: [
     {
       registryType: "npm",
-      identifier: "@somebody/weather",
+      identifier: "@user/weather",
       version: "1.2.0",
       transport: { type: "stdio" },
       environmentVariables: [
@@ -30,7 +30,7 @@ const SERVER = {
   ],
 };
 
-/** Runs `add --from-registry` in a terminal, then prints the settings that it left the terminal with. */
+/** Runs `add --from-registry` in a terminal, then prints the terminal settings. */
 async function addInTerminal(
   use: (terminal: Terminal, saved: () => Promise<Record<string, unknown>>) => Promise<void>,
 ): Promise<void> {
@@ -45,7 +45,7 @@ async function addInTerminal(
   try {
     await use(terminal, async () => JSON.parse(await sandbox.read(sandbox.ownFile)).mcpServers.weather.env);
     expect(await terminal.ended).toBe(0);
-    // The shell gets its terminal back as it was.
+    // The terminal settings are restored.
     expect(terminal.shown).toMatch(/ echo /);
     expect(terminal.shown).toMatch(/ icanon/);
   } finally {
@@ -53,11 +53,11 @@ async function addInTerminal(
   }
 }
 
-/** The line of the screen that begins with this question. */
+/** The line of the screen that starts with this question. */
 function lineOf({ shown }: Terminal, question: string): string {
   const lines = shown.split("\n").filter((line) => line.includes(question));
   expect(lines, `${question} in ${JSON.stringify(shown)}`).toHaveLength(1);
-  // Without what moves the cursor or erases.
+  // Without cursor movements and erase sequences.
   return lines[0]!.replace(/\u001b\[[0-9;]*[A-Za-z]|\r/g, "");
 }
 
@@ -72,7 +72,7 @@ test.skipIf(!hasTerminal)(
       };
       await answer("FIRST_KEY", "Qz7!Kw");
       await answer("REGION", "north");
-      // With a correction, a cursor key and a line that is begun anew.
+      // With a correction, a cursor key and a restarted line.
       await answer("SECOND_KEY", "Jx#\u0015Vj9&Xx\u007f\u007fYb\u001b[D\u001b[C");
       await answer("THIRD_KEY", "Gf5@Pq");
       await answer("ACCOUNT", "ada");
@@ -85,7 +85,7 @@ test.skipIf(!hasTerminal)(
       expect(lineOf(terminal, "THIRD_KEY: ")).toBe("THIRD_KEY: ");
       expect(lineOf(terminal, "ACCOUNT: ")).toBe("ACCOUNT: ada");
       expect(lineOf(terminal, "Add weather to")).toMatch(/\[y\/N\] y$/);
-      // Names of temporary folders are letters and digits.
+      // Names of temporary directories consist of letters and digits.
       for (const part of ["7!", "!K", "x#", "9&", "&Y", "5@", "@P"])
         expect(terminal.shown).not.toContain(part);
       expect(await saved()).toEqual({
@@ -117,7 +117,7 @@ test.skipIf(!hasTerminal)(
   },
 );
 
-test.skipIf(!hasTerminal)("Ctrl-D is no answer, and the next question is asked", async () => {
+test.skipIf(!hasTerminal)("treats Ctrl-D as no answer and asks the next question", async () => {
   await addInTerminal(async (terminal) => {
     await terminal.waitForText("FIRST_KEY: ");
     terminal.type("\u0004");

@@ -1,4 +1,4 @@
-/** `state`: what is saved, without showing any of it, and what looks after it. */
+/** `state`: lists records without their values, and maintains them. */
 import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest";
 import { useProgram } from "../support/cli-sandbox.js";
 
 const createSandbox = useProgram();
-// Many processes, one after the other, on a machine that may have other work.
+// Starts many processes in sequence, on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000 });
 
 /** A Node without SQLite. */
@@ -45,7 +45,7 @@ test("ls, path, migrate, reseal and gc", async () => {
   expect((await sandbox.run("state", "gc", "--json")).json()).toMatchObject({ removed: [], unreadable: [] });
   await rm(file);
   const dry = await sandbox.run("state", "gc", "--dry-run", "--json");
-  expect(dry.json()).toMatchObject({ isDryRun: true, removed: [{ why: "the file is gone" }] });
+  expect(dry.json()).toMatchObject({ isDryRun: true, removed: [{ why: "the file no longer exists" }] });
   expect((await sandbox.run("state", "gc", "--json")).json().removed).toHaveLength(1);
   expect((await sandbox.run("state", "gc", "--json")).json().removed).toHaveLength(0);
 
@@ -56,7 +56,7 @@ test("ls, path, migrate, reseal and gc", async () => {
   expect(wrong.stderr).toContain("must be one of ls, gc, migrate, reseal, path");
 });
 
-test("without a SQLite driver consent lasts, in a JSON file that stays in use when there is one", async () => {
+test("saves consent in a JSON file without SQLite, and keeps using it when SQLite is available", async () => {
   using sandbox = createSandbox();
   await sandbox.write("project/.mcp.json", {
     mcpServers: { theirs: { command: process.execPath, args: [STDIO_SERVER] } },
@@ -77,14 +77,14 @@ test("without a SQLite driver consent lasts, in a JSON file that stays in use wh
   });
 });
 
-test("a SQLite file that cannot be read without a driver is named once", async () => {
+test("warns once about a SQLite file that cannot be read without a driver", async () => {
   using sandbox = createSandbox();
   const state = ["--state", join(sandbox.home, "mine.db")];
   expect((await sandbox.run("doctor", ...state)).code).toBe(0);
   const first = await sandbox.runWith(WITHOUT_SQLITE, "doctor", ...state);
   expect(first.code).toBe(0);
   expect(first.stderr).toMatch(
-    /no SQLite here.*mine\.db cannot be read.*mine\.json.*@photostructure\/sqlite/,
+    /no SQLite here.*cannot read the state in .*mine\.db.*mine\.json.*@photostructure\/sqlite/,
   );
   expect((await sandbox.runWith(WITHOUT_SQLITE, "state", "path", ...state)).stderr).toBe("");
   expect((await sandbox.run("state", "path", ...state)).stdout).toContain("mine.db");

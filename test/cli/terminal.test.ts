@@ -1,4 +1,4 @@
-/** The program in a real terminal: progress while it works, a picture saved to a file, a question before a start. */
+/** The program in a real terminal: progress, a saved image, and a question before a start. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { createCliServer, PIXEL } from "../fixtures/servers/cli-server.js";
 import { type CommandLineBench, createCommandLineBench } from "../support/command-line.js";
 import { waitFor } from "../support/wait-for.js";
 
-/** `script` of util-linux gives a program a terminal of its own. */
+/** `script` of util-linux runs a program in a pseudo-terminal. */
 const hasScript = ((): boolean => {
   try {
     return execFileSync("script", ["--version"], { encoding: "utf8" }).includes("util-linux");
@@ -62,7 +62,7 @@ describe.skipIf(!hasScript)("in a terminal (needs `script` of util-linux)", () =
       label: () => `${JSON.stringify(part)} in ${JSON.stringify(terminal.screen())}`,
     });
 
-  test("the exact command is shown and asked about; the listing shows progress, then a table in colours", async () => {
+  test("asks about the exact command, then shows progress and a coloured table", async () => {
     const refused = open("list");
     await shows(refused, 'Allow "local"? [y/N] ');
     expect(refused.screen()).toContain(`"command": "${process.execPath}"`);
@@ -81,11 +81,11 @@ describe.skipIf(!hasScript)("in a terminal (needs `script` of util-linux)", () =
     const remembered = open("list");
     expect(await remembered.exit).toBe(0);
     expect(remembered.screen()).not.toContain("Allow");
-    // The line of progress is gone when the table comes.
+    // The progress line is erased before the table.
     expect(remembered.screen()).toMatch(/\u001b\[2KSERVER +STATE/);
   }, 60_000);
 
-  test("a call shows how far it is and saves its picture", async () => {
+  test("shows the progress of a call and saves its image", async () => {
     const terminal = open("call", "pics.draw", "--save-images", "out");
     await shows(terminal, "pics.draw 1/2 half done");
     expect(await terminal.exit).toBe(0);
@@ -93,7 +93,7 @@ describe.skipIf(!hasScript)("in a terminal (needs `script` of util-linux)", () =
     expect(readFileSync(join(bench.project, "out/pics-draw-1.png")).toString("base64")).toBe(PIXEL);
   }, 30_000);
 
-  test("bytes are not thrown at it, colours can be turned off, and Ctrl-C ends even a question", async () => {
+  test("prints no binary data, honours NO_COLOR, and ends a question at Ctrl-C", async () => {
     const raw = open("call", "pics.pixel", "--output", "raw");
     expect(await raw.exit).toBe(1);
     expect(raw.screen()).toContain("BINARY_OUTPUT");

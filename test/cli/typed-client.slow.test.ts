@@ -1,4 +1,4 @@
-/** `toolport types`: what it writes compiles under strict, and calls a real tool with types. */
+/** `toolport types`: the generated file compiles in strict mode, and its client calls a real tool. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -17,7 +17,7 @@ export async function use(toolport: Toolport): Promise<number> {
 const MISUSE = `
 export const misuse = (toolport: Toolport) => createTools(toolport).pics.add({ a: "2", b: 3 });`;
 
-test("the file compiles, and its client calls the tool", async () => {
+test("generates a file that compiles, with a client that calls the tool", async () => {
   await using server = createCliServer();
   using place = createCommandLinePlace();
   const { entry } = await server.http();

@@ -1,4 +1,4 @@
-/** The console in a real Chromium: used with mouse and keyboard, and looked at. */
+/** The console in a real Chromium, operated with mouse and keyboard. */
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 
       .and(page.locator(`[data-state="${wanted}"]`))
       .waitFor();
 
-  it("takes the token out of the address", async () => {
+  it("removes the token from the address bar", async () => {
     await page.getByText("live", { exact: true }).waitFor();
     expect(page.url()).not.toContain("t=");
     await page.reload();
@@ -69,7 +69,7 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 
     await card("reports").getByText("SPAWN_FAILED").waitFor();
   });
 
-  it("authorizes in another tab and goes on by itself", async () => {
+  it("authorizes in another tab and continues automatically", async () => {
     const [login] = await Promise.all([
       context.waitForEvent("page"),
       page.getByRole("button", { name: "Authorize vault" }).click(),
@@ -124,14 +124,14 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 
     await form.getByText("INVALID_ARGUMENTS").waitFor();
   });
 
-  it("shows what is withheld and why", async () => {
+  it("shows withheld tools with the reason", async () => {
     await page.getByLabel("Filter tools").fill("");
     await page.getByRole("button", { name: "Withheld" }).click();
     await page.getByText("docs / unusable").waitFor();
     await page.getByRole("button", { name: "Offered" }).click();
   });
 
-  it("shows a server die and come back, without a reload", async () => {
+  it("shows a crash and reconnect of a server without a reload", async () => {
     await open("Servers");
     await bench.stopRelay();
     await state("relay", "reconnecting");
@@ -146,7 +146,7 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 
       .waitFor();
   });
 
-  it("shows calls of the program as they happen, with images, attempts and fallback, and replays them", async () => {
+  it("shows calls of the program live, with images, attempts and fallback, and replays them", async () => {
     await open("Calls");
     await bench.toolport.callTool("weather__radar");
     await page
@@ -156,9 +156,9 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 
     const image = page.getByRole("img", { name: /Image, png/ });
     await image.waitFor();
     expect(await page.evaluate("document.querySelector('figure img').naturalWidth")).toBe(360);
-    bench.refuse = true;
+    bench.rejectCalls = true;
     await bench.toolport.callTool("weather__forecast", { city: "Bergen" });
-    bench.refuse = false;
+    bench.rejectCalls = false;
     await page.getByRole("option", { name: /weather → weather-eu/ }).click();
     await page.getByText("asked weather, answered by weather-eu").waitFor();
     await page.getByRole("listitem").filter({ hasText: "503" }).waitFor();
@@ -172,7 +172,7 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 
       .waitFor();
   });
 
-  it("reads resources, fills in templates with proposals, gets prompts", async () => {
+  it("reads resources, completes templates, gets prompts", async () => {
     await open("Resources");
     await page.getByRole("option", { name: /Index/ }).click();
     await page.getByRole("button", { name: "Read" }).click();
@@ -189,14 +189,14 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 
     await page.getByText("Please review install.").waitFor();
   });
 
-  it("lists what is saved, without values", async () => {
+  it("lists saved records without values", async () => {
     await open("State");
     await page.getByRole("cell", { name: /^oauth\/tokens/ }).waitFor();
     const text = await page.locator("main").innerText();
     for (const secret of bench.oauth.secrets.keys()) expect(text).not.toContain(secret);
   });
 
-  it("renders nothing from a server as markup, and nothing unseen", async () => {
+  it("renders text of servers without markup and with invisible characters escaped", async () => {
     await open("Catalog");
     await page.getByRole("option", { name: /docs__hostile/ }).click();
     await page.getByRole("button", { name: "Call tool" }).click();
@@ -216,7 +216,7 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 
     await page.keyboard.press("Tab");
     await waitFor(async () => (await focused()) === "Filter tools");
     await page.keyboard.type("add_note");
-    // The list is drawn anew after the last letter: only then is the next stop the one that is meant.
+    // Wait until the list is redrawn after the last letter: only then the next tab stop is correct.
     await page.getByText("weather__forecast").first().waitFor({ state: "detached" });
     for (let stops = 0; stops < 6 && !(await focused()).startsWith("notes__add_note"); stops++)
       await page.keyboard.press("Tab");
@@ -255,7 +255,7 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 
     expect(bench.oauth.liveAccessTokens).toBe(0);
   });
 
-  it("made no error and no request to another host", () => {
+  it("causes no errors and no requests to other hosts", () => {
     expect(errors).toEqual([]);
     const home = new URL(bench.console.url).origin;
     const elsewhere = requests.filter((url) => !url.startsWith(`${home}/`) && !url.startsWith("data:"));
@@ -263,7 +263,7 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 
     expect(requests.length).toBeGreaterThan(20);
   });
 
-  it.runIf(process.env["TOOLPORT_SCREENSHOTS"] === "1")("has its picture taken", async () => {
+  it.runIf(process.env["TOOLPORT_SCREENSHOTS"] === "1")("takes screenshots", async () => {
     const folder = join(root, "docs", "images");
     await mkdir(folder, { recursive: true });
     const shoot = async (

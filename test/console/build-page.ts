@@ -1,4 +1,4 @@
-/** The console's page, built for one test file. */
+/** Builds the console's page for one test file. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, sep } from "node:path";

@@ -1,4 +1,4 @@
-/** What the console does when it is asked to, what nobody gets to see, and what it tells by itself. */
+/** The console's actions, its redaction of secrets, and its event stream. */
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CallSummary, CallView, ConsoleEvent, StateView } from "../../src/console/console-api.js";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => bench?.[Symbol.asyncDispose]());
 
 describe("actions", () => {
-  it("are POSTs of one small JSON object", async () => {
+  it("accept only POST requests with one small JSON object", async () => {
     expect((await bench.send("/api/state", { headers: bench.headers })).status).toBe(405);
     expect(
       (await bench.send("/api/state", { method: "PUT", headers: bench.headers, body: "{}" })).status,
@@ -41,7 +41,7 @@ describe("actions", () => {
     },
   );
 
-  it("tell how everything stands", async () => {
+  it("return the state and the catalog", async () => {
     const { servers, hasStore } = await bench.ask<StateView>("state");
     expect(hasStore).toBe(true);
     expect(servers.map(({ name, state, toolCount, source }) => [name, state, toolCount, source])).toEqual([
@@ -67,7 +67,7 @@ describe("actions", () => {
     await expect(bench.ask("callTool", { name: "things__eco" })).rejects.toThrow("things__echo");
   });
 
-  it("stop what they began when the page goes away", async () => {
+  it("are aborted when the page disconnects", async () => {
     const { hostname, port } = new URL(bench.console.url);
     const sent = request({ hostname, port, path: "/api/callTool", method: "POST", headers: bench.headers });
     sent.on("error", () => {});
@@ -79,7 +79,7 @@ describe("actions", () => {
     await waitFor(async () => (await slow())?.outcome === "error");
   });
 
-  it("start no program that nobody has agreed to", async () => {
+  it("start no program without consent", async () => {
     for (const [action, body] of [
       ["connect", {}],
       ["restart", {}],
@@ -112,7 +112,7 @@ describe("secrets", () => {
     expect(JSON.stringify(await bench.ask("state"))).not.toContain("abc123secret");
   });
 
-  it("are not in arguments, results and errors of calls, but go along when a call is made again", async () => {
+  it("are redacted in arguments, results and errors of calls, but sent again in a replay", async () => {
     await bench.toolport.callTool("things__echo", { password: "hunter2", note: "plain" });
     await bench.toolport.callTool("things__leak");
     const calls = await bench.ask<CallSummary[]>("calls");
@@ -126,7 +126,7 @@ describe("secrets", () => {
     expect(bench.server.calls.at(-1)?.args).toEqual({ password: "hunter2", note: "plain" });
   });
 
-  it("calls are shown as they were sent, and made again as they were given", async () => {
+  it("shows the sent arguments of a call, and replays the original ones", async () => {
     await bench.toolport.callTool("things__echo", { note: "given" }, { added: { tenant: "acme" } });
     const [last] = await bench.ask<CallSummary[]>("calls");
     const view = await bench.ask<CallView>("call", { id: last?.id });
@@ -135,7 +135,7 @@ describe("secrets", () => {
     expect(bench.server.calls.at(-1)?.args).toEqual({ note: "given" });
   });
 
-  it("are not in the list of what is saved", async () => {
+  it("are not in the list of saved records", async () => {
     const view = await bench.ask<{ records: { key: string; version: number }[] }>("records");
     expect(view.records).toContainEqual(expect.objectContaining({ key: "test/secret", sealed: true }));
     expect(JSON.stringify(view)).not.toContain(CANARY);
@@ -164,7 +164,7 @@ describe("the stream", () => {
     return { events, reading, stop: () => stop.abort() };
   }
 
-  it("tells of calls, states and warnings as they happen", async () => {
+  it("sends calls, states and warnings live", async () => {
     const { events, reading, stop } = await open();
     await waitFor(() => events.length >= 2);
     expect(events.slice(0, 2).map(({ type }) => type)).toEqual(["hello", "state"]);
@@ -184,7 +184,7 @@ describe("the stream", () => {
     await reading;
   });
 
-  it("is never faster than it may be, and says what was left out", async () => {
+  it("limits its rate and reports dropped events", async () => {
     const { events, reading, stop } = await open();
     await waitFor(() => events.length >= 2);
     for (let round = 0; round < 20; round++)
@@ -196,7 +196,7 @@ describe("the stream", () => {
     await reading;
   });
 
-  it("ends with the console, which leaves the port alone", async () => {
+  it("ends with the console, which does not close the port", async () => {
     const other = await startConsole({ toolport: bench.toolport, pageFolder: bench.pageFolder });
     const { origin, hash } = new URL(other.url);
     const response = await fetch(`${origin}/api/events`, {

@@ -1,4 +1,4 @@
-/** A port with servers of every kind, good and bad, and a console on it. */
+/** A console on a port with servers of every kind, working and broken. */
 import { deflateSync } from "node:zlib";
 import { createToolport, memoryStore, type Toolport } from "toolport";
 import { createTestServer, type TestServer, type TestStreamServer } from "toolport/testing";
@@ -13,13 +13,13 @@ export interface ConsoleBench extends AsyncDisposable {
   readonly console: RunningConsole;
   readonly weather: TestServer;
   readonly oauth: OAuthBench;
-  /** Makes the server `weather` refuse calls, so that its fallback has to answer. */
-  refuse: boolean;
+  /** Makes the server `weather` reject calls, so that its fallback responds. */
+  rejectCalls: boolean;
   stopRelay(): Promise<void>;
   startRelay(): Promise<void>;
 }
 
-/** Text that would be more than text in a page that does not take care. */
+/** Text that an unsafe page would render as markup. */
 export const HOSTILE = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>\u001b[31m\u202e`;
 
 const place = {
@@ -127,10 +127,10 @@ export async function startConsoleBench(): Promise<ConsoleBench> {
       tools: { reverse: { description: "Turns a text around", handler: () => "olleh" } },
     }),
   );
-  let refuse = false;
+  let rejectCalls = false;
   const weatherHttp = await weather.http({
     intercept: async (request) => {
-      if (!refuse || request.method !== "POST") return undefined;
+      if (!rejectCalls || request.method !== "POST") return undefined;
       const text = await request.clone().text();
       return text.includes('"tools/call"') ? new Response(null, { status: 503 }) : undefined;
     },
@@ -167,11 +167,11 @@ export async function startConsoleBench(): Promise<ConsoleBench> {
     console,
     weather,
     oauth,
-    get refuse() {
-      return refuse;
+    get rejectCalls() {
+      return rejectCalls;
     },
-    set refuse(value) {
-      refuse = value;
+    set rejectCalls(value) {
+      rejectCalls = value;
     },
     stopRelay: () => relayServer.close(),
     async startRelay() {
@@ -183,7 +183,7 @@ export async function startConsoleBench(): Promise<ConsoleBench> {
   };
 }
 
-/** A picture of rain: drawn here, so that there is something to look at. */
+/** Draws a test image. */
 function radarImage(): Buffer {
   const [width, height] = [360, 150];
   const rows = Array.from({ length: height }, (_, y) => {
@@ -219,7 +219,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, named, sum]);
 }
 
-/** CRC-32, as PNG has it. */
+/** CRC-32 as used by PNG. */
 function checksum(bytes: Buffer): number {
   let sum = 0xffffffff;
   for (const byte of bytes) {

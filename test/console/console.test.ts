@@ -1,4 +1,4 @@
-/** The console over HTTP: who gets in, and who does not. */
+/** Access control of the console over HTTP. */
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startConsole } from "../../src/console/start-console.js";
@@ -10,18 +10,18 @@ beforeAll(async () => {
 });
 afterAll(() => bench?.[Symbol.asyncDispose]());
 
-describe("the address", () => {
-  it("is on this machine, with 256 random bits behind the #", () => {
+describe("the URL", () => {
+  it("is on 127.0.0.1, with 256 random bits after the #", () => {
     expect(bench.console.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#t=[\w-]{43}$/);
   });
 
-  it("is nowhere else", async () => {
+  it("is not reachable at another address", async () => {
     await expect(
       startConsole({ toolport: bench.toolport, host: "0.0.0.0" as never, pageFolder: bench.pageFolder }),
     ).rejects.toThrow("127.0.0.1 only");
   });
 
-  it("says so if the port is taken", async () => {
+  it("reports a port that is in use", async () => {
     const port = Number(new URL(bench.console.url).port);
     await expect(
       startConsole({ toolport: bench.toolport, port, pageFolder: bench.pageFolder }),
@@ -50,13 +50,13 @@ describe("the page", () => {
     },
   );
 
-  it("weighs at most 60 KB and names no other host", async () => {
+  it("has at most 60 KB and refers to no other host", async () => {
     const files = await Promise.all(
       ["/", "/app.js", "/style.css", "/icon.svg"].map((path) => bench.send(path)),
     );
     expect(files.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)).toBeLessThanOrEqual(60_000);
     const hosts = files.flatMap(({ text }) => text.match(/https?:\/\/[\w.-]+/g) ?? []);
-    // Names of XML namespaces, which nobody fetches.
+    // XML namespaces, which are never fetched.
     expect(new Set(hosts)).toEqual(new Set(["http://www.w3.org"]));
   });
 
@@ -72,13 +72,13 @@ describe("the page", () => {
     expect(await bench.send(path)).toMatchObject({ status: 404, text: "" });
   });
 
-  it("is only read", async () => {
+  it("accepts only GET", async () => {
     for (const method of ["POST", "PUT", "DELETE", "OPTIONS"])
       expect((await bench.send("/", { method })).status).toBe(405);
   });
 });
 
-describe("strangers get nothing", () => {
+describe("requests from elsewhere are rejected", () => {
   const host = () => new URL(bench.console.url).host;
 
   it.each<[string, () => Record<string, string>]>([
@@ -102,7 +102,7 @@ describe("strangers get nothing", () => {
     expect(bench.server.calls).toEqual([]);
   });
 
-  it("no Host at all: refused", async () => {
+  it("rejects a request without Host", async () => {
     const { hostname, port } = new URL(bench.console.url);
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(Number(port), hostname, () => socket.write("GET / HTTP/1.0\r\n\r\n"));
@@ -133,14 +133,14 @@ describe("strangers get nothing", () => {
     }
   });
 
-  it("a preflight of another site is not answered with consent", async () => {
+  it("does not allow a preflight of another site", async () => {
     const headers = { origin: "https://evil.example", "access-control-request-method": "POST" };
     const answer = await bench.send("/api/state", { method: "OPTIONS", headers });
     expect(answer.status).toBe(403);
     expect(Object.keys(answer.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
   });
 
-  it("the page itself gets in", async () => {
+  it("accepts requests of the page itself", async () => {
     const headers = { origin: `http://${host()}`, "sec-fetch-site": "same-origin" };
     expect((await bench.post("state", {}, headers)).status).toBe(200);
   });

@@ -1,11 +1,11 @@
-/** A console on a port with three servers, one of which would start a program, and requests to it exactly as written. */
+/** A console on a port with three servers, one of which would start a program, and a raw HTTP client for it. */
 import { createToolport, memoryStore, type Toolport } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
 import { type RunningConsole, startConsole } from "../../src/console/start-console.js";
 import { type RawAnswer, type RawRequest, sendRaw } from "../support/raw-request.js";
 import { buildPage } from "./build-page.js";
 
-/** Secrets that a server sends back. */
+/** Secrets that a server returns. */
 export const CANARY = "sk-canary0123456789abcdef";
 export const JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.c2lnbmF0dXJl";
 
@@ -17,7 +17,7 @@ export interface HttpBench extends AsyncDisposable {
   readonly token: string;
   /** Headers of an action: JSON, with the token. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Neither Host nor Origin is filled in by anybody. */
+  /** Host and Origin are not added automatically. */
   send(path: string, sent?: RawRequest): Promise<RawAnswer>;
   post(action: string, body?: object, headers?: Readonly<Record<string, string>>): Promise<RawAnswer>;
   /** The value of an action; throws what it failed with. */

@@ -1,4 +1,4 @@
-/** Logins that are begun in the console end wherever the browser comes back to on this machine. */
+/** Logins in the console complete at any redirect URL on this machine. */
 import { get } from "node:http";
 import { createToolport, memoryStore } from "toolport";
 import { startConsole } from "toolport/console";
@@ -57,12 +57,12 @@ function visit(url: URL, headers: Record<string, string> = {}): Promise<{ status
 
 const state = (toolport: ReturnType<typeof createToolport>) => toolport.snapshot().servers["vault"]?.state;
 
-describe("a login begun in the console", () => {
-  it("ends at a listener of its own, which is then gone", async () => {
+describe("a login in the console", () => {
+  it("completes at its own listener, which is closed afterwards", async () => {
     const callbackUrl = `http://127.0.0.1:${await freePort()}/callback`;
     await using bench = await setUp({ callbackUrl });
     const { authUrl } = await bench.ask<{ authUrl: string }>("authorize", { server: "vault" });
-    // Somebody who guesses is told no, and the login goes on waiting.
+    // A request with a guessed state fails, and the login stays pending.
     expect((await fetch(`${callbackUrl}?state=guessed&code=1`)).status).toBe(400);
     const back = await logIn(authUrl);
     expect(await (await fetch(back)).text()).toContain("You are logged in");
@@ -80,7 +80,7 @@ describe("a login begun in the console", () => {
     expect(await bench.ask("logins")).toMatchObject([{ authorized: false }]);
   });
 
-  it("ends at the console itself, where the port's callback URL says so", async () => {
+  it("completes at the console itself if the port's callback URL points there", async () => {
     const port = await freePort();
     await using bench = await setUp({ port, callbackUrl: `http://127.0.0.1:${port}/oauth/callback` });
     expect(bench.running.callbackUrl).toBe(`http://127.0.0.1:${port}/oauth/callback`);
@@ -89,15 +89,15 @@ describe("a login begun in the console", () => {
     expect(await visit(back, { origin: "https://evil.example" })).toMatchObject({ status: 403, text: "" });
     expect(await visit(back, { host: "evil.example" })).toMatchObject({ status: 403, text: "" });
     expect(await visit(back, { "sec-fetch-mode": "no-cors" })).toMatchObject({ status: 403, text: "" });
-    // As a browser does that was sent here by the login page.
+    // Like a browser that follows the redirect of the login page.
     const answer = await visit(back, { "sec-fetch-mode": "navigate", "sec-fetch-site": "cross-site" });
     expect(answer.text).toContain("You are logged in");
     await waitFor(() => state(bench.toolport) === "ready");
-    // A second time it is worth nothing.
+    // The code is valid only once.
     expect((await visit(back)).status).toBe(400);
   });
 
-  it("does not outlive the console", async () => {
+  it("is cancelled when the console closes", async () => {
     const callbackUrl = `http://127.0.0.1:${await freePort()}/callback`;
     await using bench = await setUp({ callbackUrl });
     await bench.ask("authorize", { server: "vault" });

@@ -127,7 +127,7 @@ faultCase(
     const { stderr } = await program.run(["list"]);
     expect(stderr).toContain(command);
     expect(stderr).toContain(last);
-    expect(stderr).toContain("DANGER    is a shell that runs a text as commands");
+    expect(stderr).toContain("DANGER    is a shell that executes text as commands");
     const { code, error } = await program.run(["call", "it.echo", "text=hi", "--json"]);
     expect([code, error().code]).toEqual([2, "NOT_TRUSTED"]);
     expect(existsSync(mark)).toBe(false);

@@ -43,7 +43,7 @@ const badFiles: [name: string, content: string, line: number, path: string, mess
     '{ "mcpServer": {} }',
     1,
     "mcpServers",
-    /is missing \("mcpServer" is something else\); it holds/,
+    /is missing \(did you mean it instead of "mcpServer"\?\); it must contain/,
   ],
   ["a.json", '{\n"mcpServers": []\n}', 2, "mcpServers", /must be an object with one entry per server/],
   [".vscode/mcp.json", '{\n"inputs": []\n}', 1, "servers", /is missing/],
@@ -88,7 +88,7 @@ const badFiles: [name: string, content: string, line: number, path: string, mess
     '{\n"inputs": [{ "id": "k", "type": "promptString", "description": "A key" }],\n"servers": {\n"a": { "command": "x", "env": { "K": "${input:k}" } } } }',
     4,
     "servers.a.env.K",
-    /needs an answer to the input "k" \(A key\); give it as loadConfig\(…, \{ inputs: \{ "k": "…" \} \}\)/,
+    /needs a value for the input "k" \(A key\); pass it as loadConfig\(…, \{ inputs: \{ "k": "…" \} \}\)/,
   ],
   [
     "a.json",
@@ -109,7 +109,7 @@ const badFiles: [name: string, content: string, line: number, path: string, mess
     servers('"a": { "command": "x", "args": ["${command:pick}"] }'),
     3,
     "mcpServers.a.args[0]",
-    /not understood; write/,
+    /not supported; write/,
   ],
   // Entries that make no sense.
   [
@@ -166,7 +166,7 @@ const badFiles: [name: string, content: string, line: number, path: string, mess
     '{ "context_servers": {\n"a": { "source": "extension", "settings": {} } } }',
     2,
     "context_servers.a",
-    /only Zed can do; give its command/,
+    /only Zed supports; add its command/,
   ],
   [
     ".codex/config.toml",
@@ -277,19 +277,19 @@ describe("what is unwise but not wrong", () => {
       "a secret in the address",
       '"a": { "url": "https://x.example/mcp?api_key=CANARY" }',
       "mcpServers.a.url",
-      /holds a secret \("api_key"\)/,
+      /contains a secret \("api_key"\)/,
     ],
     [
       "an unknown field",
       '"a": { "command": "x", "colour": 1 }',
       "mcpServers.a.colour",
-      /not a field that Toolport knows/,
+      /not a known field/,
     ],
     [
       "two addresses",
       '"a": { "url": "https://x.example/", "serverUrl": "https://y.example/" }',
       "mcpServers.a.serverUrl",
-      /says the same as "url", which counts/,
+      /has the same meaning as "url", which takes precedence/,
     ],
   ])("%s is a warning", async (_what, entry, path, message) => {
     const { warnings, mcpServers, sources } = await load("a.json", servers(entry));

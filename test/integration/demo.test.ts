@@ -67,10 +67,11 @@ test("--json prints one document in which every step passed", async () => {
 
   const detailsOf = (id: string) => report.steps.find((step) => step.id === id)?.details.join("\n");
   expect(detailsOf("catalog")).toMatch(/second listing: 0 requests/);
-  expect(detailsOf("agent")).toMatch(/^no model is asked: a script plays its part/);
+  expect(detailsOf("agent")).toMatch(/^a script with simple rules replaces the model/);
   expect(detailsOf("agent")?.match(/script: call_tool /g)).toHaveLength(3);
   expect(detailsOf("retry")).toMatch(/second attempt: "Rain in Oslo"/);
-  expect(detailsOf("fallback")).toMatch(/beforeFallback: weather → weather_eu .*\nweather_eu answered/);
+  expect(detailsOf("fallback")).toMatch(/beforeFallback: weather → weather_eu .*
+weather_eu responded/);
 });
 
 test("--once without a terminal prints the table once, a summary, and no escape sequences", async () => {

@@ -154,7 +154,7 @@ describe("the examples of the documentation", () => {
       args: ["/project"],
       env: { LOG_LEVEL: "info" },
     });
-    expect(warnings.join("\n")).toContain("more of this machine than usual: --mount");
+    expect(warnings.join("\n")).toContain("more access to this machine than usual: --mount");
     expect(namesOf(toServerConfig(example("04"), { prefer: "oci" }).missing)).toEqual(["source_path"]);
   });
 
@@ -180,7 +180,7 @@ describe("the examples of the documentation", () => {
     const [{ fileSha256 }] = example("10")["packages"] as [{ fileSha256: string }];
     await expect(verifyMcpb(new TextEncoder().encode("evil"), fileSha256)).rejects.toMatchObject({
       code: "INVALID_CONFIG",
-      message: expect.stringContaining("is not the file that the registry names"),
+      message: expect.stringContaining("is not the file of the registry entry"),
     });
   });
 
@@ -217,6 +217,6 @@ describe("the seed", () => {
   it("is started with uvx, despite other suggestions", () => {
     const { entry, warnings } = toServerConfig(seedServers[4]);
     expect(entry).toMatchObject({ command: "uvx", args: ["time-mcp-pypi==1.0.6"] });
-    expect(warnings).toContain('The publisher suggests "python"; uvx is used instead');
+    expect(warnings).toContain('The publisher suggests "python"; Toolport uses uvx instead');
   });
 });

@@ -39,7 +39,7 @@ describe("retried", () => {
     registry.intercept(answer(status, '{"error":"busy, token=abcdef123"}'), always);
     const error = await failure(client().listServers());
     expect(error).toMatchObject({ code: "HTTP_STATUS", status, retryable: true });
-    expect(error.what).toBe(`The registry answered with HTTP ${status}: busy, token=[redacted]`);
+    expect(error.what).toBe(`The registry responded with HTTP ${status}: busy, token=[redacted]`);
     expect(registry.seen).toHaveLength(6);
   });
 
@@ -60,7 +60,7 @@ describe("retried", () => {
     registry.intercept((_request, response) => response.writeHead(200, asJson).write("{"), always);
     const error = await failure(client({ retry: false }).listServers({ timeoutMs: 100 }));
     expect(error).toMatchObject({ code: "TIMEOUT", phase: "registry", retryable: true });
-    expect(error.what).toBe("The registry did not answer within 100 ms");
+    expect(error.what).toBe("The registry did not respond within 100 ms");
   });
 
   it("after the Retry-After of the registry", async () => {
@@ -118,7 +118,7 @@ describe("not retried", () => {
     [
       "an invalid cursor",
       answer(200, '{"servers":[],"metadata":{"nextCursor":{}}}', asJson),
-      "its cursor is not a text",
+      "its cursor is not a string",
     ],
     ["too many entries", answer(200, `{"servers":[${"1,".repeat(10_000)}1]}`, asJson), "more than 10000"],
     ["304 without a question", answer(304), "it is not JSON (HTTP 304"],
@@ -137,7 +137,7 @@ describe("not retried", () => {
     registry.intercept(answer(200, `{"servers":[],"x":"${"x".repeat(2_000)}"}`, asJson));
     expect(await failure(client({ maxBytes: 1_000 }).listServers())).toMatchObject({
       code: "MESSAGE_TOO_LARGE",
-      what: "The registry's answer is larger than 1000 bytes",
+      what: "The registry's response is larger than 1000 bytes",
     });
     registry.intercept(answer(400, "x".repeat(1_000_000)));
     expect(await failure(client().listServers())).toMatchObject({ code: "INVALID_ARGUMENTS" });

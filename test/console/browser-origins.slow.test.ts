@@ -1,4 +1,4 @@
-/** Other pages in the same browser, and names that lead to this machine, get nothing from the console. */
+/** Pages of other origins and rebound host names cannot access the console. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
@@ -19,7 +19,7 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 
     await bench?.[Symbol.asyncDispose]();
   });
 
-  it("gives nothing to a page from another origin", async () => {
+  it("rejects requests from a page of another origin", async () => {
     const { origin, hash } = new URL(bench.console.url);
     const site = createServer((_request, response) => {
       response
@@ -72,16 +72,16 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 
     }
   });
 
-  it("gives nothing to a name that leads to this machine", async () => {
+  it("rejects another host name that resolves to this machine", async () => {
     const { port, hash } = new URL(bench.console.url);
     const rebound = await launchChromium(["--host-resolver-rules=MAP evil.example 127.0.0.1"]);
     try {
-      const stranger = await rebound.newPage();
+      const other = await rebound.newPage();
       const statuses: number[] = [];
-      stranger.on("response", (response) => statuses.push(response.status()));
-      await stranger.goto(`http://evil.example:${port}/${hash}`).catch(() => {});
+      other.on("response", (response) => statuses.push(response.status()));
+      await other.goto(`http://evil.example:${port}/${hash}`).catch(() => {});
       expect(statuses[0]).toBe(403);
-      expect(await stranger.locator("#app").count()).toBe(0);
+      expect(await other.locator("#app").count()).toBe(0);
     } finally {
       await rebound.close();
     }
