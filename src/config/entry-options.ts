@@ -35,8 +35,7 @@ import {
 import { type ProxyConfig, readMaxSockets, readProxy } from "./read-network.js";
 import { type OAuthConfig, readOAuth } from "./read-oauth.js";
 import { readUrl } from "./read-url.js";
-import { SecretRecord } from "./secret-record.js";
-import type { SecretValue } from "./secret-value.js";
+import { SecretRecord, type SecretValue } from "./secret-record.js";
 import type {
   BaseUrlServerEntry,
   CommonServerEntry,

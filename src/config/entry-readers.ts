@@ -4,8 +4,7 @@ import { type EntryReader, isRecord } from "./entry-reader.js";
 import type { FailurePredicate } from "./failure-predicate.js";
 import { readNumber, readTimeLimit } from "./option-table.js";
 import { resolveCommand, resolvePath } from "./resolve-path.js";
-import { SecretRecord } from "./secret-record.js";
-import { SecretValue } from "./secret-value.js";
+import { SecretRecord, SecretValue } from "./secret-record.js";
 import type { CacheOption, HeadersOption, ProtocolChoice } from "./server-entry.js";
 
 /** Header values; a function returns new ones before every request. */

@@ -1,7 +1,7 @@
 /** Readers for the network options of a port or a server: its proxy and its limit of sockets. */
 import type { EntryReader } from "./entry-reader.js";
 import { readNumber } from "./option-table.js";
-import { SecretValue } from "./secret-value.js";
+import { SecretValue } from "./secret-record.js";
 import type { ProxyOption } from "./server-entry.js";
 
 /** Wrapped, because the address of a proxy may contain a password. */

@@ -2,7 +2,7 @@
 import type { EntryReader } from "./entry-reader.js";
 import type { EnterpriseAuthorization, OAuthOptions } from "./oauth-options.js";
 import { type OptionTable, readChoice, readFlag, readTable, readText, readTexts } from "./option-table.js";
-import { SecretValue } from "./secret-value.js";
+import { SecretValue } from "./secret-record.js";
 
 /** The authorization of a server. `false`: the port does not authorize it, whatever the options of the port are. */
 export type OAuthConfig = SecretValue<OAuthOptions> | false | undefined;

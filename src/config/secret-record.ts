@@ -41,3 +41,38 @@ export class SecretRecord {
     return this.toString();
   }
 }
+
+/**
+ * Holds a value that never shows up in logs, JSON or `util.inspect`.
+ *
+ * @example
+ * ```ts
+ * const secret = new SecretValue({ clientSecret: "abc" });
+ * JSON.stringify(secret); // "\"[redacted]\""
+ * secret.reveal(); // { clientSecret: "abc" }
+ * ```
+ */
+export class SecretValue<Value> {
+  readonly #value: Value;
+
+  constructor(value: Value) {
+    this.#value = value;
+    Object.freeze(this);
+  }
+
+  reveal(): Value {
+    return this.#value;
+  }
+
+  toString(): string {
+    return "[redacted]";
+  }
+
+  toJSON(): string {
+    return "[redacted]";
+  }
+
+  [inspect](): string {
+    return "[redacted]";
+  }
+}

@@ -1,6 +1,5 @@
 /** Decides whether a tool's schema is one that Toolport can handle at all, in time that does not depend on how bad it is. */
-import { draftOf } from "./dialect.js";
-import { isObject, type JsonSchema, type KeywordKind, keywordKind } from "./json-schema.js";
+import { draftOf, isObject, type JsonSchema, type KeywordKind, keywordKind } from "./json-schema.js";
 import { isLocalRef } from "./local-ref.js";
 
 const MAX_DEPTH = 64;

@@ -47,3 +47,22 @@ function formOf(value: unknown, depth: number): "json" | "other" | "deep" {
   }
   return form;
 }
+
+/** Sets a property as `JSON.parse` would: assigning to `__proto__` would change what the object is. */
+export function setKey(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key !== "__proto__") object[key] = value;
+  else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** Whether two JSON values are the same, whatever the order of their properties. */
+export function isSameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
+  const keys = Object.keys(left);
+  return (
+    keys.length === Object.keys(right).length &&
+    keys.every((key) => Object.hasOwn(right, key) && isSameJson(left[key], right[key]))
+  );
+}

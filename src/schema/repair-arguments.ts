@@ -1,7 +1,11 @@
 /** The repair of arguments on its own, without a port. */
 import type { ArgumentRepair } from "./argument-repair.js";
+import { createSchemaValidator } from "./create-validator.js";
 import type { JsonSchema } from "./json-schema.js";
+import type { SchemaValidator } from "./schema-validator.js";
 import type { ValidationIssue } from "./validation-issue.js";
+
+let validator: SchemaValidator | undefined;
 
 /** What {@link repairArguments} made of arguments. */
 export interface RepairedArguments {
@@ -28,6 +32,12 @@ export async function repairArguments(
   schema: JsonSchema,
   args: Readonly<Record<string, unknown>>,
 ): Promise<RepairedArguments> {
-  const { repairWithoutPort } = await import("./repair/repair-without-port.js");
-  return repairWithoutPort(schema, args);
+  validator ??= createSchemaValidator();
+  const budget = validator.createBudget();
+  const issues = await validator.validate(schema, args, budget);
+  if (issues.length === 0) return { args, repaired: [], issues };
+  const outcome = await validator.repair(schema, args, { issues, budget });
+  if (outcome.kind === "refused") return { args, repaired: [], issues: outcome.issues };
+  if (outcome.kind === "contradicts") return { args, repaired: [], issues: [] };
+  return { args: outcome.value as Record<string, unknown>, repaired: outcome.repairs, issues: [] };
 }

@@ -1,10 +1,9 @@
 /** Makes a store of a backend: JSON, encryption, leases as objects, watchers, and an end. */
 import { StateError } from "../errors/state-error.js";
-import { readRecordText, writeRecordText } from "./record-text.js";
-import { resealRecords } from "./reseal-records.js";
+import { readRecordText, readSealedText, writeRecordText } from "./record-text.js";
 import { keylessSealer, type Sealer } from "./sealing.js";
 import type { Lease, Store } from "./store.js";
-import type { StoreBackend } from "./store-backend.js";
+import type { BackendRecord, StoreBackend } from "./store-backend.js";
 import { createWatchers } from "./watchers.js";
 
 /** A store that encrypts what is secret. */
@@ -127,3 +126,35 @@ function checkKey(key: string): string {
 
 const closedError = (): StateError =>
   new StateError({ code: "UNAVAILABLE", what: "The store is closed", next: "Open a new one" });
+
+/** Answers how many records were rewritten. A record that changes meanwhile is looked at again, never overwritten. */
+export async function resealRecords(backend: StoreBackend, sealer: Sealer): Promise<number> {
+  let count = 0;
+  for (const key of await backend.list("")) {
+    let outcome = await resealRecord(key, { backend, sealer });
+    while (outcome === "changed") outcome = await resealRecord(key, { backend, sealer });
+    if (outcome === "resealed") count++;
+  }
+  return count;
+}
+
+async function resealRecord(
+  key: string,
+  { backend, sealer }: { backend: StoreBackend; sealer: Sealer },
+): Promise<"resealed" | "fine" | "changed"> {
+  const record = await backend.get(key);
+  if (record === undefined || !(await isOutdated(record, sealer))) return "fine";
+  const { value } = await readRecordText(key, record.text, sealer);
+  const text = await writeRecordText({ key, value, secret: true }, sealer);
+  const written = await backend.put(key, text, {
+    ifVersion: record.version,
+    ttlMs: record.ttlLeftMs,
+    durable: true,
+  });
+  return written === undefined ? "changed" : "resealed";
+}
+
+async function isOutdated({ text }: BackendRecord, sealer: Sealer): Promise<boolean> {
+  const sealed = readSealedText(text);
+  return sealed !== undefined && !(await sealer.isCurrent(sealed));
+}

@@ -1,8 +1,9 @@
 /** The default store: it lives as long as the process. */
 import { createStore } from "./create-store.js";
-import { createMemoryBackend } from "./memory-backend.js";
+import { compareKeys } from "./key-order.js";
 import { unkeyedSealer } from "./sealing.js";
 import type { Store } from "./store.js";
+import type { StoreBackend } from "./store-backend.js";
 
 /**
  * A store in memory. Give the same one to several ports and they share what they learned.
@@ -17,3 +18,82 @@ export const memoryStore = (): Store => ({
   ...createStore(createMemoryBackend(), { sealer: unkeyedSealer }),
   sealed: undefined,
 });
+
+interface Entry {
+  text: string;
+  version: number;
+  expiresAt: number;
+}
+
+/** Writes between two sweeps of what expired and was never asked for again. */
+const SWEEP_EVERY = 256;
+/** A lease is forgotten so long after its end: nobody comes back with its fence. */
+const LEASE_MEMORY_MS = 3_600_000;
+
+/** Nothing here waits in between, so every call is one atomic step. */
+export function createMemoryBackend(): StoreBackend {
+  const entries = new Map<string, Entry>();
+  const leases = new Map<string, { fence: number; expiresAt: number }>();
+  let lastVersion = 0;
+  let lastFence = 0;
+
+  const live = (key: string): Entry | undefined => {
+    const entry = entries.get(key);
+    if (entry === undefined || entry.expiresAt > Date.now()) return entry;
+    entries.delete(key);
+    return undefined;
+  };
+  const isVersion = (key: string, wanted: number | undefined): boolean =>
+    wanted === undefined || (live(key)?.version ?? 0) === wanted;
+
+  const sweep = (): void => {
+    for (const key of entries.keys()) live(key);
+    const longAgo = Date.now() - LEASE_MEMORY_MS;
+    for (const [name, { expiresAt }] of leases) if (expiresAt < longAgo) leases.delete(name);
+  };
+
+  return {
+    async get(key) {
+      const entry = live(key);
+      if (entry === undefined) return undefined;
+      const { text, version, expiresAt } = entry;
+      const left = expiresAt - Date.now();
+      return { text, version, ttlLeftMs: left === Number.POSITIVE_INFINITY ? undefined : left };
+    },
+    async put(key, text, { ifVersion, ttlMs = Number.POSITIVE_INFINITY, lease }) {
+      if (!isVersion(key, ifVersion)) return undefined;
+      if (lease !== undefined && leases.get(lease.name)?.fence !== lease.fence) return undefined;
+      const version = ++lastVersion;
+      entries.set(key, { text, version, expiresAt: Date.now() + ttlMs });
+      if (version % SWEEP_EVERY === 0) sweep();
+      return version;
+    },
+    async delete(key, { ifVersion }) {
+      return live(key) !== undefined && isVersion(key, ifVersion) && entries.delete(key);
+    },
+    async list(prefix) {
+      const keys = [...entries.keys()].filter((key) => key.startsWith(prefix) && live(key) !== undefined);
+      return keys.sort(compareKeys);
+    },
+    async acquireLease(name, ttlMs) {
+      if ((leases.get(name)?.expiresAt ?? 0) > Date.now()) return undefined;
+      const fence = ++lastFence;
+      leases.set(name, { fence, expiresAt: Date.now() + ttlMs });
+      return fence;
+    },
+    async renewLease(name, fence, ttlMs) {
+      if (leases.get(name)?.fence !== fence) return false;
+      leases.set(name, { fence, expiresAt: Date.now() + ttlMs });
+      return true;
+    },
+    async releaseLease(name, fence) {
+      if (leases.get(name)?.fence === fence) leases.set(name, { fence, expiresAt: Date.now() });
+    },
+    // The store tells of its own writes, and nobody else can write here.
+    watch: () => () => {},
+    async close() {
+      entries.clear();
+      leases.clear();
+    },
+  };
+}

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { McpRegistryClient } from "../../src/registry/mcp-registry-client.js";
 import type { McpRegistryClientOptions, RegistryWarning } from "../../src/registry/registry-options.js";
 import { createStore } from "../../src/state/create-store.js";
-import { createMemoryBackend } from "../../src/state/memory-backend.js";
+import { createMemoryBackend } from "../../src/state/memory-store.js";
 import { failure } from "../support/failure.js";
 import {
   type RegistryServerOptions,

@@ -6,7 +6,6 @@ import {
   durableObjectStore,
 } from "../../state/stores/durable-object/durable-object-store.js";
 import { callbackSuffix, callbackUrl, DEFAULT_AGENTS_PREFIX, originOf, toKebabCase } from "./callback-url.js";
-import { currentOrigin, runForOrigin } from "./current-request.js";
 import type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
 import { McpClientManager } from "./mcp-client-manager.js";
 import type { MCPServersState } from "./servers-state.js";
@@ -247,3 +246,34 @@ function isRequest(value: unknown): value is Request {
   const { url, method } = value as Partial<Request>;
   return typeof method === "string" && typeof url === "string" && URL.canParse(url);
 }
+
+interface AsyncContext<Value> {
+  run<Result>(value: Value, callback: () => Result): Result;
+  getStore(): Value | undefined;
+}
+
+interface HostProcess {
+  getBuiltinModule?(name: string): { AsyncLocalStorage: new () => AsyncContext<string> } | undefined;
+}
+
+let context: AsyncContext<string> | undefined;
+let isSought = false;
+
+/** Node, Deno, Bun, and Workers with `nodejs_compat`. Asked for at run time: elsewhere there is no such module. */
+function asyncContext(): AsyncContext<string> | undefined {
+  if (isSought) return context;
+  isSought = true;
+  const host = (globalThis as { process?: HostProcess }).process;
+  const hooks = host?.getBuiltinModule?.("node:async_hooks");
+  if (hooks !== undefined) context = new hooks.AsyncLocalStorage();
+  return context;
+}
+
+/** Runs something that was caused by a request to this origin. */
+export function runForOrigin<Result>(origin: string, run: () => Result): Result {
+  const known = asyncContext();
+  return known === undefined ? run() : known.run(origin, run);
+}
+
+/** Undefined outside a request, and where the runtime cannot tell. */
+export const currentOrigin = (): string | undefined => asyncContext()?.getStore();

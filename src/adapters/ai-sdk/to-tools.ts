@@ -1,15 +1,17 @@
 /** Tools as a `ToolSet` of the AI SDK, for versions 5, 6 and 7. */
 
-import type { ToolSet } from "ai";
+import type { Schema, ToolSet } from "ai";
 import { CatalogError } from "../../errors/catalog-error.js";
 import { ConfigError } from "../../errors/config-error.js";
+import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
+import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
-import { setKey } from "../../schema/derive/set-key.js";
 import { isObject } from "../../schema/json-schema.js";
+import { setKey } from "../../schema/json-value.js";
 import type { Toolport } from "../../toolport.js";
-import type { ContentOptions } from "../content-options.js";
+import { type ContentOptions, isLeftOutWatched } from "../content-options.js";
 import {
   type OfferedTool,
   type OnSchemaChange,
@@ -19,11 +21,16 @@ import {
   targetOf,
   withSourceSchema,
 } from "../offered-tools.js";
-import { modelOutputOptions, toModelOutput, versionOf } from "./content.js";
-import { createExecute } from "./execute.js";
-import { listedSchemas } from "./listed-schema.js";
+import { TOOL_CALL_ID_META_KEY } from "../run-calls.js";
+import { modelOutputOptions, PROVIDER_NAME, toModelOutput, versionOf } from "./content.js";
 import { loadAi } from "./load-ai.js";
-import { type AiSdkToolSchemas, resultSchema, type TypedAiSdkTools } from "./tool-schemas.js";
+import { progressResults } from "./progress-results.js";
+import {
+  type AiSdkSchema,
+  type AiSdkToolSchemas,
+  resultSchema,
+  type TypedAiSdkTools,
+} from "./tool-schemas.js";
 
 export interface AiSdkToolsOptions
   extends ToolSelection,
@@ -170,3 +177,98 @@ const noApproval = (): ConfigError =>
     what: "This version of the package `ai` knows no approval of tool calls and would run them all",
     next: "Install ai 6 or later, or use the option `approve` of createToolport",
   });
+
+/** What every version says about an execution; `context` is from 7 on, `experimental_context` what it was before. */
+interface ExecutionOptions {
+  readonly toolCallId: string;
+  readonly abortSignal?: AbortSignal | undefined;
+  readonly experimental_context?: unknown;
+  readonly context?: unknown;
+}
+
+/** A failure to call is thrown: the AI SDK tells the model. A tool that reports failure is an answer like others. */
+export function createExecute(offered: OfferedTool, parts: ToolSetParts) {
+  return (input: unknown, execution: ExecutionOptions) => {
+    const { options } = parts;
+    const call = callOptions(options, execution);
+    const signal = execution.abortSignal;
+    const run = (more: CallToolOptions) => callTool(offered, parts, { input, call: { ...call, ...more } });
+    if (options.progress !== true) return run(signal === undefined ? {} : { signal });
+    return progressResults({
+      server: offered.tool.server,
+      signal,
+      run: (onProgress, stop) => run({ onProgress, signal: stop }),
+    });
+  };
+}
+
+async function callTool(
+  offered: OfferedTool,
+  { toolport, ai, options, schemas }: ToolSetParts,
+  { input, call }: { input: unknown; call: CallToolOptions },
+): Promise<ToolResult> {
+  const { tool } = offered;
+  const given = schemas?.[tool.name];
+  const sent = (input ?? {}) as Record<string, unknown>;
+  const args = given === undefined ? offered.derived.unwrap(sent) : sent;
+  const result = await toolport.callTool(tool.name, args, call);
+  // Here, once: the AI SDK asks for the model's output again with every step.
+  if (isLeftOutWatched(options))
+    toModelOutput(result, modelOutputOptions(options, versionOf(ai)), {
+      provider: PROVIDER_NAME,
+      strict: options.strictContent === true,
+      server: result.server,
+      tool: tool.sourceName,
+      onLeftOut: options.onLeftOut,
+    });
+  return given?.outputSchema === undefined ? result : checked(result, given.outputSchema, ai);
+}
+
+function callOptions(options: AiSdkToolsOptions, execution: ExecutionOptions): CallToolOptions {
+  const { timeoutMs, idempotent, headers, applyDefaults, checkArguments, added } = options;
+  const meta = { [TOOL_CALL_ID_META_KEY]: execution.toolCallId, ...options.meta };
+  const context = options.context ?? execution.context ?? execution.experimental_context;
+  const given = { timeoutMs, idempotent, headers, applyDefaults, checkArguments, added, meta, context };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** An answer that reports failure is not held to the schema of success. */
+async function checked(result: ToolResult, schema: AiSdkSchema, ai: ToolSetParts["ai"]): Promise<ToolResult> {
+  if (result.isError) return result;
+  const verdict = await ai.asSchema(schema).validate?.(result.structuredContent);
+  if (verdict === undefined) return result;
+  if (verdict.success) return { ...result, structuredContent: verdict.value };
+  throw new ToolCallError({
+    code: "INVALID_OUTPUT",
+    server: result.server,
+    what: "The structured content of the answer does not fit the schema given for it",
+    next: "Look at `result` and `cause` of this error",
+    result,
+    cause: verdict.error,
+  });
+}
+
+type Ai = typeof import("ai");
+type JsonSchemaText = Record<string, unknown>;
+
+/**
+ * Like `ai.jsonSchema(make)`, for thousands of tools and for version 5, which takes no function: an object of `ai.jsonSchema` has a getter
+ * of its own, so every one costs a hidden class. Here all objects share one getter, and have the AI SDK's own object as prototype.
+ */
+export function listedSchemas(ai: Ai): (make: () => JsonSchemaText) => Schema {
+  class ListedSchema {
+    #make: () => JsonSchemaText;
+    #made: JsonSchemaText | undefined;
+
+    constructor(make: () => JsonSchemaText) {
+      this.#make = make;
+    }
+
+    get jsonSchema(): JsonSchemaText {
+      this.#made ??= this.#make();
+      return this.#made;
+    }
+  }
+  Object.setPrototypeOf(ListedSchema.prototype, ai.jsonSchema({}));
+  return (make) => new ListedSchema(make) as unknown as Schema;
+}

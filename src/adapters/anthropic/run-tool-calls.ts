@@ -1,13 +1,8 @@
 /** Runs the calls that a model of Anthropic's asked for, and gives the message to append to the conversation. */
 import { partNote } from "../../content/part-note.js";
 import type { Toolport } from "../../toolport.js";
-import {
-  answerCalls,
-  type CallAnswer,
-  type RequestedCall,
-  type RunToolCallsOptions,
-} from "../answer-calls.js";
 import { noteOrThrow, textOf } from "../content-options.js";
+import { type CallOutcome, type RequestedCall, type RunToolCallsOptions, runCalls } from "../run-calls.js";
 import { type AnthropicFileBlock, type AnthropicTextBlock, PROVIDER_NAME, toFileBlock } from "./content.js";
 
 /** A message of the API, as far as it matters here. */
@@ -47,7 +42,7 @@ export async function runAnthropicToolCalls(
   options: AnthropicRunOptions = {},
 ): Promise<AnthropicToolResultMessage[]> {
   const calls = requestedCalls(content);
-  const answers = await answerCalls(toolport, calls, { ...options, targets: ["anthropic"] });
+  const answers = await runCalls(toolport, calls, { ...options, targets: ["anthropic"] });
   if (answers.length === 0) return [];
   const results = answers.map((answer) => toToolResult(answer, options));
   // Results must come first in the message.
@@ -68,7 +63,7 @@ const requestedCalls = (content: AnthropicAnswer["content"]): RequestedCall[] =>
 
 /** A result that is an error may hold nothing but text, so that what else there is stands beside it. */
 function toToolResult(
-  { call, parts, isError, server, tool }: CallAnswer,
+  { call, parts, isError, server, tool }: CallOutcome,
   { strictContent = false, onLeftOut }: AnthropicRunOptions,
 ): { result: AnthropicToolResult; beside: AnthropicToolResultMessage["content"] } {
   const files: AnthropicFileBlock[] = [];

@@ -1,9 +1,9 @@
 /** The door `toolport/gemini`: tools, calls and prompts in the shapes of Gemini's API, without its package. */
 export type { ContentPart } from "../../content/content-part.js";
-export type { RequestedCall } from "../answer-calls.js";
 export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
 export type { OnSchemaChange, SchemaReport, ToolSelection } from "../offered-tools.js";
 export type { ResultContent } from "../result-parts.js";
+export type { RequestedCall } from "../run-calls.js";
 export type { GeminiInlineData, GeminiTextPart } from "./content.js";
 export {
   type GeminiAnswer,

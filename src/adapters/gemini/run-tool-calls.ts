@@ -1,13 +1,8 @@
 /** Runs the calls that a model of Google's asked for, and gives the content to append to the conversation. */
 import { partNote } from "../../content/part-note.js";
 import type { Toolport } from "../../toolport.js";
-import {
-  answerCalls,
-  type CallAnswer,
-  type RequestedCall,
-  type RunToolCallsOptions,
-} from "../answer-calls.js";
 import { noteOrThrow, textOf } from "../content-options.js";
+import { type CallOutcome, type RequestedCall, type RunToolCallsOptions, runCalls } from "../run-calls.js";
 import {
   type GeminiInlineData,
   type GeminiTextPart,
@@ -71,7 +66,7 @@ export async function runGeminiToolCalls(
 ): Promise<GeminiResponseContent[]> {
   const { schema } = options;
   const targets = schema === undefined ? GEMINI_TARGETS : [`gemini-${schema}` as const];
-  const answers = await answerCalls(toolport, requestedCalls(answer), { ...options, targets });
+  const answers = await runCalls(toolport, requestedCalls(answer), { ...options, targets });
   if (answers.length === 0) return [];
   const responses = answers.map((each) => toResponse(each, options));
   return [
@@ -92,7 +87,7 @@ function requestedCalls(answer: GeminiAnswer): RequestedCall[] {
 }
 
 function toResponse(
-  { call, parts, isError, server, tool }: CallAnswer,
+  { call, parts, isError, server, tool }: CallOutcome,
   { strictContent = false, media = "response", onLeftOut }: GeminiRunOptions,
 ): { response: GeminiFunctionResponse; beside: GeminiResponseContent["parts"] } {
   const place = { provider: PROVIDER_NAME, strict: strictContent, server, tool, onLeftOut };

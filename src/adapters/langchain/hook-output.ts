@@ -1,6 +1,6 @@
 /** What `afterToolCall` returns, as the answer to the model's tool call. */
 import { isDirectToolOutput, ToolMessage } from "@langchain/core/messages";
-import type { GraphCommand, HookState, ModifiedToolCallResult } from "./hooks.js";
+import type { GraphCommand, HookState, ModifiedToolCallResult } from "./client-config.js";
 import { isRecord } from "./is-record.js";
 
 /** Content and artifact, or a message or command in the place of the content. */

@@ -7,33 +7,31 @@ export type {
   Connection,
   ConnectionFailure,
   CustomHTTPTransportOptions,
+  GraphCommand,
+  HookState,
   LegacyOAuthClientProvider,
+  ListChange,
   LoadMcpToolsOptions,
   MCPResource,
   MCPResourceContent,
   MCPResourceTemplate,
-  OtherToolportOptions,
-  OutputConfig,
-  SSEConnection,
-  StdioConnection,
-  StreamableHTTPConnection,
-} from "./client-config.js";
-export type { McpClientLike } from "./client-transport.js";
-export type { MetaArtifact, StructuredContentArtifact, ToolArtifact, ToolOutput } from "./content.js";
-export type {
-  GraphCommand,
-  HookState,
-  ListChange,
   ModifiedToolCallResult,
   Notifications,
+  OtherToolportOptions,
+  OutputConfig,
   ProgressReport,
   ProgressSource,
   ServerMessageSource,
+  SSEConnection,
+  StdioConnection,
+  StreamableHTTPConnection,
   ToolCallModification,
   ToolCallRequest,
   ToolCallResult,
   ToolHooks,
-} from "./hooks.js";
+} from "./client-config.js";
+export type { McpClientLike } from "./client-transport.js";
+export type { MetaArtifact, StructuredContentArtifact, ToolArtifact, ToolOutput } from "./content.js";
 export { loadMcpTools } from "./load-mcp-tools.js";
 export { MCPClientError } from "./mcp-client-error.js";
 export { MultiServerMCPClient } from "./multi-server-mcp-client.js";

@@ -6,7 +6,6 @@ import { OfferedTool, withSourceSchema } from "../offered-tools.js";
 import { clonePlain } from "./clone-plain.js";
 import type { RunOutput } from "./hook-output.js";
 import { isRecord } from "./is-record.js";
-import { defineLazySchema } from "./lazy-schema.js";
 import { runTool, type ToolConfig } from "./run-tool.js";
 import type { ToolPort } from "./tool-port.js";
 import { arePlainArguments, callUnwatched, isPlainConfig, isUnwatched } from "./unwatched-call.js";
@@ -111,4 +110,20 @@ function withTimeout(config: ToolConfig | undefined, defaultToolTimeout: number 
   const timeout = config?.timeout ?? defaultToolTimeout;
   if (timeout === undefined) return config;
   return { ...config, timeout, metadata: { ...config?.metadata, timeoutMs: timeout } };
+}
+
+/** Defines `schema` on a tool. It may be read, assigned, and shadowed by objects made from the tool, like a plain property. */
+export function defineLazySchema(tool: object, make: () => unknown): void {
+  const define = (target: object, value: unknown) => {
+    Object.defineProperty(target, "schema", { value, enumerable: true, configurable: true, writable: true });
+    return value;
+  };
+  Object.defineProperty(tool, "schema", {
+    enumerable: true,
+    configurable: true,
+    get: () => define(tool, make()),
+    set(this: object, value: unknown) {
+      define(this, value);
+    },
+  });
 }

@@ -3,8 +3,7 @@ import type { LoggingLevel, RequestId } from "@modelcontextprotocol/client";
 import type { ServerNotification } from "../../port/events.js";
 import type { Toolport } from "../../toolport.js";
 import { callSafely } from "../../util/call-safely.js";
-import type { ClientConfig } from "./client-config.js";
-import type { Notifications, ServerMessageSource } from "./hooks.js";
+import type { ClientConfig, Notifications, ServerMessageSource } from "./client-config.js";
 
 const LIST_HOOKS = {
   tools: "onToolsListChanged",

@@ -5,15 +5,15 @@ import { ToolInputParsingException } from "@langchain/core/tools";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
-import type { ToolResult } from "../../execution/tool-result.js";
+import type { ContentBlock, ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
 import type { Toolport } from "../../toolport.js";
+import { utf8Length } from "../../util/utf8-length.js";
+import type { HookState } from "./client-config.js";
 import { type ToolOutput, textForModel, toToolOutput } from "./content.js";
 import { type RunOutput, toHookOutput } from "./hook-output.js";
-import type { HookState } from "./hooks.js";
 import { isRecord } from "./is-record.js";
-import { readEmbedded } from "./read-embedded.js";
 import { ToolException } from "./tool-exception.js";
 import type { ToolPort } from "./tool-port.js";
 
@@ -272,3 +272,30 @@ function stateOf({ configurable, state }: ToolConfig): HookState {
 }
 
 const asRecord = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});
+
+interface EmbeddedResource {
+  readonly server: string;
+  readonly uri: string;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal | undefined;
+  readonly context: unknown;
+}
+
+/** Its contents as embedded resources; undefined if they cannot be read or are over the cap. Rejects only on abort. */
+export async function readEmbedded(
+  toolport: Toolport,
+  { server, uri, maxBytes, signal, context }: EmbeddedResource,
+): Promise<ContentBlock[] | undefined> {
+  try {
+    const contents = await toolport.readResource(server, uri, { ...(signal && { signal }), context });
+    const bytes = contents.reduce((sum, { text, blob }) => sum + sizeOf(text, blob), 0);
+    return bytes > maxBytes ? undefined : contents.map((resource) => ({ type: "resource", resource }));
+  } catch {
+    // The tool has answered; a resource that is missing costs only itself.
+    signal?.throwIfAborted();
+    return undefined;
+  }
+}
+
+const sizeOf = (text: string | undefined, blob: string | undefined): number =>
+  (text === undefined ? 0 : utf8Length(text)) + Math.floor(((blob?.length ?? 0) * 3) / 4);

@@ -2,8 +2,7 @@
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import type { Toolport } from "../../toolport.js";
 import type { AudienceRule, ContentOptions } from "../content-options.js";
-import type { LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
-import type { ToolHooks } from "./hooks.js";
+import type { LoadMcpToolsOptions, OutputConfig, ToolHooks } from "./client-config.js";
 import { type OutputTarget, type OutputType, resolveOutputHandling } from "./output-handling.js";
 
 /** Options after their defaults were filled in. */

@@ -1,5 +1,5 @@
 /** Finds the tool calls in what OpenAI's APIs answer. */
-import type { RequestedCall } from "../answer-calls.js";
+import type { RequestedCall } from "../run-calls.js";
 
 /** A message of the chat API, as far as it matters here. */
 export interface OpenAIChatAnswer {

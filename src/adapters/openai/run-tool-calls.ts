@@ -3,8 +3,8 @@ import type { ContentPart } from "../../content/content-part.js";
 import { partNote } from "../../content/part-note.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import type { Toolport } from "../../toolport.js";
-import { answerCalls, type CallAnswer, type RunToolCallsOptions } from "../answer-calls.js";
 import { type ContentPlace, mapParts, noteOrThrow, textOf } from "../content-options.js";
+import { type CallOutcome, type RunToolCallsOptions, runCalls } from "../run-calls.js";
 import {
   type OpenAIChatPart,
   type OpenAIResponsesPart,
@@ -72,7 +72,7 @@ export async function runOpenAIToolCalls(
 ): Promise<OpenAIToolMessage[] | OpenAIFunctionCallOutput[]> {
   const calls = requestedCalls(answer);
   const targets = targetsOf(options);
-  const answers = await answerCalls(toolport, calls, { ...options, targets });
+  const answers = await runCalls(toolport, calls, { ...options, targets });
   return calls[0]?.form === "item"
     ? answers.map((each) => toFunctionCallOutput(each, options))
     : toToolMessages(answers, options);
@@ -81,7 +81,7 @@ export async function runOpenAIToolCalls(
 const targetsOf = ({ strict }: OpenAIRunOptions): SchemaTarget[] =>
   strict === undefined ? ["openai", "openai-strict"] : [strict ? "openai-strict" : "openai"];
 
-function toToolMessages(answers: readonly CallAnswer[], options: OpenAIRunOptions): OpenAIToolMessage[] {
+function toToolMessages(answers: readonly CallOutcome[], options: OpenAIRunOptions): OpenAIToolMessage[] {
   const seen: OpenAIChatPart[] = [];
   const messages = answers.map((answer): OpenAIToolMessage => {
     const { call } = answer;
@@ -107,7 +107,7 @@ function toMessagePart(part: ContentPart, { media, audio }: OpenAIRunOptions): O
   return file ?? (audio === "message" ? toChatAudio(part) : undefined);
 }
 
-function toFunctionCallOutput(answer: CallAnswer, options: OpenAIRunOptions): OpenAIFunctionCallOutput {
+function toFunctionCallOutput(answer: CallOutcome, options: OpenAIRunOptions): OpenAIFunctionCallOutput {
   const mark = errorMark(answer);
   const items = mapParts<OpenAIResponsesPart>(
     answer.parts,
@@ -126,10 +126,10 @@ function toFunctionCallOutput(answer: CallAnswer, options: OpenAIRunOptions): Op
 }
 
 /** Neither API has a field for failure. */
-const errorMark = ({ isError }: CallAnswer): string => (isError ? "Error: " : "");
+const errorMark = ({ isError }: CallOutcome): string => (isError ? "Error: " : "");
 
 const placeOf = (
-  { server, tool }: CallAnswer,
+  { server, tool }: CallOutcome,
   api: keyof typeof PROVIDER_NAMES,
   { strictContent = false, onLeftOut }: OpenAIRunOptions,
 ): ContentPlace => ({ provider: PROVIDER_NAMES[api], strict: strictContent, server, tool, onLeftOut });

@@ -1,8 +1,8 @@
 /** Takes arguments from the form a model was asked for to the form the server knows, and back. */
 import { isObject } from "../json-schema.js";
+import { setKey } from "../json-value.js";
 import type { Json, ObjectNotes } from "./derivation.js";
 import { type JsonTextKind, readJsonText, writeJsonText } from "./json-text.js";
-import { setKey } from "./set-key.js";
 
 /** What was done to a schema, by the objects of the derived schema. */
 export interface FormNotes {

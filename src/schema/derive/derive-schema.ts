@@ -10,11 +10,9 @@ import { type DerivedSchema, SCHEMA_TARGETS, type SchemaTarget } from "./derived
 import { flattenRootUnion } from "./flatten-root.js";
 import { flattenTree } from "./flatten-tree.js";
 import { collectJsonTexts } from "./json-text.js";
-import { renameProperties } from "./property-names.js";
 import { readTree } from "./read-tree.js";
 import { type RefLimits, TooLarge, withRefLimits } from "./ref-limits.js";
-import type { SchemaTree } from "./schema-tree.js";
-import { exceedsStrictLimits } from "./strict-limits.js";
+import { SchemaTree } from "./schema-tree.js";
 import { TARGET_RULES, type TargetRules } from "./target-rules.js";
 import { writeLenient, writeLenientRoot } from "./write-lenient.js";
 import { writeRestricted } from "./write-restricted.js";
@@ -83,7 +81,7 @@ function derive(schema: JsonSchema, rules: TargetRules, limits: RefLimits) {
   const log = new ChangeLog();
   const read = flattenTree(unwrapSingleChoices(readTree(schema, log, limits)), log);
   const tree = rules.flattensRoot ? flattenRootUnion(read, log) : read;
-  const derivation = new Derivation(rules, log, renameProperties(tree, rules));
+  const derivation = new Derivation(rules, log, renameProperties(tree, rules), writeRestricted);
   const wrapped = !isObjectRoot(tree);
   if (wrapped) log.add("wrapped", WRAPPED, ["#"]);
   const written = wrapped ? writeWrapped(tree, derivation) : writeRoot(tree, derivation);
@@ -169,4 +167,84 @@ function giveUp(why: string, target: SchemaTarget): DerivedSchema {
   log.add("replaced", "type", ["#"], why);
   const empty = target === "gemini-openapi" ? { type: "OBJECT" } : { type: "object", properties: {} };
   return toDerived(empty, log, {});
+}
+
+const MAX_LENGTH = 64;
+
+/** New names by old ones, for all properties of a schema. No two become one, and none becomes the name of another. */
+export function renameProperties(
+  root: SchemaTree,
+  { names: rule, reservedNames }: Pick<TargetRules, "names" | "reservedNames">,
+): ReadonlyMap<string, string> {
+  const renamed = new Map<string, string>();
+  if (rule === undefined) return renamed;
+  const taken = new Set<string>();
+  collectNames(root, taken);
+  for (const name of [...taken]) {
+    if (rule.test(name) && reservedNames?.has(name) !== true) continue;
+    const stem = name.replace(/[^a-zA-Z0-9_]+/g, "_").replace(/^_+(?=[a-zA-Z])|_+$/g, "");
+    const base = (/^[a-zA-Z_]/.test(stem) ? stem : `_${stem}`).slice(0, MAX_LENGTH);
+    let candidate = base;
+    for (let count = 2; taken.has(candidate); count++)
+      candidate = `${base.slice(0, MAX_LENGTH - 1 - String(count).length)}_${count}`;
+    taken.add(candidate);
+    renamed.set(name, candidate);
+  }
+  return renamed;
+}
+
+function collectNames(tree: SchemaTree, names: Set<string>): void {
+  for (const name of tree.map("properties").keys()) names.add(name);
+  for (const { value } of tree.keywords.values()) {
+    const inside = value instanceof Map ? [...value.values()] : Array.isArray(value) ? value : [value];
+    for (const item of inside) if (item instanceof SchemaTree) collectNames(item, names);
+  }
+}
+
+const MAX_LEVELS = 10;
+const MAX_PROPERTIES = 5_000;
+const MAX_ENUM_VALUES = 1_000;
+const MAX_TEXT = 120_000;
+/** A long list of texts may not be long in characters too. */
+const LONG_ENUM = 250;
+const MAX_LONG_ENUM_TEXT = 15_000;
+
+/** Why a schema is too large for strict mode; undefined: it is not. */
+export function exceedsStrictLimits(schema: unknown): string | undefined {
+  const total = { properties: 0, values: 0, text: 0, levels: 0, longEnum: false };
+  measure(schema, 0, total);
+  if (total.levels > MAX_LEVELS) return `nested deeper than ${MAX_LEVELS} levels`;
+  if (total.properties > MAX_PROPERTIES) return `more than ${MAX_PROPERTIES} properties`;
+  if (total.values > MAX_ENUM_VALUES) return `more than ${MAX_ENUM_VALUES} listed values`;
+  if (total.longEnum)
+    return `more than ${LONG_ENUM} listed values of more than ${MAX_LONG_ENUM_TEXT} characters`;
+  return total.text > MAX_TEXT ? `names and listed values of more than ${MAX_TEXT} characters` : undefined;
+}
+
+interface Totals {
+  properties: number;
+  values: number;
+  text: number;
+  levels: number;
+  longEnum: boolean;
+}
+
+function measure(schema: unknown, level: number, total: Totals): void {
+  if (!isObject(schema)) return;
+  const values = Array.isArray(schema["enum"]) ? schema["enum"] : [];
+  const text = values.reduce((sum: number, value) => sum + String(value).length, 0);
+  total.values += values.length;
+  total.text += text;
+  if (values.length > LONG_ENUM && text > MAX_LONG_ENUM_TEXT) total.longEnum = true;
+  const properties = isObject(schema["properties"]) ? Object.entries(schema["properties"]) : undefined;
+  // Lists count as a level as well: the documentation does not say, and one level too few is the safe side.
+  const inside = properties !== undefined || schema["items"] !== undefined ? level + 1 : level;
+  total.levels = Math.max(total.levels, inside);
+  for (const [name, property] of properties ?? []) {
+    total.properties++;
+    total.text += name.length;
+    measure(property, inside, total);
+  }
+  measure(schema["items"], inside, total);
+  if (Array.isArray(schema["anyOf"])) for (const item of schema["anyOf"]) measure(item, level, total);
 }

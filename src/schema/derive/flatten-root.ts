@@ -1,8 +1,9 @@
 /** One object for a root that is a choice between objects, for targets that take no union there and no wrapping. */
+
+import { isSameJson } from "../json-value.js";
 import type { ChangeLog } from "./change-log.js";
 import { isChoiceOfRequired } from "./constraint-words.js";
 import { flattenTree } from "./flatten-tree.js";
-import { isSameJson } from "./json-equality.js";
 import { SchemaTree, treeToJson } from "./schema-tree.js";
 
 const MAX_WORDS = 1_200;

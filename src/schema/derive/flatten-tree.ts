@@ -1,8 +1,8 @@
 /** Makes one schema of a schema and its `allOf`, for targets that know no `allOf`. */
 
+import { isSameJson } from "../json-value.js";
 import type { ChangeLog } from "./change-log.js";
 import { sayKeywords } from "./constraint-words.js";
-import { isSameJson } from "./json-equality.js";
 import { never, SchemaTree, type TreeKeyword, treeToJson } from "./schema-tree.js";
 
 const LARGEST = new Set("minimum exclusiveMinimum minLength minItems minProperties minContains".split(" "));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonSchema } from "../json-schema.js";
 import { deriveSchema } from "./derive-schema.js";
-import { isSimplePattern } from "./simple-pattern.js";
+import { isSimplePattern } from "./keyword-families.js";
 
 const object = (properties: Record<string, unknown>, required?: string[]): JsonSchema => ({
   type: "object",

@@ -1,6 +1,5 @@
 /** Reads a schema of any draft into a tree: references inlined, recursion cut, old spellings in those of 2020-12. */
-import { draftOf } from "../dialect.js";
-import { isObject, type JsonSchema, keywordKind } from "../json-schema.js";
+import { draftOf, isObject, type JsonSchema, keywordKind } from "../json-schema.js";
 import { resolveLocalRef } from "../local-ref.js";
 import { ANNOTATIONS, type ChangeLog } from "./change-log.js";
 import { type RefLimits, TooLarge } from "./ref-limits.js";

@@ -1,5 +1,5 @@
 /** A schema while it is being derived: references resolved, every keyword knowing where in the original it came from. */
-import { setKey } from "./set-key.js";
+import { setKey } from "../json-value.js";
 
 /** One keyword: its value, with trees in the place of schemas, and the schemas of the original it was taken from. */
 export interface TreeKeyword {

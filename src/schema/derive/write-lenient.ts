@@ -1,9 +1,9 @@
 /** Writes a schema for targets that take all of JSON Schema below the root. */
 
+import { setKey } from "../json-value.js";
 import type { Derivation, Json } from "./derivation.js";
+import { isSimplePattern } from "./keyword-families.js";
 import { SchemaTree } from "./schema-tree.js";
-import { setKey } from "./set-key.js";
-import { isSimplePattern } from "./simple-pattern.js";
 import { NOT_AT_ROOT } from "./target-rules.js";
 
 /** Keywords under which accepting more means accepting less: they stay exact or go into words. */

@@ -1,7 +1,6 @@
 /** Writes what a list holds. */
 import type { Derivation, Json } from "./derivation.js";
 import { SchemaTree } from "./schema-tree.js";
-import { writeRestricted } from "./write-restricted.js";
 
 /** Writes into `out` what the schema says about items; gives what had to be said in words. */
 export function writeList(
@@ -13,7 +12,7 @@ export function writeList(
   const rest = tree.tree("items");
   if (!tree.has("prefixItems")) {
     if (rest?.isNever() === true) return writeEmptyList(tree, out, to);
-    if (rest !== undefined) out["items"] = writeRestricted(rest, to);
+    if (rest !== undefined) out["items"] = to.write(rest);
     else if (types?.includes("array") === true) {
       to.problem(tree, "items", "holds anything");
       out["items"] = writeAnyItem(tree, to);
@@ -27,12 +26,12 @@ export function writeList(
 
 function writeTuple(tree: SchemaTree, out: Json, to: Derivation): string[] {
   const rest = tree.tree("items");
-  out["prefixItems"] = tree.trees("prefixItems").map((item) => writeRestricted(item, to));
+  out["prefixItems"] = tree.trees("prefixItems").map((item) => to.write(item));
   if (rest?.isNever() === true) {
     const count = tree.trees("prefixItems").length;
     to.log.add("rewritten", "items", tree.from("items"), "maxItems");
     out["maxItems"] = Math.min(count, Number(tree.get("maxItems") ?? count));
-  } else if (rest !== undefined) out["items"] = writeRestricted(rest, to);
+  } else if (rest !== undefined) out["items"] = to.write(rest);
   return [];
 }
 
@@ -44,9 +43,7 @@ function writeMixed(tree: SchemaTree, out: Json, to: Derivation): string[] {
     rest === undefined && Number(tree.get("maxItems") ?? Number.POSITIVE_INFINITY) > places.length;
   if (isOpen) to.problem(tree, "prefixItems", "holds anything after its first items");
   const kinds = rest === undefined || rest.isNever() ? places : [...places, rest];
-  out["items"] = isOpen
-    ? writeAnyItem(tree, to)
-    : writeRestricted(new SchemaTree(tree.at).set("anyOf", kinds, []), to);
+  out["items"] = isOpen ? writeAnyItem(tree, to) : to.write(new SchemaTree(tree.at).set("anyOf", kinds, []));
   const said = ["prefixItems", "items"].filter((keyword) => tree.has(keyword));
   return to.say(tree, said);
 }
@@ -60,4 +57,4 @@ function writeEmptyList(tree: SchemaTree, out: Json, to: Derivation): string[] {
 }
 
 const writeAnyItem = (tree: SchemaTree, to: Derivation): Json =>
-  to.rules.message ? writeRestricted(new SchemaTree(`${tree.at}/items`), to) : {};
+  to.rules.message ? to.write(new SchemaTree(`${tree.at}/items`)) : {};

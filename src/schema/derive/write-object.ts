@@ -1,9 +1,8 @@
 /** Writes properties, and which of them must be there. */
+
+import { setKey } from "../json-value.js";
 import type { Derivation, Json } from "./derivation.js";
-import { allowNull, mayBeNull } from "./nullable.js";
 import type { SchemaTree } from "./schema-tree.js";
-import { setKey } from "./set-key.js";
-import { writeRestricted } from "./write-restricted.js";
 
 const REST = ["additionalProperties", "unevaluatedProperties"];
 
@@ -26,7 +25,7 @@ export function writeObject(
       names.set(written, name);
       to.log.add("renamed", name, tree.from("properties"), written);
     }
-    const schema = writeRestricted(property, to);
+    const schema = to.write(property);
     if (to.rules.strict && !required.includes(name)) {
       to.log.add("required", name, tree.from("properties"));
       optional.add(written);
@@ -78,11 +77,7 @@ function writeRest(tree: SchemaTree, properties: Json, out: Json, to: Derivation
     return [];
   }
   if (keyword === "unevaluatedProperties") to.log.add("rewritten", keyword, tree.from(keyword));
-  out["additionalProperties"] = rest.isNever()
-    ? false
-    : rest.keywords.size === 0
-      ? true
-      : writeRestricted(rest, to);
+  out["additionalProperties"] = rest.isNever() ? false : rest.keywords.size === 0 ? true : to.write(rest);
   return [];
 }
 
@@ -101,4 +96,22 @@ function writeClosed(
   out["required"] = Object.keys(properties);
   out["additionalProperties"] = false;
   return [];
+}
+
+/** Whether a written schema accepts null. */
+export function mayBeNull(schema: Json): boolean {
+  const { type, anyOf, enum: values } = schema as { type?: unknown; anyOf?: Json[]; enum?: unknown[] };
+  if (anyOf !== undefined) return anyOf.some(mayBeNull);
+  return [type].flat().includes("null") && (values === undefined || values.includes(null));
+}
+
+/** The same schema, and null. */
+export function allowNull(schema: Json): Json {
+  if (mayBeNull(schema)) return schema;
+  const { title, description, ...rest } = schema;
+  const said = { ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
+  if (Array.isArray(rest["anyOf"])) return { ...said, ...rest, anyOf: [...rest["anyOf"], { type: "null" }] };
+  const isPlain = typeof rest["type"] === "string" && !["object", "array"].includes(rest["type"]);
+  if (isPlain && rest["enum"] === undefined) return { ...said, ...rest, type: [rest["type"], "null"] };
+  return { ...said, anyOf: [rest, { type: "null" }] };
 }

@@ -1,12 +1,12 @@
 /** Writes a schema for targets that take only some keywords of JSON Schema. */
+
+import { isSameJson } from "../json-value.js";
 import { ANNOTATIONS } from "./change-log.js";
 import type { Derivation, Json } from "./derivation.js";
 import { flattenTree } from "./flatten-tree.js";
-import { isSameJson } from "./json-equality.js";
 import { JSON_TEXT, JSON_TEXT_WORDS, markJsonText } from "./json-text.js";
-import { familyOf, inferTypes, jsonTypeOf, refineTypes } from "./keyword-families.js";
+import { familyOf, inferTypes, isSimplePattern, jsonTypeOf, refineTypes } from "./keyword-families.js";
 import { never, type SchemaTree } from "./schema-tree.js";
-import { isSimplePattern } from "./simple-pattern.js";
 import { writeList } from "./write-list.js";
 import { writeObject } from "./write-object.js";
 import { writeUnion } from "./write-union.js";

@@ -4,7 +4,6 @@ import { describe, isChoiceOfRequired, sayKeywords } from "./constraint-words.js
 import type { Derivation, Json } from "./derivation.js";
 import { flattenTree, mergeTrees } from "./flatten-tree.js";
 import { never, type SchemaTree } from "./schema-tree.js";
-import { writeRestricted } from "./write-restricted.js";
 
 /** The schema as alternatives; undefined when it has none. What is said in words instead is taken out of `tree`. */
 export function writeUnion(tree: SchemaTree, to: Derivation): Json | undefined {
@@ -16,15 +15,15 @@ export function writeUnion(tree: SchemaTree, to: Derivation): Json | undefined {
   const merged = alternatives
     .map((item) => (base.keywords.size === 0 ? item : mergeTrees(base, flattenTree(item, to.log), to.log)))
     .filter((item) => !item.isNever());
-  if (merged.length === 1) return writeRestricted(withOwnWords(merged[0]!, said), to);
-  if (merged.length === 0) return writeRestricted(never(tree.at), to);
+  if (merged.length === 1) return to.write(withOwnWords(merged[0]!, said));
+  if (merged.length === 0) return to.write(never(tree.at));
   const refused = [...said.keywords.keys()].filter(
     (keyword) => keyword !== "title" && keyword !== "description",
   );
   const words = [...to.say(said, refused), ...to.saySpoken(said)];
   if (to.rules.besideAnyOf === "nothing")
     return to.rules.openapi ? writeAlone(said, words, merged, to) : writePortable(said, words, merged, to);
-  return to.annotate({ anyOf: merged.map((item) => writeRestricted(item, to)) }, said, words);
+  return to.annotate({ anyOf: merged.map((item) => to.write(item)) }, said, words);
 }
 
 /** The alternatives that are kept, taken out of the tree. */
@@ -83,7 +82,7 @@ function writeAlone(said: SchemaTree, words: readonly string[], merged: SchemaTr
   const isNullable = real.length < merged.length;
   const description = describe(said.get("description"), words);
   const written = (real.length === 0 ? merged : real).map((item) => {
-    const own = writeRestricted(item, to);
+    const own = to.write(item);
     const joined =
       description === undefined ? own["description"] : joinTexts(description, own["description"]);
     return spread({ ...own, ...(joined !== undefined && { description: joined }) }, isNullable);
@@ -102,7 +101,7 @@ function writePortable(
   merged: SchemaTree[],
   to: Derivation,
 ): Json {
-  const written = merged.map((item) => writeRestricted(item, to)).flatMap(alternativesOf);
+  const written = merged.map((item) => to.write(item)).flatMap(alternativesOf);
   const real = written.filter((item) => item["type"] !== "null");
   const [first, ...others] = real.length === 0 ? written.slice(0, 1) : real;
   const description = describe(said.get("description"), words);

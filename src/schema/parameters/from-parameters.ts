@@ -1,6 +1,7 @@
 /** A list of parameters as JSON Schema. */
-import { setKey } from "../derive/set-key.js";
+
 import type { JsonSchema } from "../json-schema.js";
+import { setKey } from "../json-value.js";
 import type { Parameter } from "./parameter.js";
 
 /**

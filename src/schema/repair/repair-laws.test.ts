@@ -7,13 +7,13 @@ import {
   randomSchema,
   randomValue,
 } from "../../../test/support/random-schemas.js";
+import { validationEngine as engine } from "../built-in-check.js";
 import { createSchemaValidator } from "../create-validator.js";
-import { isSameJson } from "../derive/json-equality.js";
 import { isObject, type JsonSchema } from "../json-schema.js";
+import { isSameJson } from "../json-value.js";
 import { resolveLocalRef } from "../local-ref.js";
-import { validationEngine as engine } from "../validation-engine.js";
-import { MAX_LEVELS, Mender } from "./mender.js";
 import { builtInParts, type SchemaParts } from "./schema-parts.js";
+import { MAX_LEVELS, ValueRepairer } from "./value-repairer.js";
 
 const VALUES_PER_SCHEMA = 20;
 const folder = new URL("../../../test/fixtures/schemas/", import.meta.url);
@@ -33,7 +33,7 @@ const isValid = (schema: JsonSchema, value: unknown): boolean => {
 };
 
 const mend = (parts: SchemaParts, value: unknown) =>
-  new Mender(parts, { maxLevels: MAX_LEVELS, deadline: Number.POSITIVE_INFINITY }).mend(value);
+  new ValueRepairer(parts, { maxLevels: MAX_LEVELS, deadline: Number.POSITIVE_INFINITY }).repair(value);
 
 /** A value that may well fit; the validator decides. */
 function sample(schema: unknown, random: Random, root: JsonSchema, depth = 0): unknown {
@@ -110,8 +110,8 @@ describe("over the schemas of real servers", () => {
         const value = sample(schema, random, schema);
         if (!isValid(schema, value)) continue;
         values += 1;
-        const mended = mend(parts, value);
-        if (mended.value !== value || !mended.isWhole) expect({ schema, value }).toBe(mended);
+        const repaired = mend(parts, value);
+        if (repaired.value !== value || !repaired.isWhole) expect({ schema, value }).toBe(repaired);
       }
     expect(values).toBeGreaterThan(5_000);
   });
@@ -131,13 +131,13 @@ describe("over the schemas of real servers", () => {
         const given = { ...value, [name]: wrong };
         if (isValid(schema, given)) continue;
         const before = structuredClone(given);
-        const mended = mend(parts, given);
+        const repaired = mend(parts, given);
         expect(given).toEqual(before);
-        if (!mended.isWhole) counts.refused += 1;
+        if (!repaired.isWhole) counts.refused += 1;
         else {
-          if (!isValid(schema, mended.value)) expect({ schema, given }).toBe(mended);
-          expect(mended.repairs.length).toBeGreaterThan(0);
-          counts[isSameJson(mended.value, value) ? "restored" : "otherwise"] += 1;
+          if (!isValid(schema, repaired.value)) expect({ schema, given }).toBe(repaired);
+          expect(repaired.repairs.length).toBeGreaterThan(0);
+          counts[isSameJson(repaired.value, value) ? "restored" : "otherwise"] += 1;
         }
       }
     const all = counts.restored + counts.otherwise + counts.refused;
@@ -182,16 +182,16 @@ describe("over schemas made up at random", () => {
       for (let round = 0; round < VALUES_PER_SCHEMA; round += 1) {
         const value = randomValue(random);
         const before = structuredClone(value);
-        const mended = mend(parts, value);
+        const repaired = mend(parts, value);
         expect(value).toEqual(before);
         if (isValid(schema, value)) {
           counts.valid += 1;
-          if (mended.value !== value || !mended.isWhole) expect({ schema, value }).toBe(mended);
-        } else if (mended.isWhole) {
+          if (repaired.value !== value || !repaired.isWhole) expect({ schema, value }).toBe(repaired);
+        } else if (repaired.isWhole) {
           counts.repaired += 1;
-          if (parts.issues(mended.value).length > 0) expect({ schema, value }).toBe(mended);
-          if (!parts.lenient.isWider && !isValid(schema, mended.value))
-            expect({ schema, value }).toBe(mended);
+          if (parts.issues(repaired.value).length > 0) expect({ schema, value }).toBe(repaired);
+          if (!parts.lenient.isWider && !isValid(schema, repaired.value))
+            expect({ schema, value }).toBe(repaired);
         } else counts.refused += 1;
       }
     }

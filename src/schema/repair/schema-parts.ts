@@ -1,11 +1,11 @@
 /** A schema that can be asked about any part of a value, by the built-in validator or by one of the user's own. */
 import { type LinearPatterns, useLinearPatterns } from "../bounded/linear-patterns.js";
+import type { ValidationEngine } from "../built-in-check.js";
 import { type CompiledSchema, compileSchema, type SchemaNode } from "../compile-schema.js";
-import type { SchemaCheck, SchemaValidatorFactory } from "../create-validator.js";
-import { setKey } from "../derive/set-key.js";
 import { explainErrors } from "../explain-errors.js";
 import { isObject, type JsonSchema } from "../json-schema.js";
-import type { ValidationEngine } from "../validation-engine.js";
+import { setKey } from "../json-value.js";
+import type { SchemaCheck, SchemaValidatorFactory } from "../schema-validator.js";
 import type { ValidationIssue } from "../validation-issue.js";
 import { type LenientSchema, type Part, readLeniently } from "./lenient-schema.js";
 

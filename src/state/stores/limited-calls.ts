@@ -37,3 +37,9 @@ export function limitCalls(tooSlow: () => StateError, closing: AbortSignal): Lim
     }
   };
 }
+
+/** About three thousand years. */
+const LONGEST_MS = 1e14;
+
+/** The duration rounded up. */
+export const wholeMs = (ms: number): number => Math.min(Math.max(Math.ceil(ms), 0), LONGEST_MS);

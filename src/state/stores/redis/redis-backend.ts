@@ -1,8 +1,7 @@
 /** Records, leases and change notices of a store in Redis. */
 import type { StoreBackend } from "../../store-backend.js";
 import { type FeedConnection, type FeedListener, followChanges } from "../change-feed.js";
-import { limitCalls } from "../limited-calls.js";
-import { wholeMs } from "../whole-ms.js";
+import { limitCalls, wholeMs } from "../limited-calls.js";
 import { redisTooSlow, replyCode, toRedisError } from "./redis-error.js";
 import type { RedisClient, RedisSource } from "./redis-source.js";
 import { ACQUIRE, CHANGED, DELETE, GET, LIST, PUT, RENEW, type Script } from "./scripts.js";

@@ -1,13 +1,11 @@
 /** Repairs a value that was found invalid: the heavy half, reached by a dynamic import only. */
 import type { RepairOutcome } from "../argument-repair.js";
 import { TIMED_OUT } from "../bounded/bounded-run.js";
-import type { RepairRequest, SchemaCheck, SchemaValidatorFactory } from "../create-validator.js";
+import { validationEngine as engine, loadLinearEngine } from "../built-in-check.js";
 import type { JsonSchema } from "../json-schema.js";
-import { validationEngine as engine, loadLinearEngine } from "../validation-engine.js";
-import { MAX_LEVELS, Mender, MendingGivenUp } from "./mender.js";
+import type { Repairer, RepairRequest, SchemaCheck, SchemaValidatorFactory } from "../schema-validator.js";
 import { builtInParts, ownParts, PartNotCheckable, type SchemaParts } from "./schema-parts.js";
-
-export type Repairer = (schema: JsonSchema, value: unknown, request: RepairRequest) => Promise<RepairOutcome>;
+import { MAX_LEVELS, RepairGivenUp, ValueRepairer } from "./value-repairer.js";
 
 /** A validator of the user's own, and the port's way to it. */
 export interface OwnValidator {
@@ -55,14 +53,14 @@ interface RunOptions {
 function runBounded(parts: SchemaParts, value: unknown, options: RepairRequest & RunOptions): RepairOutcome {
   const { budget, fairMs } = options;
   const startedAt = performance.now();
-  if (budget.leftMs < 1 || startedAt < (slowUntil.get(parts) ?? 0)) throw new MendingGivenUp();
+  if (budget.leftMs < 1 || startedAt < (slowUntil.get(parts) ?? 0)) throw new RepairGivenUp();
   const deadline = startedAt + budget.leftMs;
   const task = () => repair(parts, value, { ...options, deadline });
   try {
     const outcome = parts.lenient.compiled.risky ? engine.bounded.run(task, budget.leftMs) : task();
     if (outcome !== TIMED_OUT) return outcome;
     if (budget.leftMs >= fairMs) slowUntil.set(parts, performance.now() + SLOW_FOR_MS);
-    throw new MendingGivenUp();
+    throw new RepairGivenUp();
   } finally {
     budget.leftMs -= performance.now() - startedAt;
   }
@@ -75,13 +73,17 @@ function repair(
 ): RepairOutcome {
   const { deadline, maxLevels = MAX_LEVELS, issuesOf = parts.issues, refill } = options;
   if (parts.lenient.isWider && issuesOf(value).length === 0) return { kind: "contradicts" };
-  const { value: mended, repairs, isWhole } = new Mender(parts, { maxLevels, deadline }).mendInvalid(value);
-  const left = isWhole && issuesOf === parts.issues ? [] : issuesOf(mended);
+  const {
+    value: repaired,
+    repairs,
+    isWhole,
+  } = new ValueRepairer(parts, { maxLevels, deadline }).repairInvalid(value);
+  const left = isWhole && issuesOf === parts.issues ? [] : issuesOf(repaired);
   const issues = repairs.length === 0 && left.length === 0 ? options.issues : left;
   if (issues.length > 0) return { kind: "refused", issues };
-  const refilled = repairs.some(({ change }) => change === "left out") ? refill?.(mended) : undefined;
+  const refilled = repairs.some(({ change }) => change === "left out") ? refill?.(repaired) : undefined;
   // A default that does not fit is the schema's fault, and no reason to lose the call.
-  const final = refilled !== undefined && issuesOf(refilled).length === 0 ? refilled : mended;
+  const final = refilled !== undefined && issuesOf(refilled).length === 0 ? refilled : repaired;
   const contradicts = parts.lenient.isWider && parts.strictIssues(final).length > 0;
   return { kind: "repaired", value: final, repairs, contradicts };
 }

@@ -1,16 +1,15 @@
 /** Changes as little as possible about a value until it fits a schema. Copies what it changes, never the original. */
 import type { ArgumentRepair } from "../argument-repair.js";
 import { NEVER, type SchemaNode } from "../compile-schema.js";
-import { isSameJson } from "../derive/json-equality.js";
-import { setKey } from "../derive/set-key.js";
 import { isObject } from "../json-schema.js";
+import { isSameJson, setKey } from "../json-value.js";
 import { propertyPath, shorten } from "../value-location.js";
 import type { Part } from "./lenient-schema.js";
 import { allowedKinds, candidatesFor, isPlaceholder, kindOf, lettersOf } from "./repair-rules.js";
 import type { SchemaParts } from "./schema-parts.js";
 
-/** A value after as much of it was mended as can be. */
-export interface Mended {
+/** A value after as much of it was repaired as can be. */
+export interface RepairedValue {
   readonly value: unknown;
   readonly repairs: readonly ArgumentRepair[];
   /** It fits now. */
@@ -18,7 +17,7 @@ export interface Mended {
 }
 
 /** The search took more steps or time than it may. */
-export class MendingGivenUp extends Error {}
+export class RepairGivenUp extends Error {}
 
 export const MAX_LEVELS = 24;
 const MAX_STEPS = 2_000;
@@ -42,9 +41,9 @@ interface Demands {
 
 const TOP: Place = { path: "$", level: 0 };
 
-const asIs = (value: unknown, isWhole: boolean): Mended => ({ value, repairs: [], isWhole });
+const asIs = (value: unknown, isWhole: boolean): RepairedValue => ({ value, repairs: [], isWhole });
 
-export class Mender {
+export class ValueRepairer {
   readonly #parts: SchemaParts;
   readonly #maxLevels: number;
   readonly #deadline: number;
@@ -57,46 +56,46 @@ export class Mender {
     this.#deadline = deadline;
   }
 
-  mend(value: unknown): Mended {
-    return this.#mend([this.#parts.lenient.compiled.root], value, TOP);
+  repair(value: unknown): RepairedValue {
+    return this.#repair([this.#parts.lenient.compiled.root], value, TOP);
   }
 
   /** The same for a value that is known not to fit, which saves asking again. */
-  mendInvalid(value: unknown): Mended {
-    return this.#mendInvalid([this.#parts.lenient.compiled.root], value, TOP);
+  repairInvalid(value: unknown): RepairedValue {
+    return this.#repairInvalid([this.#parts.lenient.compiled.root], value, TOP);
   }
 
-  #mend(parts: readonly Part[], value: unknown, place: Place): Mended {
+  #repair(parts: readonly Part[], value: unknown, place: Place): RepairedValue {
     if (this.#fits(parts, value)) return asIs(value, true);
-    return place.level > this.#maxLevels ? asIs(value, false) : this.#mendInvalid(parts, value, place);
+    return place.level > this.#maxLevels ? asIs(value, false) : this.#repairInvalid(parts, value, place);
   }
 
-  #mendInvalid(parts: readonly Part[], value: unknown, place: Place): Mended {
-    let mended = asIs(value, false);
+  #repairInvalid(parts: readonly Part[], value: unknown, place: Place): RepairedValue {
+    let repaired = asIs(value, false);
     for (let round = 0; round < MAX_ROUNDS; round++) {
       this.#step();
-      const demands = this.#demands(parts, mended.value);
-      const next = this.#choose(demands, mended.value, place);
+      const demands = this.#demands(parts, repaired.value);
+      const next = this.#choose(demands, repaired.value, place);
       if (next.repairs.length === 0) break;
-      const repairs = [...mended.repairs, ...next.repairs];
-      mended = { value: next.value, repairs, isWhole: this.#fits(parts, next.value) };
-      if (mended.isWhole || !demands.isConditional || kindOf(mended.value) !== kindOf(value)) break;
+      const repairs = [...repaired.repairs, ...next.repairs];
+      repaired = { value: next.value, repairs, isWhole: this.#fits(parts, next.value) };
+      if (repaired.isWhole || !demands.isConditional || kindOf(repaired.value) !== kindOf(value)) break;
     }
-    return mended;
+    return repaired;
   }
 
   /** Tries every alternative. The one with the fewest changes counts; two that differ are no answer. */
-  #choose({ nodes, choices, isConditional }: Demands, value: unknown, place: Place): Mended {
+  #choose({ nodes, choices, isConditional }: Demands, value: unknown, place: Place): RepairedValue {
     const [alternatives, ...others] = choices;
-    if (alternatives === undefined) return this.#mendPlain(nodes, value, place);
+    if (alternatives === undefined) return this.#repairPlain(nodes, value, place);
     const fitting = alternatives.filter((part) => this.#fits([part], value));
     const candidates = fitting.length > 0 ? fitting : alternatives;
     const results = candidates.map((part) => {
       this.#step();
       const inner = this.#demands([part], value);
       const more = { nodes: [...nodes, ...inner.nodes], choices: [...others, ...inner.choices] };
-      const mended = this.#choose({ ...more, isConditional }, value, place);
-      return { ...mended, isWhole: this.#fits([...nodes, part], mended.value) };
+      const repaired = this.#choose({ ...more, isConditional }, value, place);
+      return { ...repaired, isWhole: this.#fits([...nodes, part], repaired.value) };
     });
     if (results.length === 1) return results[0]!;
     const whole = results.filter(({ isWhole }) => isWhole);
@@ -135,20 +134,20 @@ export class Mender {
     return { nodes, choices, isConditional };
   }
 
-  #mendPlain(nodes: readonly SchemaNode[], value: unknown, place: Place): Mended {
+  #repairPlain(nodes: readonly SchemaNode[], value: unknown, place: Place): RepairedValue {
     const kind = kindOf(value);
     const kinds = allowedKinds(nodes);
     if (kind === "object" && kinds.has("object"))
-      return this.#mendObject(nodes, value as Record<string, unknown>, place);
-    if (kind === "array" && kinds.has("array")) return this.#mendList(nodes, value as unknown[], place);
-    let partly: Mended | undefined;
+      return this.#repairObject(nodes, value as Record<string, unknown>, place);
+    if (kind === "array" && kinds.has("array")) return this.#repairList(nodes, value as unknown[], place);
+    let partly: RepairedValue | undefined;
     for (const candidate of candidatesFor(value, nodes)) {
       const isList = candidate.change === "one value to a list";
       if (isList && place.isItem) continue;
-      // One rule for a plain value; lists and objects are mended inside.
+      // One rule for a plain value; lists and objects are repaired inside.
       const inner =
         typeof candidate.value === "object"
-          ? this.#mend(nodes, candidate.value, { ...place, isItem: isList || place.isItem === true })
+          ? this.#repair(nodes, candidate.value, { ...place, isItem: isList || place.isItem === true })
           : asIs(candidate.value, this.#fits(nodes, candidate.value));
       const repairs = [{ path: place.path, change: candidate.change }, ...inner.repairs];
       if (inner.isWhole) return { ...inner, repairs };
@@ -158,22 +157,26 @@ export class Mender {
     return partly ?? asIs(value, false);
   }
 
-  #mendList(nodes: readonly SchemaNode[], list: readonly unknown[], { path, level, isItem }: Place): Mended {
+  #repairList(
+    nodes: readonly SchemaNode[],
+    list: readonly unknown[],
+    { path, level, isItem }: Place,
+  ): RepairedValue {
     const repairs: ArgumentRepair[] = [];
     const value = list.map((item, index) => {
       const place = { path: shorten(`${path}[${index}]`), level: level + 1, isItem: isItem === true };
-      const mended = this.#mend(itemParts(nodes, index), item, place);
-      repairs.push(...mended.repairs);
-      return mended.value;
+      const repaired = this.#repair(itemParts(nodes, index), item, place);
+      repairs.push(...repaired.repairs);
+      return repaired.value;
     });
     return { value: repairs.length === 0 ? list : value, repairs, isWhole: false };
   }
 
-  #mendObject(
+  #repairObject(
     nodes: readonly SchemaNode[],
     object: Readonly<Record<string, unknown>>,
     { path, level }: Place,
-  ): Mended {
+  ): RepairedValue {
     const required = new Set(nodes.flatMap((node) => (node["required"] as string[] | undefined) ?? []));
     const declared = new Set(nodes.flatMap((node) => Object.keys((node["properties"] as object) ?? {})));
     const targets = this.#renames(nodes, object, { declared, required });
@@ -191,15 +194,15 @@ export class Mender {
         repairs.push({ path: at(known), change: "left out" });
         continue;
       }
-      const mended = isUnknown
+      const repaired = isUnknown
         ? asIs(given, false)
-        : this.#mend(parts, given, { path: at(known), level: level + 1 });
-      if (!mended.isWhole && mayGo && declared.has(known) && isPlaceholder(given)) {
+        : this.#repair(parts, given, { path: at(known), level: level + 1 });
+      if (!repaired.isWhole && mayGo && declared.has(known) && isPlaceholder(given)) {
         repairs.push({ path: at(known), change: "left out" });
         continue;
       }
-      repairs.push(...mended.repairs);
-      setKey(value, known, mended.value);
+      repairs.push(...repaired.repairs);
+      setKey(value, known, repaired.value);
     }
     return { value: repairs.length === 0 ? object : value, repairs, isWhole: false };
   }
@@ -239,13 +242,13 @@ export class Mender {
   }
 
   #fits(parts: readonly Part[], value: unknown): boolean {
-    if (performance.now() > this.#deadline) throw new MendingGivenUp();
+    if (performance.now() > this.#deadline) throw new RepairGivenUp();
     return parts.every((part) => this.#parts.fits(part, value));
   }
 
   #step(): void {
     this.#steps += 1;
-    if (this.#steps > MAX_STEPS) throw new MendingGivenUp();
+    if (this.#steps > MAX_STEPS) throw new RepairGivenUp();
   }
 }
 

@@ -38,7 +38,7 @@ export interface RequestedCall {
   readonly args: unknown;
 }
 
-export interface CallAnswer {
+export interface CallOutcome {
   readonly call: RequestedCall;
   readonly parts: readonly ContentPart[];
   readonly isError: boolean;
@@ -47,11 +47,11 @@ export interface CallAnswer {
 }
 
 /** `targets`: the forms in which the tools may have been offered. In the order of the calls. Throws for an abort, for what `onError` throws, and nothing else. */
-export async function answerCalls(
+export async function runCalls(
   toolport: Toolport,
   calls: readonly RequestedCall[],
   { targets, ...options }: RunToolCallsOptions & { targets: readonly SchemaTarget[] },
-): Promise<CallAnswer[]> {
+): Promise<CallOutcome[]> {
   if (calls.length === 0) return [];
   const { servers, only, except, filter, signal } = options;
   const offered = await toolport.tools({
@@ -82,7 +82,7 @@ interface CallContext {
   readonly options: RunToolCallsOptions;
 }
 
-async function answerCall(call: RequestedCall, context: CallContext): Promise<CallAnswer> {
+async function answerCall(call: RequestedCall, context: CallContext): Promise<CallOutcome> {
   const { toolport, byName, isOpen, targets, options } = context;
   const tool = byName.get(call.name);
   try {

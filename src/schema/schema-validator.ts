@@ -1,0 +1,91 @@
+/** The interfaces of validators: the one that Toolport uses, and the one that users may supply. */
+import type { RepairOutcome } from "./argument-repair.js";
+import type { JsonSchema } from "./json-schema.js";
+import type { ValidationIssue } from "./validation-issue.js";
+
+/**
+ * A validator of your own, used instead of the one that Toolport brings.
+ *
+ * `compile` is called once for every schema, when something is first validated against it. What it returns gives the
+ * problems of a value, or nothing. Bounding its time is then up to you: schemas come from servers.
+ *
+ * @example
+ * ```ts
+ * const ajv = new Ajv2020({ allErrors: true, strict: false });
+ * const validator: SchemaValidatorFactory = {
+ *   compile(schema) {
+ *     const check = ajv.compile(schema);
+ *     return (value) =>
+ *       check(value) ? undefined : check.errors?.map((e) => ({ path: `$${e.instancePath}`, message: e.message ?? "" }));
+ *   },
+ * };
+ * ```
+ */
+export interface SchemaValidatorFactory {
+  compile(schema: JsonSchema): (value: unknown) => readonly ValidationIssue[] | undefined;
+}
+
+export interface SchemaValidatorOptions {
+  /** Used instead of `@cfworker/json-schema`. @default undefined */
+  validator?: SchemaValidatorFactory | undefined;
+  /**
+   * Longest time in ms that slow schemas may take for one call, where the runtime can stop them (Node, Deno).
+   * @default 200
+   */
+  timeoutMs?: number | undefined;
+  /** Told once for each pattern that cannot be checked safely here and is therefore not checked (Workers, Bun). */
+  onSkippedPattern?: ((schema: JsonSchema, pattern: string) => void) | undefined;
+}
+
+/** Validates values against schemas, each compiled when it is first needed and forgotten with the schema object. */
+export interface SchemaValidator {
+  /**
+   * All problems of `value`, at most twenty; none: it is valid. A list at once when everything needed is loaded, a
+   * promise of one otherwise. Never throws and never fetches anything.
+   *
+   * `budget` is the time that the validations of one call share; a new one is used without it.
+   */
+  validate(
+    schema: JsonSchema,
+    value: unknown,
+    budget?: ValidationBudget,
+  ): ValidationIssue[] | Promise<ValidationIssue[]>;
+  /** Repairs what does not fit, or says why it cannot be. The first call loads what that takes. Never throws. */
+  repair(schema: JsonSchema, value: unknown, request: Omit<RepairRequest, "fairMs">): Promise<RepairOutcome>;
+  /** Loads everything, so that `validate` answers at once from then on. */
+  prepare(): Promise<void>;
+  /** A budget for one call. */
+  createBudget(): ValidationBudget;
+}
+
+/** A repair that is asked for. */
+export interface RepairRequest {
+  /** What `validate` said about the value. */
+  readonly issues: readonly ValidationIssue[];
+  readonly budget: ValidationBudget;
+  /** A schema that is stopped after less had no fair chance, and is tried again. */
+  readonly fairMs: number;
+  /** Fills in defaults where something was left out. */
+  readonly refill?: ((value: unknown) => unknown) | undefined;
+}
+
+/** Time that the validations of one call share. Each validation subtracts what it used. */
+export interface ValidationBudget {
+  leftMs: number;
+}
+
+/** What stands behind `validate`: the value is JSON, the schema an object. */
+export type SchemaCheck = (
+  schema: JsonSchema,
+  value: unknown,
+  budget: ValidationBudget,
+) => ValidationIssue[] | Promise<ValidationIssue[]>;
+
+export interface PreparableCheck {
+  readonly check: SchemaCheck;
+  /** Loads what a check would otherwise have to wait for. */
+  prepare(): Promise<void>;
+}
+
+/** Repairs a value that does not match its schema. */
+export type Repairer = (schema: JsonSchema, value: unknown, request: RepairRequest) => Promise<RepairOutcome>;
