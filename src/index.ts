@@ -45,6 +45,7 @@ export type {
   TextContent,
 } from "./content/content-block.js";
 export { type ContentPart, toContentParts } from "./content/content-part.js";
+export { createToolport } from "./create-toolport.js";
 export { AuthError, type AuthErrorCode } from "./errors/auth-error.js";
 export { CatalogError, type CatalogErrorCode } from "./errors/catalog-error.js";
 export {
@@ -73,7 +74,6 @@ export type { BreakerOptions, BreakerSnapshot } from "./execution/breaker.js";
 export { type CacheResultsOptions, cacheResults } from "./execution/cache-results.js";
 export type { BeforeFallback, FallbackRequest } from "./execution/fallback.js";
 export type { CallEndEvent, CallEvent, CallListener, CallNews } from "./execution/listeners.js";
-export type { ResultArtifact, StructuredBlock } from "./execution/tool-result.js";
 export {
   type ResultSizeOption,
   type ResultSizeOptions,
@@ -91,13 +91,22 @@ export type {
   TaskOptions,
   ToolCall,
 } from "./execution/tool-call.js";
-export type { MalformedContent, ToolResult } from "./execution/tool-result.js";
+export type {
+  MalformedContent,
+  ResultArtifact,
+  StructuredBlock,
+  ToolResult,
+} from "./execution/tool-result.js";
 export type { JsonSchema, ListedTool, ServerRef, ToolAnnotations, ToolFilter } from "./model/listed-tool.js";
 export type { LogLevel } from "./model/log-levels.js";
-export type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./model/resource-info.js";
+export type {
+  PromptInfo,
+  ResourceContents,
+  ResourceInfo,
+  ResourceTemplateInfo,
+} from "./model/resource-info.js";
 export type { ToolInfo, WithheldTool } from "./model/tool-info.js";
 export type { ToolUi } from "./model/tool-ui.js";
-export type { AccessOptions } from "./port/access-options.js";
 export type { Completion, CompletionArgument, CompletionReference } from "./port/complete.js";
 export type { ServerNotification, ToolportEvents } from "./port/events.js";
 export type { PromptResult } from "./port/get-prompt.js";
@@ -115,9 +124,10 @@ export type {
 } from "./port/own-tools/resource-tools.js";
 export type { PrincipalOptions } from "./port/principal.js";
 export type { ConnectReport, ServerReport } from "./port/report.js";
-export type { ReadResourceOptions, ResourceContents } from "./port/resources/read-resource.js";
+export type { ReadResourceOptions } from "./port/resources/read-resource.js";
 export type { TemplateReference } from "./port/resources/resource-address.js";
 export type { ResourceListener, ResourceUpdate } from "./port/resources/update-feed.js";
+export type { AccessOptions } from "./port/server-access.js";
 export type { SkillContent, SkillFileInfo, SkillInfo, Skills } from "./port/skills.js";
 export type { ServerSnapshot, ToolportSnapshot } from "./port/snapshot.js";
 export type { TaskHandle, TaskInfo, TaskResultOptions } from "./port/tasks/task-handle.js";
@@ -198,10 +208,5 @@ export type { ValidationIssue } from "./schema/validation-issue.js";
 export { memoryStore } from "./state/memory-store.js";
 export type { Lease, PutOptions, Store, StoredRecord } from "./state/store.js";
 export type { Logger } from "./telemetry/logger.js";
-export {
-  type ConnectOptions,
-  createToolport,
-  type Toolport,
-  type ToolsOptions,
-} from "./toolport.js";
+export type { ConnectOptions, Toolport, ToolsOptions } from "./toolport.js";
 export { createLinkedTransports } from "./transports/memory/linked-transports.js";

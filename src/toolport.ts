@@ -1,4 +1,4 @@
-/** `createToolport` and what it returns. There is no policy here, only the names of the doors into the rooms. */
+/** The public interface of a port. `create-toolport.ts` implements it. */
 import type { Client } from "@modelcontextprotocol/client";
 import type { OAuthStatus } from "./auth/server-oauth.js";
 import type { CatalogExport } from "./catalog/exported-catalog.js";
@@ -8,26 +8,27 @@ import type { ServerEntry } from "./config/server-entry.js";
 import type { WaitOptions } from "./connection/server-connection.js";
 import type { CallToolOptions, TaskCallOptions } from "./execution/tool-call.js";
 import type { ToolResult } from "./execution/tool-result.js";
-import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "./model/resource-info.js";
+import type {
+  PromptInfo,
+  ResourceContents,
+  ResourceInfo,
+  ResourceTemplateInfo,
+} from "./model/resource-info.js";
 import type { ToolInfo } from "./model/tool-info.js";
-import type { AccessOptions } from "./port/access-options.js";
 import type { Completion, CompletionArgument, CompletionReference } from "./port/complete.js";
 import type { ToolportEvents } from "./port/events.js";
 import type { PromptResult } from "./port/get-prompt.js";
 import type { InstructionsOptions } from "./port/instructions.js";
 import type { OAuthCallbackOptions } from "./port/oauth-callback.js";
-import type { ToolportOptions } from "./port/options.js";
 import type { PrincipalOptions } from "./port/principal.js";
-import { readOptions } from "./port/read-options.js";
 import type { ConnectReport, ServerReport } from "./port/report.js";
-import type { ReadResourceOptions, ResourceContents } from "./port/resources/read-resource.js";
+import type { ReadResourceOptions } from "./port/resources/read-resource.js";
 import type { TemplateReference } from "./port/resources/resource-address.js";
 import type { ResourceListener } from "./port/resources/update-feed.js";
-import { createSharedParts } from "./port/shared-parts.js";
+import type { AccessOptions } from "./port/server-access.js";
 import type { Skills } from "./port/skills.js";
 import type { ToolportSnapshot } from "./port/snapshot.js";
 import type { TaskHandle } from "./port/tasks/task-handle.js";
-import { ToolportRoot } from "./toolport-root.js";
 
 /** What `tools()` takes. */
 export interface ToolsOptions extends WaitOptions, ToolFilters {
@@ -43,7 +44,7 @@ export interface ConnectOptions extends WaitOptions {
   servers?: readonly string[];
 }
 
-/** Many MCP servers behind one handle. Made by {@link createToolport}. */
+/** Many MCP servers behind one handle. Created by {@link createToolport}. */
 export interface Toolport extends AsyncDisposable {
   /** Brings up every server that is not ready, all at once. One bad server never hides another. */
   connect(options?: ConnectOptions): Promise<ConnectReport>;
@@ -221,21 +222,4 @@ export interface Toolport extends AsyncDisposable {
   client(server: string, options?: WaitOptions): Promise<Client>;
   /** Ends everything: no process, socket, timer or listener is left. On `as(…)`: everything of that user's. */
   close(): Promise<void>;
-}
-
-/**
- * Makes a port to many MCP servers. Nothing is connected before `connect()`, `tools()` or `callTool()`.
- *
- * @example
- * ```ts
- * await using toolport = createToolport({
- *   mcpServers: { files: { command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "."] } },
- * });
- * const tools = await toolport.tools();
- * const result = await toolport.callTool("files__list_directory", { path: "." });
- * console.log(result.text);
- * ```
- */
-export function createToolport(options: ToolportOptions = {}): Toolport {
-  return new ToolportRoot(createSharedParts(readOptions(options))).port();
 }

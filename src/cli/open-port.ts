@@ -1,12 +1,12 @@
 /** Creates a port from the user's files, saved state and consent. */
 import { isRecord } from "../config/entry-reader.js";
+import { createToolport } from "../create-toolport.js";
 import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
 import { hasVariables } from "../node/expand-variables.js";
 import type { LoadedConfig } from "../node/load-config.js";
 import { textsIn } from "../node/project-files.js";
 import type { ToolportOptions } from "../port/options.js";
 import type { Store } from "../state/store.js";
-import { createToolport } from "../toolport.js";
 import { suggest } from "../util/suggest.js";
 import { CliError } from "./cli-error.js";
 import type { CommandContext, OpenedPort, OpenPortOptions, WrittenServers } from "./command-context.js";

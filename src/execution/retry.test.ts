@@ -321,7 +321,7 @@ describe("limits of a retry", () => {
       retryable: true,
       outcome: "unsent",
     });
-    expect(await sends(exhausted, { mayRepeat: () => true })).toBe(1);
+    expect(await sends(exhausted, {}, callOf(idempotent))).toBe(1);
   });
 
   test("a lost session is sent again only if the call may run twice", async () => {
@@ -378,9 +378,16 @@ describe("limits of a retry", () => {
     await expect(again).rejects.toMatchObject({ outcome: "unsent" });
   });
 
-  test("a new budget has 500 tokens", () => {
-    const budget = createRetryBudget();
-    expect(budget.take(500)).toBe(true);
-    expect(budget.take(1)).toBe(false);
+  test("a new budget has 500 tokens", async () => {
+    const guards = {
+      breaker: undefined,
+      limiter: undefined,
+      retryBudget: undefined as TokenBucket | undefined,
+    };
+    const call = callOf();
+    const step = retryStep({ sleep: async () => {} })(inTurn(unreachable(), ok));
+    await step({ ...call, target: { ...call.target, guards } });
+    expect(guards.retryBudget?.take(500)).toBe(true);
+    expect(guards.retryBudget?.take(1)).toBe(false);
   });
 });

@@ -40,3 +40,12 @@ export interface PromptInfo {
   }[];
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
+
+/** One content of a resource: text, or bytes in base64. */
+export interface ResourceContents {
+  readonly uri: string;
+  readonly mimeType?: string;
+  readonly text?: string;
+  readonly blob?: string;
+  readonly _meta?: Readonly<Record<string, unknown>>;
+}

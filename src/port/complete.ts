@@ -1,9 +1,8 @@
 /** Completes what a user has begun to type as an argument of a prompt or of a resource template. */
 import { CatalogError } from "../errors/catalog-error.js";
-import type { AccessOptions } from "./access-options.js";
 import { promptMissing } from "./get-prompt.js";
-import type { Port } from "./port.js";
 import { resourceMissing } from "./resources/resource-address.js";
+import type { AccessOptions, ServerAccess } from "./server-access.js";
 
 /** What an argument belongs to: a prompt by its name, or a resource template by its `uriTemplate`. */
 export type CompletionReference = { readonly prompt: string } | { readonly template: string };
@@ -38,7 +37,7 @@ export interface CompletionRequest {
 }
 
 export function complete(
-  port: Port,
+  port: ServerAccess,
   { server, ref, argument: { name, value, context: known } }: CompletionRequest,
   { context, ...wait }: AccessOptions,
 ): Promise<Completion> {
@@ -73,7 +72,7 @@ export function complete(
 }
 
 /** A reference that is not listed is a slip; a server that lists none may still know some. */
-function checkKnown({ catalog }: Port, server: string, ref: CompletionReference): void {
+function checkKnown({ catalog }: ServerAccess, server: string, ref: CompletionReference): void {
   if ("prompt" in ref) {
     const names = catalog.prompts().flatMap((info) => (info.server === server ? [info.name] : []));
     if (names.length > 0 && !names.includes(ref.prompt)) throw promptMissing(server, ref.prompt, names);

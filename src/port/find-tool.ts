@@ -1,15 +1,30 @@
 /** Finds the tool behind a public name, or says why there is none. */
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
+import type { Catalog } from "../catalog/catalog.js";
 import { lookOf } from "../catalog/safety/look-alikes.js";
 import { withheldError } from "../catalog/safety/withheld-error.js";
+import type { ConnectionPool } from "../connection/connection-pool.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { CatalogError } from "../errors/catalog-error.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import { suggest } from "../util/suggest.js";
-import type { Port } from "./port.js";
+
+/** The part of a port that finding a tool needs. */
+interface ToolFinder {
+  readonly pool: ConnectionPool;
+  readonly catalog: Catalog;
+  readonly parts: {
+    readonly settings: {
+      readonly prefix: boolean;
+      readonly additionalToolNamePrefix: string;
+      readonly timeoutMs: number;
+    };
+  };
+  bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
+}
 
 /** Brings up what is needed to know the tool. */
-export async function findTool(port: Port, name: string, wait: WaitOptions): Promise<CatalogEntry> {
+export async function findTool(port: ToolFinder, name: string, wait: WaitOptions): Promise<CatalogEntry> {
   const { catalog, pool } = port;
   const { signal } = wait;
   signal?.throwIfAborted();
@@ -56,7 +71,7 @@ export async function findTool(port: Port, name: string, wait: WaitOptions): Pro
 }
 
 /** The servers whose tool it can be by its name, those included whose names only look alike: they share out names. */
-function ownersOf({ pool, parts }: Port, name: string): ServerConnection[] {
+function ownersOf({ pool, parts }: ToolFinder, name: string): ServerConnection[] {
   const { additionalToolNamePrefix, prefix } = parts.settings;
   if (!prefix) return [];
   const start = additionalToolNamePrefix === "" ? "" : `${additionalToolNamePrefix}__`;
@@ -68,7 +83,11 @@ function ownersOf({ pool, parts }: Port, name: string): ServerConnection[] {
  * A tool of a server whose lists were never read may well be there. By its name it is that server's: whoever calls it wants
  * the server, and gets to know why it is not there.
  */
-async function askOwner(port: Port, name: string, wait: WaitOptions): Promise<CatalogEntry | undefined> {
+async function askOwner(
+  port: ToolFinder,
+  name: string,
+  wait: WaitOptions,
+): Promise<CatalogEntry | undefined> {
   const { catalog, parts } = port;
   const owner = ownersOf(port, name).find((connection) => !catalog.knows(connection.name));
   if (owner === undefined) return undefined;
@@ -78,7 +97,7 @@ async function askOwner(port: Port, name: string, wait: WaitOptions): Promise<Ca
 
 /** Lists from an export or a store may be older than the tool: those who were never asked are asked now. */
 async function lookAgain(
-  { catalog, pool }: Port,
+  { catalog, pool }: ToolFinder,
   name: string,
   wait: WaitOptions,
 ): Promise<CatalogEntry | undefined> {

@@ -5,8 +5,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ContentBlock } from "../execution/tool-result.js";
 import type { PromptInfo } from "../model/resource-info.js";
 import { suggest } from "../util/suggest.js";
-import type { AccessOptions } from "./access-options.js";
-import type { Port } from "./port.js";
+import type { AccessOptions, ServerAccess } from "./server-access.js";
 
 /** A rendered prompt. */
 export interface PromptResult {
@@ -18,7 +17,7 @@ export interface PromptResult {
 }
 
 export function getPrompt(
-  port: Port,
+  port: ServerAccess,
   { server, name, args }: { server: string; name: string; args: Readonly<Record<string, string>> },
   { context, ...wait }: AccessOptions,
 ): Promise<PromptResult> {

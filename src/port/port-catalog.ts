@@ -1,13 +1,27 @@
 /** Ties the catalog of one port to its options, its store and those who listen. */
-import { Catalog } from "../catalog/catalog.js";
+import { Catalog, type CatalogOptions } from "../catalog/catalog.js";
+import type { FilterSet } from "../catalog/filters/filter-set.js";
 import type { SharedLists } from "../catalog/public-lists.js";
 import { Pins } from "../catalog/safety/pins.js";
+import type { ServerConfig } from "../config/server-config.js";
+import type { ConnectionPool } from "../connection/connection-pool.js";
 import { serverIdentity } from "../state/server-keys.js";
-import type { Port } from "./port.js";
+import type { SharedParts } from "./shared-parts.js";
 
 const LIST_TIMEOUT_MS = 15_000;
 
-export function createPortCatalog(port: Port): Catalog {
+/** The part of a port that its catalog needs. */
+interface CatalogHost {
+  readonly parts: SharedParts;
+  readonly principal: { readonly name: string } | undefined;
+  readonly filters: FilterSet;
+  readonly pool: ConnectionPool;
+  readonly own: { readonly names: readonly string[] };
+  readonly saved: { keepLists: NonNullable<CatalogOptions["onRead"]> } | undefined;
+  configs(): readonly ServerConfig[];
+}
+
+export function createPortCatalog(port: CatalogHost): Catalog {
   const { parts, principal } = port;
   const { settings, emitter, warn } = parts;
   const ownNames = () => port.own.names;
@@ -47,7 +61,7 @@ export function createPortCatalog(port: Port): Catalog {
   });
 }
 
-function sharedListsOf(port: Port): SharedLists {
+function sharedListsOf(port: CatalogHost): SharedLists {
   const { publicLists, settings } = port.parts;
   const configOf = (server: string) => port.pool.get(server)?.config;
   return {

@@ -1,8 +1,31 @@
 /** Connects the call pipeline to the connections and the catalog of one port. */
+import type { Catalog } from "../catalog/catalog.js";
+import type { ConnectionPool } from "../connection/connection-pool.js";
+import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { createPipeline, type Pipeline } from "../execution/pipeline.js";
-import type { Port } from "./port.js";
+import type { TaskRuns } from "../execution/tasks/task-runs.js";
+import type { Session } from "../protocol/session.js";
+import type { TraceMeta } from "../telemetry/open-telemetry.js";
+import type { RequestFacts, ServerFacts } from "../telemetry/open-telemetry-attributes.js";
+import type { MalformedCounts } from "./malformed-counts.js";
+import type { SharedParts } from "./shared-parts.js";
 
-export function createPortPipeline(port: Port): Pipeline {
+/** The part of a port that its pipeline needs. */
+interface PipelineHost {
+  readonly parts: SharedParts;
+  readonly pool: ConnectionPool;
+  readonly catalog: Catalog;
+  readonly malformed: MalformedCounts;
+  readonly tasks: { readonly runs: TaskRuns };
+  reread(connection: ServerConnection, wait: WaitOptions): Promise<void>;
+  trace<Result>(
+    session: Session,
+    facts: Omit<RequestFacts, keyof ServerFacts>,
+    run: (meta: TraceMeta | undefined) => Promise<Result>,
+  ): Promise<Result>;
+}
+
+export function createPortPipeline(port: PipelineHost): Pipeline {
   const { pool, catalog, parts } = port;
   const { settings, telemetry, observe, validator, report } = parts;
   return createPipeline({

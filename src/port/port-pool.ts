@@ -1,16 +1,41 @@
 /** Ties the connections of one port to its options, its credentials, its catalog and those who listen. */
+import type { Catalog } from "../catalog/catalog.js";
 import { toDiscoveryError } from "../catalog/discovery-error.js";
 import { secretsOf } from "../config/known-secrets.js";
+import type { ServerConfig } from "../config/server-config.js";
 import type { ConnectionParts } from "../connection/connection-parts.js";
 import { ConnectionPool } from "../connection/connection-pool.js";
 import type { StateChange } from "../connection/connection-state.js";
 import { classifyError } from "../errors/classify-error.js";
+import type { CallTargets } from "../execution/call-target.js";
 import { EraMemory } from "../protocol/era-memory.js";
+import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
+import type { Session } from "../protocol/session.js";
+import type { ServerFacts } from "../telemetry/open-telemetry-attributes.js";
 import { createWireLog } from "../telemetry/wire-log.js";
-import type { Port } from "./port.js";
-import { configFor } from "./principal.js";
+import type { HttpClient } from "../transports/server-transport.js";
+import type { PortOAuth } from "./port-oauth.js";
+import { configFor, type Principal } from "./principal.js";
+import type { ResourceCache } from "./resources/resource-cache.js";
+import type { Subscriptions } from "./resources/subscriptions.js";
+import type { SharedParts } from "./shared-parts.js";
 
-export function createPortPool(port: Port): ConnectionPool {
+/** The part of a port that its connections need. */
+interface PoolHost {
+  readonly parts: SharedParts;
+  readonly principal: Principal | undefined;
+  readonly pool: ConnectionPool;
+  readonly catalog: Catalog;
+  readonly pipeline: { readonly targets: CallTargets };
+  readonly oauth: PortOAuth;
+  readonly serverRequests: ServerRequests;
+  readonly resourceCache: ResourceCache;
+  readonly subscriptions: Subscriptions;
+  http(config: ServerConfig): Promise<HttpClient>;
+  factsOf(session: Session): ServerFacts;
+}
+
+export function createPortPool(port: PoolHost): ConnectionPool {
   const { parts, principal } = port;
   const { settings, emitter } = parts;
   const reported = new Set<string>();
@@ -74,13 +99,13 @@ export function createPortPool(port: Port): ConnectionPool {
 }
 
 /** A server that cannot be reached, and whose error a fallback can cure, may have its tools offered by that. */
-function noteAbsence({ catalog }: Port, { server, to, error }: StateChange): void {
+function noteAbsence({ catalog }: PoolHost, { server, to, error }: StateChange): void {
   if (to === "failed") catalog.setAway(server, error !== undefined && classifyError(error).useFallback);
   else if (to === "authenticating" || to === "ready") catalog.setAway(server, false);
 }
 
 /** A server told something by itself. */
-function heard(port: Port, server: string, { method, uri }: { method: string; uri: unknown }): void {
+function heard(port: PoolHost, server: string, { method, uri }: { method: string; uri: unknown }): void {
   if (method === "notifications/resources/list_changed") port.resourceCache.forget(server);
   if (method !== "notifications/resources/updated" || typeof uri !== "string") return;
   port.resourceCache.forget(server, uri);

@@ -34,12 +34,9 @@ import type { Principal } from "./principal.js";
 import { ResourceCache } from "./resources/resource-cache.js";
 import { Subscriptions } from "./resources/subscriptions.js";
 import { SavedState } from "./saved/saved-state.js";
+import type { ServerRead } from "./server-access.js";
 import type { SharedParts } from "./shared-parts.js";
-import { TaskDesk } from "./tasks/task-desk.js";
-
-interface AskedRequest extends Pick<RequestFacts, "method" | "prompt" | "uri"> {
-  readonly params: Record<string, unknown>;
-}
+import { PortTasks } from "./tasks/port-tasks.js";
 
 /** Whose port it is; nothing: the plain port. */
 interface PortOf {
@@ -67,7 +64,7 @@ export class Port {
   readonly saved: SavedState | undefined;
   readonly resourceCache = new ResourceCache();
   readonly subscriptions = new Subscriptions(this);
-  readonly tasks = new TaskDesk(this);
+  readonly tasks = new PortTasks(this);
   readonly malformed: MalformedCounts;
   /** Tools that no server offers. */
   readonly own: OwnToolSet;
@@ -233,7 +230,7 @@ export class Port {
   /** Makes one request that may safely run twice, in a span of its own. */
   ask(
     connection: ServerConnection,
-    { method, params, ...facts }: AskedRequest,
+    { method, params, ...facts }: ServerRead,
     wait: WaitOptions,
   ): Promise<Record<string, unknown>> {
     const { timeoutMs, maxTimeoutMs } = this.parts.settings;

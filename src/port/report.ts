@@ -4,6 +4,8 @@ import type { ConnectOutcome } from "../connection/connection-pool.js";
 import type { ConnectionStatus } from "../connection/connection-state.js";
 import { CatalogError } from "../errors/catalog-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
+import { callSafely } from "../util/call-safely.js";
+import type { ServerErrorPolicy } from "./options.js";
 
 /** How one server came up. */
 export interface ServerReport {
@@ -33,7 +35,21 @@ export function reportOf({ connection, ms, error }: ConnectOutcome, catalog: Cat
   };
 }
 
-/** One failure throws itself; several throw one error that names them all. */
+/** Throws the errors or passes them to a callback, as `onServerError` says. */
+export function handleFailures(
+  outcomes: readonly ConnectOutcome[],
+  policy: ServerErrorPolicy | undefined,
+  report: (error: unknown) => void,
+): void {
+  const failures = outcomes.flatMap(({ connection, error }) =>
+    error === undefined ? [] : [{ server: { name: connection.name }, error }],
+  );
+  if (policy === "throw") throwFailures(failures.map(({ error }) => error));
+  if (typeof policy !== "function") return;
+  for (const { server, error } of failures) callSafely(() => policy(server, error), report);
+}
+
+/** Throws a single error as it is, and several as one error that names them all. */
 export function throwFailures(errors: readonly ToolportError[]): void {
   if (errors.length === 0) return;
   if (errors.length === 1) throw errors[0];

@@ -10,8 +10,8 @@ import {
   type SkillLimits,
 } from "../protocol/skills.js";
 import { suggest } from "../util/suggest.js";
-import type { AccessOptions } from "./access-options.js";
 import type { Port } from "./port.js";
+import type { AccessOptions } from "./server-access.js";
 
 const METHOD_NOT_FOUND = -32601;
 /** Addresses shown in a message. */

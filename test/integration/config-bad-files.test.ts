@@ -279,12 +279,7 @@ describe("what is unwise but not wrong", () => {
       "mcpServers.a.url",
       /contains a secret \("api_key"\)/,
     ],
-    [
-      "an unknown field",
-      '"a": { "command": "x", "colour": 1 }',
-      "mcpServers.a.colour",
-      /not a known field/,
-    ],
+    ["an unknown field", '"a": { "command": "x", "colour": 1 }', "mcpServers.a.colour", /not a known field/],
     [
       "two addresses",
       '"a": { "url": "https://x.example/", "serverUrl": "https://y.example/" }',

@@ -70,8 +70,7 @@ test("--json prints one document in which every step passed", async () => {
   expect(detailsOf("agent")).toMatch(/^a script with simple rules replaces the model/);
   expect(detailsOf("agent")?.match(/script: call_tool /g)).toHaveLength(3);
   expect(detailsOf("retry")).toMatch(/second attempt: "Rain in Oslo"/);
-  expect(detailsOf("fallback")).toMatch(/beforeFallback: weather → weather_eu .*
-weather_eu responded/);
+  expect(detailsOf("fallback")).toMatch(/beforeFallback: weather → weather_eu .*\nweather_eu responded/);
 });
 
 test("--once without a terminal prints the table once, a summary, and no escape sequences", async () => {

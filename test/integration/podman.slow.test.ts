@@ -2,7 +2,7 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { SecretRecord } from "../../src/config/secret-record.js";
 import type { DockerConfig } from "../../src/config/server-config.js";
-import { createToolport } from "../../src/toolport.js";
+import { createToolport } from "../../src/create-toolport.js";
 import { createDockerTransport } from "../../src/transports/docker/docker-transport.js";
 import { containerConfig, isAlive, ownChildren, StdioPeer } from "../fixtures/stdio-peer.js";
 import { LEAN_IMAGE, openPodman, type PodmanEngine } from "../support/podman-engine.js";

@@ -1,7 +1,7 @@
 /** Token responses for a caller's `authProvider` with an unusable `expires_in`. */
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createToolport } from "../../src/toolport.js";
+import { createToolport } from "../../src/create-toolport.js";
 import {
   type FakeAuthorizationServer,
   startFakeAuthorizationServer,

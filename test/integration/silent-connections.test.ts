@@ -159,64 +159,70 @@ describe.concurrent("a process with one thread that is busy", () => {
   });
 });
 
-describe.concurrent.each(["stdio", "sse", "websocket"] as const)("an unresponsive server over %s", (transport) => {
-  test("gets a new connection, and the next call is answered", async () => {
-    const { toolport, until, call, snapshot } = await start(transport);
-    const before = await statsOf(toolport);
-    await call("deafen");
-    expect(await failure(call("slow", {}, SHORT))).toMatchObject({ code: "TIMEOUT" });
-    await until("reconnecting");
-    expect((await call("slow")).text).toBe("done");
-    const after = await statsOf(toolport);
-    if (transport === "stdio") expect(after.pid).not.toBe(before.pid);
-    else expect(after.connections).toBe(before.connections + 1);
-    expect(after.calls["slow"]).toBe(1);
-    expect(snapshot().state).toBe("ready");
-  });
-
-  test("gets a new connection although new calls keep coming", async () => {
-    const { call, until } = await start(transport, { breaker: false });
-    await call("deafen");
-    const ended = new AbortController();
-    const callers = Array.from({ length: 4 }, async (_, index) => {
-      // A call is in flight at any time.
-      await pause(index * 60);
-      for (let count = 0; count < 40 && !ended.signal.aborted; count += 1)
-        await call("slow", {}, { timeoutMs: 300 }).then(
-          () => ended.abort(),
-          () => {},
-        );
+describe.concurrent.each(["stdio", "sse", "websocket"] as const)(
+  "an unresponsive server over %s",
+  (transport) => {
+    test("gets a new connection, and the next call is answered", async () => {
+      const { toolport, until, call, snapshot } = await start(transport);
+      const before = await statsOf(toolport);
+      await call("deafen");
+      expect(await failure(call("slow", {}, SHORT))).toMatchObject({ code: "TIMEOUT" });
+      await until("reconnecting");
+      expect((await call("slow")).text).toBe("done");
+      const after = await statsOf(toolport);
+      if (transport === "stdio") expect(after.pid).not.toBe(before.pid);
+      else expect(after.connections).toBe(before.connections + 1);
+      expect(after.calls["slow"]).toBe(1);
+      expect(snapshot().state).toBe("ready");
     });
-    await Promise.all(callers);
-    expect(ended.signal.aborted).toBe(true);
-    await until("ready");
-  });
-});
 
-describe.concurrent.each(["legacy", "modern"] as const)("an unresponsive server over Streamable HTTP, %s", (era) => {
-  test("gets a new handshake, and the next call is answered", async () => {
-    let deaf = false;
-    const server = await startFaultServer({ era, before: () => deaf });
-    const toolport = createToolport({ mcpServers: { it: server.entry }, retry: false });
-    await toolport.connect();
-    const ping = era === "modern" ? "server/discover" : "ping";
-    const pings = () => server.seen.filter(({ message }) => message?.method === ping).length;
-    const before = pings();
-    const { states, until } = watchStates(toolport);
-    toolport.on("state", ({ to }) => {
-      // It answers new connections.
-      if (to === "reconnecting") deaf = false;
+    test("gets a new connection although new calls keep coming", async () => {
+      const { call, until } = await start(transport, { breaker: false });
+      await call("deafen");
+      const ended = new AbortController();
+      const callers = Array.from({ length: 4 }, async (_, index) => {
+        // A call is in flight at any time.
+        await pause(index * 60);
+        for (let count = 0; count < 40 && !ended.signal.aborted; count += 1)
+          await call("slow", {}, { timeoutMs: 300 }).then(
+            () => ended.abort(),
+            () => {},
+          );
+      });
+      await Promise.all(callers);
+      expect(ended.signal.aborted).toBe(true);
+      await until("ready");
     });
-    deaf = true;
-    expect(await failure(toolport.callTool("it__fine", {}, SHORT))).toMatchObject({ code: "TIMEOUT" });
-    await until("reconnecting");
-    expect(pings()).toBe(before + 1);
-    expect((await toolport.callTool("it__fine")).text).toBe("fine");
-    expect(states.at(-1)).toBe("ready: ready");
-    await toolport.close();
-    await server.close();
-  });
-});
+  },
+);
+
+describe.concurrent.each(["legacy", "modern"] as const)(
+  "an unresponsive server over Streamable HTTP, %s",
+  (era) => {
+    test("gets a new handshake, and the next call is answered", async () => {
+      let deaf = false;
+      const server = await startFaultServer({ era, before: () => deaf });
+      const toolport = createToolport({ mcpServers: { it: server.entry }, retry: false });
+      await toolport.connect();
+      const ping = era === "modern" ? "server/discover" : "ping";
+      const pings = () => server.seen.filter(({ message }) => message?.method === ping).length;
+      const before = pings();
+      const { states, until } = watchStates(toolport);
+      toolport.on("state", ({ to }) => {
+        // It answers new connections.
+        if (to === "reconnecting") deaf = false;
+      });
+      deaf = true;
+      expect(await failure(toolport.callTool("it__fine", {}, SHORT))).toMatchObject({ code: "TIMEOUT" });
+      await until("reconnecting");
+      expect(pings()).toBe(before + 1);
+      expect((await toolport.callTool("it__fine")).text).toBe("fine");
+      expect(states.at(-1)).toBe("ready: ready");
+      await toolport.close();
+      await server.close();
+    });
+  },
+);
 
 describe.concurrent.each(TRANSPORTS)("a slow tool over %s", (transport) => {
   test("may time out repeatedly without affecting other tools", async () => {

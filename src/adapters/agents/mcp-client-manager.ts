@@ -1,10 +1,11 @@
 /** The servers of one agent, under the method names of Cloudflare's agents. */
 import type { ToolSet } from "ai";
+import { createToolport } from "../../create-toolport.js";
 import { StateError } from "../../errors/state-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { OAuthCallbackOptions } from "../../port/oauth-callback.js";
 import type { ServerReport } from "../../port/report.js";
-import { createToolport, type Toolport } from "../../toolport.js";
+import type { Toolport } from "../../toolport.js";
 import type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
 import { ServerRecords } from "./server-records.js";
 import {

@@ -1,7 +1,7 @@
 /** Tools of a client that the program has made and connected itself. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
+import { createToolport } from "../../create-toolport.js";
 import { ToolportError } from "../../errors/toolport-error.js";
-import { createToolport } from "../../toolport.js";
 import type { LoadMcpToolsOptions } from "./client-config.js";
 import { ClientTransport, type McpClientLike } from "./client-transport.js";
 import { MCPClientError } from "./mcp-client-error.js";

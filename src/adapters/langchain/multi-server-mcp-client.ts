@@ -1,12 +1,13 @@
 /** `MultiServerMCPClient`: the class that programs written for `@langchain/mcp-adapters` know, on a port of ours. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
+import { createToolport } from "../../create-toolport.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import type { ConnectReport } from "../../port/report.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
-import { createToolport, type Toolport } from "../../toolport.js";
+import type { Toolport } from "../../toolport.js";
 import { targetOf } from "../offered-tools.js";
 import { BackgroundRetries } from "./background-retries.js";
 import { CallerPorts } from "./caller-ports.js";
@@ -31,7 +32,6 @@ import { allWithheld, loadError } from "./withheld-tools.js";
 import { toZodError } from "./zod-error.js";
 
 type ServersOrOptions = readonly string[] | readonly [readonly string[], CustomHTTPTransportOptions?];
-
 /** What is made anew when a closed client is used again. */
 interface Opened {
   readonly toolport: Toolport;

@@ -1,6 +1,5 @@
 /** Resources in the shapes that programs written for `@langchain/mcp-adapters` know. */
-import type { ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
-import type { ResourceContents } from "../../port/resources/read-resource.js";
+import type { ResourceContents, ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
 import type { MCPResource, MCPResourceContent, MCPResourceTemplate } from "./client-config.js";
 
 export const toResource = ({ uri, ...rest }: ResourceInfo): MCPResource => ({ uri, ...describe(rest) });

@@ -1,6 +1,7 @@
 /** Takes out of titles and descriptions what a reader cannot see but a model reads, and counts it everywhere else. */
+
+import type { ListedTool } from "../../model/listed-tool.js";
 import { isNeverShown, isPlainAscii, replaceHidden } from "../../util/visible-text.js";
-import type { SourceTool } from "../source-tool.js";
 
 export interface SanitisedText {
   readonly text: string;
@@ -78,7 +79,7 @@ export const suspiciousIn = ({
   sourceName: name,
   inputSchema,
   outputSchema,
-}: Pick<SourceTool, "sourceName" | "inputSchema" | "outputSchema">): SuspiciousStrings =>
+}: Pick<ListedTool, "inputSchema" | "outputSchema"> & { readonly sourceName: string }): SuspiciousStrings =>
   findSuspicious({ name, inputSchema, outputSchema });
 
 /** What a tool says to people. */
@@ -86,7 +87,7 @@ export const suspiciousIn = ({
 const isPlain = (text: unknown): boolean =>
   text === undefined || (typeof text === "string" && isPlainAscii(text));
 
-type ToolTexts = Pick<SourceTool, "title" | "description" | "annotations">;
+type ToolTexts = Pick<ListedTool, "title" | "description" | "annotations">;
 
 /** Cleans a tool's description, its title and the title among its hints, and counts what it takes out. */
 export function sanitiseTexts({ title, description, annotations }: ToolTexts): ToolTexts & {

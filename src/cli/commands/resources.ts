@@ -2,7 +2,7 @@
 
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { ResourceContents } from "../../port/resources/read-resource.js";
+import type { ResourceContents } from "../../model/resource-info.js";
 import { CliError } from "../cli-error.js";
 import { type RunCommand, textOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";

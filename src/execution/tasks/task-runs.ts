@@ -13,7 +13,7 @@ import { isTaskOver, isUnknownTask, taskTimedOut } from "./task-errors.js";
 import type { TaskRecord } from "./task-record.js";
 
 /** What a port does for its tasks. */
-export interface TaskDesk {
+export interface TaskRunsParts {
   /** Remembers a task that runs. Never rejects. */
   keep(record: TaskRecord): Promise<void>;
   /** Forgets one that is over. Never rejects. */
@@ -41,12 +41,12 @@ interface FollowOptions {
 const CANCEL_TIMEOUT_MS = 5_000;
 
 export class TaskRuns {
-  readonly #desk: TaskDesk;
+  readonly #parts: TaskRunsParts;
   /** By what all attempts at one call share: when one is repeated, it goes on with the task of the one before. */
   readonly #started = new WeakMap<readonly CallAttempt[], StartedTask>();
 
-  constructor(desk: TaskDesk) {
-    this.#desk = desk;
+  constructor(parts: TaskRunsParts) {
+    this.#parts = parts;
   }
 
   /** The task to go on with, if there is one. */
@@ -69,7 +69,7 @@ export class TaskRuns {
     };
     const started = { record, state, usedInput };
     this.#started.set(attempts, started);
-    await this.#desk.keep(record);
+    await this.#parts.keep(record);
     return started;
   }
 
@@ -91,7 +91,7 @@ export class TaskRuns {
           deadline: call.deadline,
           signal: over.signal,
           onStatus: options.progress.statusChanged,
-          onNews: (listener) => this.#desk.onNews(record, listener),
+          onNews: (listener) => this.#parts.onNews(record, listener),
         },
         state,
       );
@@ -125,7 +125,7 @@ export class TaskRuns {
       },
       { repeatable: true, waitMs: timeoutMs },
     );
-    if (heard) await this.#desk.drop(record);
+    if (heard) await this.#parts.drop(record);
     return heard;
   }
 
@@ -142,13 +142,13 @@ export class TaskRuns {
 
   #forget({ attempts }: ToolCall, record: TaskRecord): void {
     this.#started.delete(attempts);
-    void this.#desk.drop(record);
+    void this.#parts.drop(record);
   }
 
   /** Ends with the caller's signal, the port or the time; returns what lets go of all three. */
   #endWith(over: AbortController, call: ToolCall): () => void {
     const { tool, deadline, startedAt, options } = call;
-    const signals = [options.signal, this.#desk.closing].filter((signal) => signal !== undefined);
+    const signals = [options.signal, this.#parts.closing].filter((signal) => signal !== undefined);
     const stops = signals.map((signal) => {
       if (signal.aborted) over.abort(signal.reason);
       return onSharedAbort(signal, () => over.abort(signal.reason));

@@ -1,22 +1,32 @@
 /** All tools of one port's own: which of them a model is shown, and who answers a call. */
+
+import { compileNames } from "../../catalog/filters/glob.js";
 import { RESERVED_NAMES } from "../../catalog/names/name-owners.js";
+import {
+  CALL_TOOL_NAME,
+  deferredTools,
+  readCallArguments,
+  readSearchArguments,
+  SEARCH_TOOLS_NAME,
+  searchAnswer,
+} from "../../catalog/search/deferred-tools.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import type { Port } from "../port.js";
-import { createDeferredView, type DeferredView } from "./deferred-view.js";
-import { assertOwnNames, callOwnTool, type OwnTool, toOwnInfo } from "./own-tools.js";
+import { isForModel } from "../../model/tool-ui.js";
+import type { PortSettings } from "../read-options.js";
+import type { SharedParts } from "../shared-parts.js";
+import {
+  assertOwnNames,
+  callOwnTool,
+  type OwnTool,
+  type OwnToolFamily,
+  type OwnToolHost,
+  textResult,
+  toOwnInfo,
+} from "./own-tools.js";
 import { createPromptTools } from "./prompt-tools.js";
 import { createResourceTools } from "./resource-tools.js";
-
-/** Tools that belong together. */
-export interface OwnToolFamily {
-  /** The option of the port that asks for them. */
-  readonly option: string;
-  readonly tools: readonly OwnTool[];
-  /** False if a choice of servers leaves out one that these tools would speak for. */
-  isCoveredBy(servers: readonly string[]): boolean;
-}
 
 /** What `tools()` was asked for. */
 export interface ShownSelection {
@@ -26,13 +36,18 @@ export interface ShownSelection {
   readonly isWanted: (tool: ToolInfo) => boolean;
 }
 
+/** The part of a port that the set of its own tools needs. */
+interface OwnToolSetHost extends DeferredHost {
+  readonly parts: SharedParts;
+}
+
 export class OwnToolSet {
-  readonly #port: Port;
+  readonly #port: OwnToolSetHost;
   readonly #deferred: DeferredView | undefined;
   readonly #families: readonly { family: OwnToolFamily; infos: readonly ToolInfo[] }[];
   readonly #byName = new Map<string, OwnTool>();
 
-  constructor(port: Port) {
+  constructor(port: OwnToolSetHost) {
     const { resourcesAsTools, promptsAsTools } = port.parts.settings;
     this.#port = port;
     this.#deferred = createDeferredView(port);
@@ -79,4 +94,47 @@ export class OwnToolSet {
     const tool = this.#byName.get(name);
     return tool && callOwnTool(this.#port, tool, { args, options });
   }
+}
+
+interface DeferredHost extends OwnToolHost {
+  readonly parts: OwnToolHost["parts"] & { readonly settings: Pick<PortSettings, "deferTools"> };
+  callTool(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    options: CallToolOptions,
+  ): Promise<ToolResult>;
+}
+
+interface DeferredView {
+  /** The two tools that stand for all others. */
+  tools(servers?: readonly string[]): OwnTool[];
+  /** Whether a tool is shown beside them. */
+  isVisible(tool: ToolInfo): boolean;
+}
+
+/** Undefined when every tool is shown. */
+function createDeferredView(port: DeferredHost): DeferredView | undefined {
+  const { deferTools } = port.parts.settings;
+  if (deferTools === undefined || deferTools === false) return undefined;
+  const visible = compileNames(deferTools === true ? [] : (deferTools.alwaysVisible ?? []));
+  const calls: Record<string, OwnTool["call"]> = {
+    [SEARCH_TOOLS_NAME]: async (args, options) => {
+      await port.bringUp(port.pool.all(), options);
+      const { query, limit } = readSearchArguments(args);
+      return searchAnswer(port.catalog.search(query, limit));
+    },
+    [CALL_TOOL_NAME]: async (args, options) => {
+      const call = readCallArguments(args);
+      if ("problem" in call) return textResult(call.problem, true);
+      const found = port.catalog.entry(call.name)?.info;
+      if (found !== undefined && !isForModel(found))
+        return textResult(`There is no tool named ${JSON.stringify(call.name)}`, true);
+      return port.callTool(call.name, call.args, options);
+    },
+  };
+  return {
+    tools: (servers = port.pool.names) =>
+      deferredTools(servers).map((tool) => ({ ...tool, call: calls[tool.name]! })),
+    isVisible: (tool) => visible(tool.name) || visible(tool.sourceName),
+  };
 }

@@ -1,15 +1,22 @@
 /** Tools of the port's own beside those of the servers: what models are shown, and what happens when they are called. */
 import { isSafeName } from "../../catalog/names/safe-name.js";
+import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
-import { resultSizeStep } from "../../execution/result-size.js";
+import { type ResultSizeOption, resultSizeStep } from "../../execution/result-size.js";
 import type { CallToolOptions, ToolCall } from "../../execution/tool-call.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { JsonSchema } from "../../model/listed-tool.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import type { Port } from "../port.js";
+import { suggest } from "../../util/suggest.js";
+import type { ResourceReader } from "../resources/read-resource.js";
 
-/** Whose tools they are, in place of a server. */
+/** The part of a port that its own tools need. */
+export interface OwnToolHost extends ResourceReader {
+  bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
+}
+
+/** The name of the port in place of a server's. */
 const OWN_SERVER = "toolport";
 
 /** A tool that the port answers itself. */
@@ -25,6 +32,15 @@ export interface OwnTool {
     args: Readonly<Record<string, unknown>>,
     options: CallToolOptions,
   ): Promise<string | ToolResult> | string | ToolResult;
+}
+
+/** Tools that belong together. */
+export interface OwnToolFamily {
+  /** The option of the port that asks for them. */
+  readonly option: string;
+  readonly tools: readonly OwnTool[];
+  /** False if a choice of servers leaves out one that these tools would speak for. */
+  isCoveredBy(servers: readonly string[]): boolean;
 }
 
 /** What a model can mend by itself: told to it, not thrown at the program. */
@@ -45,9 +61,17 @@ export const textResult = (text: string, isError = false): ToolResult =>
 export const toOwnInfo = ({ name, title, description, inputSchema }: OwnTool): ToolInfo =>
   Object.freeze({ name, title, description, inputSchema, server: OWN_SERVER, sourceName: name });
 
+interface OwnToolCaller {
+  readonly principal: { readonly name: string } | undefined;
+  readonly parts: {
+    readonly settings: { readonly maxResultBytes?: ResultSizeOption | undefined };
+    report(error: unknown): void;
+  };
+}
+
 /** Calls it. A slip of the model's becomes an answer with `isError`. */
 export async function callOwnTool(
-  { parts, principal }: Port,
+  { parts, principal }: OwnToolCaller,
   tool: OwnTool,
   { args, options }: { args: Readonly<Record<string, unknown>>; options: CallToolOptions },
 ): Promise<ToolResult> {
@@ -88,4 +112,43 @@ export function assertOwnNames(option: string, names: readonly unknown[]): void 
       : [{ path: option, message: `${JSON.stringify(name)} is not a name that every provider takes` }];
   });
   if (issues.length > 0) throw new ConfigError({ code: "INVALID_CONFIG", issues });
+}
+
+export class ExposedServers {
+  readonly #pool: { readonly names: readonly string[] };
+  readonly #only: readonly string[] | undefined;
+
+  /** @param only the servers chosen by the user; undefined: all */
+  constructor(pool: { readonly names: readonly string[] }, only: readonly string[] | undefined) {
+    this.#pool = pool;
+    this.#only = only;
+  }
+
+  /** The names of all of them. */
+  names(): string[] {
+    return this.#pool.names.filter((name) => this.#only?.includes(name) ?? true);
+  }
+
+  has(server: string): boolean {
+    return this.names().includes(server);
+  }
+
+  /** Whether a choice of servers leaves out none of them: the tool would speak for that one all the same. */
+  isCoveredBy(servers: readonly string[]): boolean {
+    return this.names().every((name) => servers.includes(name));
+  }
+
+  /** The server that is meant, or what to tell the model. A model that forgets it may have meant the only one. */
+  choose(given: unknown, candidates: readonly string[]): { server: string } | { problem: string } {
+    const names = this.names();
+    if (typeof given === "string" && names.includes(given)) return { server: given };
+    const [only, ...others] = new Set(candidates);
+    const isMissing = given === undefined || given === null || given === "";
+    if (isMissing && only !== undefined && others.length === 0) return { server: only };
+    const close = typeof given === "string" ? suggest(given, names) : [];
+    const hint =
+      close.length > 0 ? `Did you mean ${close.join(" or ")}?` : `Use one of: ${names.join(", ")}.`;
+    const what = isMissing ? "mcpServer is missing" : `There is no server named ${JSON.stringify(given)}`;
+    return { problem: `${what}. ${hint}` };
+  }
 }

@@ -2,11 +2,14 @@
 import { sanitiseText } from "../../catalog/safety/sanitise.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
-import { ExposedServers } from "../exposed-servers.js";
 import { getPrompt } from "../get-prompt.js";
-import type { Port } from "../port.js";
-import type { OwnToolFamily } from "./own-tool-set.js";
-import { type OwnTool, textResult } from "./own-tools.js";
+import {
+  ExposedServers,
+  type OwnTool,
+  type OwnToolFamily,
+  type OwnToolHost,
+  textResult,
+} from "./own-tools.js";
 import { accessOf, waitOf } from "./resource-tools.js";
 
 /** The two tools with other names or other words. */
@@ -31,9 +34,12 @@ export type PromptsAsToolsOption = boolean | PromptToolsOptions;
 const LIST_NAME = "list_prompts";
 const GET_NAME = "get_prompt";
 
-export function createPromptTools(port: Port, option: Exclude<PromptsAsToolsOption, false>): OwnToolFamily {
+export function createPromptTools(
+  port: OwnToolHost,
+  option: Exclude<PromptsAsToolsOption, false>,
+): OwnToolFamily {
   const options = option === true ? {} : option;
-  const servers = new ExposedServers(port, options.servers);
+  const servers = new ExposedServers(port.pool, options.servers);
   return {
     option: "promptsAsTools",
     tools: [listTool(port, servers, options), getTool(port, servers, options)],
@@ -44,7 +50,7 @@ export function createPromptTools(port: Port, option: Exclude<PromptsAsToolsOpti
 const textOf = (value: unknown): string | null =>
   typeof value === "string" ? sanitiseText(value).text : null;
 
-function listTool(port: Port, servers: ExposedServers, { list = {} }: PromptToolsOptions): OwnTool {
+function listTool(port: OwnToolHost, servers: ExposedServers, { list = {} }: PromptToolsOptions): OwnTool {
   return {
     name: list.name ?? LIST_NAME,
     description:
@@ -71,7 +77,11 @@ function listTool(port: Port, servers: ExposedServers, { list = {} }: PromptTool
   };
 }
 
-function getTool(port: Port, servers: ExposedServers, { list = {}, get = {} }: PromptToolsOptions): OwnTool {
+function getTool(
+  port: OwnToolHost,
+  servers: ExposedServers,
+  { list = {}, get = {} }: PromptToolsOptions,
+): OwnTool {
   const listName = list.name ?? LIST_NAME;
   return {
     name: get.name ?? GET_NAME,

@@ -4,13 +4,16 @@ import { sanitiseText } from "../../catalog/safety/sanitise.js";
 import type { WaitOptions } from "../../connection/server-connection.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
-import type { ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
+import type { ResourceContents, ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
 import { suggest } from "../../util/suggest.js";
-import { ExposedServers } from "../exposed-servers.js";
-import type { Port } from "../port.js";
-import { type ReadResourceOptions, type ResourceContents, readResource } from "../resources/read-resource.js";
-import type { OwnToolFamily } from "./own-tool-set.js";
-import { type OwnTool, textResult } from "./own-tools.js";
+import { type ReadResourceOptions, readResource } from "../resources/read-resource.js";
+import {
+  ExposedServers,
+  type OwnTool,
+  type OwnToolFamily,
+  type OwnToolHost,
+  textResult,
+} from "./own-tools.js";
 
 /** A resource, or a template, as a model is shown it. */
 export interface ListedResource {
@@ -82,11 +85,11 @@ const READ_NAME = "read_resource";
 const READ_ALIAS = "get_resource";
 
 export function createResourceTools(
-  port: Port,
+  port: OwnToolHost,
   option: Exclude<ResourcesAsToolsOption, false>,
 ): OwnToolFamily {
   const options = typeof option === "object" ? option : {};
-  const servers = new ExposedServers(port, options.servers);
+  const servers = new ExposedServers(port.pool, options.servers);
   const access: ResourceAccess = {
     async list(wait = {}) {
       await port.bringUp(
@@ -104,7 +107,7 @@ export function createResourceTools(
   return { option: "resourcesAsTools", tools, isCoveredBy: (chosen) => servers.isCoveredBy(chosen) };
 }
 
-function listed({ catalog }: Port, servers: ExposedServers): ListedResource[] {
+function listed({ catalog }: OwnToolHost, servers: ExposedServers): ListedResource[] {
   const infos: (Partial<ResourceInfo> & Partial<ResourceTemplateInfo> & { server: string })[] = [
     ...catalog.resources(),
     ...catalog.resourceTemplates(),
@@ -141,7 +144,7 @@ function listTool(access: ResourceAccess, { list = {} }: ResourceToolsOptions): 
 }
 
 function readTool(
-  port: Port,
+  port: OwnToolHost,
   {
     access,
     servers,

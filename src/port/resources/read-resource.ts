@@ -1,23 +1,15 @@
 /** Reads one resource of one server, from what was kept if the server has said that it still holds. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
+import type { ResourceContents } from "../../model/resource-info.js";
 import { dependsOnInput } from "../../protocol/session.js";
-import type { AccessOptions } from "../access-options.js";
-import type { Port } from "../port.js";
+import type { AccessOptions, ServerAccess } from "../server-access.js";
 import {
   resourceAddress,
   resourceMissing,
   resourceWithheld,
   type TemplateReference,
 } from "./resource-address.js";
-
-/** One content of a resource: text, or bytes in base64. */
-export interface ResourceContents {
-  readonly uri: string;
-  readonly mimeType?: string;
-  readonly text?: string;
-  readonly blob?: string;
-  readonly _meta?: Readonly<Record<string, unknown>>;
-}
+import type { ResourceCache } from "./resource-cache.js";
 
 /** What may be said about reading a resource. */
 export interface ReadResourceOptions extends AccessOptions {
@@ -31,8 +23,13 @@ const isContents = (value: unknown): value is ResourceContents =>
 /** Servers say it in two ways; both name the resource in `data.uri` or answer to a read. */
 const NOT_FOUND = [-32002, -32602];
 
+/** The part of a port that reading a resource needs. */
+export interface ResourceReader extends ServerAccess {
+  readonly resourceCache: ResourceCache;
+}
+
 export async function readResource(
-  port: Port,
+  port: ResourceReader,
   { server, resource }: { server: string; resource: string | TemplateReference },
   { context, cache, ...wait }: ReadResourceOptions,
 ): Promise<ResourceContents[]> {

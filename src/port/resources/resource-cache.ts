@@ -1,5 +1,5 @@
 /** Resources as they were read, for as long as their server says that they hold. Every principal has its own. */
-import type { ResourceContents } from "./read-resource.js";
+import type { ResourceContents } from "../../model/resource-info.js";
 
 const MAX_ENTRIES = 512;
 /** Characters of all contents together. */

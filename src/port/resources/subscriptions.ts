@@ -3,10 +3,12 @@ import type { ServerConnection, WaitOptions } from "../../connection/server-conn
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { Session } from "../../protocol/session.js";
+import type { RequestFacts, ServerFacts } from "../../telemetry/open-telemetry-attributes.js";
 import { holdHost } from "../../util/timers.js";
 import { withDeadline } from "../../util/with-deadline.js";
-import type { AccessOptions } from "../access-options.js";
-import type { Port } from "../port.js";
+import type { AccessOptions } from "../server-access.js";
+import type { SharedParts } from "../shared-parts.js";
+import type { ResourceReader } from "./read-resource.js";
 import { type ResourceListener, type ResourceUpdate, UpdateFeed } from "./update-feed.js";
 
 /** One resource that somebody listens to. */
@@ -25,13 +27,28 @@ interface Subscription {
   readonly release: () => void;
 }
 
+/** The part of a port that subscriptions need. */
+interface SubscriptionHost extends ResourceReader {
+  readonly parts: SharedParts;
+  read<Result>(
+    connection: ServerConnection,
+    run: (session: Session) => Promise<Result>,
+    wait: WaitOptions,
+  ): Promise<Result>;
+  trace<Result>(
+    session: Session,
+    facts: Omit<RequestFacts, keyof ServerFacts>,
+    run: () => Promise<Result>,
+  ): Promise<Result>;
+}
+
 export class Subscriptions {
-  readonly #port: Port;
+  readonly #port: SubscriptionHost;
   readonly #open = new Map<string, Map<string, Subscription>>();
   /** Those that are just being ended: the same resource is not subscribed to again before that is done. */
   readonly #ending = new Map<string, Promise<void>>();
 
-  constructor(port: Port) {
+  constructor(port: SubscriptionHost) {
     this.#port = port;
   }
 

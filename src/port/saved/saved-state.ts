@@ -1,21 +1,28 @@
 /** What a port takes over from its store, and what it leaves there for the next one. */
 import { tokensPrefix } from "../../auth/credential-records.js";
+import type { Catalog } from "../../catalog/catalog.js";
 import type { ExportedServer } from "../../catalog/exported-catalog.js";
 import type { ListKey } from "../../catalog/server-lists.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import type { ServerConnection } from "../../connection/server-connection.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import type { Port } from "../port.js";
+import type { ServerHost } from "./change-servers.js";
 import { SavedCatalogs } from "./saved-catalogs.js";
 import { SavedServers } from "./saved-servers.js";
+
+/** The part of a port that its saved state needs. */
+interface SavedStateHost extends ServerHost {
+  readonly catalog: Catalog;
+  readonly oauth: { hasNewCredentials(server: string): Promise<boolean> };
+}
 
 export class SavedState {
   /** Settles when everything that could be restored is; never rejects. */
   readonly restored: Promise<void>;
   isRestoring = false;
-  readonly #port: Port;
-  readonly #parent: Port | undefined;
+  readonly #port: SavedStateHost;
+  readonly #parent: ServerHost | undefined;
   readonly #servers: SavedServers;
   readonly #catalogs: SavedCatalogs;
   readonly #stopWatching: (() => void)[];
@@ -24,7 +31,7 @@ export class SavedState {
   #following: Promise<void> = Promise.resolve();
   #isStopped = false;
 
-  constructor(port: Port, parent: Port | undefined) {
+  constructor(port: SavedStateHost, parent: ServerHost | undefined) {
     const { settings, warn } = port.parts;
     const principal = port.principal?.name;
     this.#port = port;
@@ -83,7 +90,7 @@ export class SavedState {
     await Promise.all(this.#writing);
   }
 
-  async #restore(parent: Port | undefined): Promise<void> {
+  async #restore(parent: ServerHost | undefined): Promise<void> {
     const port = this.#port;
     const { settings, warn } = port.parts;
     try {
@@ -161,10 +168,10 @@ export class SavedState {
     const waiting = this.#port.pool
       .all()
       .filter(({ state }) => ["authenticating", "connecting"].includes(state.status));
-    await Promise.all(waiting.map((connection) => this.#goOn(connection)));
+    await Promise.all(waiting.map((connection) => this.#retryLogin(connection)));
   }
 
-  async #goOn(connection: ServerConnection): Promise<void> {
+  async #retryLogin(connection: ServerConnection): Promise<void> {
     // An attempt that is under way may have begun without the new tokens.
     if (connection.state.status === "connecting") await connection.connect().catch(() => {});
     if (connection.state.status !== "authenticating") return;

@@ -1,4 +1,6 @@
-/** The public methods, each a few lines from its room. There is no policy here. */
+/** The composition root: creates the ports and connects each public method to the part that implements it. */
+
+import type { FilterSet } from "./catalog/filters/filter-set.js";
 import { compileFilter, passAll } from "./catalog/filters/filters.js";
 import { parseServerEntry } from "./config/parse-servers.js";
 import type { ServerEntry } from "./config/server-entry.js";
@@ -10,24 +12,100 @@ import { isForModel } from "./model/tool-ui.js";
 import { complete } from "./port/complete.js";
 import { getPrompt } from "./port/get-prompt.js";
 import { instructions } from "./port/instructions.js";
-import { answerOAuthCallback, renewLogin } from "./port/oauth-callback.js";
-import type { Port } from "./port/port.js";
-import { checkRequiredTools, reportOf, type ServerReport, throwFailures } from "./port/report.js";
+import { answerOAuthCallback, type OAuthCallbackOptions, renewLogin } from "./port/oauth-callback.js";
+import type { ToolportOptions } from "./port/options.js";
+import { Port } from "./port/port.js";
+import { type Principal, type PrincipalOptions, readPrincipal } from "./port/principal.js";
+import { readOptions } from "./port/read-options.js";
+import { checkRequiredTools, handleFailures, reportOf, throwFailures } from "./port/report.js";
 import { readResource } from "./port/resources/read-resource.js";
+import { createSharedParts, type SharedParts } from "./port/shared-parts.js";
 import { createSkills } from "./port/skills.js";
 import { takeSnapshot } from "./port/snapshot.js";
 import type { TaskHandle } from "./port/tasks/task-handle.js";
 import type { Toolport } from "./toolport.js";
-import type { ToolportRoot } from "./toolport-root.js";
-import { callSafely } from "./util/call-safely.js";
 
-/** The methods of a port, each a few lines from its room. */
-export function openDoors(port: Port, root: ToolportRoot): Toolport {
+/**
+ * Creates a port to many MCP servers. It connects nothing before `connect()`, `tools()` or `callTool()`.
+ *
+ * @example
+ * ```ts
+ * await using toolport = createToolport({
+ *   mcpServers: { files: { command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "."] } },
+ * });
+ * const tools = await toolport.tools();
+ * const result = await toolport.callTool("files__list_directory", { path: "." });
+ * console.log(result.text);
+ * ```
+ */
+export function createToolport(options: ToolportOptions = {}): Toolport {
+  return new ToolportRoot(createSharedParts(readOptions(options))).port();
+}
+
+/** All ports of one `createToolport`: the plain one, and one for each principal. */
+class ToolportRoot {
+  readonly #parts: SharedParts;
+  /** What browsers show after a login. The same for all users, because the callback request does not say whose login it was. */
+  callback: OAuthCallbackOptions = {};
+  readonly #ports = new Map<string | undefined, { port: Port; toolport: Toolport }>();
+
+  constructor(parts: SharedParts) {
+    this.#parts = parts;
+  }
+
+  /** The port of one user, with the newest options of that user. */
+  portOf(name: string, options: PrincipalOptions): Toolport {
+    const given = readPrincipal(name, options);
+    const known = this.#ports.get(name)?.port;
+    const principal = known?.principal;
+    if (known === undefined || principal === undefined) return this.port(given);
+    const renewal = principal.update(options);
+    if (renewal === "processes") known.pool.renew((config) => "env" in config);
+    if (renewal === "connections") {
+      // The connections use the old provider, so they are closed. Headers and environment stay the same.
+      this.#ports.delete(name);
+      known.close().catch(this.#parts.report);
+    }
+    return this.port(principal, known.filters);
+  }
+
+  /** @param filters those of an earlier port of the same user: new credentials must not make filtered tools visible again */
+  port(principal?: Principal, filters?: FilterSet): Toolport {
+    const known = this.#ports.get(principal?.name);
+    if (known !== undefined) return known.toolport;
+    const first = this.#ports.get(undefined);
+    const all = () => [...this.#ports.values()].map((entry) => entry.port);
+    const port = new Port(this.#parts, { principal, parent: first?.port, all, filters });
+    const configs =
+      first?.port.pool.all().map(({ config }) => config) ?? this.#parts.settings.servers.values();
+    for (const config of configs) port.register(config);
+    const toolport = toToolport(port, this);
+    this.#ports.set(principal?.name, { port, toolport });
+    return toolport;
+  }
+
+  /** The port of a principal, if this process has one. */
+  known(principal: string | undefined): Port | undefined {
+    return this.#ports.get(principal)?.port;
+  }
+
+  async close(port: Port): Promise<void> {
+    if (port.principal !== undefined) {
+      this.#ports.delete(port.principal.name);
+      return port.close();
+    }
+    await Promise.all([...this.#ports.values()].map((entry) => entry.port.close()));
+    this.#parts.close();
+  }
+}
+
+/** The public methods of one port. */
+function toToolport(port: Port, root: ToolportRoot): Toolport {
   const { pool, catalog, filters, parts } = port;
   const { settings } = parts;
   let closing: Promise<void> | undefined;
 
-  async function connectOne(connection: ServerConnection, wait: WaitOptions = {}): Promise<ServerReport> {
+  async function connectOne(connection: ServerConnection, wait: WaitOptions = {}) {
     const [outcome] = await pool.connect([connection], wait);
     if (wait.signal?.aborted) throw wait.signal.reason;
     if (outcome!.error === undefined) port.pipeline.targets.resetBreaker(connection.name);
@@ -50,14 +128,12 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
     args: Readonly<Record<string, unknown>>,
     callOptions: CallToolOptions | TaskCallOptions,
   ): Promise<unknown> {
-    return callOptions.task
-      ? port.tasks.start(name, args, callOptions)
-      : (port.callListedTool(name, args, callOptions) ??
-          port.own.call(name, args, callOptions) ??
-          port.callTool(name, args, callOptions));
+    if (callOptions.task) return port.tasks.start(name, args, callOptions);
+    const calling = port.callListedTool(name, args, callOptions) ?? port.own.call(name, args, callOptions);
+    return calling ?? port.callTool(name, args, callOptions);
   }
 
-  /** Brings up what is needed for a list. */
+  /** Connects the servers that have not been listed yet, then reads a list of the catalog. */
   async function listed<Item>(read: () => readonly Item[], wait: WaitOptions = {}): Promise<Item[]> {
     await port.opened();
     await port.bringUp(pool.all(), wait);
@@ -66,7 +142,7 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
 
   return {
     async connect({ servers, ...wait } = {}) {
-      // At once if there is nothing to wait for: whoever closes right after it closes what it has begun.
+      // Not awaited if there is nothing to wait for: a `close()` right after this call must close the new connections.
       const opening = port.opened();
       if (opening !== undefined) await opening;
       const outcomes = await pool.connect(
@@ -74,13 +150,7 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
         wait,
       );
       if (wait.signal?.aborted) throw wait.signal.reason;
-      const failed = outcomes.filter((outcome) => outcome.error !== undefined);
-      if (settings.onServerError === "throw") throwFailures(failed.map((outcome) => outcome.error!));
-      if (typeof settings.onServerError === "function") {
-        const { onServerError } = settings;
-        for (const { connection, error } of failed)
-          callSafely(() => onServerError({ name: connection.name }, error!), parts.report);
-      }
+      handleFailures(outcomes, settings.onServerError, parts.report);
       if (servers === undefined) checkRequiredTools(settings.requiredTools, catalog);
       return {
         servers: Object.fromEntries(
@@ -113,7 +183,7 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
     },
     callTool: ((name, args = {}, callOptions: CallToolOptions | TaskCallOptions = {}) => {
       try {
-        // Nearly always there is nothing to wait for, and then nothing is made to wait with.
+        // Fast path: allocates no promise.
         const opening = port.opened();
         if (opening === undefined) return call(name, args, callOptions);
         return opening.then(() => call(name, args, callOptions));
@@ -164,7 +234,7 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
     },
     async remove(name, options) {
       await port.opened();
-      // Loaded when a server goes: most programs keep theirs.
+      // Loaded on first use: most programs remove no servers.
       const { removeServer } = await import("./port/saved/change-servers.js");
       await removeServer(port, name, options);
     },
@@ -225,15 +295,15 @@ export function openDoors(port: Port, root: ToolportRoot): Toolport {
       await port.opened();
       return answerOAuthCallback(request, {
         store: settings.store,
-        // With the network options of the server, if this process knows it.
+        // With the network options of the server, if this process has it.
         http: ({ server, principal }) => port.http(root.known(principal)?.pool.get(server)?.config ?? {}),
         options: root.callback,
         warn: parts.warn,
         onFailed: ({ server, principal }) => renewLogin(root.known(principal)?.pool.get(server)),
         onFinished: ({ server, principal }) => {
-          // The login may be another user's, or of a server that only another process knows.
+          // The login may belong to another user, or to a server that only another process has.
           const waiting = root.known(principal)?.pool.get(server);
-          // An attempt that began before the login still ends in "authenticating": the new tokens are tried then.
+          // An attempt that began before the login still ends in "authenticating"; `acquire` then tries the new tokens.
           waiting
             ?.connect()
             .catch(() => waiting.acquire())

@@ -1,29 +1,57 @@
 /** The tasks of one port: started, found again, asked about. */
 
+import type { Catalog } from "../../catalog/catalog.js";
+import type { ServerConfig } from "../../config/server-config.js";
+import type { ConnectionPool } from "../../connection/connection-pool.js";
+import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { isUnknownTask, taskLost } from "../../execution/tasks/task-errors.js";
 import { receiptOf, type TaskRecord } from "../../execution/tasks/task-record.js";
-import { type TaskDesk as TaskDuties, TaskRuns } from "../../execution/tasks/task-runs.js";
-import type { TaskCallOptions, ToolCall } from "../../execution/tool-call.js";
+import { TaskRuns, type TaskRunsParts } from "../../execution/tasks/task-runs.js";
+import type { CallHandler, TaskCallOptions, ToolCall } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
+import type { Session } from "../../protocol/session.js";
 import { getTask, type TaskStatus } from "../../protocol/tasks.js";
-import type { Port } from "../port.js";
+import type { SharedParts } from "../shared-parts.js";
 import type { TaskHandle, TaskInfo, TaskResultOptions } from "./task-handle.js";
 import { TaskRecords } from "./task-records.js";
 
 /** How servers of the two wires tell of a task by themselves. */
 const NEWS: readonly string[] = ["notifications/tasks/status", "notifications/tasks"];
 
-export class TaskDesk implements TaskDuties {
+/** The part of a port that its tasks need. */
+interface TaskHost {
+  readonly parts: SharedParts;
+  readonly principal: { readonly name: string } | undefined;
+  readonly pool: ConnectionPool;
+  readonly catalog: Catalog;
+  readonly pipeline: { readonly taskResult: CallHandler };
+  assertOpen(): void;
+  restored(): Promise<void>;
+  configs(): readonly ServerConfig[];
+  bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
+  read<Result>(
+    connection: ServerConnection,
+    run: (session: Session) => Promise<Result>,
+    wait: WaitOptions,
+  ): Promise<Result>;
+  callTool(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    options: TaskCallOptions,
+  ): Promise<ToolResult>;
+}
+
+export class PortTasks implements TaskRunsParts {
   readonly runs = new TaskRuns(this);
-  readonly #port: Port;
+  readonly #port: TaskHost;
   readonly #closing = new AbortController();
   readonly #writing = new Set<Promise<void>>();
   #records: TaskRecords | undefined;
 
-  constructor(port: Port) {
+  constructor(port: TaskHost) {
     this.#port = port;
   }
 
