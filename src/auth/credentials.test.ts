@@ -1,4 +1,4 @@
-/** Credentials when the store is in trouble, and when they are no longer wanted. */
+/** Credentials when the store fails, and when the user logs out. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   type FakeAuthorizationServer,
@@ -17,7 +17,7 @@ afterEach(() => fake[Symbol.asyncDispose]());
 
 const refreshes = () => fake.tokenRequests("refresh_token").length;
 
-describe("a store in trouble", () => {
+describe("a failing store", () => {
   function fragileStore() {
     const store = memoryStore();
     const state = { broken: false };
@@ -35,7 +35,7 @@ describe("a store in trouble", () => {
     return { fragile, state };
   }
 
-  it("does not stop calls whose token is good, and is told once", async () => {
+  it("does not stop calls whose token is valid, and is reported once", async () => {
     const { fragile, state } = fragileStore();
     const clock = createClock();
     const rig = await logInRig(fake, { store: fragile, now: clock.now });
@@ -50,7 +50,7 @@ describe("a store in trouble", () => {
     expect((await rig.call()).status).toBe(200);
   });
 
-  it("that breaks while a token is saved keeps it in memory, and gets it when it is back", async () => {
+  it("that fails while a token is saved: the token stays in memory, and is saved when the store works again", async () => {
     const { fragile, state } = fragileStore();
     const rig = await logInRig(fake, { store: fragile });
     fake.expireAccessTokens();
@@ -74,7 +74,7 @@ describe("a store in trouble", () => {
     expect(fake.reused).toBe(0);
   });
 
-  it("says so where nobody knows of a token", async () => {
+  it("is reported if no token is cached", async () => {
     const { fragile, state } = fragileStore();
     state.broken = true;
     await expect(createOAuthRig(fake, { store: fragile }).call()).rejects.toMatchObject({
@@ -83,8 +83,8 @@ describe("a store in trouble", () => {
   });
 });
 
-describe("a logout", () => {
-  it("revokes and forgets everything", async () => {
+describe("logout", () => {
+  it("revokes and deletes everything", async () => {
     const rig = await logInRig(fake);
     await rig.oauth.logOut();
     const revoked = fake.requests
@@ -97,7 +97,7 @@ describe("a logout", () => {
     expect(fake.count("POST", "/register")).toBe(2);
   });
 
-  it("happens here whatever the authorization server says", async () => {
+  it("deletes the tokens even if the authorization server does not confirm", async () => {
     const rig = await logInRig(fake);
     fake.script = ({ path }) => (path === "/revoke" ? { status: 503 } : undefined);
     await rig.oauth.logOut();

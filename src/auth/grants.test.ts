@@ -33,7 +33,7 @@ const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 describe("client credentials", () => {
   const options = { grant: "client_credentials", clientId: "robot", clientSecret: "secret" } as const;
 
-  it("get a token by a secret, shared by everybody and renewed by one", async () => {
+  it("get a token with a secret, shared by all callers and renewed by one", async () => {
     fake.challengeScope = "read";
     const clock = { time: Date.now() };
     const store = memoryStore();
@@ -56,7 +56,7 @@ describe("client credentials", () => {
     expect(fake.tokenRequests()[1]!.form.get("scope")).toBe("read");
   });
 
-  it("get a token by a signed assertion", async () => {
+  it("get a token with a signed assertion", async () => {
     const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
     const rig = createOAuthRig(fake, {
@@ -73,7 +73,7 @@ describe("client credentials", () => {
     expect(verifySignature("sha256", Buffer.from(assertion.slice(0, cut)), key, signature)).toBe(true);
   });
 
-  it("ask for more rights by themselves, once a call", async () => {
+  it("request more scopes automatically, once per call", async () => {
     fake.challengeScope = "read";
     const rig = createOAuthRig(fake, { options });
     await rig.call();
@@ -89,7 +89,7 @@ describe("client credentials", () => {
     expect(fake.tokenRequests().length - before).toBe(1);
   });
 
-  it("that are refused fail for good, with one request a call", async () => {
+  it("that are rejected fail permanently, with one request per call", async () => {
     fake.script = ({ path }) =>
       path === "/token"
         ? { status: 401, body: { error: "invalid_client", error_description: "EVIL" } }
@@ -101,7 +101,7 @@ describe("client credentials", () => {
     expect(fake.tokenRequests()).toHaveLength(1);
   });
 
-  it("whose tokens the server refuses make at most two token requests for a call", async () => {
+  it("whose tokens the server rejects make at most two token requests per call", async () => {
     const rig = createOAuthRig(fake, { options });
     await rig.call();
     fake.script = ({ path }) => (path === "/mcp" ? { status: 401 } : undefined);
@@ -115,7 +115,7 @@ describe("client credentials", () => {
     expect((await rig.call()).status).toBe(200);
   });
 
-  it("stay with the authorization server they were first used at", async () => {
+  it("are bound to the authorization server they were first used with", async () => {
     await using other = await startFakeAuthorizationServer();
     const rig = createOAuthRig(fake, { options });
     await rig.call();
@@ -131,7 +131,7 @@ describe("client credentials", () => {
 });
 
 describe("workload identity", () => {
-  it("sends the platform's token, asked for each time", async () => {
+  it("sends the platform's token, read each time", async () => {
     let asked = 0;
     const assertion = async () => `platform-${++asked}`;
     const rig = createOAuthRig(fake, { options: { grant: "jwt-bearer", clientId: "robot", assertion } });
@@ -147,7 +147,7 @@ describe("workload identity", () => {
     ]);
   });
 
-  it("gives up at the first refusal", async () => {
+  it("gives up at the first rejection", async () => {
     const refuse = ({ path }: SeenRequest) =>
       path === "/token" ? { status: 400, body: { error: "invalid_grant" } } : undefined;
     fake.script = refuse;
@@ -175,7 +175,7 @@ describe("enterprise-managed authorization", () => {
     token_type: "N_A",
   };
 
-  it("has the identity provider vouch for the user", async () => {
+  it("gets an assertion for the user from the identity provider", async () => {
     await using provider = await startIdentityProvider(() => ({ body: vouched }));
     const rig = createOAuthRig(fake, {
       options: {
@@ -199,7 +199,7 @@ describe("enterprise-managed authorization", () => {
     expect(request!.body).not.toContain("id-token");
   });
 
-  it("fails for good when the identity provider refuses, and for now when it is away", async () => {
+  it("fails permanently if the identity provider refuses, and temporarily if it is down", async () => {
     for (const [status, retryable] of [
       [400, false],
       [503, true],
@@ -238,7 +238,7 @@ describe("bound tokens", () => {
         return { path, claims, jwk: JSON.stringify(head["jwk"]), authorization: headers.authorization };
       });
 
-  it("come with a proof of the one saved key on every request", async () => {
+  it("are sent with a proof of the saved key on every request", async () => {
     const store = memoryStore();
     const rig = createOAuthRig(fake, { options, store });
     await rig.logIn();
@@ -259,7 +259,7 @@ describe("bound tokens", () => {
     }
   });
 
-  it("follow the nonces of both servers", async () => {
+  it("use the nonces of both servers", async () => {
     const nonces: Record<string, string> = { "/token": "as-nonce", "/mcp": "rs-nonce" };
     fake.script = ({ path, headers }) => {
       const nonce = nonces[path];
@@ -274,7 +274,7 @@ describe("bound tokens", () => {
         body: { error: "use_dpop_nonce" },
       };
     };
-    // One server plays both parts here, and the SDK keeps one nonce for an origin.
+    // One server plays both roles here, and the SDK keeps one nonce per origin.
     const rig = createOAuthRig(fake, { options });
     await rig.logIn();
     expect((await rig.call()).status).toBe(200);
@@ -282,7 +282,7 @@ describe("bound tokens", () => {
     expect(proofs().filter(({ path }) => path === "/mcp")).toHaveLength(3);
   });
 
-  it("are insisted on", async () => {
+  it("are required", async () => {
     const rig = createOAuthRig(fake, { options });
     const params = await fake.logIn((await rig.failure()).authUrl!);
     fake.script = ({ path }) =>

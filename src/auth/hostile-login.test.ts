@@ -1,4 +1,4 @@
-/** Authorization servers, MCP servers and callbacks that mean harm: nothing of ours goes to them. */
+/** Malicious authorization servers, MCP servers and callbacks: they receive no credentials. */
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
@@ -44,7 +44,7 @@ const LOGIN_PAGES = [
 ];
 
 describe("the address of the login page", () => {
-  it.each(LOGIN_PAGES)("is refused before anything is registered or handed on: %j", async (page) => {
+  it.each(LOGIN_PAGES)("is refused before a client is registered or a URL returned: %j", async (page) => {
     fake.metadata = { authorization_endpoint: page };
     const rig = createOAuthRig(fake);
     const error = await rig.call().catch((caught: unknown) => caught);
@@ -55,7 +55,7 @@ describe("the address of the login page", () => {
     await expect(checkLoginPage(page, { serverUrl: "https://mcp.example.com/mcp" })).rejects.toThrow();
   });
 
-  it("is taken when it is https, or on this machine like the server", async () => {
+  it("is accepted if it is https, or on this machine like the server", async () => {
     const guard = { serverUrl: "http://127.0.0.1:1/mcp" };
     expect((await checkLoginPage("https://example.com/authorize?tenant=1", guard)).host).toBe("example.com");
     expect((await checkLoginPage("http://localhost:2/authorize", guard)).host).toBe("localhost:2");
@@ -115,12 +115,12 @@ describe("an authorization server", () => {
     ["HTML", { body: "<html></html>", headers: { "content-type": "text/html" } }],
     ["an error", { status: 503 }],
     ["a redirect elsewhere", { status: 302, headers: { location: "http://127.0.0.2:1/" } }],
-  ])("that answers with %s fails in a typed way", async (_, answer) => {
+  ])("that responds with %s leads to a typed error", async (_, answer) => {
     fake.script = ({ path }) => (path.includes("oauth-authorization-server") ? answer : undefined);
     expect(await createOAuthRig(fake).failure()).toMatchObject({ code: "AUTH_FAILED", authUrl: undefined });
   });
 
-  it("that issues another kind of token is refused", async () => {
+  it("that issues another token type is refused", async () => {
     const rig = createOAuthRig(fake);
     const params = await fake.logIn((await rig.failure()).authUrl!);
     fake.script = ({ path }) =>
@@ -165,7 +165,7 @@ describe("an MCP server", () => {
     },
   );
 
-  it("that moves to another authorization server gets a new login, and that one nothing of the old", async () => {
+  it("that moves to another authorization server leads to a new login, and the old credentials are not sent there", async () => {
     await using other = await startFakeAuthorizationServer();
     const rig = createOAuthRig(fake);
     await rig.logIn();
@@ -199,7 +199,7 @@ describe("an MCP server", () => {
     expect(other.requests.every(({ path }) => path.startsWith("/.well-known/"))).toBe(true);
   });
 
-  it("of another origin sees no token", async () => {
+  it("of another origin receives no token", async () => {
     const rig = createOAuthRig(fake);
     await rig.logIn();
     const fields: unknown[] = [];
@@ -261,7 +261,7 @@ describe("a callback", () => {
     expect(fake.tokenRequests()).toHaveLength(0);
   });
 
-  it("counts once", async () => {
+  it("can be used once", async () => {
     const rig = createOAuthRig(fake);
     const params = await fake.logIn((await rig.failure()).authUrl!);
     const ends = await Promise.allSettled([1, 2, 3].map(() => rig.oauth.finish(params)));
@@ -269,7 +269,7 @@ describe("a callback", () => {
     expect(fake.tokenRequests()).toHaveLength(1);
   });
 
-  it("at another path, or for another user, is left for who it is for", async () => {
+  it("at another path, or for another user, is rejected and can still be used by its owner", async () => {
     const store = memoryStore();
     const rig = createOAuthRig(fake, { store });
     const params = await fake.logIn((await rig.failure()).authUrl!);
@@ -283,7 +283,7 @@ describe("a callback", () => {
     await rig.oauth.finish(params);
   });
 
-  it("with an error says nothing of the sender's", async () => {
+  it("with an error leads to an error without its text", async () => {
     const rig = createOAuthRig(fake);
     for (const error of ["access_denied", "<script>alert(1)</script>"]) {
       const params = await fake.logIn((await rig.failure()).authUrl!);
@@ -298,7 +298,7 @@ describe("a callback", () => {
   });
 });
 
-it("no secret shows up in an error, a warning, what can be inspected, or a URL", async () => {
+it("no secret appears in an error, a warning, an inspected object, or a URL", async () => {
   const canaries = ["CANARYsecret", "CANARYcode", "CANARYaccess", "CANARYrefresh"];
   const shown: unknown[] = [];
   const rig = createOAuthRig(fake, {

@@ -1,4 +1,4 @@
-/** The page at the end of a login: static, and of no use to anybody who frames or scripts it. */
+/** The page at the end of a login: static, without scripts, and not framable. */
 import { describe, expect, it } from "vitest";
 import { failurePage, successPage } from "./login-callback.js";
 
@@ -6,7 +6,7 @@ describe.each([
   ["successPage", successPage, 200],
   ["failurePage", failurePage, 400],
 ] as const)("%s", (_, page, status) => {
-  it("says the same to everybody and lets nothing run", async () => {
+  it("is always the same and allows no scripts", async () => {
     const response = page();
     expect(response.status).toBe(status);
     expect(Object.fromEntries(response.headers)).toMatchObject({

@@ -1,4 +1,4 @@
-/** A user's login from the first refusal to the tokens: what is asked for, what is sent, what is checked. */
+/** A user's login from the first 401 to the tokens: what is requested, sent and checked. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   type FakeAuthorizationServer,
@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 describe("a login", () => {
-  it("leads from a refusal over the login page to an answer", async () => {
+  it("leads from a 401 through the login page to a response", async () => {
     const rig = createOAuthRig(fake);
     const error = await rig.failure();
     expect(error).toMatchObject({ code: "AUTH_REQUIRED", server: "demo", outcome: "unsent" });
@@ -61,7 +61,7 @@ describe("a login", () => {
     expect(new URL(authUrl!).searchParams.get("scope")).toBe("read offline_access");
   });
 
-  it("can be finished by a process that has nothing but the store", async () => {
+  it("can be finished by a process that shares only the store", async () => {
     const store = memoryStore();
     const first = createOAuthRig(fake, { store, principal: "ann/é" });
     const params = await fake.logIn((await first.failure()).authUrl!);
@@ -80,7 +80,7 @@ describe("a login", () => {
     await createOAuthRig(fake, { store }).failure();
   });
 
-  it("is prepared once, however many attempts and processes there are", async () => {
+  it("is prepared once for many attempts and processes", async () => {
     const store = memoryStore();
     const rigs = [1, 2, 3].map(() => createOAuthRig(fake, { store }));
     const errors = await Promise.all(rigs.flatMap((rig) => [rig.failure(), rig.failure(), rig.failure()]));
@@ -89,14 +89,14 @@ describe("a login", () => {
     expect(await store.list("oauth/pending/")).toHaveLength(1);
   });
 
-  it("is prepared anew for other scopes", async () => {
+  it("is prepared again for other scopes", async () => {
     const rig = createOAuthRig(fake);
     const { authUrl } = await rig.failure();
     fake.challengeScope = "more";
     expect((await rig.failure()).authUrl).not.toBe(authUrl);
   });
 
-  it("needs to know where the user comes back to, and asks nobody before", async () => {
+  it("needs a redirect URL, and sends no request without one", async () => {
     const rig = createOAuthRig(fake, { callbackUrl: undefined });
     const error = await rig.failure();
     expect(error).toMatchObject({ code: "AUTH_REQUIRED", authUrl: undefined });
@@ -117,7 +117,7 @@ describe("a login", () => {
 });
 
 describe("the client", () => {
-  it("is the configured one before all others", async () => {
+  it("is the configured one, if there is one", async () => {
     fake.metadata = { client_id_metadata_document_supported: true };
     const options = {
       clientId: "mine",
@@ -129,12 +129,12 @@ describe("the client", () => {
     const basic = `Basic ${btoa("mine:s3%2B%25%C3%A4+cret")}`;
     expect(fake.tokenRequests()[0]!.headers.authorization).toBe(basic);
     expect(fake.count("POST", "/register")).toBe(0);
-    // The user's own secret is not copied into the tokens' record.
+    // The configured secret is not copied into the token record.
     const [key] = await rig.store.list("oauth/tokens/");
     expect(JSON.stringify((await rig.store.get(key!))!.value)).not.toContain("s3+%");
   });
 
-  it("is a document where the authorization server takes one", async () => {
+  it("is a metadata document if the authorization server supports it", async () => {
     fake.metadata = { client_id_metadata_document_supported: true };
     const clientMetadataUrl = "https://app.example.com/client.json";
     const { authUrl } = await createOAuthRig(fake, { options: { clientMetadataUrl } }).failure();
@@ -142,14 +142,14 @@ describe("the client", () => {
     expect(fake.count("POST", "/register")).toBe(0);
   });
 
-  it("has to be configured where none can be registered", async () => {
+  it("has to be configured if none can be registered", async () => {
     fake.metadata = { registration_endpoint: undefined };
     const error = await createOAuthRig(fake).failure();
     expect(error.code).toBe("AUTH_FAILED");
     expect(error.message).toContain("oauth.clientId");
   });
 
-  it("is registered anew when the authorization server has forgotten it", async () => {
+  it("is registered again if the authorization server no longer knows it", async () => {
     const rig = createOAuthRig(fake);
     const params = await fake.logIn((await rig.failure()).authUrl!);
     fake.script = ({ path }) =>
@@ -160,7 +160,7 @@ describe("the client", () => {
     expect(fake.count("POST", "/register")).toBe(2);
   });
 
-  it("is registered anew for more rights than it was registered for", async () => {
+  it("is registered again for more scopes than before", async () => {
     fake.challengeScope = "read";
     const rig = createOAuthRig(fake);
     await rig.logIn();
@@ -172,7 +172,7 @@ describe("the client", () => {
     expect((await rig.call()).status).toBe(200);
   });
 
-  it("authenticates as the metadata says", async () => {
+  it("authenticates with a method from the metadata", async () => {
     fake.metadata = { token_endpoint_auth_methods_supported: ["client_secret_post"] };
     const rig = createOAuthRig(fake, { options: { clientId: "mine", clientSecret: "secret" } });
     await rig.logIn();
@@ -196,7 +196,7 @@ describe("scopes", () => {
     expect(await scopeOf({ scopes: "c" })).toBe("d c");
   });
 
-  it("hold offline_access only if the authorization server lists it", async () => {
+  it("contain offline_access only if the authorization server lists it", async () => {
     fake.resource = { scopes_supported: ["a", "offline_access"] };
     fake.metadata = { scopes_supported: ["a"] };
     expect(await scopeOf()).toBe("a");
@@ -206,7 +206,7 @@ describe("scopes", () => {
 });
 
 describe("servers of the first revision", () => {
-  it("authorize by themselves, with and without metadata", async () => {
+  it("are their own authorization servers, with and without metadata", async () => {
     fake.resource = false;
     const rig = createOAuthRig(fake);
     await rig.logIn();
@@ -245,7 +245,7 @@ describe("servers of the first revision", () => {
     expect(fake.tokenRequests()).toHaveLength(before);
   });
 
-  it("that speak no OAuth at all are only said to want authorization", async () => {
+  it("without OAuth only lead to AUTH_REQUIRED", async () => {
     fake.resource = false;
     fake.script = ({ path }) => (path === "/mcp" ? undefined : { status: 404 });
     expect(await createOAuthRig(fake).failure()).toMatchObject({ code: "AUTH_REQUIRED", authUrl: undefined });

@@ -1,4 +1,4 @@
-/** One obtains, the others use it; whoever dies with the lease holds them up only for so long. */
+/** One process obtains a value and the others use it; a process that dies with the lease blocks them for a limited time. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";
@@ -14,7 +14,7 @@ const parts = (store: Store, obtain: () => Promise<string | undefined>, waitMs?:
 });
 
 describe("obtainOnce", () => {
-  it("lets one of many obtain it", async () => {
+  it("lets one of many callers obtain it", async () => {
     const store = memoryStore();
     let runs = 0;
     const obtain = async () => {
@@ -27,26 +27,26 @@ describe("obtainOnce", () => {
     expect(new Set(all)).toEqual(new Set(["run 1"]));
   });
 
-  it("looks before it obtains", async () => {
+  it("checks for an existing value first", async () => {
     const store = memoryStore();
     await store.put("thing", "there");
     expect(await obtainOnce(parts(store, () => Promise.reject(new Error("never"))))).toBe("there");
   });
 
-  it("goes on when the holder gives up or dies", async () => {
+  it("continues if the holder gives up or dies", async () => {
     const store = memoryStore();
     await store.lease("lease", { ttlMs: 60 });
     expect(await obtainOnce(parts(store, async () => "mine"))).toBe("mine");
   });
 
-  it("gives the lease back when it fails", async () => {
+  it("releases the lease when it fails", async () => {
     const store = memoryStore();
     await expect(obtainOnce(parts(store, () => Promise.reject(new Error("no"))))).rejects.toThrow("no");
     expect(await obtainOnce(parts(store, async () => undefined))).toBeUndefined();
     expect(await store.lease("lease", { ttlMs: 10 })).toBeDefined();
   });
 
-  it("does not wait for ever", async () => {
+  it("stops waiting after a timeout", async () => {
     const store = memoryStore();
     await store.lease("lease", { ttlMs: 60_000 });
     expect(await obtainOnce(parts(store, async () => "mine", 100))).toBe("late");

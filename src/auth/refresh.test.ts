@@ -1,4 +1,4 @@
-/** Tokens that come to their end: one request for new ones, whoever notices, and never a loop. */
+/** Expiring and rejected tokens: one request for new ones, whichever call notices, and never a loop. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   type FakeAuthorizationServer,
@@ -23,8 +23,8 @@ const saved = async (store: Store) => {
   return { key, record: (await store.get(key))?.value as Record<string, unknown> | undefined };
 };
 
-describe("a token near its end", () => {
-  it("is followed by another 60 s before, with one request for fifty calls", async () => {
+describe("a token that expires soon", () => {
+  it("is renewed 60 s before it expires, with one request for fifty calls", async () => {
     const clock = createClock();
     const rig = await loggedIn(clock);
     clock.pass(3_539_000);
@@ -36,11 +36,11 @@ describe("a token near its end", () => {
     expect(refreshes()).toBe(1);
     const [request] = fake.tokenRequests("refresh_token");
     expect(request!.form.get("resource")).toBe(fake.mcpUrl.href);
-    // What was discovered at the login is enough for that.
+    // The endpoints saved at the login are enough for that.
     expect(fake.count("GET", "/.well-known/oauth-authorization-server")).toBe(1);
   });
 
-  it("is renewed once by many keepers over one store, twenty times in a row", async () => {
+  it("is renewed once by many ServerOAuth objects over one store, twenty times in a row", async () => {
     const clock = createClock();
     const store = memoryStore();
     await loggedIn({ store, now: clock.now });
@@ -54,7 +54,7 @@ describe("a token near its end", () => {
     expect(fake.reused).toBe(0);
   });
 
-  it("is used to its end while the authorization server is away, and kept after it", async () => {
+  it("is used until it expires while the authorization server is down, and kept after that", async () => {
     const clock = createClock();
     const rig = await loggedIn(clock);
     fake.script = ({ path }) => (path === "/token" ? { status: 503 } : undefined);
@@ -68,7 +68,7 @@ describe("a token near its end", () => {
     expect((await rig.call()).status).toBe(200);
   });
 
-  it("that lives shorter than two minutes is not renewed with every request", async () => {
+  it("with a lifetime under two minutes is not renewed with every request", async () => {
     fake.expiresIn = 30;
     const clock = createClock();
     const rig = await loggedIn(clock);
@@ -81,8 +81,8 @@ describe("a token near its end", () => {
   });
 });
 
-describe("a refused token", () => {
-  it("is renewed with one request, however many calls were refused", async () => {
+describe("a rejected token", () => {
+  it("is renewed with one request, however many calls were rejected", async () => {
     const rig = await loggedIn();
     fake.expireAccessTokens();
     const answers = await Promise.all(Array.from({ length: 20 }, () => rig.call()));
@@ -90,7 +90,7 @@ describe("a refused token", () => {
     expect(refreshes()).toBe(1);
   });
 
-  it("gives way to a newer one in the store, without a request", async () => {
+  it("is replaced by a newer one in the store, without a request", async () => {
     const store = memoryStore();
     const first = await loggedIn({ store });
     const second = createOAuthRig(fake, { store });
@@ -101,14 +101,14 @@ describe("a refused token", () => {
     expect(refreshes()).toBe(1);
   });
 
-  it("makes the authorization server be looked up anew", async () => {
+  it("triggers a new discovery of the authorization server", async () => {
     const rig = await loggedIn();
     fake.expireAccessTokens();
     await rig.call();
     expect(fake.count("GET", "/.well-known/oauth-protected-resource/mcp")).toBe(2);
   });
 
-  it("leads to one more request at most when the server refuses every token, then to a login", async () => {
+  it("leads to at most one more request if the server rejects every token, then to a login", async () => {
     const rig = await loggedIn();
     fake.script = ({ path }) => (path === "/mcp" ? { status: 401 } : undefined);
     const before = fake.requests.length;
@@ -124,7 +124,7 @@ describe("a refused token", () => {
     expect(tokens.filter((token) => token === undefined)).toHaveLength(2);
   });
 
-  it("ends it all after three logins whose tokens were refused", async () => {
+  it("ends after three logins whose tokens were rejected", async () => {
     const rig = createOAuthRig(fake);
     fake.script = ({ path }) => (path === "/mcp" ? { status: 401 } : undefined);
     for (let login = 0; login < 3; login++) await rig.logIn();
@@ -142,7 +142,7 @@ describe("a refused token", () => {
   });
 });
 
-it("a server that refused good tokens for a while gets them again, without a login", async () => {
+it("a server that rejected valid tokens for a while gets them again, without a login", async () => {
   const clock = createClock();
   const rig = await loggedIn(clock);
   fake.script = ({ path }) => (path === "/mcp" ? { status: 401 } : undefined);
@@ -154,8 +154,8 @@ it("a server that refused good tokens for a while gets them again, without a log
   expect(fake.count("GET", "/authorize")).toBe(1);
 });
 
-describe("a refresh token that is no longer good", () => {
-  it("leads to one login, and only what was read is deleted", async () => {
+describe("a refresh token that is no longer valid", () => {
+  it("leads to one login, and only the record that was read is deleted", async () => {
     const rig = await loggedIn();
     fake.expireAccessTokens();
     fake.script = ({ path, form }) =>
@@ -180,7 +180,7 @@ describe("a refresh token that is no longer good", () => {
     fake.script = async ({ path, form }) => {
       if (path !== "/token" || form.get("grant_type") !== "refresh_token") return undefined;
       fake.accessTokens.add("newer");
-      // Another process, which does not know of the lease, was faster.
+      // Another process, which ignores the lease, is faster.
       await store.put(key, { ...record, accessToken: "newer" }, { secret: true });
       return { status: 400, body: { error: "invalid_grant" } };
     };
@@ -190,7 +190,7 @@ describe("a refresh token that is no longer good", () => {
     expect(refreshes()).toBe(1);
   });
 
-  it("does not bring back what a logout has deleted", async () => {
+  it("does not restore what a logout has deleted", async () => {
     const store = memoryStore();
     const rig = await loggedIn({ store });
     const { key } = await saved(store);
@@ -203,11 +203,11 @@ describe("a refresh token that is no longer good", () => {
     expect(await store.list("oauth/tokens/")).toEqual([]);
   });
 
-  it("was spent by a process that died before it saved: one refusal, one login, no loop", async () => {
+  it("was used by a process that died before it saved: one rejection, one login, no loop", async () => {
     const store = memoryStore();
     const rig = await loggedIn({ store });
     const { record } = await saved(store);
-    // The winner: its answer is never saved.
+    // The first process: its response is never saved.
     await fetch(`${fake.origin}/token`, {
       method: "POST",
       body: new URLSearchParams({ grant_type: "refresh_token", refresh_token: String(record?.refreshToken) }),
@@ -220,8 +220,8 @@ describe("a refresh token that is no longer good", () => {
   });
 });
 
-describe("a lease that another holds", () => {
-  it("is waited for, and what comes of it is used", async () => {
+describe("a lease held by another process", () => {
+  it("is waited for, and its result is used", async () => {
     const store = memoryStore();
     const rig = await loggedIn({ store });
     const { key, record } = await saved(store);
@@ -237,8 +237,8 @@ describe("a lease that another holds", () => {
   });
 });
 
-describe("rights", () => {
-  it("that are missing lead to a login for more, with those that were there", async () => {
+describe("scopes", () => {
+  it("that are missing lead to a login for them and the existing ones", async () => {
     fake.challengeScope = "read";
     const rig = await loggedIn();
     fake.neededScope = "write";
@@ -252,7 +252,7 @@ describe("rights", () => {
     expect(refreshes()).toBe(0);
   });
 
-  it("that were asked for and are still missing are not asked for again", async () => {
+  it("that were requested and are still missing are not requested again", async () => {
     const rig = createOAuthRig(fake);
     fake.challengeScope = "admin";
     await rig.logIn();
@@ -267,7 +267,7 @@ describe("rights", () => {
     expect(fake.count("GET", "/authorize")).toBe(1);
   });
 
-  it("that grow with every answer end after three logins", async () => {
+  it("that grow with every response end after three logins", async () => {
     const rig = await loggedIn();
     let asked = 0;
     fake.script = ({ path }) => {
@@ -279,7 +279,7 @@ describe("rights", () => {
     expect(await rig.failure()).toMatchObject({ code: "INSUFFICIENT_SCOPE" });
   });
 
-  it("a 403 without a word about scopes is the server's own answer", async () => {
+  it("a 403 without a scope challenge is returned as it is", async () => {
     const rig = await loggedIn();
     fake.script = ({ path }) => (path === "/mcp" ? { status: 403 } : undefined);
     expect((await rig.call()).status).toBe(403);

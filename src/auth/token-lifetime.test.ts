@@ -1,4 +1,4 @@
-/** Token responses whose `expires_in` says nothing usable: the token is used until the server refuses it. */
+/** Token responses with an unusable `expires_in`: the token is used until the server rejects it. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   type FakeAuthorizationServer,
@@ -47,7 +47,7 @@ describe.each(UNUSABLE)("expires_in: %j", (expiresIn) => {
     expect(await rig.failure()).toMatchObject({ code: "AUTH_REQUIRED" });
   });
 
-  it("makes one token request for a program's own credentials", async () => {
+  it("makes one token request with client credentials", async () => {
     const options = { grant: "client_credentials", clientId: "robot", clientSecret: "secret" } as const;
     const rig = createOAuthRig(fake, { options });
     for (let call = 0; call < CALLS; call++) expect((await rig.call()).status).toBe(200);
@@ -55,8 +55,8 @@ describe.each(UNUSABLE)("expires_in: %j", (expiresIn) => {
   });
 });
 
-describe("an `expires_in` that is usable", () => {
-  it.each([[30], ["30"], [" 30 "], [30.5]])("%j is obeyed", async (expiresIn) => {
+describe("a usable `expires_in`", () => {
+  it.each([[30], ["30"], [" 30 "], [30.5]])("%j is applied", async (expiresIn) => {
     fake.expiresIn = expiresIn;
     const clock = createClock();
     const rig = await logInRig(fake, clock);
@@ -72,7 +72,7 @@ it.each([
   ["before it began", (began: number) => began - 1_000],
   ["at null", () => null],
   ["at a text", () => "soon"],
-])("a saved record that ends %s is used until a 401", async (_, endOf) => {
+])("a saved record that expires %s is used until a 401", async (_, endOf) => {
   const rig = await logInRig(fake);
   const [key = ""] = await rig.store.list("oauth/tokens/");
   const record = (await rig.store.get(key))?.value as { obtainedAt: number };

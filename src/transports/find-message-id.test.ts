@@ -2,26 +2,30 @@ import { describe, expect, it } from "vitest";
 import { findMessageId, peekMessage } from "./find-message-id.js";
 
 const filler = "x".repeat(5_000);
-/** The two ends of a message, as the framing keeps them. */
+/** The head and the tail of a message, as the framing keeps them. */
 const ends = (json: string, size = 4_096): [string, string] => [json.slice(0, size), json.slice(-size)];
 
 describe("findMessageId", () => {
   it.each([
     ["id before the result", { jsonrpc: "2.0", id: 7, result: { text: filler } }, 7],
-    ["id behind the result", { result: { text: filler }, jsonrpc: "2.0", id: 7 }, 7],
+    ["id after the result", { result: { text: filler }, jsonrpc: "2.0", id: 7 }, 7],
     ["a string", { jsonrpc: "2.0", id: "toolport-12", result: { text: filler } }, "toolport-12"],
-    ["a string behind", { result: { text: filler }, id: "toolport-12", jsonrpc: "2.0" }, "toolport-12"],
+    [
+      "a string after the result",
+      { result: { text: filler }, id: "toolport-12", jsonrpc: "2.0" },
+      "toolport-12",
+    ],
     ["a string with quotation marks", { result: [filler], jsonrpc: "2.0", id: 'a"\\"b' }, 'a"\\"b'],
     [
-      "an id within the result is not it",
+      "an id inside the result does not count",
       { jsonrpc: "2.0", result: { id: 3, text: filler, last: { id: 4 } } },
       undefined,
     ],
     ["an error", { jsonrpc: "2.0", id: 9, error: { code: 1, message: filler } }, 9],
     ["a negative number", { result: filler, id: -1 }, -1],
-    ["null is no id", { jsonrpc: "2.0", id: null, error: { message: filler } }, undefined],
+    ["null is not an id", { jsonrpc: "2.0", id: null, error: { message: filler } }, undefined],
     [
-      "a request of the server's",
+      "a request from the server",
       { jsonrpc: "2.0", id: 5, method: "sampling/createMessage", params: { filler } },
       undefined,
     ],
@@ -36,7 +40,7 @@ describe("findMessageId", () => {
     expect(findMessageId(...ends(json))).toBe(id);
   });
 
-  it("never takes a wrong id, wherever the text is cut", () => {
+  it("never returns a wrong id, wherever the text is cut", () => {
     const text = 'a"b\\",\\\\"id":5,{"id":6}';
     const message = { result: { id: 3, list: [{ id: 4 }, text, { text }] }, jsonrpc: "2.0", id: "right" };
     const json = JSON.stringify(message);
@@ -46,7 +50,7 @@ describe("findMessageId", () => {
     expect(findMessageId(...ends(json, 40))).toBe("right");
   });
 
-  it("knows a notification by its method", () => {
+  it("recognises a notification by its method", () => {
     const json = JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { filler } });
     expect(peekMessage(...ends(json))).toEqual({ id: undefined, hasMethod: true });
   });

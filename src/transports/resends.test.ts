@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Resends } from "./resends.js";
 
-test("three sends: two resends, one of them for a healing", () => {
+test("three sends allow two resends, one of them for a recovery", () => {
   const resends = new Resends(3);
   expect([resends.takeHealing(), resends.takeHealing(), resends.take(), resends.take()]).toEqual([
     true,
@@ -11,7 +11,7 @@ test("three sends: two resends, one of them for a healing", () => {
   ]);
 });
 
-test("a healing needs a resend", () => {
+test("a recovery uses up a resend", () => {
   const resends = new Resends(2);
   expect([resends.take(), resends.takeHealing()]).toEqual([true, false]);
   expect(new Resends(1).takeHealing()).toBe(false);

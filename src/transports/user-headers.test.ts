@@ -3,7 +3,7 @@ import { SecretRecord } from "../config/secret-record.js";
 import { withUserHeaders } from "./user-headers.js";
 
 describe("withUserHeaders", () => {
-  it("adds fields, but not over those of the transport or of an auth provider", async () => {
+  it("adds headers, but does not replace those of the transport or of an auth provider", async () => {
     const own = { accept: "a", authorization: "Bearer provider", "mcp-session-id": "s" };
     const given = { Authorization: "Bearer mine", Accept: "*/*", "Mcp-Session-Id": "x", "X-Key": "k" };
     expect(await withUserHeaders(own, new SecretRecord(given))).toEqual({ ...own, "x-key": "k" });
@@ -13,7 +13,7 @@ describe("withUserHeaders", () => {
     });
   });
 
-  it("asks a function every time", async () => {
+  it("calls a function for every request", async () => {
     let turn = 0;
     const source = async () => ({ "x-turn": String(++turn) });
     expect(await withUserHeaders({}, source)).toEqual({ "x-turn": "1" });
@@ -34,7 +34,7 @@ describe("withUserHeaders", () => {
     expect(error.message).not.toContain("secret");
   });
 
-  it("wraps what a function of the user's throws", async () => {
+  it("wraps errors of a headers function", async () => {
     const cause = new Error("cache is down");
     const failing = () => Promise.reject(cause);
     await expect(withUserHeaders({}, failing)).rejects.toMatchObject({

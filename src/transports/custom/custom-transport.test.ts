@@ -1,4 +1,4 @@
-/** Foreign transports behind our interface. */
+/** User-supplied transports behind the ServerTransport interface. */
 import { InMemoryTransport, type Transport, UnauthorizedError } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it } from "vitest";
@@ -10,7 +10,7 @@ const wrap = (createTransport: () => Transport | Promise<Transport>) =>
   wrapCustomTransport({ kind: "custom", name: "mine", createTransport } as CustomConfig);
 
 describe("wrapCustomTransport", () => {
-  it("passes messages, and the session id and version of transports that have them", async () => {
+  it("passes on messages, session id and protocol version", async () => {
     const [inner, other] = InMemoryTransport.createLinkedPair();
     const versions: string[] = [];
     Object.assign(inner, {
@@ -29,7 +29,7 @@ describe("wrapCustomTransport", () => {
     expect(versions).toEqual(["2025-11-25"]);
   });
 
-  it("has pid and stderr where the original has", async () => {
+  it("has pid and stderr only if the original has them", async () => {
     const transport = await wrap(
       () => new StdioClientTransport({ command: process.execPath, stderr: "pipe" }),
     );
@@ -38,11 +38,11 @@ describe("wrapCustomTransport", () => {
     expect("setProtocolVersion" in transport && transport.setProtocolVersion !== undefined).toBe(false);
   });
 
-  it("says that it closed by itself, once, and keeps the original's own reason", async () => {
+  it("reports an unexpected close once, and keeps the reason of the original", async () => {
     const [plain, plainOther] = InMemoryTransport.createLinkedPair();
     const [ours, oursOther] = createLinkedTransports();
     for (const [inner, other, what] of [
-      [plain, plainOther, "The transport closed by itself"],
+      [plain, plainOther, "The transport closed unexpectedly"],
       [ours, oursOther, "The other side closed the connection"],
     ] as const) {
       const transport = await wrap(() => inner);
@@ -66,7 +66,7 @@ describe("wrapCustomTransport", () => {
     }
   });
 
-  it("calls listeners of the original first, and closes a transport that never says so", async () => {
+  it("calls listeners of the original first, and closes a transport that never calls onclose", async () => {
     const seen: string[] = [];
     const silent: Transport = {
       start: async () => {},
@@ -84,7 +84,7 @@ describe("wrapCustomTransport", () => {
     expect(transport.closeError).toBeUndefined();
   });
 
-  it("types what the function and start() throw", async () => {
+  it("converts what the function and start() throw to typed errors", async () => {
     const broken = () => Promise.reject(new Error("no"));
     await expect(wrap(broken)).rejects.toMatchObject({
       code: "UNREACHABLE",

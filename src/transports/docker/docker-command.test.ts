@@ -28,7 +28,7 @@ const input = (
 });
 
 describe("dockerRunCommand", () => {
-  it("runs attached, removed at its end, with an init and a name", () => {
+  it("runs attached, with an init process and a name, and is removed at its end", () => {
     expect(dockerRunCommand(input())).toEqual({
       command: "docker",
       args: ["run", "-i", "--rm", "--init", "--name", "toolport-time-1", "mcp/time"],
@@ -36,7 +36,7 @@ describe("dockerRunCommand", () => {
     });
   });
 
-  it("puts everything in its place", () => {
+  it("puts mounts, variables, options and arguments in order", () => {
     const { args } = dockerRunCommand(
       input({
         args: ["--local-timezone", "UTC"],
@@ -51,7 +51,7 @@ describe("dockerRunCommand", () => {
     );
   });
 
-  it("passes values by the environment, never on the command line", () => {
+  it("passes values through the environment, never on the command line", () => {
     const { args, env } = dockerRunCommand(
       input({ env: new SecretRecord({ TOKEN: "s3cret", DOCKER_TOKEN: "t0p" }) }),
     );
@@ -71,7 +71,7 @@ describe("dockerRunCommand", () => {
     expect(env).toMatchObject({ PATH: "/bin", DOCKER_HOST: "unix:///outer" });
   });
 
-  it("gives the engine what it is configured by, and nothing else of the host", () => {
+  it("passes on only the variables that configure the engine", () => {
     const hostEnv = { DOCKER_CONFIG: "/c", DOCKER_CONTEXT: "far", XDG_RUNTIME_DIR: "/run/me", API_KEY: "k" };
     expect(dockerRunCommand(input({}, hostEnv)).env).toEqual({
       PATH: "/bin",
@@ -85,19 +85,22 @@ describe("dockerRunCommand", () => {
     expect(env).not.toHaveProperty("DOCKER_CONTEXT");
   });
 
-  it.each(["podman", "/usr/bin/podman", "podman-remote"])("tells %s its address by an option", (engine) => {
-    const config = { engine, dockerHost: "unix:///run/podman.sock" };
-    const run = dockerRunCommand(input(config));
-    expect(run.args.slice(0, 3)).toEqual(["--url", "unix:///run/podman.sock", "run"]);
-    expect(run.env).not.toHaveProperty("DOCKER_HOST");
-    const url = ["--url", "unix:///run/podman.sock"];
-    expect(dockerRemoveCommands(input(config)).map(({ args }) => args)).toEqual([
-      [...url, "kill", "toolport-time-1"],
-      [...url, "rm", "-f", "-t", "0", "toolport-time-1"],
-    ]);
-  });
+  it.each(["podman", "/usr/bin/podman", "podman-remote"])(
+    "passes the address to %s as an option",
+    (engine) => {
+      const config = { engine, dockerHost: "unix:///run/podman.sock" };
+      const run = dockerRunCommand(input(config));
+      expect(run.args.slice(0, 3)).toEqual(["--url", "unix:///run/podman.sock", "run"]);
+      expect(run.env).not.toHaveProperty("DOCKER_HOST");
+      const url = ["--url", "unix:///run/podman.sock"];
+      expect(dockerRemoveCommands(input(config)).map(({ args }) => args)).toEqual([
+        [...url, "kill", "toolport-time-1"],
+        [...url, "rm", "-f", "-t", "0", "toolport-time-1"],
+      ]);
+    },
+  );
 
-  it.each(["docker", "nerdctl", "/opt/bin/docker"])("removes with the options that %s knows", (engine) => {
+  it.each(["docker", "nerdctl", "/opt/bin/docker"])("removes with options that %s supports", (engine) => {
     const commands = dockerRemoveCommands(input({ engine, dockerHost: "unix:///outer" }));
     expect(commands.map(({ args }) => args)).toEqual([
       ["kill", "toolport-time-1"],

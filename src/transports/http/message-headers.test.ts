@@ -16,7 +16,7 @@ const modern = (params: Record<string, unknown>) => ({
 const fieldsWith = (headers: Record<string, string> = {}) => new MessageHeaders(new SecretRecord(headers));
 
 describe("MessageHeaders", () => {
-  it("names session and revision as soon as they are known, but not in a handshake", () => {
+  it("sends session id and version as soon as they are known, but not with initialize", () => {
     const fields = fieldsWith({ "X-Key": "k", Accept: "*/*" });
     expect(fields.forMessage(request("ping"))).toEqual({
       accept: "application/json, text/event-stream",
@@ -41,7 +41,7 @@ describe("MessageHeaders", () => {
     ["tasks/get", { taskId: "t" }, "t"],
     ["tools/list", { name: "no" }, undefined],
     ["constructor", {}, undefined],
-  ])("repeats method and name of %s in the modern era only", (method, params, name) => {
+  ])("repeats method and name of %s in stateless revisions only", (method, params, name) => {
     const fields = fieldsWith();
     const sent = fields.forMessage(request(method, modern(params)));
     expect(sent).toMatchObject({ "mcp-protocol-version": "2026-07-28", "mcp-method": method });
@@ -49,7 +49,7 @@ describe("MessageHeaders", () => {
     expect(fields.forMessage(request(method, params))).not.toHaveProperty("mcp-method");
   });
 
-  it("takes fields for one message, but none of the transport's own and no credentials", () => {
+  it("accepts headers for one message, but no transport headers and no credentials", () => {
     const given = { "Mcp-Param-A": "1", "Mcp-Session-Id": "x", Authorization: "Bearer x", DPoP: "x" };
     const sent = fieldsWith({ "x-key": "k" }).forMessage(request("ping"), { ...given, "X-Key": "other" });
     expect(sent).toMatchObject({ "mcp-param-a": "1", "x-key": "other" });

@@ -1,4 +1,4 @@
-/** When a broken stream is opened again. */
+/** Delays before a broken stream is opened again. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ReconnectTimers } from "./reconnect-timers.js";
 
@@ -8,7 +8,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** How long 1,000 clients wait whose server closes their streams in the same moment. */
+/** The delays of 1,000 clients whose server closes their streams at the same time. */
 async function waitsOf(options: { attempt?: number; spreadMs?: number }, retryMs = 300): Promise<number[]> {
   const startedAt = performance.now();
   const waits: number[] = [];
@@ -21,11 +21,11 @@ async function waitsOf(options: { attempt?: number; spreadMs?: number }, retryMs
   return waits;
 }
 
-test("a stream that a call waits for is opened after what the server asked for, no later", async () => {
+test("a stream that a call waits for is reopened after exactly the delay the server set", async () => {
   expect(new Set(await waitsOf({}))).toEqual(new Set([300]));
 });
 
-test("in the background 1,000 clients are spread over a second, none earlier than the server asked for", async () => {
+test("without a waiting call, 1,000 clients reconnect spread over a second, none before the delay the server set", async () => {
   const waits = await waitsOf({ spreadMs: 1_000 });
   expect(Math.min(...waits)).toBeGreaterThanOrEqual(300);
   expect(Math.max(...waits)).toBeLessThanOrEqual(1_300);
@@ -35,7 +35,7 @@ test("in the background 1,000 clients are spread over a second, none earlier tha
   }
 });
 
-test("clear() ends what is scheduled", () => {
+test("clear() cancels scheduled reconnects", () => {
   const timers = new ReconnectTimers();
   timers.schedule(() => expect.unreachable(), { spreadMs: 1_000 });
   timers.clear();

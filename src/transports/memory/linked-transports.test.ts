@@ -1,4 +1,4 @@
-/** The in-memory pair: order, separation of the two sides, closing, the cap. */
+/** The in-memory pair: order, isolation of the two sides, closing, the size limit. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { createLinkedTransports } from "./linked-transports.js";
@@ -13,7 +13,7 @@ const message = (id: number, params: Record<string, unknown> = {}): JSONRPCMessa
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("createLinkedTransports", () => {
-  it("delivers in order and never in the same turn, also what was sent before the start", async () => {
+  it("delivers in order and asynchronously, also messages sent before the start", async () => {
     const [client, server] = createLinkedTransports();
     const seen: unknown[] = [];
     server.onmessage = (received) => seen.push((received as { id: number }).id);
@@ -41,7 +41,7 @@ describe("createLinkedTransports", () => {
     expect(received).toEqual([{ jsonrpc: "2.0", id: 1, method: "test", params: { list: [1] } }]);
   });
 
-  it("delivers what was sent before the other side closed, then says who closed", async () => {
+  it("delivers messages sent before the other side closed, then reports who closed", async () => {
     const [client, server] = createLinkedTransports();
     const seen: string[] = [];
     client.onmessage = () => seen.push("message");
@@ -54,7 +54,7 @@ describe("createLinkedTransports", () => {
     expect(client.closeError).toMatchObject({ code: "CLOSED", retryable: true });
   });
 
-  it("tells a side that never started", async () => {
+  it("closes a side that was never started", async () => {
     const [client, server] = createLinkedTransports();
     let closed = false;
     client.onclose = () => {
@@ -67,7 +67,7 @@ describe("createLinkedTransports", () => {
     await expect(client.start()).rejects.toMatchObject({ code: "CLOSED", outcome: "unsent" });
   });
 
-  it("throws away what is over the cap and names the request", async () => {
+  it("discards messages over the size limit and reports the request id", async () => {
     const [client, server] = createLinkedTransports({ maxMessageBytes: 200 });
     const discarded: unknown[] = [];
     client.ondiscard = (one) => discarded.push(one);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { errorLines } from "./error-lines.js";
 
-/** As the runtimes printed it; only file names are shortened. */
+/** Real output of the runtimes with shortened file names. */
 const PRINTED: readonly [name: string, text: string, lines: string[]][] = [
   [
     "Deno",
@@ -49,7 +49,7 @@ note: run with \`RUST_BACKTRACE=1\` environment variable to display a backtrace`
     ["thread 'main' panicked at 'GITHUB_TOKEN is required', src/main.rs:2:5"],
   ],
   [
-    "anyhow, of Rust",
+    "Rust with anyhow",
     `Error: could not start
 
 Caused by:
@@ -90,7 +90,7 @@ Bun v1.4.4 (Linux x64)`,
     ["error: GITHUB_TOKEN is required"],
   ],
   [
-    "a group of exceptions in Python",
+    "an exception group in Python",
     `  + Exception Group Traceback (most recent call last):
   |   File "/srv/group.py", line 6, in <module>
   |     raise ExceptionGroup("unhandled errors in a TaskGroup", [e]) from None
@@ -107,7 +107,7 @@ Bun v1.4.4 (Linux x64)`,
     ],
   ],
   [
-    "a message of several lines in Python",
+    "a multi-line message in Python",
     `Traceback (most recent call last):
   File "/srv/server.py", line 9, in <module>
     settings = Settings()
@@ -140,12 +140,12 @@ test.each(PRINTED)("%s", (_name, text, lines) => {
 });
 
 describe("plain text", () => {
-  test("its last three lines", () => {
+  test("the last three lines", () => {
     expect(errorLines("one\ntwo\n\nthree\nfour\n")).toEqual(["two", "three", "four"]);
     expect(errorLines("")).toEqual([]);
   });
 
-  test("an error without a stack is kept although much follows", () => {
+  test("an error without a stack is kept although many lines follow", () => {
     const usage = Array.from({ length: 20 }, (_, index) => `  --option-${index}`).join("\n");
     expect(errorLines(`Error: GITHUB_TOKEN is required\nUsage: server\n${usage}`)).toEqual([
       "Error: GITHUB_TOKEN is required",
@@ -154,7 +154,7 @@ describe("plain text", () => {
     ]);
   });
 
-  test("what follows an earlier stack matters too", () => {
+  test("lines after an earlier stack are kept too", () => {
     const text = "Error: no cache\n    at a (/b.js:1:1)\nGITHUB_TOKEN is required\nGood bye";
     expect(errorLines(text)).toEqual(["Error: no cache", "GITHUB_TOKEN is required", "Good bye"]);
     expect(errorLines("Error: no cache\n    at a (/b.js:1:1)\nGITHUB_TOKEN is required")).toEqual([

@@ -13,7 +13,7 @@ function collect(maxBytes = 1_000_000) {
 }
 
 describe("LineFraming", () => {
-  it("finds the same lines however the bytes are cut", () => {
+  it("finds the same lines for any chunk size", () => {
     const text = "one\n\ntwö 🙂\nthree\n";
     const bytes = Buffer.from(text);
     for (let size = 1; size <= bytes.length; size += 1) {
@@ -23,7 +23,7 @@ describe("LineFraming", () => {
     }
   });
 
-  it("takes what follows the last newline as a line when the stream ends, once", () => {
+  it("reports what follows the last newline as a line when the stream ends, once", () => {
     const { framing, lines } = collect();
     framing.push(Buffer.from("one\ntwo"));
     framing.end();
@@ -34,9 +34,9 @@ describe("LineFraming", () => {
   it.each([
     [4_096, 1_048_576, 1],
     [4_096, 4_194_304, 1],
-    // Small pieces are joined on the way, so that each does not cost a hundred bytes.
+    // Small chunks are joined early, to avoid an overhead of a hundred bytes for each.
     [1, 100_000, 2],
-  ])("chunks of %i bytes: looks at each of %i once and copies it %i times", (size, bytes, times) => {
+  ])("chunks of %i bytes: searches each of %i bytes once and copies it %i times", (size, bytes, times) => {
     const { framing, lines } = collect(8 * 1_024 * 1_024);
     let searched = 0;
     const copies = vi.spyOn(Uint8Array.prototype, "set");
@@ -61,7 +61,7 @@ describe("LineFraming", () => {
     expect(copied).toBeLessThanOrEqual(times * bytes);
   });
 
-  it("throws an over-size line away, keeps its two ends, and goes on with the next", () => {
+  it("discards an oversized line, keeps its head and tail, and continues with the next", () => {
     const { framing, lines, oversize } = collect(100_000);
     framing.push(Buffer.from(`before\n{"head":1,`));
     for (let count = 0; count < 1_000; count += 1) {
@@ -78,14 +78,14 @@ describe("LineFraming", () => {
     expect(oversize[0]?.tail).toHaveLength(OVERSIZE_SAMPLE_BYTES);
   });
 
-  it("counts a line of exactly the cap as legal, one byte more not, also within one chunk", () => {
+  it("accepts a line of exactly the size limit and no longer one, also within one chunk", () => {
     const { framing, lines, oversize } = collect(10);
     framing.push(Buffer.from(`${"a".repeat(10)}\n${"b".repeat(11)}\nc\n`));
     expect(lines).toEqual(["aaaaaaaaaa", "c"]);
     expect(oversize.map(({ bytes, head }) => [bytes, head.toString()])).toEqual([[11, "bbbbbbbbbbb"]]);
   });
 
-  it("hands on lines that come together in one piece, however far into a chunk they begin", () => {
+  it("passes on consecutive lines in one piece, wherever they begin in a chunk", () => {
     const pieces: string[] = [];
     const framing = new LineFraming({
       maxBytes: 12,
@@ -98,7 +98,7 @@ describe("LineFraming", () => {
     expect(pieces).toEqual(["a\nb", "cc", "d\ne", "f\ng"]);
   });
 
-  it("gives the memory of a long line back", () => {
+  it("releases the memory of a long line", () => {
     const { framing } = collect(10_000_000);
     framing.push(Buffer.alloc(5_000_000, "x"));
     expect(framing.bufferedBytes).toBeGreaterThanOrEqual(5_000_000);

@@ -26,7 +26,7 @@ const ping = { jsonrpc: "2.0", id: 1, method: "ping" } as const;
 const line = JSON.stringify(ping);
 
 describe("MessageReader", () => {
-  it("skips and counts what is not a message, with one warning", () => {
+  it("skips and counts lines that are not messages, with one warning", () => {
     const garbage = [
       "Listening, token s3cret\u001b[31m",
       "{half",
@@ -44,19 +44,19 @@ describe("MessageReader", () => {
     expect(warnings[0]?.message).toContain('("Listening, token [redacted]")');
   });
 
-  it("survives bytes that are no UTF-8", () => {
+  it("accepts invalid UTF-8", () => {
     const bytes = Buffer.concat([Buffer.from([0xff, 0xfe, 0xc3, 0x0a]), Buffer.from(`${line}\n`)]);
     expect(read(bytes).messages).toEqual([ping]);
   });
 
-  it("ignores a batch, with a warning of its own", () => {
+  it("ignores a batch, with a separate warning", () => {
     const { messages, warnings } = read(`[${line},${line}]\nnoise\n[]\n${line}\n`);
     expect(messages).toEqual([ping]);
     expect(warnings.map((warning) => warning.code)).toEqual(["BAD_RESPONSE", "BAD_RESPONSE"]);
     expect(warnings[0]?.what).toContain("batch");
   });
 
-  it("says at once whose answers were in a batch", () => {
+  it("fails the requests that a batch answers at once", () => {
     const answers = [
       { jsonrpc: "2.0", id: "toolport-1", result: {} },
       { id: 2, error: {} },
@@ -73,12 +73,12 @@ describe("MessageReader", () => {
     ]);
   });
 
-  it("finds a message behind a progress display or a byte order mark", () => {
+  it("finds a message after a progress display or a byte order mark", () => {
     expect(read(`10%\r50%\r${line}\n`).messages).toEqual([ping]);
     expect(read(`\uFEFF${line}\n`).messages).toEqual([ping]);
   });
 
-  it("discards an over-size answer by its id and reads on", () => {
+  it("discards an oversized response, reports its id and continues", () => {
     const big = JSON.stringify({ result: { text: "x".repeat(20_000) }, jsonrpc: "2.0", id: "toolport-4" });
     const { messages, discarded } = read(`${big}\n${line}\n`, 10_000);
     expect(messages).toEqual([ping]);
@@ -87,7 +87,7 @@ describe("MessageReader", () => {
     ]);
   });
 
-  it("fails no request for an over-size notification", () => {
+  it("fails no request for an oversized notification", () => {
     const big = JSON.stringify({
       jsonrpc: "2.0",
       method: "notifications/message",

@@ -2,7 +2,7 @@ import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { Outbox } from "./outbox.js";
 
-/** A pipe that takes nothing until told to. */
+/** A pipe that accepts nothing until the test releases it. */
 function slowPipe(highWaterMark = 100) {
   const written: string[] = [];
   const taken: (() => void)[] = [];
@@ -19,7 +19,7 @@ function slowPipe(highWaterMark = 100) {
   return { stream, written, takeAll };
 }
 
-/** A pipe whose reader is gone. */
+/** A pipe whose reader has closed it. */
 function brokenPipe(): Writable {
   const stream = new Writable({ write: (_chunk, _encoding, done) => done(new Error("EPIPE")) });
   stream.on("error", () => {});
@@ -30,7 +30,7 @@ const errors = { unsent: () => new Error("unsent"), unknown: () => new Error("un
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("Outbox", () => {
-  it("writes everything of one turn at once, in order", async () => {
+  it("writes all lines of one turn together, in order", async () => {
     const { stream, written, takeAll } = slowPipe();
     const outbox = new Outbox(stream, errors);
     const sent = Promise.all([outbox.send("a\n"), outbox.send("b\n"), outbox.send("c\n")]);
@@ -40,7 +40,7 @@ describe("Outbox", () => {
     expect(written).toEqual(["a\nb\nc\n"]);
   });
 
-  it("holds lines back while a write is under way, then writes them together", async () => {
+  it("keeps lines during a write, then writes them together", async () => {
     const { stream, written, takeAll } = slowPipe();
     const outbox = new Outbox(stream, errors);
     let first = false;
@@ -59,7 +59,7 @@ describe("Outbox", () => {
     expect(written[1]).toBe("b\nc\n");
   });
 
-  it("tells those who wait when it is closed that their lines never left", async () => {
+  it("rejects waiting lines as unsent when it is closed", async () => {
     const { stream } = slowPipe();
     const outbox = new Outbox(stream, errors);
     const writing = outbox.send("x".repeat(100_000));
@@ -73,7 +73,7 @@ describe("Outbox", () => {
     await expect(writing).rejects.toThrow("unknown");
   });
 
-  it("knows that a failed write of one line, or of a short batch, delivered nothing", async () => {
+  it("reports a failed write of one line, or of a short batch, as unsent", async () => {
     for (const lines of [["x".repeat(100_000)], ["a\n", "b\n"]]) {
       const outbox = new Outbox(brokenPipe(), errors);
       const outcomes = await Promise.allSettled(lines.map((line) => outbox.send(line)));
@@ -83,7 +83,7 @@ describe("Outbox", () => {
     }
   });
 
-  it("does not know it of a long batch", async () => {
+  it("reports a failed write of a long batch as unknown", async () => {
     const outbox = new Outbox(brokenPipe(), errors);
     const outcomes = await Promise.allSettled([outbox.send("x".repeat(5_000)), outbox.send("b\n")]);
     expect(outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason.message)).toEqual([

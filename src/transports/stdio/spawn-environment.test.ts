@@ -4,12 +4,12 @@ import { mergeEnvironment, safeEnvironment } from "./spawn-environment.js";
 describe("mergeEnvironment", () => {
   const defaults = { PATH: "/bin", HOME: "/home/me" };
 
-  it("lets the server's own variables win over the safe ones", () => {
+  it("prefers the server's own variables to the safe ones", () => {
     const env = mergeEnvironment({ defaults, own: { PATH: "/mine", KEY: "k" }, platform: "linux" });
     expect(env).toEqual({ PATH: "/mine", HOME: "/home/me", KEY: "k" });
   });
 
-  it("takes everything when asked", () => {
+  it("inherits all variables if configured", () => {
     const inherited = { PATH: "/bin", SECRET: "s", gone: undefined };
     expect(mergeEnvironment({ defaults, inherited, own: {}, platform: "linux" })).toEqual({
       PATH: "/bin",
@@ -17,7 +17,7 @@ describe("mergeEnvironment", () => {
     });
   });
 
-  it("knows on Windows that Path is PATH", () => {
+  it("treats Path and PATH as one variable on Windows", () => {
     const env = mergeEnvironment({
       defaults: { Path: "a", TEMP: "t" },
       own: { PATH: "b" },
@@ -34,7 +34,7 @@ const NETWORK = [
 ];
 
 describe("safeEnvironment", () => {
-  it("has what the SDK has, and what leads out of this network", async () => {
+  it("has the variables of the SDK, and those for proxies and certificates", async () => {
     const { getDefaultEnvironment } = await import("@modelcontextprotocol/client/stdio");
     const network = Object.fromEntries(NETWORK.map((name) => [name, `value of ${name}`]));
     expect(safeEnvironment({ ...process.env, ...network, GITHUB_TOKEN: "t" })).toEqual({
@@ -43,12 +43,12 @@ describe("safeEnvironment", () => {
     });
   });
 
-  it("leaves HTTP_PROXY out where a request may have set it", () => {
+  it("omits HTTP_PROXY in a CGI program", () => {
     const env = { HTTP_PROXY: "http://evil", http_proxy: "http://p", REQUEST_METHOD: "GET" };
     expect(safeEnvironment(env, "linux")).toEqual({ http_proxy: "http://p" });
   });
 
-  it("leaves functions and everything else out", () => {
+  it("omits shell functions and all other variables", () => {
     expect(safeEnvironment({ PATH: "/bin", TERM: "() { :; }", TOKEN: "t" }, "linux")).toEqual({
       PATH: "/bin",
     });

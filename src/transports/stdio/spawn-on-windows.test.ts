@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { spawnOnWindows } from "./spawn-on-windows.js";
 
 const RECORDER = "console.log(JSON.stringify([process.argv0, ...process.argv.slice(2)]));";
-/** `cross-spawn` reads the first line of what it starts, but a program of Windows has none. */
+/** `cross-spawn` reads the shebang of a file; Windows programs have none. */
 const CMD = `#!${process.execPath}\nconsole.log(JSON.stringify(process.argv.slice(1)));`;
 
 const base = mkdtempSync(join(tmpdir(), "windows-"));
@@ -61,7 +61,7 @@ function write(path: string, content: string): void {
   chmodSync(at(path), 0o755);
 }
 
-/** The program that was started and its arguments, as they arrived there. */
+/** The started program and the arguments it received. */
 async function run(command: string, args: readonly string[] = []): Promise<string[]> {
   const env = { Path: `.;relative;"${at("node")}";${at("tools (x86)")}`, PATHEXT: ".COM;.EXE;.BAT;.CMD" };
   const child = start(command, args, { env, cwd: at("work"), stdio: ["ignore", "pipe", "inherit"] });
@@ -69,7 +69,7 @@ async function run(command: string, args: readonly string[] = []): Promise<strin
   return JSON.parse(output);
 }
 
-/** The line that `cmd.exe` was given. */
+/** The command line for `cmd.exe`. */
 async function lineOf(command: string, args: readonly string[]): Promise<string> {
   const [program, ...rest] = await run(command, args);
   expect(program).toBe(at("cmd.exe"));
@@ -98,14 +98,11 @@ describe("a program", () => {
     }
   });
 
-  it.each(["missing", "./missing", at("missing.exe")])(
-    "that is missing is reported at once: %s",
-    (command) => {
-      expect(() => start(command, [], { env: { PATH: at("node") } })).toThrow(
-        expect.objectContaining({ code: "ENOENT" }),
-      );
-    },
-  );
+  it.each(["missing", "./missing", at("missing.exe")])("that is missing fails at once: %s", (command) => {
+    expect(() => start(command, [], { env: { PATH: at("node") } })).toThrow(
+      expect.objectContaining({ code: "ENOENT" }),
+    );
+  });
 });
 
 describe("a batch file", () => {
@@ -115,7 +112,7 @@ describe("a batch file", () => {
     ["nothing", [""], '^"^"'],
     ["operators", ["a&calc|b>c<d"], '^"a^&calc^|b^>c^<d^"'],
     ["a quotation mark", ['a"b'], '^"a\\^"b^"'],
-    ["a backslash before one", ['a\\"b'], '^"a\\\\\\^"b^"'],
+    ["a backslash before a quotation mark", ['a\\"b'], '^"a\\\\\\^"b^"'],
     ["a trailing backslash", ["C:\\dir\\"], '^"C:\\dir\\\\^"'],
     ["a variable", ["%PATH%"], '^"^%PATH^%^"'],
     ["delayed expansion", ["!PATH!"], '^"^!PATH^!^"'],
@@ -127,12 +124,12 @@ describe("a batch file", () => {
     expect(await lineOf("npx", args)).toBe(`"${at("node/npx.cmd")} ${quoted}"`);
   });
 
-  it("may be in a folder with blanks and brackets", async () => {
+  it("may be in a folder with spaces and brackets", async () => {
     const escaped = at("tools (x86)/run.bat").replace("tools (x86)", "tools^ ^(x86^)");
     expect(await lineOf("run", ["a"])).toBe(`"${escaped} ^"a^""`);
   });
 
-  it("of npm, which reads its arguments twice, gets them escaped twice", async () => {
+  it("of npm, which parses its arguments twice, gets them escaped twice", async () => {
     const file = at("work/node_modules/.bin/shim.cmd");
     expect(await lineOf("./node_modules/.bin/shim", ["a&b"])).toBe(`"${file} ^^^"a^^^&b^^^""`);
   });
@@ -148,7 +145,7 @@ describe("a batch file", () => {
     expect(() => start("npx", args, { env })).toThrow(expect.objectContaining({ code: "EINVAL" }));
   });
 
-  it("that is not started is explained with what to do", async () => {
+  it("that is not started fails with an error that says what to do", async () => {
     const { explainSpawnError } = await import("./explain-spawn-error.js");
     const cause = Object.assign(new Error("no"), { code: "EINVAL" });
     const error = await explainSpawnError({ server: "files", command: "npx", cwd: undefined }, cause);
@@ -157,7 +154,7 @@ describe("a batch file", () => {
     expect(error.message).toContain('from "args"');
   });
 
-  it("is started with an operator between two quotation marks of an argument's own", async () => {
+  it("is started with an operator between two quotation marks of the same argument", async () => {
     expect(await lineOf("npx", ['"a"', "b&c"])).toBe(`"${at("node/npx.cmd")} ^"\\^"a\\^"^" ^"b^&c^""`);
   });
 });

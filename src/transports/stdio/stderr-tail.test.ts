@@ -5,7 +5,7 @@ import { StderrTail } from "./stderr-tail.js";
 import { TailBuffer } from "./tail-buffer.js";
 
 describe("StderrTail", () => {
-  it("says nothing when nothing was written", () => {
+  it("returns undefined if nothing was written", () => {
     const tail = new StderrTail();
     tail.push(Buffer.from(" \n\u001b[0m\n"));
     expect(tail.tail()).toBeUndefined();
@@ -22,14 +22,14 @@ describe("StderrTail", () => {
     expect(tail.cause()).toBe("line 19997 ü / line 19998 ü / line 19999 ü");
   });
 
-  it("copes with one endless line", () => {
+  it("handles one endless line", () => {
     const tail = new StderrTail();
     tail.push(Buffer.from("ü".repeat(100_000)));
     expect(tail.tail()).toMatch(/^ü{2000,2048}$/);
     expect(tail.cause()).toHaveLength(301);
   });
 
-  it("hides the values of variables, not ordinary words", () => {
+  it("redacts the values of variables, not ordinary words", () => {
     const tail = new StderrTail(redactValues({ TOKEN: "tok-$&-123", LONG: "tok-$&-123456", MODE: "debug" }));
     tail.push(Buffer.from("bad token tok-$&-123, or tok-$&-123456, in debug"));
     expect(tail.tail()).toBe("bad token [redacted: TOKEN], or [redacted: LONG], in debug");
@@ -37,7 +37,7 @@ describe("StderrTail", () => {
 });
 
 describe("TailBuffer", () => {
-  it("keeps the last bytes whatever the size of the parts", () => {
+  it("keeps the last bytes for any chunk size", () => {
     const all = Buffer.from(Array.from({ length: 1_000 }, (_, at) => at % 256));
     for (const size of [1, 7, 16, 17, 40, 1_000]) {
       const buffer = new TailBuffer(16);

@@ -1,4 +1,4 @@
-/** The transport over a runtime's own WebSocket, for which the one of `ws` stands in. */
+/** The transport over a runtime's own WebSocket; these tests use the one of `ws`. */
 import { createServer as createTcpServer } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
@@ -36,7 +36,7 @@ describe("createGlobalWebSocketTransport", () => {
     await expect(transport.send(PING)).rejects.toMatchObject({ code: "CLOSED", outcome: "unsent" });
   });
 
-  it("reports close codes, an end, and messages over the cap", async () => {
+  it("reports close codes, a lost connection, and messages over the size limit", async () => {
     const closing = await global((await serve((socket) => socket.close(4401))).url);
     await closing.transport.start();
     await closing.closed;
@@ -58,7 +58,7 @@ describe("createGlobalWebSocketTransport", () => {
     });
   });
 
-  it("refuses what a runtime without headers cannot do", async () => {
+  it("rejects a configuration with headers", async () => {
     const config = configOf("ws://127.0.0.1:1", new SecretRecord({ Authorization: "x" }));
     await expect(
       createGlobalWebSocketTransport(config, { maxMessageBytes: MIB }, options),
@@ -67,7 +67,7 @@ describe("createGlobalWebSocketTransport", () => {
     });
   });
 
-  it("tells that the user's function for headers failed, and takes nothing for no headers", async () => {
+  it("reports a failed headers function, and accepts undefined as no headers", async () => {
     const cause = new Error("cache is down");
     const make = (headers: () => Promise<Record<string, string>>) =>
       createGlobalWebSocketTransport(

@@ -1,4 +1,4 @@
-/** The WebSocket transport against real servers that behave and that do not. */
+/** The WebSocket transport against real servers, well-behaved and broken ones. */
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
@@ -42,7 +42,7 @@ describe("createNodeWebSocketTransport", () => {
     expect(peer.upgrades[0]?.headers["sec-websocket-extensions"]).toBeUndefined();
   });
 
-  it("asks again without a subprotocol where the server selects none, and remembers that", async () => {
+  it("connects again without a subprotocol if the server selects none, and remembers that", async () => {
     const peer = await serve((socket) => socket.on("message", () => socket.send(PONG)), { selectNone: true });
     const config = configOf(peer.url);
     for (const upgrades of [2, 3]) {
@@ -57,7 +57,7 @@ describe("createNodeWebSocketTransport", () => {
     }
   });
 
-  it("says at once whose answers were in a batch", async () => {
+  it("fails the requests that a batch answers at once", async () => {
     const peer = await serve((socket) => socket.on("message", () => socket.send(`[${PONG}]`)));
     const { transport } = await make(peer.url);
     const discarded = new Promise((resolve) => {
@@ -90,7 +90,7 @@ describe("createNodeWebSocketTransport", () => {
     [4401, { code: "AUTH_REQUIRED", name: "AuthError", status: 401, outcome: "unknown" }],
     [4403, { code: "FORBIDDEN", name: "AuthError", status: 403 }],
     [4999, { code: "CLOSED" }],
-  ])("says what close code %i means", async (code, expected) => {
+  ])("explains close code %i", async (code, expected) => {
     const peer = await serve((socket) => socket.close(code));
     const { transport, closed, closes } = await make(peer.url);
     await transport.start();
@@ -100,7 +100,7 @@ describe("createNodeWebSocketTransport", () => {
     expect(closes()).toBe(1);
   });
 
-  it("notices a connection that is cut without a goodbye", async () => {
+  it("notices a connection that is lost without a close frame", async () => {
     const peer = await serve((socket) => socket.terminate());
     const { transport, closed } = await make(peer.url);
     await transport.start();
@@ -109,7 +109,7 @@ describe("createNodeWebSocketTransport", () => {
     await expect(transport.send(PING)).rejects.toMatchObject({ code: "CLOSED", outcome: "unsent" });
   });
 
-  it("ends a connection whose pings are not answered, and keeps one whose are", async () => {
+  it("closes a connection whose pings are not answered, and keeps one whose pings are", async () => {
     const timings = { pingIntervalMs: 20, pongTimeoutMs: 60 };
     const deaf = await serve(() => {}, { autoPong: false });
     const lost = await make(deaf.url, timings);
@@ -129,7 +129,7 @@ describe("createNodeWebSocketTransport", () => {
     expect(kept.transport.closeError).toBeUndefined();
   });
 
-  it("ends the connection over a frame of 100 MB without taking it in", async () => {
+  it("closes the connection for a frame of 100 MB without reading it", async () => {
     const peer = await serve((socket) =>
       socket.on("message", () => socket.send(Buffer.alloc(100 * MIB, 0x20))),
     );
@@ -141,7 +141,7 @@ describe("createNodeWebSocketTransport", () => {
     expect(transport.closeError).toMatchObject({ code: "MESSAGE_TOO_LARGE", server: "peer" });
   });
 
-  it("takes a legal message of 9.9 MiB in fragments of 4 KiB", async () => {
+  it("accepts a message of 9.9 MiB in fragments of 4 KiB", async () => {
     const text = "x".repeat(Math.floor(9.9 * MIB));
     const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { text } }));
     const peer = await serve((socket) => {
@@ -160,7 +160,7 @@ describe("createNodeWebSocketTransport", () => {
     [404, { code: "HTTP_STATUS", status: 404, retryable: false }],
     [302, { code: "HTTP_STATUS", status: 302, retryable: false }],
     [503, { code: "HTTP_STATUS", status: 503, retryable: true, retryAfterMs: 2_000 }],
-  ])("rejects when the upgrade is answered with %i", async (status, expected) => {
+  ])("rejects if the upgrade is answered with %i", async (status, expected) => {
     const headers = { "retry-after": "2", location: "ws://127.0.0.1:1/" };
     const url = await listen(
       createHttpServer().on("upgrade", (_request, socket) => {
@@ -172,7 +172,7 @@ describe("createNodeWebSocketTransport", () => {
     await expect(transport.start()).rejects.toMatchObject({ ...expected, server: "peer", outcome: "unsent" });
   });
 
-  it("rejects when nobody listens, and when the answer is no WebSocket's", async () => {
+  it("rejects if the connection is refused, and if the response is not a WebSocket upgrade", async () => {
     const url = await listen(createTcpServer());
     await closeAll();
     await expect((await make(url)).transport.start()).rejects.toMatchObject({
@@ -194,7 +194,7 @@ describe("createNodeWebSocketTransport", () => {
     });
   });
 
-  it("tells that the user's headers are at fault: their function fails, or one of them cannot be sent", async () => {
+  it("reports a headers function that fails, and a header that cannot be sent", async () => {
     const { url } = await serve(() => {});
     const cause = new Error("cache is down");
     const failing = await make(url, {}, () => Promise.reject(cause));
@@ -209,7 +209,7 @@ describe("createNodeWebSocketTransport", () => {
     expect((error as Error).message).not.toContain("secret");
   });
 
-  it("gives up on a server that accepts and says nothing, or headers that never come", async () => {
+  it("times out if the server accepts and sends nothing, or if the headers function never resolves", async () => {
     const url = await listen(createTcpServer());
     const timeout = { code: "CONNECT_TIMEOUT", outcome: "unsent", retryable: true };
     await expect((await make(url, { handshakeTimeoutMs: 50 })).transport.start()).rejects.toMatchObject(
@@ -220,7 +220,7 @@ describe("createNodeWebSocketTransport", () => {
     await expect(transport.start()).rejects.toMatchObject(timeout);
   });
 
-  it("terminates a server that does not answer the goodbye", async () => {
+  it("terminates the connection if the server does not answer the close frame", async () => {
     const peer = await serve((socket) => socket.pause());
     const { transport, closes } = await make(peer.url, { closeGraceMs: 50 });
     await transport.start();
@@ -229,7 +229,7 @@ describe("createNodeWebSocketTransport", () => {
     expect(transport.closeError).toBeUndefined();
   });
 
-  it("shows no header value in what it throws", async () => {
+  it("shows no header value in errors", async () => {
     const url = await listen(createTcpServer((socket) => socket.destroy()));
     const { transport } = await make(url, {}, new SecretRecord({ Authorization: "Bearer s3cret" }));
     const error = await transport.start().catch((caught: Error) => caught);

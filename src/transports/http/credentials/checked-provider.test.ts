@@ -50,15 +50,15 @@ async function call(provider: Provider): Promise<Response> {
   );
 }
 
-describe("a provider of the caller's", () => {
-  it("is sent to an honest login page", async () => {
+describe("a caller's provider", () => {
+  it("is redirected to a valid login page", async () => {
     const provider = new Provider();
     await expect(call(provider)).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
     expect(provider.opened).toEqual([expect.stringContaining(`${fake.origin}/authorize?`)]);
   });
 
   it.each(["file:///etc/passwd", "ms-msdt:/id", "vscode://settings", "http://example.com/authorize"])(
-    "never gets to open %s",
+    "is never redirected to %s",
     async (page) => {
       fake.metadata = { authorization_endpoint: page };
       const provider = new Provider();
@@ -67,19 +67,19 @@ describe("a provider of the caller's", () => {
     },
   );
 
-  it.each([[undefined], [["plain"]]])("is not sent to a server without PKCE: %j", async (methods) => {
+  it.each([[undefined], [["plain"]]])("is not redirected to a server without PKCE: %j", async (methods) => {
     fake.metadata = { code_challenge_methods_supported: methods };
     const provider = new Provider();
-    // The SDK itself refuses a server that lists others only.
+    // The SDK itself rejects a server that lists only other methods.
     await failure<AuthError>(call(provider));
     expect(provider.opened).toEqual([]);
   });
 });
 
-describe("tokens that do not say who issued them", () => {
+describe("tokens without a recorded issuer", () => {
   const unstamped = () => ({ access_token: "old", token_type: "Bearer", refresh_token: "refresh-secret" });
 
-  it("do not go to an authorization server elsewhere, and stay in their store", async () => {
+  it("are not sent to an authorization server on another origin, and stay in their store", async () => {
     fake.resource = { authorization_servers: [evil.origin] };
     const provider = new Provider(unstamped());
     await expect(call(provider)).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
@@ -95,13 +95,13 @@ describe("tokens that do not say who issued them", () => {
     server.script = ({ path }) => (path === "/token" ? { body } : undefined);
   }
 
-  it("are refreshed where the MCP server is its own authorization server", async () => {
+  it("are refreshed if the MCP server is its own authorization server", async () => {
     refreshAt(fake);
     expect((await call(new Provider(unstamped()))).status).toBe(200);
     expect(fake.tokenRequests("refresh_token")).toHaveLength(1);
   });
 
-  it("do not go to a token endpoint elsewhere, although the authorization server is the MCP server's own", async () => {
+  it("are not sent to a token endpoint on another origin, even if the authorization server is on the MCP server's origin", async () => {
     fake.metadata = { token_endpoint: `${evil.origin}/token` };
     refreshAt(evil);
     const provider = new Provider(unstamped());
@@ -111,7 +111,7 @@ describe("tokens that do not say who issued them", () => {
     expect(provider.opened).toEqual([expect.stringContaining(`${fake.origin}/authorize?`)]);
   });
 
-  it("do not go elsewhere when the store gives back null as the issuer", async () => {
+  it("are not sent to another origin if the store returns null as the issuer", async () => {
     fake.resource = { authorization_servers: [evil.origin] };
     refreshAt(evil);
     const provider = new Provider({ ...unstamped(), issuer: null } as unknown as Tokens);
@@ -119,7 +119,7 @@ describe("tokens that do not say who issued them", () => {
     expect(evil.tokenRequests()).toEqual([]);
   });
 
-  it("do not go to a token endpoint elsewhere that a saved discovery names", async () => {
+  it("are not sent to a token endpoint on another origin from a saved discovery state", async () => {
     const provider = new Provider(unstamped());
     provider.discovered = {
       authorizationServerUrl: fake.origin,
@@ -136,7 +136,7 @@ describe("tokens that do not say who issued them", () => {
     expect(evil.requests).toEqual([]);
   });
 
-  it("are refreshed where a server without metadata has only the default endpoints", async () => {
+  it("are refreshed at the default endpoints of a server without metadata", async () => {
     refreshAt(fake);
     const refresh = fake.script;
     fake.script = (request) =>
@@ -145,7 +145,7 @@ describe("tokens that do not say who issued them", () => {
     expect(fake.tokenRequests("refresh_token")).toHaveLength(1);
   });
 
-  it("are refreshed elsewhere once they say it", async () => {
+  it("are refreshed on another origin once their issuer is recorded", async () => {
     fake.resource = { authorization_servers: [evil.origin] };
     refreshAt(evil);
     expect((await call(new Provider({ ...unstamped(), issuer: evil.origin }))).status).toBe(200);

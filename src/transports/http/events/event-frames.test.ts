@@ -31,7 +31,7 @@ const STREAMS = {
 describe.each(Object.entries(STREAMS))("lines ended by %s", (_name, stream) => {
   it.each([1, 2, 3, 5, 1000])("passes every byte in chunks of %i", (size) => {
     const passed: Uint8Array[] = [];
-    // One more event at the end: the second half of a CR LF that was cut in two goes with what follows.
+    // One more event at the end: the LF of a CR LF that was split belongs to the next event.
     const data = bytes(`${stream}data: end\n\n`);
     const instance = new EventFrames({
       maxBytes: 30,
@@ -50,7 +50,7 @@ describe.each(Object.entries(STREAMS))("lines ended by %s", (_name, stream) => {
   });
 });
 
-it("holds an event back until it is whole, and lets a whole chunk through uncopied", () => {
+it("buffers an event until it is complete, and does not copy a whole chunk", () => {
   const seen: Uint8Array[] = [];
   const instance = new EventFrames({
     maxBytes: 100,
@@ -66,7 +66,7 @@ it("holds an event back until it is whole, and lets a whole chunk through uncopi
   expect(seen.map(text).join("")).toBe("data: 1\n\ndata: 2\n\n");
 });
 
-it.each([1, 7, 4096])("skips one large event and goes on, in chunks of %i", (size) => {
+it.each([1, 7, 4096])("skips one large event and continues, in chunks of %i", (size) => {
   const { instance, out, skipped } = frames(1_000);
   const large = `data: {"id":1,${"x".repeat(3_000)},"end":2}\n\n`;
   const data = bytes(`data: before\n\n${large}data: after\n\n`);
@@ -77,7 +77,7 @@ it.each([1, 7, 4096])("skips one large event and goes on, in chunks of %i", (siz
   expect(text(skipped[0]!.tail).endsWith(',"end":2}\n\n')).toBe(true);
 });
 
-it("stops when told to", () => {
+it('stops when onOversized returns "stop"', () => {
   const { instance, out, calls } = frames(10, "stop");
   instance.push(bytes("data: 0123456789"));
   instance.push(bytes("\n\ndata: 1\n\n"));
@@ -86,7 +86,7 @@ it("stops when told to", () => {
   expect(out).toEqual([]);
 });
 
-it("gives up on an event without end at eight times the limit", () => {
+it("gives up on an endless event at eight times the limit", () => {
   const { instance, calls } = frames(1_000);
   for (let sent = 0; sent < 7_900; sent += 100) instance.push(bytes("x".repeat(100)));
   expect(calls.endless).toBe(0);
@@ -94,7 +94,7 @@ it("gives up on an event without end at eight times the limit", () => {
   expect(calls.endless).toBe(1);
 });
 
-it("takes a large event in very small chunks", () => {
+it("accepts a large event in very small chunks", () => {
   const data = bytes(`data: ${"x".repeat(1_000_000)}\n\n`);
   const { instance, out } = frames(2_000_000);
   for (let at = 0; at < data.length; at += 16) instance.push(data.subarray(at, at + 16));

@@ -68,7 +68,7 @@ describe("isPrivateHost", () => {
     expect(isPrivateHost(canonicalHost(new URL(url)))).toBe(true);
   });
 
-  it.each(PUBLIC_URLS)("lets %s pass", (url) => {
+  it.each(PUBLIC_URLS)("allows %s", (url) => {
     expect(isPrivateHost(canonicalHost(new URL(url)))).toBe(false);
   });
 });
@@ -78,7 +78,7 @@ describe("isPrivateAddress", () => {
     "refuses %s",
     (address) => expect(isPrivateAddress(address)).toBe(true),
   );
-  it.each(["1.1.1.1", "2606:4700::1111"])("lets %s pass", (address) =>
+  it.each(["1.1.1.1", "2606:4700::1111"])("allows %s", (address) =>
     expect(isPrivateAddress(address)).toBe(false),
   );
 });
@@ -129,7 +129,7 @@ describe("Azure's platform address, which is in a public range", () => {
     "2600::5efe:a83f:8110",
   ])("is blocked as %s", (address) => expect(isPrivateAddress(address)).toBe(true));
 
-  it("is blocked in every spelling of a URL, its neighbours are not", () => {
+  it("is blocked in every spelling of a URL; adjacent addresses are not", () => {
     const isBlocked = (url: string) => isPrivateHost(canonicalHost(new URL(url)));
     expect(["http://0xa83f8110/", "http://2822734096/", "http://168.63.33040/"].map(isBlocked)).toEqual([
       true,
@@ -140,14 +140,14 @@ describe("Azure's platform address, which is in a public range", () => {
   });
 });
 
-describe("what is no plain spelling of an address", () => {
+describe("text that is not a plain address", () => {
   it.each(["010.8.8.8", "8.8.2056", "134744072", "0x8080808", "8.8.8.8:80", "8.8.8.8/32", "2606:4700::/32"])(
     "counts as private: %s",
     (address) => expect(isPrivateAddress(address)).toBe(true),
   );
 });
 
-it("knows this machine", () => {
+it("recognises this machine", () => {
   expect(["localhost", "127.0.0.2", "::1", "a.localhost"].map(isLoopbackHost)).toEqual([
     true,
     true,

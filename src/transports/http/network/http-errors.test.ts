@@ -1,4 +1,4 @@
-/** What a failure of the network says about trying again. */
+/** Network errors: whether they are retryable, and whether the request may have been sent; and `Retry-After`. */
 import { expect, it } from "vitest";
 import { parseRetryAfter, toNetworkError } from "./http-errors.js";
 
@@ -12,7 +12,7 @@ it.each([
   ["DEPTH_ZERO_SELF_SIGNED_CERT", false],
   ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", false],
   ["ERR_SSL_WRONG_VERSION_NUMBER", false],
-])("%s can be cured by another try: %s", (errno, retryable) => {
+])("%s is retryable: %s", (errno, retryable) => {
   const error = toNetworkError(new TypeError("fetch failed", { cause: failure(errno) }), {
     host: "127.0.0.1:1",
     sent: false,
@@ -28,7 +28,7 @@ it.each([
   ["EHOSTUNREACH", "read", "unknown"],
   ["ECONNRESET", "read", "unknown"],
   ["UND_ERR_SOCKET", undefined, "unknown"],
-])("%s at %s, from a client that does not say what it sent: %s", (code, syscall, outcome) => {
+])("%s at %s, from a client that does not report what it sent: %s", (code, syscall, outcome) => {
   const cause = Object.assign(new Error("x"), { code, syscall });
   const error = toNetworkError(new TypeError("fetch failed", { cause }), {
     host: "127.0.0.1:1",

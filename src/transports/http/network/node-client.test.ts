@@ -39,7 +39,7 @@ describe.each<[string, () => WireClient]>([
   });
   afterEach(() => client.close());
 
-  it("has the shape of fetch", async () => {
+  it("behaves like fetch", async () => {
     const response = await client.fetch(`${url}/created`, {
       method: "PUT",
       headers: { "X-B": "2" },
@@ -55,7 +55,7 @@ describe.each<[string, () => WireClient]>([
     );
   });
 
-  it("passes the reason of an abort through", async () => {
+  it("rejects with the reason of an abort", async () => {
     const reason = { mine: true };
     const controller = new AbortController();
     const pending = client.fetch(`${url}/silent`, { signal: controller.signal });
@@ -64,7 +64,7 @@ describe.each<[string, () => WireClient]>([
     await expect(client.fetch(url, { signal: controller.signal })).rejects.toBe(reason);
   });
 
-  it("says that nothing was sent where nothing listens", async () => {
+  it("reports an unsent request if the connection is refused", async () => {
     const gone = createServer().listen(0, "127.0.0.1");
     await once(gone, "listening");
     const { port } = gone.address() as AddressInfo;
@@ -77,7 +77,7 @@ describe.each<[string, () => WireClient]>([
     });
   });
 
-  it("ends a body whose reader goes away", async () => {
+  it("cancels a body whose reader is cancelled", async () => {
     const response = await client.fetch(`${url}/endless`);
     const closed = new Promise((resolve) => server.once("request", (r) => r.once("close", resolve)));
     const second = await client.fetch(`${url}/endless`);
@@ -102,7 +102,7 @@ describe.each<[string, () => WireClient]>([
     expect(warnings).toEqual([]);
   }, 120_000);
 
-  it.runIf(name === "node")("ends everything on close(), and stays closed", async () => {
+  it.runIf(name === "node")("aborts all requests on close(), and rejects later ones", async () => {
     const pending = client.fetch(`${url}/silent`);
     const failed = expect(pending).rejects.toMatchObject({ code: "CLOSED", outcome: "unknown" });
     await once(server, "request");
@@ -115,14 +115,14 @@ describe.each<[string, () => WireClient]>([
   });
 });
 
-/** Where each request came from, as `remotePort`. */
+/** The client port of each request. */
 const portsOf = () => {
   const ports: (number | undefined)[] = [];
   server.on("request", ({ socket }) => ports.push(socket.remotePort));
   return ports;
 };
 
-it("keeps a socket for the next request, and in use beyond the time it may be idle", async () => {
+it("reuses a socket, also if requests keep it in use for longer than the idle time", async () => {
   const client = createHttpClient({ keepAliveMs: 50 });
   const ports = portsOf();
   server.keepAliveTimeout = 0;
@@ -132,7 +132,7 @@ it("keeps a socket for the next request, and in use beyond the time it may be id
   await client.close();
 });
 
-it("ends an idle socket after its time, and a second before its server would", async () => {
+it("closes an idle socket after its time, and a second before the server does", async () => {
   // The server announces that it closes idle sockets after two seconds, but leaves that to the client.
   server.keepAliveTimeout = 0;
   server.prependListener("request", (_request, response) => response.setHeader("Keep-Alive", "timeout=2"));
@@ -144,7 +144,7 @@ it("ends an idle socket after its time, and a second before its server would", a
   await client.close();
 });
 
-it("does not wait for ever for a connection", async () => {
+it("times out while connecting", async () => {
   const client = createHttpClient({ connectTimeoutMs: 50, lookup: () => {}, proxy: false });
   await expect(client.fetch("http://silent.example/x?secret=1")).rejects.toMatchObject({
     code: "UNREACHABLE",
@@ -156,7 +156,7 @@ it("does not wait for ever for a connection", async () => {
   await client.close();
 });
 
-it("keeps the socket of an answer that nobody wants to read", async () => {
+it("reuses the socket of a response that is not read", async () => {
   const client = createHttpClient();
   const ports = portsOf();
   for (let i = 0; i < 3; i++) {

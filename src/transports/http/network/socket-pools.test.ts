@@ -7,7 +7,7 @@ import { AbortHandle, NO_RESPONSE, type WireClient } from "./wire-client.js";
 
 let server: Server;
 let url: URL;
-/** Requests that wait for their answer. */
+/** Requests that wait for their response. */
 let held: { path: string; response: ServerResponse }[];
 let sockets: Set<Socket>;
 let most: number;
@@ -42,7 +42,7 @@ const read = async (client: WireClient, path: string) => (await client.fetch(new
 const answer = (text = "fine") => held.shift()?.response.end(text);
 const heldPaths = () => held.map(({ path }) => path);
 
-it("opens no more sockets than allowed, and serves the others in order", async () => {
+it("opens no more sockets than allowed, and sends waiting requests in order", async () => {
   const client = open({ maxSockets: 3 });
   const paths = Array.from({ length: 40 }, (_, index) => `/${index}`);
   const seen: string[] = [];
@@ -57,7 +57,7 @@ it("opens no more sockets than allowed, and serves the others in order", async (
   expect(most).toBe(3);
 });
 
-it("counts 256 by default, each origin by itself", async () => {
+it("allows 256 sockets per origin by default", async () => {
   const client = open({});
   const reading = Array.from({ length: 300 }, () => read(client, "/"));
   const other = client.fetch(new URL(url.href.replace("127.0.0.1", "localhost")));
@@ -71,7 +71,7 @@ it("counts 256 by default, each origin by itself", async () => {
   expect(most).toBe(257);
 });
 
-it("a request that waits is unsent when it is given up, and is never sent", async () => {
+it("a waiting request that is aborted counts as unsent, and is never sent", async () => {
   const client = open({ maxSockets: 1 });
   const first = read(client, "/first");
   await waitFor(() => held.length === 1);
@@ -94,7 +94,7 @@ it("a request that waits is unsent when it is given up, and is never sent", asyn
   expect(await fifth).toBe("five");
 });
 
-it("a request that was sent is not unsent when it is given up", async () => {
+it("a sent request that is aborted does not count as unsent", async () => {
   const handle = new AbortHandle();
   const sent = get(open({ maxSockets: 1 }), "/", { handle });
   await waitFor(() => held.length === 1);
@@ -118,13 +118,13 @@ it("control messages and background streams do not wait", async () => {
 
 it.each<[string, (response: ServerResponse) => unknown]>([
   ["a connection that breaks", (response) => response.socket?.destroy()],
-  ["an answer that breaks", (response) => response.write("x", () => response.socket?.destroy())],
+  ["a response that breaks", (response) => response.write("x", () => response.socket?.destroy())],
   [
     "a switch of protocols",
     (response) =>
       response.socket?.end("HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n"),
   ],
-])("%s gives its place to the next", async (_title, end) => {
+])("%s frees its slot", async (_title, end) => {
   const client = open({ maxSockets: 1 });
   const first = read(client, "/first").catch((error: unknown) => error);
   const second = read(client, "/second");
@@ -136,7 +136,7 @@ it.each<[string, (response: ServerResponse) => unknown]>([
   expect(await second).toBe("second");
 });
 
-it("a request that cannot be sent gives its place to the next", async () => {
+it("a request that cannot be sent frees its slot", async () => {
   const client = open({ maxSockets: 1 });
   const bad = get(client, "/", { headers: { "x-key": "a\nb" } });
   await expect(bad).rejects.toMatchObject({ outcome: "unsent" });
@@ -151,7 +151,7 @@ it("a request that cannot be sent gives its place to the next", async () => {
   expect(await next).toBe("fine");
 });
 
-it("a response whose body is not read holds its place until it is cancelled", async () => {
+it("a response whose body is not read holds its slot until it is cancelled", async () => {
   const client = open({ maxSockets: 1 });
   const first = get(client, "/first");
   await waitFor(() => held.length === 1);
@@ -164,7 +164,7 @@ it("a response whose body is not read holds its place until it is cancelled", as
   expect(await second).toBe("second");
 });
 
-it("closing the client ends what waits", async () => {
+it("closing the client rejects waiting requests", async () => {
   const client = open({ maxSockets: 1 });
   const reading = ["/a", "/b", "/c"].map((path) => read(client, path).catch((error: unknown) => error));
   await waitFor(() => held.length === 1);

@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** A proxy that does with a connection what the test says; counts those that are open. */
+/** A proxy whose behaviour the test sets; counts its open connections. */
 async function startRaw(onData: (socket: Socket, head: string) => void) {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -43,7 +43,7 @@ const open = (url: string, more = {}) => {
 };
 
 describe("what the proxy is sent", () => {
-  it("the target, credentials and a User-Agent, and nothing of the request", async () => {
+  it("the target, credentials and a User-Agent, and nothing from the request", async () => {
     let head = "";
     const { url } = await startRaw((socket, data) => {
       head = data;
@@ -70,7 +70,7 @@ describe("what the proxy is sent", () => {
     expect(head).toMatch(/^CONNECT \[2001:db8::1\]:8443 /);
   });
 
-  it("for plain HTTP the whole URL; the server's answer comes back", async () => {
+  it("for plain HTTP the absolute URL; the server's response is returned", async () => {
     let head = "";
     const { url } = await startRaw((socket, data) => {
       head = data;
@@ -88,30 +88,33 @@ describe("what the proxy is sent", () => {
 describe("proxies that misbehave", () => {
   it.each<[string, (socket: Socket) => void, object]>([
     ["hangs up", (socket) => socket.destroy(), { code: "UNREACHABLE", errno: "ECONNRESET" }],
-    ["is no proxy", (socket) => socket.end("SSH-2.0-x\r\n"), { code: "UNREACHABLE" }],
+    ["is not a proxy", (socket) => socket.end("SSH-2.0-x\r\n"), { code: "UNREACHABLE" }],
     [
-      "talks before the target is used",
+      "sends data before the tunnel is used",
       (socket) => socket.write("HTTP/1.1 200 OK\r\n\r\nhello"),
       { code: "BAD_RESPONSE" },
     ],
     ["redirects", (socket) => socket.end("HTTP/1.1 302 F\r\nlocation: http://x/\r\n\r\n"), { status: 302 }],
     [
-      "speaks no TLS behind its answer",
+      "does not speak TLS after its response",
       (socket) => {
         socket.write("HTTP/1.1 200 OK\r\n\r\n");
         socket.once("data", () => socket.end("nonsense"));
       },
       { code: "UNREACHABLE" },
     ],
-  ])("%s: a typed error that names it, nothing sent, nothing left", async (_title, onData, expected) => {
-    const { url, sockets } = await startRaw(onData);
-    const failed = open(url).open(get());
-    await expect(failed).rejects.toMatchObject({ outcome: "unsent", ...expected });
-    await expect(failed).rejects.toThrow(new URL(url).host);
-    await waitFor(() => sockets.size === 0);
-  });
+  ])(
+    "%s: a typed error that names the proxy, nothing sent, no socket left",
+    async (_title, onData, expected) => {
+      const { url, sockets } = await startRaw(onData);
+      const failed = open(url).open(get());
+      await expect(failed).rejects.toMatchObject({ outcome: "unsent", ...expected });
+      await expect(failed).rejects.toThrow(new URL(url).host);
+      await waitFor(() => sockets.size === 0);
+    },
+  );
 
-  it("does not answer: the limit for connecting holds", async () => {
+  it("does not respond: the connect timeout applies", async () => {
     const { url, sockets } = await startRaw(() => {});
     const failed = open(url, { connectTimeoutMs: 50 }).open(get());
     await expect(failed).rejects.toMatchObject({ errno: "ETIMEDOUT", outcome: "unsent", retryable: true });
@@ -131,7 +134,7 @@ describe("giving up", () => {
     await waitFor(() => sockets.size === 0);
   });
 
-  it("by its signal, before and while", async () => {
+  it("through its signal, before and while the tunnel opens", async () => {
     const { url, sockets } = await startRaw(() => {});
     const proxy = new ProxyServer(url, "proxy");
     const reason = new Error("enough");
@@ -144,7 +147,7 @@ describe("giving up", () => {
     await waitFor(() => sockets.size === 0);
   });
 
-  it("closing the client ends tunnels that are being opened", async () => {
+  it("closing the client aborts tunnels that are being opened", async () => {
     const { url, sockets } = await startRaw(() => {});
     const client = open(url);
     const waiting = client.open(get()).catch((error: unknown) => error);
@@ -155,8 +158,8 @@ describe("giving up", () => {
   });
 });
 
-describe("the cap on sockets", () => {
-  it("holds for tunnels, and a refused one gives its place to the next", async () => {
+describe("the socket limit", () => {
+  it("applies to tunnels, and a refused one frees its slot", async () => {
     let most = 0;
     let count = 0;
     const { url, sockets } = await startRaw((socket) => {
@@ -168,13 +171,13 @@ describe("the cap on sockets", () => {
     const all = Array.from({ length: 10 }, () => client.open(get()).catch((error: Error) => error));
     for (const error of await Promise.all(all)) expect(error).toMatchObject({ status: 503 });
     expect(count).toBe(10);
-    // One socket of the last round may still be closing.
+    // One socket of the last request may still be closing.
     expect(most).toBeLessThanOrEqual(4);
   });
 });
 
 describe("a name that only the proxy can resolve", () => {
-  it("is reached by the environment's proxy", async () => {
+  it("is reached through the proxy from the environment", async () => {
     await using proxy: NameProxy = await startNameProxy();
     const server = (await import("node:http")).createServer((_request, response) => response.end("fine"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

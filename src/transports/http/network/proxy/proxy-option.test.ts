@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { httpClient, webSocket } from "../../../platform/web.js";
 import type { TransportContext } from "../../../server-transport.js";
 
-it("a runtime that handles proxies itself refuses the address of one, and takes the rest", async () => {
+it("a runtime that handles proxies itself rejects a proxy address, and accepts other values", async () => {
   const proxy = "http://ada:hush@proxy.example:3128";
   const error = await httpClient({ proxy }).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code: "INVALID_CONFIG", outcome: "unsent" });

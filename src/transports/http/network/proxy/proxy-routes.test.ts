@@ -20,7 +20,7 @@ describe("which variable counts", () => {
     ["HTTPS_PROXY not for http", "http://a.example/", { HTTPS_PROXY: "http://p:1" }, undefined],
     ["ALL_PROXY for both", "wss://a.example/", { ALL_PROXY: "http://p:1" }, "p:1 (ALL_PROXY)"],
     [
-      "the scheme's own before ALL_PROXY",
+      "the variable of the scheme before ALL_PROXY",
       "http://a.example/",
       { ALL_PROXY: "http://p:1", HTTP_PROXY: "http://q:2" },
       "q:2 (HTTP_PROXY)",
@@ -65,7 +65,7 @@ describe("which variable counts", () => {
     "http://0.0.0.0/",
     "http://2130706433/",
     "ws://localhost./",
-  ])("the loopback target %s uses none", (url) => {
+  ])("the loopback target %s uses no proxy", (url) => {
     expect(route(url, { ALL_PROXY: "http://p:1" })).toBeUndefined();
   });
 });
@@ -117,7 +117,7 @@ describe("proxies that cannot be used", () => {
     },
   );
 
-  it("is no error for a target that does not use it", () => {
+  it("is not an error for a target that does not use it", () => {
     const env = { ALL_PROXY: "socks5://s:1", HTTPS_PROXY: "http://p:1", NO_PROXY: "b.example" };
     expect(route("https://a.example/", env)).toBe("p:1 (HTTPS_PROXY)");
     expect(route("http://b.example/", env)).toBeUndefined();
@@ -139,12 +139,12 @@ describe("credentials", () => {
 });
 
 describe("the option", () => {
-  it("leads everywhere if it is an address, also to this machine", () => {
+  it("applies to every target if it is an address, also to this machine", () => {
     const routes = createProxyRoutes("http://p:1", { NO_PROXY: "*" });
     expect(routes(new URL("http://127.0.0.1/"))?.source).toBe("proxy");
   });
 
-  it("loads nothing where no proxy is set", () => {
+  it("needs no proxy code if no proxy is set", () => {
     expect(mayNeedProxy("env", { NO_PROXY: "a" })).toBe(false);
     expect(mayNeedProxy("env", { http_proxy: "" })).toBe(false);
     expect(mayNeedProxy(false, { HTTP_PROXY: "http://p" })).toBe(false);
