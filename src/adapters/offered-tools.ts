@@ -49,7 +49,7 @@ export interface SchemaReport {
   readonly strict: boolean;
 }
 
-/** Told of every tool whose schema had to be changed, or could not be made strict. */
+/** Called for every tool whose schema had to be changed, or could not be made strict. */
 export type OnSchemaChange = (report: SchemaReport) => void;
 
 /** A tool for a model. A class: there may be thousands, and few of them are ever shown to one. */

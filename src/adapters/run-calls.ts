@@ -1,4 +1,4 @@
-/** Makes the calls a model asked for, all at once, and answers every one of them: a model's slip is told to the model. */
+/** Runs the calls that a model requested, in parallel. Every call gets a result; mistakes of the model are reported to the model. */
 
 import type { ContentPart } from "../content/content-part.js";
 import { CatalogError } from "../errors/catalog-error.js";
@@ -15,11 +15,11 @@ import { resultParts, textPart } from "./result-parts.js";
 /** Under this key of `_meta` a server finds the id that the model's provider gave to the call. */
 export const TOOL_CALL_ID_META_KEY = "toolport/tool-call-id";
 
-/** What may be said about running a model's calls. The options given for the tools may be given here as they are. */
+/** Options for running the calls of a model. The options that were used for the tools may be passed here too. */
 export interface RunToolCallsOptions extends ToolSelection, ContentOptions, CallToolOptions {
   /**
-   * Told of every call that could not be made, which the model is told too. What is thrown here ends the run: the place
-   * to stop when, say, a server asks for authorization.
+   * Called for every call that could not be made; the model gets the error as well. An error thrown here ends the run, for
+   * instance when a server requires authorization.
    */
   readonly onError?: ((error: ToolportError, call: RequestedCall) => void) | undefined;
   /**
@@ -30,7 +30,7 @@ export interface RunToolCallsOptions extends ToolSelection, ContentOptions, Call
   readonly unknownTools?: "answer" | "skip" | undefined;
 }
 
-/** A call as the model asked for it. */
+/** A call that the model requested. */
 export interface RequestedCall {
   readonly id: string | undefined;
   readonly name: string;

@@ -1,11 +1,11 @@
-/** What makes two configurations the same server, as a short text without secrets. */
+/** A key that is the same for all configurations of one server, without secrets. */
 import { hashText } from "../util/hash-text.js";
 import type { ServerConfig } from "./server-config.js";
 
-/** Arguments and queries may hold keys, so they only count by their fingerprint. */
+/** Arguments and queries may contain keys, so only their hash is used. */
 const fingerprint = (parts: unknown): string => hashText(JSON.stringify(parts));
 
-/** The address alone, whichever transport leads there. */
+/** The address without the transport. */
 export function identifyUrl(text: string): string {
   const url = new URL(text);
   const address = `${url.origin === "null" ? `${url.protocol}//${url.host}` : url.origin}${url.pathname}`;
@@ -13,7 +13,7 @@ export function identifyUrl(text: string): string {
 }
 
 /**
- * A stable key of the server a configuration leads to: the same for the same program and arguments, address or image,
+ * A stable key of the server that a configuration describes: the same for the same program and arguments, address or image,
  * whatever its name, headers, variables and limits are. Fit for a store and a log.
  *
  * @example
@@ -32,7 +32,7 @@ export function configIdentity(config: ServerConfig): string {
     case "websocket":
       return `${config.kind}:${identifyUrl(config.url)}`;
     case "custom":
-      // A function has no text that would say what it connects to; its name is all there is.
+      // A function does not show what it connects to, so only the name remains.
       return `custom:${config.name}`;
   }
 }

@@ -1,10 +1,10 @@
 /** Collects every problem of a configuration, so that the user sees all of them at once. */
 import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
 
-/** Where something stands: keys and indexes, seen from the map of servers. */
+/** A place in a configuration: keys and indexes, starting at the map of servers. */
 export type ConfigPath = readonly (string | number)[];
 
-/** Finds the place of a path in the file it came from. */
+/** Finds the file and line of a path. */
 export type Locate = (path: ConfigPath) => { file: string; line: number } | undefined;
 
 const MAX_SHOWN_KEY = 64;
@@ -21,7 +21,7 @@ export function formatPath(root: string, path: ConfigPath): string {
   return `${root}${path.map(segment).join("")}`;
 }
 
-/** The problems found so far. Messages never hold a value, only names: a value may be a secret. */
+/** The problems found so far. Messages contain names only, never values, which may be secrets. */
 export class ConfigIssues {
   readonly #root: string;
   readonly #locate: Locate | undefined;
@@ -41,7 +41,7 @@ export class ConfigIssues {
     return this.#issues;
   }
 
-  /** Ends the check: throws one error with all problems, if there are any. */
+  /** Throws one error with all problems, if there are any. */
   throwIfAny(): void {
     if (this.#issues.length === 0) return;
     throw new ConfigError({

@@ -65,7 +65,7 @@ describe("secrets", () => {
     expect(shown).toContain(config.kind);
   });
 
-  test("a getter hides the provider even from a printer that asks nobody", () => {
+  test("a getter hides the provider even from a printer that ignores toJSON and inspect", () => {
     const { url: _url, ...rest } = Object.getOwnPropertyDescriptors(configs.get("http"));
     const bare = Object.defineProperties({}, rest);
     expect(inspect(bare, { depth: 9, showHidden: true, customInspect: false })).not.toContain("CANARY");

@@ -1,4 +1,4 @@
-/** What a configuration shows of itself in logs and JSON: everything but secrets. */
+/** How a configuration appears in logs and JSON: without secrets. */
 import { redactUrl } from "../util/redact-text.js";
 
 const inspect = Symbol.for("nodejs.util.inspect.custom");
@@ -13,7 +13,7 @@ function view(config: object): Record<string, unknown> {
   return shown;
 }
 
-/** Shared by all configurations, so that no printer walks into a provider that keeps tokens or prints a URL's query. */
+/** Prototype of all configurations. It keeps printers from showing the tokens of a provider or the query of a URL. */
 const printable = Object.freeze({
   toJSON(this: object): Record<string, unknown> {
     return view(this);
@@ -24,7 +24,7 @@ const printable = Object.freeze({
 });
 
 /**
- * Freezes the fields of a configuration behind a printable front. `authProvider` becomes a getter: printers show
+ * Freezes the fields of a configuration, with the prototype above. `authProvider` becomes a getter: printers show
  * getters by name and do not walk into them, and a copy by spread still has the provider.
  */
 export function freezeConfig<Config extends object>(fields: Config): Config {

@@ -1,4 +1,4 @@
-/** What a user's own rule for failed calls gets to see. */
+/** A user's rule for failed calls, and its arguments. */
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { ServerRef } from "../model/listed-tool.js";
 
@@ -13,14 +13,14 @@ export interface FailedCall {
     readonly sourceName: string;
   };
   readonly args: Readonly<Record<string, unknown>>;
-  /** How often the call was sent so far, to all servers. */
+  /** How often the call was sent so far, to all servers together. */
   readonly attempts: number;
   /** The caller's `context`. */
   readonly context?: unknown;
 }
 
 /**
- * Says whether a failure can pass. `undefined` leaves the decision to Toolport. It is synchronous; a promise counts as
+ * Decides whether a failure is transient. `undefined` leaves the decision to Toolport. It is synchronous; a promise counts as
  * `undefined`.
  *
  * @example

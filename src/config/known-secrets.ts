@@ -1,25 +1,25 @@
-/** What one server was entrusted with, and the one redaction for everything it says that becomes an error or a log line. */
+/** The secrets of one server, and the redaction of its messages in errors and logs. */
 import { type ErrorRedaction, redactError, redactValue } from "../errors/redact-error.js";
 import { type NamedSecret, redactValues } from "../util/redact-text.js";
 import { SecretRecord } from "./secret-record.js";
 import type { ServerConfig } from "./server-config.js";
 
-/** Header fields of the protocol, the network and the trace: no secrets, and often arguments of the caller's. */
+/** Header fields of the protocol, the network and tracing. They contain no secrets, and often arguments of the caller. */
 const NO_SECRETS =
   /^(?:accept|accept-.*|connection|content-.*|host|last-event-id|mcp-method|mcp-name|mcp-param-.*|mcp-protocol-version|origin|traceparent|tracestate|baggage|transfer-encoding|user-agent)$/;
-/** A token may be renewed while an older request is still to be answered. */
+/** Values kept per header: a token may be renewed while older requests are pending. */
 const MAX_NOTED = 8;
-/** A part of a path that was made to be hard to guess. */
+/** A path segment that looks like a random token. */
 const PATH_TOKEN = /^(?=.*\d)(?=.*[a-z])[\w~.-]{20,}$/i;
 /** Options of programs that are followed by a secret. */
 const SECRET_OPTION = /^--?[\w-]*(?:key|token|secret|password|passwd|pass|auth|credential)s?$/i;
-/** Ordinary words and paths, which our own sentences may hold by chance. */
+/** Ordinary words and paths, which Toolport's own messages may contain by chance. */
 const ORDINARY = /^(?:[a-z]{1,15}|(?:[a-z]:)?[\\/].*|~.*)$/i;
 
 export class KnownSecrets implements ErrorRedaction {
   readonly #fixed: readonly NamedSecret[];
   readonly #noted = new Map<string, string[]>();
-  /** Names of fields that hold no secrets; not looked at twice. */
+  /** Names of header fields without secrets, as a cache. */
   readonly #plain = new Set<string>();
   #redactors: ErrorRedaction | undefined;
 
@@ -27,7 +27,7 @@ export class KnownSecrets implements ErrorRedaction {
     this.#fixed = [...fixedSecrets(config)];
   }
 
-  /** Remembers header fields that went out: those of a function, of one user, of one call, and tokens. */
+  /** Remembers the header fields of a request: from a function, of one user, of one call, and tokens. */
   note(headers: Readonly<Record<string, string>>): void {
     for (const name in headers) {
       if (this.#plain.has(name)) continue;
@@ -43,7 +43,7 @@ export class KnownSecrets implements ErrorRedaction {
     }
   }
 
-  /** Remembers an address that the server gave out, such as the one of a session. */
+  /** Remembers an address that the server issued, such as that of a session. */
   noteAddress(url: URL): void {
     if (url.search === "") return;
     const known = this.#noted.get("address") ?? [];
@@ -52,13 +52,13 @@ export class KnownSecrets implements ErrorRedaction {
     this.#redactors = undefined;
   }
 
-  /** For our own sentences: ordinary words are left in them. */
+  /** Redacts Toolport's own messages; ordinary words stay. */
   readonly own = (text: string): string => this.#made().own(text);
 
-  /** For everything that came from the server. */
+  /** Redacts text from the server. */
   readonly foreign = (text: string): string => this.#made().foreign(text);
 
-  /** Redacts an error of ours in place and returns it; anything else, such as a caller's reason to abort, comes back as it is. */
+  /** Redacts a ToolportError in place and returns it. Other values, such as the reason of an abort, are returned unchanged. */
   readonly redactError = <Value>(error: Value): Value => {
     redactError(error, this.#made());
     return error;
@@ -83,7 +83,7 @@ export class KnownSecrets implements ErrorRedaction {
 
 const known = new WeakMap<ServerConfig, KnownSecrets>();
 
-/** The secrets of a server: the same object for all who have its configuration. */
+/** The secrets of a server: one object for each configuration. */
 export function secretsOf(config: ServerConfig): KnownSecrets {
   let secrets = known.get(config);
   if (secrets === undefined) {
@@ -93,7 +93,7 @@ export function secretsOf(config: ServerConfig): KnownSecrets {
   return secrets;
 }
 
-/** The same server under another configuration, such as another transport, keeps its secrets. */
+/** Shares the secrets with another configuration of the same server, such as one with another transport. */
 export function shareSecrets<Config extends ServerConfig>(from: ServerConfig, to: Config): Config {
   known.set(to, secretsOf(from));
   return to;
@@ -115,7 +115,7 @@ function* fixedSecrets(config: ServerConfig): Iterable<NamedSecret> {
   if ("runArgs" in config) yield* argumentSecrets(config.runArgs);
 }
 
-/** A server that takes "Bearer abc" knows "abc"; one that takes Basic credentials knows the password; and so on. */
+/** A server may also print parts of a header: the token after "Bearer", the password of Basic credentials, the values of cookies. */
 function* headerSecrets(name: string, value: string): Iterable<NamedSecret> {
   yield [name, value];
   const [scheme = "", ...rest] = value.split(" ");
@@ -138,7 +138,7 @@ function* basicSecrets(name: string, token: string): Iterable<NamedSecret> {
   yield [name, pair.slice(pair.indexOf(":") + 1)];
 }
 
-/** The query, each of its values as written and as read, a key without a value, and parts of the path that look like keys. */
+/** The query, each of its values as written and decoded, keys without a value, and path segments that look like tokens. */
 function* addressSecrets(address: string): Iterable<NamedSecret> {
   const url = new URL(address);
   yield ["query", url.search.slice(1)];
@@ -150,7 +150,7 @@ function* addressSecrets(address: string): Iterable<NamedSecret> {
   for (const part of url.pathname.split("/")) if (PATH_TOKEN.test(part)) yield ["path", part];
 }
 
-/** The credentials in a proxy's address, as written and as read. */
+/** The credentials in a proxy's URL, as written and decoded. */
 function* proxySecrets(proxy: string | false): Iterable<NamedSecret> {
   if (proxy === false || !URL.canParse(proxy)) return;
   const { username, password } = new URL(proxy);
@@ -180,7 +180,7 @@ function* argumentSecrets(args: readonly string[]): Iterable<NamedSecret> {
   }
 }
 
-/** Names that do not speak of secrets are ids and addresses, which errors should name. */
+/** Only fields with the name of a secret; ids and addresses should stay readable in errors. */
 function* textsIn(name: string, value: unknown): Iterable<NamedSecret> {
   if (typeof value === "string") {
     if (/secret|key|token|assertion|^d$/i.test(name)) yield [name, value];

@@ -1,9 +1,9 @@
-/** Finds and checks the address of a server, in any of its spellings. */
+/** Reads the address of a server, in any of its spellings. */
 import type { EntryReader } from "./entry-reader.js";
 
 const SPELLINGS = ["url", "sseUrl", "base_url"] as const;
 
-/** What follows a bare `base_url` when there is no `endpoint`; langchain_mcp's servers listen there. */
+/** Appended to a bare `base_url` without `endpoint`: the default paths of langchain_mcp's servers. */
 const DEFAULT_ENDPOINT = { http: "/mcp", sse: "/sse", websocket: "/mcp" } as const;
 
 const SCHEMES = {
@@ -41,7 +41,7 @@ function parse(reader: EntryReader, key: string, kind: AddressedKind): URL | und
 function join(reader: EntryReader, base: URL, kind: AddressedKind): URL | undefined {
   const given = reader.text("endpoint");
   if (reader.has("endpoint") && given === undefined) return undefined;
-  // A base with a path of its own and no endpoint is a whole address: mcporter's files write it so.
+  // A base with a path and no endpoint is a complete address, as in mcporter's files.
   if (given === undefined && base.pathname !== "/") return base;
   const endpoint = given ?? DEFAULT_ENDPOINT[kind];
   if (URL.canParse(endpoint) || endpoint.startsWith("//")) {
@@ -56,12 +56,13 @@ function join(reader: EntryReader, base: URL, kind: AddressedKind): URL | undefi
   return joined;
 }
 
-/** The normalised address, or undefined after the problem was reported. */
+/** The normalised address, or undefined after it reported a problem. */
 export function readUrl(reader: EntryReader, kind: AddressedKind): string | undefined {
   const given = SPELLINGS.filter((key) => reader.has(key));
   const [key, other] = given;
   if (key === undefined) return reader.report("url", "is missing; give the address of the MCP endpoint");
-  if (other !== undefined) return reader.report(other, `says the same as "${key}"; give only one of them`);
+  if (other !== undefined)
+    return reader.report(other, `has the same meaning as "${key}"; give only one of them`);
   if (key !== "base_url" && reader.has("endpoint")) {
     return reader.report("endpoint", 'belongs to "base_url"; write the whole address into "url"');
   }

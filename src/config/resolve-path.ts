@@ -1,8 +1,8 @@
-/** Joins a relative path to the directory of the file it was written in; plain text work, for any runtime. */
+/** Resolves relative paths in a configuration file, without `node:path`, for any runtime. */
 
 const ABSOLUTE = /^(?:[a-z]:)?[\\/]|^[a-z]:$/i;
 
-/** `path` seen from `baseDir`; absolute paths stay as they are. */
+/** `path` relative to `baseDir`; absolute paths stay as they are. */
 export function resolvePath(baseDir: string, path: string): string {
   if (ABSOLUTE.test(path)) return path;
   const windows = /^[a-z]:|\\/i.test(baseDir);

@@ -1,4 +1,4 @@
-/** Names with secret values: the names may be seen, the values only by who asks for them on purpose. */
+/** Wrappers that keep secrets out of logs: only `reveal()` returns the values. */
 
 const inspect = Symbol.for("nodejs.util.inspect.custom");
 
@@ -24,7 +24,7 @@ export class SecretRecord {
     return Object.keys(this.#values);
   }
 
-  /** The values themselves, for the one place that has to send them. */
+  /** The values, for the code that sends them. */
   reveal(): Readonly<Record<string, string>> {
     return this.#values;
   }

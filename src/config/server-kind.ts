@@ -1,9 +1,9 @@
-/** Decides how a server is reached, by what its entry says or by the fields it has. */
+/** Finds the kind of a server by `transport` or `type`, or by the fields of its entry. */
 import { suggest } from "../util/suggest.js";
 import type { EntryReader } from "./entry-reader.js";
 import type { TransportKind } from "./server-config.js";
 
-/** Every spelling of `transport` and `type` found in the wild. */
+/** The spellings of `transport` and `type` in known configuration files. */
 const KIND_OF: Readonly<Record<string, TransportKind>> = {
   stdio: "stdio",
   local: "stdio",
@@ -51,14 +51,14 @@ function misspelled(reader: EntryReader): string {
   return "";
 }
 
-/** The kind of a server, or undefined after the problem was reported. */
+/** The kind of a server, or undefined after it reported a problem. */
 export function readServerKind(reader: EntryReader): TransportKind | undefined {
   const spelled = (["transport", "type"] as const).filter((key) => reader.has(key));
   const kinds = spelled.map((key) => readSpelling(reader, key));
   if (kinds.includes(undefined)) return undefined;
   const [kind, other] = kinds;
   if (other !== undefined && other !== kind) {
-    return reader.report("type", 'says something else than "transport"; give only one of them');
+    return reader.report("type", 'contradicts "transport"; give only one of them');
   }
   if (kind !== undefined) return kind;
   const needs = '"command" (a local process), "url" (a remote server) or "image" (a container)';

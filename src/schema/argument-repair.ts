@@ -1,7 +1,7 @@
-/** What a repair of arguments changed, and how it ended. */
+/** The changes and the result of a repair of arguments. */
 import type { ValidationIssue } from "./validation-issue.js";
 
-/** One change that was made to the arguments of a call before they were sent. Never holds a value. */
+/** One change to the arguments of a call before they were sent. It never contains a value. */
 export interface ArgumentRepair {
   /** Where: `$.filter.limit`. For a renamed property, its old name. */
   readonly path: string;
@@ -18,7 +18,7 @@ export interface ArgumentRepair {
   readonly to?: string;
 }
 
-/** What became of a value that does not fit its schema. */
+/** The result of repairing a value that does not match its schema. */
 export type RepairOutcome =
   /** The schema contradicts itself; a lenient reading of it accepts the value as it is. */
   | { readonly kind: "contradicts" }

@@ -1,4 +1,4 @@
-/** Holds a value against a compiled schema, under a bound where the schema might be slow. */
+/** The built-in validation, with a time limit for schemas that may be slow. Loaded by a dynamic import only. */
 
 import { format, validate } from "@cfworker/json-schema";
 import { boundedRun } from "#run-bounded";
@@ -19,14 +19,14 @@ import { uncheckedIssue, type ValidationIssue } from "./validation-issue.js";
 export interface ValidationRun {
   value: unknown;
   budget: ValidationBudget;
-  /** A schema that is stopped after less has had no fair chance, and is tried again. */
+  /** A schema that was stopped after less time than this is tried again. */
   fairMs: number;
 }
 
-/** A schema on which a validation ran out of time is not tried again for so long: a busy machine can look like a slow pattern. */
+/** How long a schema that timed out is not tried again. Not for ever, because a busy machine looks like a slow pattern. */
 const SLOW_FOR_MS = 60_000;
 
-/** A schema with everything that was found out about it. */
+/** A compiled schema with its state. */
 export interface PreparedSchema {
   readonly compiled: CompiledSchema | string;
   readonly linear: LinearPatterns | undefined;
@@ -34,7 +34,7 @@ export interface PreparedSchema {
   slowUntil: number;
 }
 
-/** Whether a schema has to wait for the engine that risky patterns need here. */
+/** Whether a schema needs the linear pattern engine, which is not loaded yet. */
 export const needsLinearEngine = (compiled: CompiledSchema | string, engine: ValidationEngine): boolean =>
   typeof compiled !== "string" &&
   compiled.risky &&
@@ -47,7 +47,7 @@ export function compileFor(engine: ValidationEngine, schema: JsonSchema): Compil
   return compileSchema(schema, { isFormat: (format) => Object.hasOwn(engine.formats, format) });
 }
 
-/** Brings in the linear engine where one is loaded. */
+/** Uses the linear engine if it is loaded. */
 export function prepareSchema(engine: ValidationEngine, compiled: CompiledSchema | string): PreparedSchema {
   const isBound = typeof compiled !== "string" && compiled.risky && engine.linear !== undefined;
   return {
@@ -104,7 +104,7 @@ function runBounded(
   }
 }
 
-/** The stack is the one limit that a schema can run into without a fault of ours. */
+/** A schema can overflow the stack; any other error is unexpected. */
 const reasonOf = (error: unknown): string =>
   error instanceof RangeError
     ? "the schema refers to itself without end, or the value is too large for it"
@@ -129,7 +129,7 @@ export async function loadLinearEngine(engine: ValidationEngine): Promise<void> 
   engine.linear ??= await engine.bounded.loadLinearEngine?.();
 }
 
-/** A check with a memory of its own. */
+/** Creates a check with its own cache of compiled schemas. */
 export function createBuiltInCheck(
   fairMs: number,
   onSkippedPattern: SchemaValidatorOptions["onSkippedPattern"],

@@ -9,7 +9,7 @@ const MAX_ENUM = 10_000;
 const MAX_QUOTED = 80;
 const TOO_LARGE = "is larger than 1 MiB";
 
-/** A key to look out for on the way, so that nobody has to go through the whole schema again for it. */
+/** A key to look for during the walk, which saves a second walk through the schema. */
 export interface WatchedKey {
   readonly key: string;
   isThere: boolean;

@@ -15,19 +15,19 @@ export interface CompiledSchema {
   readonly targets: Record<string, SchemaNode | true>;
   /** The schemas that hold patterns. */
   readonly patternNodes: readonly SchemaNode[];
-  /** Validating might take long: do it only under a bound. */
+  /** Validating may take long and needs a time limit. */
   readonly risky: boolean;
-  /** Stand-ins for references that lead nowhere, with the reference. Nothing is valid against them. */
+  /** Replacements of unresolved references, with the reference. No value is valid against them. */
   readonly unresolved: ReadonlyMap<unknown, string>;
 }
 
-/** What the compiler must know of the validator. */
+/** What the compiler needs to know about the validator. */
 export interface CompileContext {
-  /** Formats that the validator knows; others say nothing. */
+  /** Formats that the validator knows; others are ignored. */
   isFormat: (format: string) => boolean;
 }
 
-/** Nothing is valid against it, said in words whose place in the schema the validator reports. */
+/** No value is valid against it. Unlike `false`, the validator reports its location. */
 export const NEVER: SchemaNode = { not: {} };
 
 const MAX_WEIGHT = 100_000;
@@ -50,7 +50,7 @@ const isStrings = (value: unknown): value is string[] =>
 const isSchema = (value: unknown): value is JsonSchema | boolean =>
   isObject(value) || typeof value === "boolean";
 
-/** The compiled schema, or why there cannot be one. */
+/** The compiled schema, or the reason why it cannot be compiled. */
 export function compileSchema(schema: JsonSchema, context: CompileContext): CompiledSchema | string {
   const problem = checkToolSchema(schema, "output");
   if (problem !== undefined) return problem.replace(/^outputSchema/, "the schema");
@@ -221,24 +221,24 @@ function entriesOf(node: SchemaNode, keyword: string): Record<string, unknown> {
 }
 
 export interface SchemaMeasure {
-  /** Most subschemas that are held against one and the same value. */
+  /** Maximum number of subschemas that apply to the same value. */
   readonly weight: number;
   /** Whether the cost may grow faster than the value. */
   readonly risky: boolean;
 }
 
-/** A value may have very many parts, so this is little. */
+/** Low, because a value may have very many parts. */
 const MAX_PLAIN_WEIGHT = 50;
 const MAX_PLAIN_ENUM = 500;
-/** Keywords whose schemas see the same value as the schema they stand in. */
+/** Keywords whose subschemas apply to the same value. */
 const SAME_VALUE = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"];
-/** Keywords whose schemas see a part of it. */
+/** Keywords whose subschemas apply to a part of the value. */
 const PART = [
   ..."properties patternProperties additionalProperties unevaluatedProperties propertyNames".split(" "),
   ..."items prefixItems additionalItems unevaluatedItems contains".split(" "),
 ];
 
-/** Parts of a value that these see are seen by others as well. */
+/** Keywords that apply to parts which other keywords cover too. */
 const OVERLAPPING = ["patternProperties", "contains"];
 
 /** Weighs everything that is referred to in a compiled schema, its root included. */
@@ -290,7 +290,7 @@ export function measureSchema(targets: Readonly<Record<string, SchemaNode | true
   try {
     for (const key of Object.keys(targets)) weighTarget(key);
   } catch {
-    // A chain of references too long for the stack: let the bound decide.
+    // The chain of references overflows the stack: use the time limit.
     costly = true;
   }
   const risky = costly || (recursive && branching) || heaviest > MAX_PLAIN_WEIGHT;

@@ -1,4 +1,4 @@
-/** Checks arguments and results against the schemas of servers, none of which are trusted. */
+/** Validates arguments and results against the schemas of servers, which are not trusted. */
 
 import { isObject, type JsonSchema } from "./json-schema.js";
 import { toJsonValue } from "./json-value.js";
@@ -18,11 +18,11 @@ export type { SchemaValidator, SchemaValidatorFactory, SchemaValidatorOptions } 
 const DEFAULT_TIMEOUT_MS = 200;
 
 /**
- * Makes a validator.
+ * Creates a validator.
  *
  * The draft is the one that `$schema` names, 2020-12 without it. Formats are checked as `@cfworker/json-schema` knows them
  * (date, time, date-time, duration, email, hostname, ipv4, ipv6, uri, uri-reference, uri-template, url, uuid, regex and
- * the JSON pointers); others say nothing. A value is seen as it will be on the wire: `undefined` properties are not there.
+ * the JSON pointers); others are ignored. A value is checked as it will be sent: `undefined` properties are left out.
  */
 export function createSchemaValidator(options: SchemaValidatorOptions = {}): SchemaValidator {
   const { validator, timeoutMs = DEFAULT_TIMEOUT_MS, onSkippedPattern } = options;
@@ -41,13 +41,13 @@ export function createSchemaValidator(options: SchemaValidatorOptions = {}): Sch
       if (validator === undefined && shortcutOf(schema)?.(value)) return [];
       const seen = toJsonValue(value);
       if ("problem" in seen) return [{ path: "$", message: seen.problem }];
-      // A boolean is a schema too, but none that a tool may have.
+      // A boolean is a valid JSON Schema, but not a valid schema of a tool.
       if (!isObject(schema)) return [uncheckedIssue("$", "the schema is not an object")];
       return check(schema, seen.value, budget);
     },
     async repair(schema, value, request) {
       const { issues } = request;
-      // Nothing is known against the value: the server decides.
+      // The schema could not be applied, so the server decides.
       if (issues.every(({ unchecked }) => unchecked)) return { kind: "contradicts" };
       const seen = toJsonValue(value);
       if ("problem" in seen) return { kind: "refused", issues };
@@ -59,7 +59,7 @@ export function createSchemaValidator(options: SchemaValidatorOptions = {}): Sch
 
 const shortcuts = new WeakMap<JsonSchema, Acceptance | null>();
 
-/** Made once a schema, like everything compiled. */
+/** Compiled once per schema. */
 function shortcutOf(schema: JsonSchema): Acceptance | null | undefined {
   if (!isObject(schema)) return undefined;
   let shortcut = shortcuts.get(schema);

@@ -57,7 +57,7 @@ export function* subschemas(schema: Readonly<Record<string, unknown>>): Generato
   }
 }
 
-/** The drafts that the validator tells apart; draft-06 is read as draft-07, which only adds to it. */
+/** The drafts that the validator distinguishes; draft-06 is read as draft-07, which only adds to it. */
 export type Draft = "4" | "7" | "2019-09" | "2020-12";
 
 const DRAFTS: Readonly<Record<string, Draft>> = {

@@ -48,7 +48,7 @@ function formOf(value: unknown, depth: number): "json" | "other" | "deep" {
   return form;
 }
 
-/** Sets a property as `JSON.parse` would: assigning to `__proto__` would change what the object is. */
+/** Sets a property as `JSON.parse` does: assigning to `__proto__` would change the prototype. */
 export function setKey(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key !== "__proto__") object[key] = value;
   else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });

@@ -14,7 +14,7 @@ const GROUP = /^\((?:\?:|\?<[^=!>][^>]*>)?/;
 /**
  * Whether a pattern is plainly simple: no group under a quantifier, no look-around, no back-reference, at most one
  * endless quantifier and then only anchored at the start, and few alternatives. Its cost grows with the length of the
- * text and no faster. False does not mean that a pattern is bad, only that nobody has shown that it is not.
+ * text and no faster. False does not mean that a pattern is slow, only that it is not known to be fast.
  */
 export function isSimplePattern(pattern: string): boolean {
   if (pattern.length > MAX_LENGTH) return false;

@@ -1,7 +1,7 @@
 /**
  * Accepts values of simple schemas without the validator: objects with members of plain types, as most tools have them.
  *
- * It only ever says "this is valid" or "ask somebody else"; what is wrong, and how to say it, is the validator's. So a
+ * It only answers "this is valid" or "ask the validator", which finds and describes problems. So a
  * keyword that is not listed here costs nothing but the shortcut.
  */
 import { isObject, type JsonSchema } from "./json-schema.js";

@@ -7,7 +7,7 @@ import type { ValidationIssue } from "./validation-issue.js";
 
 let validator: SchemaValidator | undefined;
 
-/** What {@link repairArguments} made of arguments. */
+/** The result of {@link repairArguments}. */
 export interface RepairedArguments {
   /** The arguments to send: the same object if nothing was changed. */
   readonly args: Readonly<Record<string, unknown>>;
@@ -18,7 +18,7 @@ export interface RepairedArguments {
 }
 
 /**
- * Repairs arguments as `checkArguments: "repair"` does before a call, and sends nothing. Pure: what is given stays as it is.
+ * Repairs arguments as `checkArguments: "repair"` does before a call, and sends nothing. It does not change its arguments.
  * The code for it is loaded with the first call.
  *
  * @example

@@ -4,10 +4,10 @@ import type { JsonSchema } from "./json-schema.js";
 import type { ValidationIssue } from "./validation-issue.js";
 
 /**
- * A validator of your own, used instead of the one that Toolport brings.
+ * A validator that replaces the built-in one.
  *
- * `compile` is called once for every schema, when something is first validated against it. What it returns gives the
- * problems of a value, or nothing. Bounding its time is then up to you: schemas come from servers.
+ * `compile` is called once for every schema, before its first use. The function that it returns gives the
+ * problems of a value, or undefined. Limit its time yourself: schemas come from servers.
  *
  * @example
  * ```ts
@@ -33,7 +33,7 @@ export interface SchemaValidatorOptions {
    * @default 200
    */
   timeoutMs?: number | undefined;
-  /** Told once for each pattern that cannot be checked safely here and is therefore not checked (Workers, Bun). */
+  /** Called once for each pattern that cannot be checked safely on this runtime (Workers, Bun) and is skipped. */
   onSkippedPattern?: ((schema: JsonSchema, pattern: string) => void) | undefined;
 }
 
@@ -50,20 +50,20 @@ export interface SchemaValidator {
     value: unknown,
     budget?: ValidationBudget,
   ): ValidationIssue[] | Promise<ValidationIssue[]>;
-  /** Repairs what does not fit, or says why it cannot be. The first call loads what that takes. Never throws. */
+  /** Repairs a value, or returns what is wrong with it. The first call loads the code. Never throws. */
   repair(schema: JsonSchema, value: unknown, request: Omit<RepairRequest, "fairMs">): Promise<RepairOutcome>;
-  /** Loads everything, so that `validate` answers at once from then on. */
+  /** Loads the code, so that `validate` is synchronous from then on. */
   prepare(): Promise<void>;
   /** A budget for one call. */
   createBudget(): ValidationBudget;
 }
 
-/** A repair that is asked for. */
+/** The request of a repair. */
 export interface RepairRequest {
-  /** What `validate` said about the value. */
+  /** The issues that `validate` returned for the value. */
   readonly issues: readonly ValidationIssue[];
   readonly budget: ValidationBudget;
-  /** A schema that is stopped after less had no fair chance, and is tried again. */
+  /** A schema that was stopped after less time than this is tried again. */
   readonly fairMs: number;
   /** Fills in defaults where something was left out. */
   readonly refill?: ((value: unknown) => unknown) | undefined;
@@ -74,7 +74,7 @@ export interface ValidationBudget {
   leftMs: number;
 }
 
-/** What stands behind `validate`: the value is JSON, the schema an object. */
+/** The check behind `validate`: the value is JSON, the schema an object. */
 export type SchemaCheck = (
   schema: JsonSchema,
   value: unknown,

@@ -1,4 +1,4 @@
-/** Makes a store of a backend: JSON, encryption, leases as objects, watchers, and an end. */
+/** Creates a store on a backend: adds JSON, encryption, lease objects, watchers and `close()`. */
 import { StateError } from "../errors/state-error.js";
 import { readRecordText, readSealedText, writeRecordText } from "./record-text.js";
 import { keylessSealer, type Sealer } from "./sealing.js";
@@ -9,7 +9,7 @@ import { createWatchers } from "./watchers.js";
 /** A store that encrypts what is secret. */
 export interface SealingStore extends Store {
   /**
-   * Encrypts every secret anew that is still under an older key, and answers how many there were. After it the older
+   * Encrypts every secret again that uses an older key, and returns their number. Afterwards the older
    * keys are no longer needed, once no process uses them for new values.
    */
   reseal(): Promise<number>;
@@ -17,7 +17,7 @@ export interface SealingStore extends Store {
 
 /** What a store needs besides its backend. */
 export interface CreateStoreOptions {
-  /** Encrypts secret values. Without one they are refused. */
+  /** Encrypts secret values. Without one, writing secrets fails. */
   sealer?: Sealer | undefined;
 }
 
@@ -37,7 +37,7 @@ export function createStore(
   const underWay = new Set<Promise<unknown>>();
   let closing: Promise<void> | undefined;
 
-  /** Refuses calls after the end, and lets `close()` wait for those under way. */
+  /** Rejects calls after `close()`, which waits for pending calls. */
   const run = async <T>(call: () => Promise<T>): Promise<T> => {
     if (closing !== undefined) throw closedError();
     const promise = call();
@@ -60,7 +60,7 @@ export function createStore(
       async release() {
         if (isReleased) return;
         isReleased = true;
-        // It ends by itself if it cannot be given back.
+        // A lease that cannot be released expires.
         await run(() => backend.releaseLease(name, fence)).catch(() => {});
       },
     };
@@ -116,7 +116,7 @@ export function createStore(
 
 const NO_KEY = keylessSealer("Give the store a `key`, or set TOOLPORT_STORE_KEY");
 
-/** No database keeps half a surrogate pair, and some no NUL: two keys that differ only there would become one. */
+/** Databases cannot store lone surrogates, and some cannot store NUL: keys that differ only there would collide. */
 function checkKey(key: string): string {
   if (key === "" || /[\0\p{Cs}]/u.test(key)) {
     throw new TypeError("A key of a store is a text that is not empty, well-formed and without NUL");
@@ -127,7 +127,7 @@ function checkKey(key: string): string {
 const closedError = (): StateError =>
   new StateError({ code: "UNAVAILABLE", what: "The store is closed", next: "Open a new one" });
 
-/** Answers how many records were rewritten. A record that changes meanwhile is looked at again, never overwritten. */
+/** Returns the number of rewritten records. A record that changes meanwhile is read again, never overwritten. */
 export async function resealRecords(backend: StoreBackend, sealer: Sealer): Promise<number> {
   let count = 0;
   for (const key of await backend.list("")) {

@@ -10,7 +10,7 @@ export function compareKeys(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates stand for code points beyond all others, though their numbers are smaller than those of U+E000 to U+FFFF. */
+/** Surrogates encode the highest code points, although their values are below U+E000 to U+FFFF. */
 const rank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
 
 /** The least key above all that begin with `prefix`, or undefined if there is none. */
@@ -19,6 +19,6 @@ export function keyAfterPrefix(prefix: string): string | undefined {
   while (points.at(-1) === 0x10ffff) points.pop();
   const last = points.pop();
   if (last === undefined) return undefined;
-  // Half a surrogate pair is no character.
+  // A lone surrogate is not a character.
   return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
 }

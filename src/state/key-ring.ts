@@ -50,7 +50,7 @@ async function importKey(key: StoreKey): Promise<[id: string, key: CryptoKey]> {
 }
 
 function readKey(key: StoreKey): Uint8Array<ArrayBuffer> {
-  // A number would be taken for a length, and make a key of zeros.
+  // A number would be used as a length, and create a key of zeros.
   const given = ArrayBuffer.isView(key) ? new Uint8Array(key) : undefined;
   const bytes = typeof key === "string" ? readKeyText(key.trim()) : given;
   if (bytes?.length !== KEY_BYTES) throw unusable("A key of the store is not 32 bytes long");

@@ -6,7 +6,7 @@ import type { Store } from "./store.js";
 import type { StoreBackend } from "./store-backend.js";
 
 /**
- * A store in memory. Give the same one to several ports and they share what they learned.
+ * A store in memory. Ports that are given the same store share its records.
  *
  * @example
  * ```ts
@@ -25,12 +25,12 @@ interface Entry {
   expiresAt: number;
 }
 
-/** Writes between two sweeps of what expired and was never asked for again. */
+/** Number of writes after which expired records are deleted. */
 const SWEEP_EVERY = 256;
-/** A lease is forgotten so long after its end: nobody comes back with its fence. */
+/** An expired lease is deleted after this time: its fence is no longer in use. */
 const LEASE_MEMORY_MS = 3_600_000;
 
-/** Nothing here waits in between, so every call is one atomic step. */
+/** Every call is synchronous, and therefore atomic. */
 export function createMemoryBackend(): StoreBackend {
   const entries = new Map<string, Entry>();
   const leases = new Map<string, { fence: number; expiresAt: number }>();
@@ -89,7 +89,7 @@ export function createMemoryBackend(): StoreBackend {
     async releaseLease(name, fence) {
       if (leases.get(name)?.fence === fence) leases.set(name, { fence, expiresAt: Date.now() });
     },
-    // The store tells of its own writes, and nobody else can write here.
+    // The store reports its own writes, and no other process can write here.
     watch: () => () => {},
     async close() {
       entries.clear();

@@ -16,7 +16,7 @@ export async function writeRecordText(
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) throw new TypeError("A store keeps JSON values only");
   if (secret) return JSON.stringify({ $sealed: await sealer.seal(key, text) });
-  // A plain value that looks like a mark of ours is wrapped, so that it comes back as it was.
+  // A plain value with the shape of a marker is wrapped, so that it is read back unchanged.
   return isMarked(value) ? JSON.stringify({ $plain: value }) : text;
 }
 

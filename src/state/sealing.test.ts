@@ -56,7 +56,7 @@ describe("a sealed text", () => {
     await expect(sealer(OLD).open("tokens/yours", sealed)).rejects.toMatchObject({ code: "CORRUPT" });
   });
 
-  test("cannot be made up by whoever has no key", async () => {
+  test("cannot be forged without the key", async () => {
     const forged = await unkeyedSealer.seal("a", "x");
     await expect(sealer(OLD).open("a", forged)).rejects.toMatchObject({ code: "KEY_MISMATCH" });
     expect(await withUnkeyed(sealer(OLD)).open("a", forged)).toBe("x");

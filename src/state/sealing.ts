@@ -1,9 +1,9 @@
-/** Seals texts so that nobody without the key can read, change or move them: AES-256-GCM, bound to the record's key. */
+/** Seals texts so that they cannot be read, changed or moved without the key: AES-256-GCM, bound to the record's key. */
 import { StateError } from "../errors/state-error.js";
 import { fromBase64, toBase64 } from "./base64.js";
 import type { KeyRing } from "./key-ring.js";
 
-/** What stands in the place of a sealed text. */
+/** The stored form of a sealed text. */
 export interface SealedText {
   /** Id of the key that sealed it. */
   kid: string;
@@ -16,13 +16,13 @@ export interface Sealer {
   /** False if it only marks what is secret. */
   readonly encrypts: boolean;
   seal(recordKey: string, text: string): Promise<SealedText>;
-  /** Throws `KEY_MISMATCH` if the key is not there, `CORRUPT` if somebody changed or moved the value. */
+  /** Throws `KEY_MISMATCH` if the key is not there, `CORRUPT` if the value was changed or moved. */
   open(recordKey: string, sealed: SealedText): Promise<string>;
   /** False for what a rotated key sealed. */
   isCurrent(sealed: SealedText): Promise<boolean>;
 }
 
-/** What GCM wants. */
+/** Length of the nonce of GCM. */
 const IV_BYTES = 12;
 
 /** A sealer on a key ring that is fetched when it is first needed; a failed fetch is tried again by the next call. */
@@ -70,7 +70,7 @@ export function createSealer(loadKeys: () => Promise<KeyRing>): Sealer {
 /** Id that stands for "no key". */
 export const UNKEYED = "none";
 
-/** For a store that only this program can reach: marks what is secret and leaves it as it is. */
+/** For a store that only this program can reach: marks secrets without encrypting them. */
 export const unkeyedSealer: Sealer = {
   encrypts: false,
   seal: async (_recordKey, text) => ({ kid: UNKEYED, iv: "", data: text }),
@@ -81,7 +81,7 @@ export const unkeyedSealer: Sealer = {
   isCurrent: async () => true,
 };
 
-/** For such a store that was given a key later: what was marked before stays readable, until it is sealed anew. */
+/** For such a store that got a key later: marked values stay readable until they are sealed. */
 export const withUnkeyed = (sealer: Sealer): Sealer => ({
   encrypts: sealer.encrypts,
   seal: sealer.seal,
@@ -89,7 +89,7 @@ export const withUnkeyed = (sealer: Sealer): Sealer => ({
   isCurrent: async (sealed) => sealed.kid !== UNKEYED && sealer.isCurrent(sealed),
 });
 
-/** For a store that has no key: everything works but secrets. */
+/** For a store without a key: everything works except secrets. */
 export const keylessSealer = (next: string): Sealer =>
   createSealer(() =>
     Promise.reject(

@@ -1,4 +1,4 @@
-/** Where records of one user and one server lie in a store. */
+/** The keys of records of one user and one server in a store. */
 import { configIdentity } from "../config/config-identity.js";
 import type { ServerConfig } from "../config/server-config.js";
 
@@ -24,7 +24,7 @@ export const serverKey = (kind: string, principal: string | undefined, config: S
 
 /**
  * Whether a record that version 0.1 saved without the name of its entry belongs to this one: no other entry of the
- * user leads to the same place. A record that could be of several is left to none.
+ * user leads to the same place. A record that could belong to several entries is used by none.
  */
 export const isOnlyOne = <Item>(item: Item, all: readonly Item[], placeOf: (item: Item) => string): boolean =>
   !all.some((other) => other !== item && placeOf(other) === placeOf(item));

@@ -3,11 +3,11 @@ import { StateError } from "../errors/state-error.js";
 import type { SqlRunner } from "./sql-runner.js";
 
 /**
- * Step 1 stands first. A step that was released is never changed: add another one. The names begin with `toolport_`
- * because a Durable Object's database is also its owner's.
+ * Step 1 is first. Never change a step that was released: add another one. The names begin with `toolport_`
+ * because the owner of a Durable Object uses the same database.
  *
  * Versions and fences come from one counter that starts with the clock, so that a file started anew repeats no number of
- * its predecessor's. Deletions are kept for a while to be told to other processes.
+ * its predecessor's. Deletions are kept for a while so that other processes learn of them.
  */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
@@ -36,11 +36,11 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   ["ALTER TABLE toolport_leases ADD COLUMN holder TEXT"],
 ];
 
-/** Brings the tables up to date. Throws, and touches nothing, if a newer Toolport made them. */
+/** Updates the tables. Throws without a change if a newer version of Toolport created them. */
 export function migrate(runner: SqlRunner): void {
   if (readSchemaVersion(runner) === MIGRATIONS.length) return;
   runner.transaction(() => {
-    // Another process may have been quicker.
+    // Another process may have done it meanwhile.
     const from = readSchemaVersion(runner);
     if (from === 0) {
       runner.all(

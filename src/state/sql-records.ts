@@ -6,9 +6,9 @@ import type { BackendPut, BackendRecord } from "./store-backend.js";
 
 /** Writes between two prunings. */
 const PRUNE_EVERY = 64;
-/** Deletions and ended leases are remembered so long. */
+/** How long deletions and expired leases are kept. */
 const MEMORY_MS = 3_600_000;
-/** Not over yet; to be bound to the present. */
+/** Condition: not expired. Its parameter is the current time. */
 const live = "(expires_at IS NULL OR expires_at > ?)";
 
 export function getRecord(sql: SqlRunner, key: string): BackendRecord | undefined {
@@ -88,10 +88,10 @@ export function listKeys(sql: SqlRunner, prefix: string): string[] {
   return rows.map((row) => String(row["key"]));
 }
 
-/** The process that takes a lease, as it is written down, and whether one that was written down has ended since. */
+/** The saved identity of the process that takes a lease, and whether a saved process has ended. */
 export interface LeaseHolder {
   readonly id: string;
-  /** False where that is not certain: two who hold one lease are worse than one who waits for its end. */
+  /** False if it is not certain: two holders of one lease are worse than waiting for its expiry. */
   isGone(id: string): boolean;
 }
 
@@ -141,7 +141,7 @@ export function listChanges(
   sql: SqlRunner,
   { since, after }: { since: number; after: number },
 ): { keys: string[]; version: number } {
-  // Read first: what is written in between is told twice, not never.
+  // Read first: a write in between is reported twice, not lost.
   const [counter] = sql.all("SELECT last FROM toolport_counter");
   const rows = sql.all(
     `SELECT key FROM toolport_records WHERE version > ? AND written_at >= ?
@@ -165,7 +165,7 @@ function readFence(sql: SqlRunner, name: string): number | undefined {
   return row && Number(row["fence"]);
 }
 
-/** The next version or fence: neither ever comes twice. */
+/** The next version or fence; each number is used once. */
 function nextNumber(sql: SqlRunner): number {
   const [row] = sql.all("UPDATE toolport_counter SET last = last + 1 RETURNING last");
   return Number(row?.["last"]);

@@ -1,6 +1,6 @@
-/** The little that the SQL of a store needs from a SQLite, be it a file or a Durable Object's. */
+/** The interface of SQLite that a store needs, for files and for Durable Objects. */
 
-/** What a column holds and a statement is bound to. */
+/** A value of a column or a parameter. */
 export type SqlValue = string | number | null;
 
 /** A synchronous SQLite. */

@@ -1,31 +1,31 @@
-/** What a database has to offer so that `createStore` can make a store of it: text by key, versions, leases. */
+/** The interface of a database below `createStore`: texts by key, versions, leases. */
 
 /** A stored text with its version. */
 export interface BackendRecord {
   /** JSON text, exactly as it was put. May be encrypted; a backend never looks inside. */
   text: string;
-  /** Positive, grows with every write of the whole store, so that a record made anew never has an old version. */
+  /** Positive, grows with every write of the whole store, so that a recreated record never has an old version. */
   version: number;
-  /** How long it has still to live, if it was put with a `ttlMs`. */
+  /** Remaining time to live, if the record was written with a `ttlMs`. */
   ttlLeftMs?: number | undefined;
 }
 
-/** What a write insists on. */
+/** The conditions of a write. */
 export interface BackendPut {
   /** Write only over this version; `0`: only if there is no live record. */
   ifVersion?: number | undefined;
-  /** The record is invisible to everybody after this time, as if it had been deleted. */
+  /** After this time the record is invisible, as if it had been deleted. */
   ttlMs?: number | undefined;
-  /** Do not answer before the record would survive a loss of power, as far as the database can promise that. */
+  /** Resolve only when the record survives a power failure, as far as the database guarantees that. */
   durable: boolean;
-  /** Write only if this is still the last fence granted for the lease: not if somebody else got it since, or its name is unknown. */
+  /** Write only if this is still the last fence granted for the lease: not if it was granted again, or its name is unknown. */
   lease?: { name: string; fence: number } | undefined;
 }
 
 /**
  * The raw store. Keys are not empty, well-formed Unicode and free of NUL (`createStore` sees to it). A backend connects
- * at first use, throws only `StateError`s, and limits the time of every call by itself; `createStore` does the JSON, the
- * encryption, the watchers and the refusal of calls after `close()`.
+ * at first use, throws only `StateError`s, and limits the time of every call; `createStore` does the JSON, the
+ * encryption, the watchers and rejects calls after `close()`.
  */
 export interface StoreBackend {
   get(key: string): Promise<BackendRecord | undefined>;
@@ -36,7 +36,7 @@ export interface StoreBackend {
   /** Keys of live records that begin with `prefix` (which may be empty), in the order of their UTF-8 bytes. */
   list(prefix: string): Promise<string[]>;
   /**
-   * Grants the lease if nobody holds it, its time is over or its holder is known to be dead. Returns a fence greater than
+   * Grants the lease if it is free, expired, or its holder is known to be dead. Returns a fence greater than
    * every earlier one of this name: the last fence has to survive expiry and release.
    */
   acquireLease(name: string, ttlMs: number): Promise<number | undefined>;
@@ -45,9 +45,9 @@ export interface StoreBackend {
   /** Ends the lease if `fence` is still the last one granted. */
   releaseLease(name: string, fence: number): Promise<void>;
   /**
-   * Starts telling of keys that others (another handle, another process) wrote or deleted; own writes may be told too.
-   * Returns what stops it. Called at most once at a time. Must not keep the process alive, and never throws: trouble is
-   * waited out.
+   * Starts reporting keys that others (another handle, another process) wrote or deleted; own writes may be reported too.
+   * Returns a function that stops it. Called at most once at a time. Must not keep the process alive, and never throws: it
+   * retries after errors.
    */
   watch(onChange: (key: string) => void): () => void;
   /** Called once, when no other call is under way. */

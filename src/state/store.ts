@@ -1,35 +1,35 @@
-/** The one interface behind everything Toolport remembers. */
+/** The interface of stores, which hold everything that Toolport saves. */
 
 /** A value with the version that compare-and-set needs. */
 export interface StoredRecord {
   /** Any JSON value. */
   value: unknown;
-  /** Grows with every write; hand it back to change what you read. */
+  /** Grows with every write. Pass it as `ifVersion` to change the value that you read. */
   version: number;
-  /** The value was sealed under the store's key, so nobody without the key wrote or changed it. */
+  /** The value was sealed under the store's key, so it was written with the key and not changed since. */
   sealed: boolean;
 }
 
-/** What a write may insist on. */
+/** The conditions of a write. */
 export interface PutOptions {
   /** Write only over this version; `0`: only if there is no record. Without it the write always wins. */
   ifVersion?: number | undefined;
-  /** Forget the record after this time. */
+  /** Delete the record after this time. */
   ttlMs?: number | undefined;
-  /** Encrypt the value, and do not answer before it is safe on the disk. @default false */
+  /** Encrypt the value, and resolve only when it is on the disk. @default false */
   secret?: boolean | undefined;
-  /** Write only while this lease was not granted to anybody else since. */
+  /** Write only if this lease was not granted again since. */
   lease?: Pick<Lease, "name" | "fence"> | undefined;
 }
 
 /** The right to do something alone, for a limited time. */
 export interface Lease {
   readonly name: string;
-  /** Grows with every grant of this lease: a write that carries an older one is refused. */
+  /** Grows with every grant of this lease. A write with an older fence fails. */
   readonly fence: number;
-  /** Holds it for the same time again; false if somebody else has it by now. */
+  /** Extends the lease by the same time; false if another process holds it now. */
   renew(): Promise<boolean>;
-  /** Gives it back. Never throws. */
+  /** Releases the lease. Never throws. */
   release(): Promise<void>;
 }
 
@@ -52,11 +52,11 @@ export interface Store {
   delete(key: string, options?: { ifVersion?: number | undefined }): Promise<boolean>;
   /** Keys that begin with `prefix`, in order. */
   list(prefix: string): Promise<string[]>;
-  /** The lease if nobody holds it. It ends by itself after `ttlMs`: whoever dies with it does not block the others. */
+  /** Acquires the lease if it is free. It expires after `ttlMs`, so that a dead holder does not block the others. */
   lease(name: string, options: { ttlMs: number }): Promise<Lease | undefined>;
   /**
-   * Tells of records under `prefix` that were written or deleted, by this process or another, sooner or later and at
-   * least once per burst. Returns what stops it. Does not keep the process alive.
+   * Reports records under `prefix` that were written or deleted by this or another process, with a delay and at
+   * least once per burst. Returns a function that stops it. Does not keep the process alive.
    */
   watch(prefix: string, listener: (key: string) => void): () => void;
   close(): Promise<void>;

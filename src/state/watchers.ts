@@ -1,11 +1,11 @@
-/** Those who want to know what changes in a store, and the backend's watch that lasts as long as there are some. */
+/** The watchers of a store. The backend's watch runs as long as there are any. */
 import { callSafely } from "../util/call-safely.js";
 import type { StoreBackend } from "./store-backend.js";
 
 /** The watchers of one store. */
 export interface Watchers {
   add(prefix: string, listener: (key: string) => void): () => void;
-  /** Tells of a write of this store's own, soon but not in the middle of the caller's step. */
+  /** Reports a write of this store asynchronously, after the current step of the caller. */
   tell(key: string): void;
   close(): void;
 }
@@ -16,7 +16,7 @@ export function createWatchers(backend: Pick<StoreBackend, "watch">): Watchers {
 
   const notify = (key: string): void => {
     for (const { prefix, listener } of [...watchers]) {
-      // A listener that fails has nobody to tell: the store works on.
+      // An error of a listener has no effect on the store.
       if (key.startsWith(prefix))
         callSafely(
           () => listener(key),

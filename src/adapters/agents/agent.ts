@@ -26,7 +26,7 @@ const Base: new (
 ) => {
   /** The context of the Durable Object, if it is one. */
   readonly ctx: RuntimeContext;
-  /** The bindings of the Worker, or whatever else was given. */
+  /** The bindings of the Worker, or the second argument of the constructor. */
   readonly env: unknown;
 } = DurableObjectBase as never;
 
@@ -34,7 +34,7 @@ const notFound = (): Response => new Response("Not found", { status: 404 });
 
 /** An agent without MCP. */
 class PlainAgent extends Base {
-  /** Which agent of its class this is: a part of the address where browsers come back to after a login. */
+  /** The name of this agent within its class; a part of its callback URL. */
   get name(): string {
     const id = this.ctx?.id;
     return id?.name ?? id?.toString() ?? "default";
@@ -48,14 +48,14 @@ class PlainAgent extends Base {
     return notFound();
   }
 
-  /** The way in: starts the agent, answers browsers that come back from a login, and asks `onRequest` otherwise. */
+  /** Handles a request: starts the agent, handles callbacks of logins, and passes other requests to `onRequest`. */
   async fetch(request: Request): Promise<Response> {
-    // A class in JavaScript may well return nothing.
+    // A class in JavaScript may return undefined.
     const answer: Response | undefined = await this.onRequest(request);
     return answer ?? notFound();
   }
 
-  /** Options for `mcp`, asked for once: a store, a time limit, a logger … */
+  /** Options for `mcp`, called once: a store, a time limit, a logger … */
   mcpOptions(): WithMcpOptions {
     return {};
   }
@@ -63,7 +63,7 @@ class PlainAgent extends Base {
 
 const starts = new WeakMap<PlainAgent, Promise<void>>();
 
-/** A start that failed is tried again with the next request. */
+/** The next request repeats a start that failed. */
 function start(agent: PlainAgent): Promise<void> {
   const known = starts.get(agent);
   if (known !== undefined) return known;
@@ -101,7 +101,7 @@ export class Agent<Env = unknown, State = unknown> extends mixMcp(PlainAgent, {
    * @hidden
    */
   declare readonly __DURABLE_OBJECT_BRAND: never;
-  /** Only so that the type has a place: this small class keeps no state. */
+  /** Only declares the type parameter: this class keeps no state. */
   declare readonly state?: State;
 
   constructor(ctx?: AgentContext, env?: Env) {

@@ -1,4 +1,4 @@
-/** Where a browser comes back to after a login: below the address of the agent that asked for it. */
+/** The callback URL of a login: a path below the address of the agent. */
 
 const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -15,7 +15,7 @@ export interface CallbackPlace {
 }
 
 /**
- * `<host>/<prefix>/<class, in kebab-case>/<name>/callback`: the place that Cloudflare's routing leads to the agent.
+ * `<host>/<prefix>/<class, in kebab-case>/<name>/callback`, which Cloudflare's routing maps to the agent.
  *
  * @example
  * ```ts
@@ -36,7 +36,7 @@ export function callbackUrl({ host, prefix, agent, name }: CallbackPlace): strin
 export const callbackSuffix = (agent: string, name: string): string =>
   `/${encodeURIComponent(toKebabCase(agent) || "agent")}/${encodeURIComponent(name)}/callback`;
 
-/** The host that a request came to. Behind a proxy that ends TLS, plain http is what is left of https. */
+/** The host of a request. A proxy that terminates TLS turns https into http. */
 export function originOf({ url }: Pick<Request, "url">): string | undefined {
   if (!URL.canParse(url)) return undefined;
   const { protocol, host, hostname } = new URL(url);
@@ -50,7 +50,7 @@ function withScheme(host: string): string {
   return `${isLocal ? "http" : "https"}://${host}`;
 }
 
-/** Letter by letter, as Cloudflare's routing writes the names of classes into paths. */
+/** Kebab-case as in Cloudflare's routing of class names. */
 export function toKebabCase(name: string): string {
   if (name === name.toUpperCase() && name !== name.toLowerCase())
     return name.toLowerCase().replaceAll("_", "-");

@@ -1,4 +1,4 @@
-/** The door `toolport/agents`: MCP servers for agents in the way of Cloudflare's, on any runtime. */
+/** The entry point `toolport/agents`: MCP servers for agents with the API of Cloudflare's agents, on any runtime. */
 export { isTransportNotImplemented, isUnauthorized } from "../../errors/classify-error.js";
 export type { OAuthCallbackOptions, OAuthCallbackResult } from "../../port/oauth-callback.js";
 export {

@@ -1,4 +1,4 @@
-/** What a {@link McpClientManager} takes and gives. */
+/** Options and results of {@link McpClientManager}. */
 import type { ClientOptions } from "@modelcontextprotocol/client";
 import type { ToolportOptions } from "../../port/options.js";
 import type { TransportOptions } from "./to-server-entry.js";
@@ -24,21 +24,21 @@ export interface McpClientManagerOptions extends Omit<ToolportOptions, ManagersO
    */
   restore?: "connect" | "lazy" | false;
   /**
-   * Whose servers and logins these are, where several agents share a store.
-   * @default nobody's: who shares the store shares the servers
+   * The owner of these servers and logins, if several agents share a store.
+   * @default none: agents that share the store share the servers
    */
   principal?: string;
 }
 
-/** What {@link McpClientManager.addServer} takes besides name and address. */
+/** Options of {@link McpClientManager.addServer}. */
 export interface AddServerOptions {
-  /** Where a browser comes back to after a login. @default none: servers that want a login fail */
+  /** The URL to which the browser returns after a login. @default none: servers that need a login fail */
   callbackUrl?: string | undefined;
   client?: ClientOptions | undefined;
   transport?: TransportOptions | undefined;
 }
 
-/** What `addMcpServer()` returns: the server is ready, or somebody has to log in first. */
+/** The result of `addMcpServer()`: the server is ready, or the user has to log in first. */
 export type AddMcpServerResult =
   | { id: string; state: "authenticating"; authUrl: string }
   | { id: string; state: "ready"; authUrl?: undefined };

@@ -22,7 +22,7 @@ import { AiTools } from "./to-tools.js";
 const DISCOVERY_TIMEOUT_MS = 15_000;
 
 /**
- * Servers of an agent: registered, connected, discovered, put down, and their tools for the AI SDK.
+ * Registers, connects, discovers and disconnects the servers of an agent, and returns their tools for the AI SDK.
  *
  * @example
  * ```ts
@@ -33,18 +33,18 @@ const DISCOVERY_TIMEOUT_MS = 15_000;
  * ```
  */
 export class McpClientManager implements AsyncDisposable {
-  /** The port below, for everything that has no name here. */
+  /** The underlying port, for everything that has no method here. */
   readonly toolport: Toolport;
-  /** Settles when what was saved is known again; never rejects. Servers are connected after that. */
+  /** Resolves when the saved servers are known again; servers are connected after that. Never rejects. */
   readonly restored: Promise<void>;
   readonly #root: Toolport;
   readonly #records: ServerRecords;
-  /** Servers that the program has named, which counts more than what was saved. */
+  /** Servers that the program has named. They take precedence over saved ones. */
   readonly #named = new Set<string>();
   /** Registrations and removals, one after the other. */
   #changes: Promise<unknown> = Promise.resolve();
   readonly #ai = new AiTools();
-  /** What is saved cannot be read for lack of its key. */
+  /** The saved servers cannot be read because their key is missing. */
   #lostKey: StateError | undefined;
 
   constructor({ principal, restore = "connect", ...options }: McpClientManagerOptions = {}) {
@@ -118,13 +118,13 @@ export class McpClientManager implements AsyncDisposable {
     }
   }
 
-  /** Puts a server down; it stays registered. */
+  /** Disconnects a server; it stays registered. */
   async closeConnection(id: string): Promise<void> {
     await this.restored;
     await this.toolport.disconnect(id);
   }
 
-  /** Puts all servers down; they stay registered. */
+  /** Disconnects all servers; they stay registered. */
   async closeAllConnections(): Promise<void> {
     await this.restored;
     await this.toolport.disconnect();
@@ -134,7 +134,7 @@ export class McpClientManager implements AsyncDisposable {
   async removeServer(id: string): Promise<void> {
     await this.#change(async () => {
       if (this.#isKnown(id)) {
-        // What cannot be revoked is deleted all the same.
+        // Tokens that cannot be revoked are deleted anyway.
         await this.toolport.logOut(id).catch(() => {});
         await this.toolport.remove(id);
       }
@@ -165,12 +165,12 @@ export class McpClientManager implements AsyncDisposable {
     return this.#ai.of(this.toolport);
   }
 
-  /** What a browser sees after a login: a page that says how it went, unless something else is given here. */
+  /** Sets the page that a browser sees after a login. Without it, a page shows the result. */
   configureOAuthCallback(options: OAuthCallbackOptions): void {
     this.toolport.configureOAuthCallback(options);
   }
 
-  /** Whether a browser comes back from a login to one of the servers. Ask after {@link restored}. */
+  /** Whether a request is the callback of a login to one of the servers. Call it after {@link restored}. */
   isCallbackRequest(request: Pick<Request, "url">): boolean {
     if (!URL.canParse(request.url)) return false;
     const { pathname } = new URL(request.url);
@@ -180,13 +180,13 @@ export class McpClientManager implements AsyncDisposable {
     });
   }
 
-  /** Ends a login, answers the browser, and connects the server. */
+  /** Completes a login, responds to the browser, and connects the server. */
   async handleCallbackRequest(request: Request): Promise<Response> {
     await this.restored;
     return this.toolport.handleOAuthCallback(request);
   }
 
-  /** Ends everything. What was saved stays, and so does the store. */
+  /** Closes all connections. Saved servers stay in the store, which stays open. */
   async close(): Promise<void> {
     await this.#root.close();
     await this.restored;
@@ -232,7 +232,7 @@ export class McpClientManager implements AsyncDisposable {
     this.#named.add(id);
   }
 
-  /** Where users come back to may be unknown outside a request, and does not matter while nobody has to log in. */
+  /** The callback URL may be unknown outside a request. It is only needed when a server requires a login. */
   #callbackUrl(id: string, given: string): string {
     const known = this.#records.get(id)?.callbackUrl ?? "";
     const isUp = this.toolport.snapshot().servers[id]?.state === "ready";

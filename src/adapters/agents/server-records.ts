@@ -1,4 +1,4 @@
-/** What an agent knows about its servers besides what the port does, kept in the same store. */
+/** What an agent saves about its servers in addition to the port, in the same store. */
 import { StateError } from "../../errors/state-error.js";
 import type { Store } from "../../state/store.js";
 import { hashText } from "../../util/hash-text.js";
@@ -10,14 +10,14 @@ export interface ServerRecord {
   /** Normalised. */
   readonly url: string;
   readonly callbackUrl: string;
-  /** Tells whether the server is described as it was. */
+  /** Fingerprint of the description of the server. */
   readonly print: string;
 }
 
 export interface RecordOptions {
   readonly store: Store | undefined;
   readonly principal: string | undefined;
-  /** A store that fails costs the memory of a server, not the server. */
+  /** If the store fails, the server is not saved but works. */
   readonly warn: (message: string) => void;
 }
 
@@ -46,7 +46,7 @@ export class ServerRecords {
     const known = [...this.#records].find(([, record]) => isIt(record));
     if (known !== undefined) return known[0];
     for (let attempt = 1; ; attempt += 1) {
-      // It stands before the names of tools, which must begin with a letter and have no more than 64 characters.
+      // It is the prefix of tool names, which must start with a letter and have at most 64 characters.
       const id = `s${hashText(JSON.stringify([name, address, attempt])).slice(0, 9)}`;
       if (!this.#records.has(id)) return id;
     }
@@ -54,7 +54,7 @@ export class ServerRecords {
 
   async set(id: string, record: ServerRecord): Promise<void> {
     this.#records.set(id, record);
-    // An address may hold a key.
+    // An address may contain a key.
     await this.#attempt("saved", (store) => store.put(this.#key(id), record, { secret: true }));
   }
 
@@ -64,7 +64,7 @@ export class ServerRecords {
   }
 
   /**
-   * Takes over what was saved.
+   * Loads the saved servers.
    *
    * @throws StateError if it is sealed with a key that is missing
    */
@@ -90,7 +90,7 @@ export class ServerRecords {
     try {
       await run(store);
     } catch (error) {
-      // A missing key must not look as if nothing had been saved.
+      // A missing key is an error, not an empty store.
       if (StateError.isInstance(error) && error.code === "KEY_MISMATCH") throw error;
       warn(`What an agent knows about its servers could not be ${what}: ${String(error)}`);
     }

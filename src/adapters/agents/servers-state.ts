@@ -70,7 +70,7 @@ const STATES: Readonly<Record<ConnectionStatus, MCPConnectionState>> = {
 
 export const toConnectionState = (status: ConnectionStatus): MCPConnectionState => STATES[status];
 
-/** Calls can be made, now or as soon as it is back by itself. */
+/** Calls can be made now, or as soon as the server has reconnected. */
 export const isOffered = ({ servers }: ToolportSnapshot, server: string): boolean => {
   const status = servers[server]?.state;
   return status !== undefined && !["authenticating", "failed", "closed"].includes(status);
@@ -92,7 +92,7 @@ export function toServersState(snapshot: ToolportSnapshot, nameOf: (id: string) 
   };
 }
 
-/** What servers that are down have listed says nothing about what there is. */
+/** Lists of servers that are down are left out: they may be out of date. */
 function offered<Info extends { server: string; serverId: string }>(
   snapshot: ToolportSnapshot,
   infos: readonly Info[],

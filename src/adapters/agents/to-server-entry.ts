@@ -1,4 +1,4 @@
-/** What the methods of an agent take for a server, as an entry of ours. */
+/** Converts the server options of an agent into a server entry. */
 import type { ClientOptions } from "@modelcontextprotocol/client";
 import type { HttpServerEntry } from "../../config/server-entry.js";
 import { hashText } from "../../util/hash-text.js";
@@ -23,7 +23,7 @@ export interface ServerRegistration {
   url: string;
   /** A name to show. */
   name: string;
-  /** Where a browser comes back to after a login; empty: this server wants no login. */
+  /** The URL to which the browser returns after a login. Empty: this server needs no login. */
   callbackUrl: string;
   /** For the SDK's client. */
   clientOptions?: ClientOptions;
@@ -35,7 +35,7 @@ export function toServerEntry(registration: ServerRegistration): HttpServerEntry
   const { type = "auto" } = transportOptions;
   const headers = Object.fromEntries(new Headers(transportOptions.headers));
   const mode = clientOptions?.versionNegotiation?.mode;
-  // Who brings a token of their own wants no login.
+  // An own `Authorization` header replaces the login.
   const wantsLogin = callbackUrl !== "" && headers["authorization"] === undefined;
   return {
     url: normaliseUrl(url),

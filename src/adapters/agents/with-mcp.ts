@@ -157,7 +157,7 @@ export function mixMcp<Given extends AnyClass>(
     }
 
     async #answer(request: Request, run: () => unknown): Promise<unknown> {
-      // `fetch` calls `onRequest`: once is enough.
+      // `fetch` calls `onRequest`; handle the request only once.
       if (this.#answering.has(request)) return run();
       this.#answering.add(request);
       const origin = originOf(request);

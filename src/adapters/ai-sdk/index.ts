@@ -1,4 +1,4 @@
-/** The door `toolport/ai-sdk`: tools and prompts for the AI SDK, versions 5, 6 and 7. */
+/** The entry point `toolport/ai-sdk`: tools and prompts for the AI SDK, versions 5, 6 and 7. */
 export type { ContentPart } from "../../content/content-part.js";
 export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
 export type { OnSchemaChange, SchemaForm, SchemaReport, ToolSelection } from "../offered-tools.js";

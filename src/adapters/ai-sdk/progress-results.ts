@@ -1,4 +1,4 @@
-/** A call as a stream of preliminary results: one for each sign of progress, and the tool's answer last. */
+/** A call as a stream of preliminary results: one for each progress notification, then the result of the tool. */
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { Progress } from "../../protocol/pending-request.js";
 import { LinkedQueue } from "../../util/linked-queue.js";
@@ -17,7 +17,7 @@ export interface ProgressCall {
   readonly run: (onProgress: (progress: Progress) => void, signal: AbortSignal) => Promise<ToolResult>;
 }
 
-/** Whoever stops listening ends the call. */
+/** Aborts the call when the consumer stops reading. */
 export async function* progressResults({
   server,
   signal,
@@ -31,7 +31,7 @@ export async function* progressResults({
   let wake = () => {};
   const running = run((progress) => {
     news.push(progress);
-    // Later progress replaces earlier: a slow reader misses the oldest.
+    // The latest progress replaces earlier ones: a slow consumer does not see every notification.
     if (news.size > MAX_WAITING_CALLS) news.shift();
     wake();
   }, stop.signal);

@@ -47,7 +47,7 @@ export interface AiSdkToolsOptions
   /**
    * Which calls a person must approve first (`ai` 6 and later): those of tools that may destroy something
    * (`"destructive"`), of tools that do not only read (`"writes"`), by what their servers say of them; all (`true`); or
-   * those you choose. A server can say what it likes: do not rest on it for servers you do not trust.
+   * those you choose. Annotations come from the server: do not rely on them for servers you do not trust.
    * @default none
    */
   readonly needsApproval?:
@@ -56,7 +56,7 @@ export interface AiSdkToolsOptions
     | "writes"
     | ((tool: ToolInfo, input: unknown) => boolean | Promise<boolean>)
     | undefined;
-  /** Give signs of progress as preliminary results. @default false */
+  /** Return progress notifications as preliminary results. @default false */
   readonly progress?: boolean | undefined;
   /** Images, audio and files of an answer: handed to the model, or a note in their place. @default "content" */
   readonly media?: "content" | "note" | undefined;
@@ -102,7 +102,7 @@ export interface ToolSetParts {
   readonly schemas?: AiSdkToolSchemas | undefined;
 }
 
-/** The part that waits for nothing. */
+/** The synchronous part. */
 export function buildToolSet(offered: readonly OfferedTool[], parts: ToolSetParts): ToolSet {
   const { ai, options } = parts;
   const version = versionOf(ai);
@@ -131,7 +131,7 @@ function toTool(
   const { name, description, title, outputSchema, server, sourceName } = tool;
   const given = schemas?.[name];
   const made: Record<string, unknown> = {};
-  // Without a schema of the caller's nothing is known of the tool while the program is written.
+  // Without a schema from the caller, the types of the tool are unknown at compile time.
   if (given === undefined) made["type"] = "dynamic";
   if (description !== undefined) made["description"] = description;
   if (title !== undefined) made["title"] = title;
@@ -139,7 +139,7 @@ function toTool(
   made["inputSchema"] = given?.inputSchema ?? schemaOf(() => offered.derived.schema);
   if (outputSchema !== undefined) made["outputSchema"] = schemaOf(() => resultSchema(outputSchema));
   if (options.needsApproval) {
-    // A rule of the caller's knows the server's names, not those that the model was given.
+    // The caller's rule uses the server's names, not the names that the model sees.
     const read = (input: unknown) =>
       given === undefined && isObject(input) ? offered.derived.unwrap(input) : input;
     made["needsApproval"] = approvalOf(tool, options.needsApproval, read);
@@ -156,7 +156,7 @@ function approvalOf(
   const { readOnlyHint, destructiveHint } = tool.annotations ?? {};
   if (typeof rule === "function") return (input: unknown) => rule(tool, read(input));
   if (typeof rule === "boolean") return rule;
-  // What is not said counts as the worst, as the protocol has it.
+  // Missing annotations have the worst-case default of the specification.
   return readOnlyHint !== true && (rule === "writes" || destructiveHint !== false);
 }
 
@@ -186,7 +186,7 @@ interface ExecutionOptions {
   readonly context?: unknown;
 }
 
-/** A failure to call is thrown: the AI SDK tells the model. A tool that reports failure is an answer like others. */
+/** Throws if the call fails; the AI SDK reports that to the model. A result with `isError` is returned like any other. */
 export function createExecute(offered: OfferedTool, parts: ToolSetParts) {
   return (input: unknown, execution: ExecutionOptions) => {
     const { options } = parts;
@@ -212,7 +212,7 @@ async function callTool(
   const sent = (input ?? {}) as Record<string, unknown>;
   const args = given === undefined ? offered.derived.unwrap(sent) : sent;
   const result = await toolport.callTool(tool.name, args, call);
-  // Here, once: the AI SDK asks for the model's output again with every step.
+  // Report left-out content once, here: the AI SDK converts the output again in every step.
   if (isLeftOutWatched(options))
     toModelOutput(result, modelOutputOptions(options, versionOf(ai)), {
       provider: PROVIDER_NAME,
@@ -232,7 +232,7 @@ function callOptions(options: AiSdkToolsOptions, execution: ExecutionOptions): C
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** An answer that reports failure is not held to the schema of success. */
+/** The output schema does not apply to results with `isError`. */
 async function checked(result: ToolResult, schema: AiSdkSchema, ai: ToolSetParts["ai"]): Promise<ToolResult> {
   if (result.isError) return result;
   const verdict = await ai.asSchema(schema).validate?.(result.structuredContent);

@@ -26,7 +26,7 @@ export interface AnthropicDocumentBlock {
 
 export type AnthropicFileBlock = AnthropicImageBlock | AnthropicDocumentBlock;
 
-/** The media type stands beside the data: a data URI would be refused. */
+/** The API rejects data URIs: the media type is a field of its own. */
 export function toFileBlock(part: ContentPart): AnthropicFileBlock | undefined {
   const file = fileOf(part);
   if (file === undefined) return undefined;

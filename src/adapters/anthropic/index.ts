@@ -1,4 +1,4 @@
-/** The door `toolport/anthropic`: tools, calls and prompts in the shapes of Anthropic's API, without its package. */
+/** The entry point `toolport/anthropic`: tools, calls and prompts in the format of Anthropic's API, without its package. */
 export type { ContentPart } from "../../content/content-part.js";
 export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
 export type { OnSchemaChange, SchemaReport, ToolSelection } from "../offered-tools.js";

@@ -1,4 +1,4 @@
-/** Runs the calls that a model of Anthropic's asked for, and gives the message to append to the conversation. */
+/** Runs the calls that an Anthropic model requested, and returns the message to append to the conversation. */
 import { partNote } from "../../content/part-note.js";
 import type { Toolport } from "../../toolport.js";
 import { noteOrThrow, textOf } from "../content-options.js";
@@ -34,7 +34,7 @@ interface ToolUse {
 
 /**
  * Runs every `tool_use` of a message in parallel. All answers stand in one message, in the order of the calls; an
- * unknown tool, bad arguments or an unreachable server are told to the model. An empty list: the model asked for nothing.
+ * unknown tool, bad arguments or an unreachable server are reported to the model. An empty list: the model requested no calls.
  */
 export async function runAnthropicToolCalls(
   toolport: Toolport,
@@ -61,7 +61,7 @@ const requestedCalls = (content: AnthropicAnswer["content"]): RequestedCall[] =>
         .filter((block): block is ToolUse => block.type === "tool_use")
         .map(({ id, name, input }) => ({ id, name, args: input }));
 
-/** A result that is an error may hold nothing but text, so that what else there is stands beside it. */
+/** A `tool_result` with `is_error` may only contain text, so other content follows it in blocks of its own. */
 function toToolResult(
   { call, parts, isError, server, tool }: CallOutcome,
   { strictContent = false, onLeftOut }: AnthropicRunOptions,

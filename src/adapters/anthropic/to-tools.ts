@@ -10,7 +10,7 @@ export interface AnthropicTool {
 }
 
 export interface AnthropicToolsOptions extends ToolSelection {
-  /** Told of every schema that had to be changed. */
+  /** Called for every schema that had to be changed. */
   readonly onChange?: OnSchemaChange | undefined;
 }
 

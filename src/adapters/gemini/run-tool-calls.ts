@@ -57,7 +57,7 @@ const GEMINI_TARGETS = ["gemini-json", "gemini-openapi"] as const;
 
 /**
  * Runs every `functionCall` of a response in parallel. All answers stand in one content, in the order of the calls; an
- * unknown tool, bad arguments or an unreachable server are told to the model. An empty list: the model asked for nothing.
+ * unknown tool, bad arguments or an unreachable server are reported to the model. An empty list: the model requested no calls.
  */
 export async function runGeminiToolCalls(
   toolport: Toolport,

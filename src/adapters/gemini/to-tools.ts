@@ -21,7 +21,7 @@ export interface GeminiToolsOptions extends ToolSelection {
    * @default "json"
    */
   readonly schema?: "json" | "openapi" | undefined;
-  /** Told of every schema that had to be changed. */
+  /** Called for every schema that had to be changed. */
   readonly onChange?: OnSchemaChange | undefined;
 }
 

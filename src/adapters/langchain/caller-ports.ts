@@ -18,7 +18,7 @@ export class CallerPorts {
     return this.#ports.values();
   }
 
-  /** The same headers and provider are the same caller; without either it is nobody's. */
+  /** The same headers and provider are the same caller. Without both there is no caller. */
   portFor({ headers, authProvider }: CustomHTTPTransportOptions = {}): Toolport {
     const fields = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const);
     if (fields.length === 0 && authProvider === undefined) return this.#toolport;

@@ -140,13 +140,13 @@ export type OtherToolportOptions = Omit<
   "mcpServers" | "prefix" | "additionalToolNamePrefix" | "onServerError" | "onLog"
 >;
 
-/** What `onConnectionError` is told. */
+/** The argument of `onConnectionError`. */
 export interface ConnectionFailure {
   serverName: string;
   error: MCPClientError;
 }
 
-/** Whose tools they are: sent to every server reached over a URL, and to nobody else's connection. */
+/** Headers and provider of one caller, for every server reached over a URL, on connections of its own. */
 export interface CustomHTTPTransportOptions {
   authProvider?: AnyAuthProvider | undefined;
   headers?: Record<string, string> | undefined;
@@ -274,7 +274,7 @@ type Listener<Parameters extends unknown[]> = (...parameters: Parameters) => voi
 /** Gets the source twice: the package documents `(source)`, and its README writes `(event, source)`. */
 type ListListener = Listener<[ListChange, ServerMessageSource]>;
 
-/** Called when a server tells something by itself. What they throw goes to the logger. */
+/** Called for notifications from servers. Errors they throw go to the logger. */
 export interface Notifications {
   /** A log message of a server. Ask for them with `setLoggingLevel`. */
   onMessage?: Listener<
@@ -286,7 +286,7 @@ export interface Notifications {
   onCancelled?: Listener<[{ requestId: RequestId; reason?: string | undefined }, ServerMessageSource]>;
   onPromptsListChanged?: ListListener;
   onResourcesListChanged?: ListListener;
-  /** A resource somebody subscribed to has changed. */
+  /** A subscribed resource has changed. */
   onResourcesUpdated?: Listener<[{ uri: string }, ServerMessageSource]>;
   onRootsListChanged?: ListListener;
   /** The tools of a server changed; `getTools()` returns the new ones. */

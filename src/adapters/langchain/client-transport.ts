@@ -1,4 +1,4 @@
-/** A client of the MCP SDK (version 1 or 2) that somebody else has connected, as a transport for a port of ours. */
+/** A client of the MCP SDK (version 1 or 2) that is already connected, as a transport for a port. */
 import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 

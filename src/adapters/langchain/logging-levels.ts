@@ -2,7 +2,7 @@
 import type { LoggingLevel } from "@modelcontextprotocol/client";
 import type { Toolport } from "../../toolport.js";
 
-/** Servers of the modern era are told with every request. */
+/** Requests to servers of the modern era carry the level. */
 const LOG_LEVEL_META = "io.modelcontextprotocol/logLevel";
 
 export class LoggingLevels {
@@ -14,7 +14,7 @@ export class LoggingLevels {
     toolport.on("state", ({ server, to, principal }) => {
       const level = this.#levels.get(server);
       if (to !== "ready" || principal !== undefined || level === undefined) return;
-      // A new connection has forgotten it. If it cannot be told, the messages stay away, and nothing else.
+      // A new connection starts without a level. If setting it fails, only log messages are missing.
       this.#tell(server, level).catch(() => {});
     });
   }

@@ -33,7 +33,7 @@ const NOT_READ = {};
  * Arguments are checked by the port, against the schema as the server wrote it and by its draft. LangChain's own check
  * knows one draft only and has no limit on hostile patterns, so it is given a schema that lets everything pass.
  *
- * A call that nobody watches goes past LangChain's own code, which would cost more than the call; any other goes through
+ * A call without callbacks bypasses LangChain's own code, which would cost more than the call; any other goes through
  * it. The outcome is the same.
  */
 export class McpTool extends DynamicStructuredTool {
@@ -65,7 +65,7 @@ export class McpTool extends DynamicStructuredTool {
     return "DynamicStructuredTool";
   }
 
-  // The types of both methods are those of the class they come from; nobody sees a tool as an `McpTool`.
+  // The types of both methods are those of the base class; users never see the type `McpTool`.
   override invoke(input: never, config?: never): Promise<never> {
     const limited = withTimeout(config, this.defaultToolTimeout);
     if (!McpTool.#isAsMade(this)) return super.invoke(input, limited as never) as Promise<never>;
@@ -93,7 +93,7 @@ export class McpTool extends DynamicStructuredTool {
     return super.call.call(unchecked, input, config, tags) as Promise<never>;
   }
 
-  /** False for a proxy, for a tool that somebody has changed since, and with hooks, whose output may be anything. */
+  /** False for a proxy, for a tool that was modified, and with hooks, which may return any output. */
   static #isAsMade(tool: McpTool): boolean {
     if (!(#func in tool) || tool.func !== tool.#func) return false;
     if (tool._call !== McpTool.prototype._call || tool.responseFormat !== RESPONSE_FORMAT) return false;

@@ -87,7 +87,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
   }
 
   /**
-   * Connects to all servers at once and loads their tools. Every other method does that by itself.
+   * Connects to all servers at once and loads their tools. Every other method does that if needed.
    *
    * @returns the tools of each server, by its name
    * @throws MCPClientError when a server cannot be connected, or lists a tool that cannot be offered, unless `onConnectionError`
@@ -101,7 +101,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
 
   /**
    * The tools of all servers, or of those named. With options they are bound to that caller for good: its headers and
-   * its provider, on connections that nobody else uses.
+   * its provider, on connections of its own.
    */
   getTools(...servers: string[]): Promise<DynamicStructuredTool[]>;
   getTools(servers: string[], options?: CustomHTTPTransportOptions): Promise<DynamicStructuredTool[]>;

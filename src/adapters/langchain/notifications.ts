@@ -1,4 +1,4 @@
-/** Passes what servers tell by themselves to the functions of a client's configuration. */
+/** Passes notifications from servers to the callbacks in a client's configuration. */
 import type { LoggingLevel, RequestId } from "@modelcontextprotocol/client";
 import type { ServerNotification } from "../../port/events.js";
 import type { Toolport } from "../../toolport.js";

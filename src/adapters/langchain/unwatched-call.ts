@@ -1,4 +1,4 @@
-/** The short way of a call that nobody watches: what LangChain does with it, less what it does for callbacks. */
+/** The fast path of a call without callbacks: what LangChain does with a call, except for callbacks. */
 import { CallbackManager } from "@langchain/core/callbacks/manager";
 import { isDirectToolOutput, ToolMessage } from "@langchain/core/messages";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
@@ -17,7 +17,7 @@ export const isPlainConfig = (config: unknown): config is ToolConfig =>
   isRecord(config) && !("name" in config);
 
 /**
- * Whether LangChain has nobody to tell of a call. Callbacks may come from the configuration, a parent run, the
+ * Whether a call has no callbacks. Callbacks may come from the configuration, a parent run, the
  * environment or a hook, so it is LangChain itself that is asked, as it would ask itself.
  */
 export function isUnwatched(

@@ -1,4 +1,4 @@
-/** The door `toolport/openai`: tools, calls and prompts in the shapes of OpenAI's APIs, without its package. */
+/** The entry point `toolport/openai`: tools, calls and prompts in the format of OpenAI's APIs, without its package. */
 export type { ContentPart } from "../../content/content-part.js";
 export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
 export type { OnSchemaChange, SchemaReport, ToolSelection } from "../offered-tools.js";

@@ -52,7 +52,7 @@ export interface OpenAIRunOptions extends RunToolCallsOptions {
 
 /**
  * Runs every tool call in a message of the chat API, or in a response of the responses API, in parallel. The answers
- * come in the order of the calls; an unknown tool, bad arguments or an unreachable server are told to the model. An
+ * come in the order of the calls; an unknown tool, bad arguments or an unreachable server are reported to the model. An
  * empty list: the model asked for nothing.
  */
 export function runOpenAIToolCalls(

@@ -32,7 +32,7 @@ export interface OpenAIToolsOptions extends ToolSelection {
    * @default false
    */
   readonly strict?: boolean | undefined;
-  /** Told of every schema that had to be changed. */
+  /** Called for every schema that had to be changed. */
   readonly onChange?: OnSchemaChange | undefined;
 }
 

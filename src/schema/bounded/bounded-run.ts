@@ -1,4 +1,4 @@
-/** What a runtime can do against validations that would take too long. Both sides of the `#run-bounded` door have this shape. */
+/** How a runtime limits the time of a validation. Both implementations of `#run-bounded` have this interface. */
 
 /** What a run gives that was stopped. */
 export const TIMED_OUT = Symbol("timed out");

@@ -33,7 +33,7 @@ export function useLinearPatterns(compiled: CompiledSchema, engine: LinearEngine
     skipped: [...tests].flatMap(([pattern, test]) => (test === undefined ? [pattern] : [])),
     around(value, formats, task) {
       names = propertyNames(value);
-      // The table is shared with whoever else uses the validator, so nothing of ours stays in it.
+      // Other users of the validator share the table, so our entries are removed again.
       for (const { pattern, test } of usable) formats[PATTERN_FORMAT + pattern] = test;
       try {
         return task();
@@ -71,7 +71,7 @@ function replacePatternProperties(
         continue;
       }
       const test = testFor(pattern);
-      // Nobody knows which names a skipped pattern means, so no name may count as unknown.
+      // The names that a skipped pattern matches are unknown, so no name may count as undeclared.
       if (test === undefined) map[""] = true;
       else map[`${exactly(names().filter(test))}(?:){${index}}`] = schema;
     }

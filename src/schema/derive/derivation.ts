@@ -1,4 +1,4 @@
-/** What the parts of one derivation share. */
+/** The state that the writers of one derivation share. */
 
 import type { ChangeLog } from "./change-log.js";
 import { describe, type Sentence, sayKeywords } from "./constraint-words.js";
@@ -9,7 +9,7 @@ import type { TargetRules } from "./target-rules.js";
 /** A schema that is being written. */
 export type Json = Record<string, unknown>;
 
-/** What a written object has to be told apart from the original by, when arguments come back. */
+/** How a written object differs from the original; needed to convert arguments back. */
 export interface ObjectNotes {
   /** Names in the original, by the new names. */
   readonly names: ReadonlyMap<string, string>;

@@ -28,7 +28,7 @@ export type SchemaTarget =
  * `unwrap` drops that null), `encoded` (a free-form object or value that is sent as JSON text; `unwrap` parses it) and `wrapped`
  * (the whole schema is now the property `value`).
  *
- * It is narrowed by `typed` (a type was added that the other keywords imply) and `closed` (properties that nobody declared are
+ * It is narrowed by `typed` (a type was added that the other keywords imply) and `closed` (undeclared properties are
  * refused).
  *
  * It is loosened by `described` (said in words, in a description), `relaxed` (a weaker form is left), `cut` (a reference was

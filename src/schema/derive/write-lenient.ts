@@ -47,7 +47,7 @@ function writeKeywords(tree: SchemaTree, to: Derivation, words: string[]): Json 
   return to.annotate(out, tree, said);
 }
 
-/** Keywords that go by names which are other names now, and cannot be told. */
+/** Keywords that refer to property names. Properties were renamed, so they cannot be kept. */
 function keywordsByName(tree: SchemaTree, to: Derivation): string[] {
   if (to.names.size === 0) return [];
   const isForeign = (name: string): boolean => to.names.has(name) && !tree.map("properties").has(name);

@@ -71,7 +71,7 @@ function writeRest(tree: SchemaTree, properties: Json, out: Json, to: Derivation
   // Names that match a pattern are declared too, and patterns are not kept.
   const isTaken = to.rules.keywords?.has("additionalProperties") === true && !tree.has("patternProperties");
   if (!isTaken) {
-    // That no more is accepted goes without saying, and that more is accepted helps nobody.
+    // A closed object needs no description, and models gain nothing from knowing that more properties are accepted.
     if (!rest.isNever() && rest.keywords.size > 0) return to.say(tree, [keyword]);
     to.log.add("removed", keyword, tree.from(keyword));
     return [];

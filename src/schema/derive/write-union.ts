@@ -115,7 +115,7 @@ function writePortable(
 const alternativesOf = (schema: Json): Json[] =>
   Array.isArray(schema["anyOf"]) ? (schema["anyOf"] as Json[]).flatMap(alternativesOf) : [schema];
 
-/** Alternatives inside alternatives are told the same. */
+/** Flattens alternatives inside alternatives. */
 function spread(schema: Json, isNullable: boolean): Json {
   const { anyOf, description, ...rest } = schema as { anyOf?: Json[]; description?: string };
   if (anyOf === undefined) return { ...schema, ...(isNullable && { nullable: true }) };

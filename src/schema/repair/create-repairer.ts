@@ -1,4 +1,4 @@
-/** Repairs a value that was found invalid: the heavy half, reached by a dynamic import only. */
+/** Repairs invalid values within the time budget. Loaded by a dynamic import only. */
 import type { RepairOutcome } from "../argument-repair.js";
 import { TIMED_OUT } from "../bounded/bounded-run.js";
 import { validationEngine as engine, loadLinearEngine } from "../built-in-check.js";
@@ -7,17 +7,17 @@ import type { Repairer, RepairRequest, SchemaCheck, SchemaValidatorFactory } fro
 import { builtInParts, ownParts, PartNotCheckable, type SchemaParts } from "./schema-parts.js";
 import { MAX_LEVELS, RepairGivenUp, ValueRepairer } from "./value-repairer.js";
 
-/** A validator of the user's own, and the port's way to it. */
+/** The user's validator, and the check that calls it. */
 export interface OwnValidator {
   readonly validator: SchemaValidatorFactory;
   readonly check: SchemaCheck;
 }
 
-/** A schema on which a repair ran out of time is not tried again for so long. */
+/** How long a schema on which a repair timed out is not tried again. */
 const SLOW_FOR_MS = 60_000;
 const slowUntil = new WeakMap<SchemaParts, number>();
 
-/** A repairer with a memory of its own: a schema is read leniently once. */
+/** Creates a repairer with its own cache of lenient schemas. */
 export function createRepairer(own: OwnValidator | undefined): Repairer {
   const builtIn = remembered((schema) => builtInParts(engine, schema));
   const owned = own && remembered((schema) => ownParts(own.validator, schema, own.check));
@@ -33,7 +33,7 @@ export function createRepairer(own: OwnValidator | undefined): Repairer {
         return run(owned(schema));
       } catch (error) {
         if (!(error instanceof PartNotCheckable)) throw error;
-        // The user's validator knows whole schemas only: it judges the outcome, the places are found without it.
+        // The user's validator handles whole schemas only: it checks the result, the built-in one finds the places.
         const whole = owned(schema) as SchemaParts;
         return run(builtIn(schema), { maxLevels: 1, issuesOf: whole.strictIssues });
       }
@@ -46,7 +46,7 @@ export function createRepairer(own: OwnValidator | undefined): Repairer {
 
 interface RunOptions {
   readonly maxLevels?: number;
-  /** Says what is wrong with a whole value, instead of `parts`. */
+  /** Finds the issues of a whole value, instead of `parts`. */
   readonly issuesOf?: SchemaParts["issues"];
 }
 
@@ -82,7 +82,7 @@ function repair(
   const issues = repairs.length === 0 && left.length === 0 ? options.issues : left;
   if (issues.length > 0) return { kind: "refused", issues };
   const refilled = repairs.some(({ change }) => change === "left out") ? refill?.(repaired) : undefined;
-  // A default that does not fit is the schema's fault, and no reason to lose the call.
+  // An invalid default is a mistake in the schema and must not fail the call.
   const final = refilled !== undefined && issuesOf(refilled).length === 0 ? refilled : repaired;
   const contradicts = parts.lenient.isWider && parts.strictIssues(final).length > 0;
   return { kind: "repaired", value: final, repairs, contradicts };

@@ -1,4 +1,4 @@
-/** Changes as little as possible about a value until it fits a schema. Copies what it changes, never the original. */
+/** Changes as little as possible of a value until it matches a schema. Never changes the original. */
 import type { ArgumentRepair } from "../argument-repair.js";
 import { NEVER, type SchemaNode } from "../compile-schema.js";
 import { isObject } from "../json-schema.js";
@@ -8,11 +8,11 @@ import type { Part } from "./lenient-schema.js";
 import { allowedKinds, candidatesFor, isPlaceholder, kindOf, lettersOf } from "./repair-rules.js";
 import type { SchemaParts } from "./schema-parts.js";
 
-/** A value after as much of it was repaired as can be. */
+/** A value with every possible repair. */
 export interface RepairedValue {
   readonly value: unknown;
   readonly repairs: readonly ArgumentRepair[];
-  /** It fits now. */
+  /** The value matches the schema now. */
   readonly isWhole: boolean;
 }
 
@@ -21,13 +21,13 @@ export class RepairGivenUp extends Error {}
 
 export const MAX_LEVELS = 24;
 const MAX_STEPS = 2_000;
-/** Mending one property can change what the schema asks of another (`if`, `dependentSchemas`). */
+/** Repairing one property can change what the schema requires of another (`if`, `dependentSchemas`). */
 const MAX_ROUNDS = 3;
 
 interface Place {
   readonly path: string;
   readonly level: number;
-  /** The value was made a list here, and is not made one again. */
+  /** The value was wrapped in a list here, and is not wrapped again. */
   readonly isItem?: boolean;
 }
 
@@ -60,7 +60,7 @@ export class ValueRepairer {
     return this.#repair([this.#parts.lenient.compiled.root], value, TOP);
   }
 
-  /** The same for a value that is known not to fit, which saves asking again. */
+  /** The same for a value that is known to be invalid, which saves one check. */
   repairInvalid(value: unknown): RepairedValue {
     return this.#repairInvalid([this.#parts.lenient.compiled.root], value, TOP);
   }
@@ -84,7 +84,7 @@ export class ValueRepairer {
     return repaired;
   }
 
-  /** Tries every alternative. The one with the fewest changes counts; two that differ are no answer. */
+  /** Tries every alternative and takes the one with the fewest changes. If two of them differ, there is no repair. */
   #choose({ nodes, choices, isConditional }: Demands, value: unknown, place: Place): RepairedValue {
     const [alternatives, ...others] = choices;
     if (alternatives === undefined) return this.#repairPlain(nodes, value, place);
@@ -105,7 +105,7 @@ export class ValueRepairer {
     return isClear ? best : asIs(value, false);
   }
 
-  /** The schemas that stand for the same value, with the conditions that hold for it. */
+  /** The schemas that apply to the same value, with the conditions that are met. */
   #demands(parts: readonly Part[], value: unknown): Demands {
     const nodes: SchemaNode[] = [];
     const choices: (readonly Part[])[] = [];
@@ -151,7 +151,7 @@ export class ValueRepairer {
           : asIs(candidate.value, this.#fits(nodes, candidate.value));
       const repairs = [{ path: place.path, change: candidate.change }, ...inner.repairs];
       if (inner.isWhole) return { ...inner, repairs };
-      // Closer than before: what is still wrong with it says more.
+      // The type is right now, so the remaining issues say more.
       if (!kinds.has(kind)) partly ??= { ...inner, repairs };
     }
     return partly ?? asIs(value, false);

@@ -1,4 +1,4 @@
-/** Keys that the user named: in code, or in the environment. */
+/** Keys that the user configured: in code, or in the environment. */
 import { createKeyRing, type StoreKey } from "../key-ring.js";
 import { createSealer, keylessSealer, type Sealer } from "../sealing.js";
 
@@ -14,7 +14,7 @@ export function configuredKeys(key: StoreKeys | undefined): StoreKeys | undefine
   return process.env[KEY_VARIABLE]?.replace(/[\s,]+$/, "") || undefined;
 }
 
-/** For a database that several machines share: the key has to be configured, nobody can make one up for all of them. */
+/** For a database that several machines share: the key has to be configured, because no process can generate one for all of them. */
 export function configuredSealer(key: StoreKeys | undefined): Sealer {
   const keys = configuredKeys(key);
   if (keys !== undefined) return createSealer(() => createKeyRing(keys));

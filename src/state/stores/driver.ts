@@ -1,4 +1,4 @@
-/** Database drivers are loaded when they are needed, and what they throw is not shown as it is. */
+/** Loads database drivers when they are needed, and removes secrets from their errors. */
 import { readField } from "../../errors/foreign-error.js";
 import { StateError } from "../../errors/state-error.js";
 import { redactText } from "../../util/redact-text.js";
@@ -18,7 +18,7 @@ export async function loadDriver<T>(name: string, load: () => Promise<T>): Promi
 }
 
 /**
- * What a driver threw, without what it carries along: some of their errors hold the arguments of the command (a password,
+ * An error of a driver without its properties: some contain the arguments of the command (a password,
  * a stored value) or the row in question.
  */
 export function plainCause(error: unknown): Error | undefined {

@@ -1,18 +1,18 @@
-/** Calls to a database server that end in time, whatever the server or its driver does. */
+/** Bounds the time of calls to a database server, and the durations that are sent to it. */
 import type { StateError } from "../../errors/state-error.js";
 import { withDeadline } from "../../util/with-deadline.js";
 
-/** Longest time for one call: connecting, waiting in the driver's queue and the answer together. */
+/** Maximum time of one call: connecting, waiting in the driver's queue and the response together. */
 const CALL_LIMIT_MS = 4_000;
-/** Time of it for opening a connection. */
+/** The part of it for opening a connection. */
 export const CONNECT_LIMIT_MS = 3_000;
-/** Calls that ran out of time and are still in a driver's queue. Beyond that no more are made: queues do not grow for ever. */
+/** Calls that ran out of time and are still in a driver's queue. With more, further calls fail, so that the queue stays bounded. */
 const MAX_ABANDONED = 100;
 
-/** Runs a call; the signal tells it that nobody waits for it any longer. */
+/** Runs a call. The signal aborts when no caller waits for the result any longer. */
 export type LimitedCall = <T>(call: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 
-/** Makes the limit for one database; `tooSlow` is the error of a call that did not end. `closing` ends those in the background. */
+/** Creates the limit for one database. `tooSlow` creates the error of a call that timed out; `closing` ends pending calls. */
 export function limitCalls(tooSlow: () => StateError, closing: AbortSignal): LimitedCall {
   let abandoned = 0;
   return async (call) => {

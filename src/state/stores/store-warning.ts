@@ -1,12 +1,12 @@
-/** What a store has to say that is no failure. */
+/** Warnings of a store: conditions that are no errors. */
 import { callSafely } from "../../util/call-safely.js";
 
-/** Something a store took care of, or could not do as well as it should. */
+/** A problem that a store corrected, or a feature that it could not use. */
 export interface StoreWarning {
   /**
-   * - `CORRUPT_SET_ASIDE`: the file was damaged; it was renamed and a new one begun.
+   * - `CORRUPT_SET_ASIDE`: the file was damaged; it was renamed and a new one created.
    * - `PERMISSIONS_FIXED`: others could read the file; now they cannot.
-   * - `WAL_NOT_USED`: SQLite's quicker and safer way to write is not possible here.
+   * - `WAL_NOT_USED`: SQLite's write-ahead log, which is faster and safer, cannot be used here.
    */
   code: "CORRUPT_SET_ASIDE" | "PERMISSIONS_FIXED" | "WAL_NOT_USED";
   message: string;
@@ -14,7 +14,7 @@ export interface StoreWarning {
   path: string;
 }
 
-/** Hands a warning to whoever listens, else to Node's own warnings (stderr). */
+/** Passes a warning to `onWarning`, or to Node's process warnings (stderr). */
 export function warn(warning: StoreWarning, onWarning: ((warning: StoreWarning) => void) | undefined): void {
   const fallback = () =>
     process.emitWarning(warning.message, { type: "ToolportWarning", code: warning.code });

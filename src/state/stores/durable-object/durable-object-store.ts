@@ -69,7 +69,7 @@ export function durableObjectStore(
   };
 }
 
-/** Without a key: secrets are stored in clear, unless others are sealed already. Then the key is missing, not unwanted. */
+/** Without a key: secrets are stored in clear, unless others are sealed already. In that case the key is missing by mistake. */
 function createClearSealer(run: Run, logger: Pick<Logger, "warn">): Sealer {
   return {
     ...unkeyedSealer,
@@ -142,7 +142,7 @@ function createDurableObjectBackend(storage: DurableObjectSqlStorage, run: Run):
       others.add(listener);
       return () => others.delete(listener);
     },
-    // The storage is the object's, which goes on.
+    // The storage belongs to the object, which stays alive.
     async close() {},
   };
 }

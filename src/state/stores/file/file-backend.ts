@@ -20,7 +20,7 @@ import {
 } from "./file-records.js";
 import { createStateFile, NotReplaced, type StateFile } from "./state-file.js";
 
-/** How often the file is looked at while something is watched. */
+/** Interval at which the file is checked while there are watchers. */
 const POLL_MS = 250;
 const LONGEST_WAIT_MS = 25;
 
@@ -40,7 +40,7 @@ export function createFileBackend({ path, busyTimeoutMs, onWarning }: FileBacken
     isSwept = true;
   };
 
-  /** Runs a synchronous step under the lock: nothing of this process can come in between. */
+  /** Runs a synchronous step under the lock, so that no other code of this process can interfere. */
   const withLock = async <T>(step: (lock: FileLock) => T): Promise<T> => {
     const deadline = performance.now() + busyTimeoutMs;
     for (let attempt = 1; ; attempt++) {
@@ -66,7 +66,7 @@ export function createFileBackend({ path, busyTimeoutMs, onWarning }: FileBacken
       lock?.release();
     }
   };
-  /** Sets a damaged file aside, and goes on with a new one. */
+  /** Renames a damaged file, and continues with a new one. */
   const unlessDamaged = async <T>(work: () => T | Promise<T>): Promise<T> => {
     try {
       return await work();
@@ -77,7 +77,7 @@ export function createFileBackend({ path, busyTimeoutMs, onWarning }: FileBacken
     }
   };
   const read = <T>(step: (content: FileContent) => T): Promise<T> => unlessDamaged(() => step(file.read()));
-  /** A step that answers undefined or false has changed nothing. */
+  /** A step that returns undefined or false has changed nothing. */
   const write = <T>(step: (content: FileContent) => T): Promise<T> =>
     unlessDamaged(() =>
       withLock((lock) => {
@@ -106,7 +106,7 @@ export function createFileBackend({ path, busyTimeoutMs, onWarning }: FileBacken
   };
 }
 
-/** Looks at the file again and again; its content is read only when it was replaced. */
+/** Polls the file; reads its content only when it was replaced. */
 function pollChanges(file: StateFile, onChange: (key: string) => void): () => void {
   let seen: number | undefined;
   const poll = (): void => {

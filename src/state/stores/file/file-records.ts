@@ -105,7 +105,7 @@ export function changedKeys({ records, deletions }: FileContent, after: number):
 const liveRow = (row: Row | undefined, now: number): Row | undefined =>
   row?.expiresAt !== undefined && row.expiresAt <= now ? undefined : row;
 
-/** The whole file is written at every change: what has ended does not stay in it. */
+/** Every change writes the whole file, so expired entries are removed. */
 function prune({ records, deletions, leases }: FileContent, now: number): void {
   for (const [key, row] of records) if (liveRow(row, now) === undefined) records.delete(key);
   for (const [key, { writtenAt }] of deletions) if (writtenAt < now - MEMORY_MS) deletions.delete(key);

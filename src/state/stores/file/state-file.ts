@@ -47,7 +47,7 @@ export function createStateFile(
   const load = (): FileContent => {
     const file = openSync(path, "r");
     try {
-      // Times and inode numbers are too coarse to tell two files of one moment apart.
+      // Timestamps and inode numbers cannot distinguish two files written at the same moment.
       const head = readHead(file);
       if (known?.head === head) return known.content;
       const content = readContent(readFileSync(file, "utf8"), path);

@@ -26,7 +26,7 @@ export function readKeyFile(
 /** Makes the file with one line. False if there is one already: of processes that start at once, one wins. */
 export function createKeyFile(path: string, line: string): boolean {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  // Written aside and linked whole, so that nobody ever reads half a key or finds an empty file after a crash.
+  // Written aside and linked whole, so that no process reads half a key, or finds an empty file after a crash.
   const draft = `${path}.${crypto.randomUUID()}`;
   const file = openSync(draft, "wx", 0o600);
   try {

@@ -19,7 +19,7 @@ interface KeyringPackage {
   };
 }
 
-/** A variable, so that neither TypeScript nor a bundler asks for a package that hardly anybody has. */
+/** A variable, so that neither TypeScript nor a bundler asks for an optional package. */
 const PACKAGE: string = "@napi-rs/keyring";
 const SERVICE = "toolport";
 

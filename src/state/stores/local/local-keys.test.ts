@@ -114,7 +114,7 @@ describe("with a keychain", () => {
       });
     }
     expect(readFileSync(keyFile, "utf8")).toBe(before);
-    // Whoever configures a key does not need it.
+    // A configured key replaces the key file.
     const key = createStoreKey();
     expect((await loadLocalKeys({ key, keyFile, keychain: noKeychain })).ids).toEqual([await idOf(key)]);
   });

@@ -22,7 +22,7 @@ export async function loadLocalKeys(options: LocalKeysOptions): Promise<KeyRing>
   const configured = configuredKeys(options.key);
   if (configured === undefined) return createKeyRing(await readOrMakeKeys(options));
   const listed = Array.isArray(configured) ? (configured as readonly StoreKey[]) : [configured as StoreKey];
-  // Whoever configures a key after the file was in use still wants to read what is saved.
+  // A key may be configured after the file was in use; the saved records must stay readable.
   const older = await readKeys(options).catch(() => undefined);
   return createKeyRing([...listed, ...(older ?? [])]);
 }
@@ -53,7 +53,7 @@ async function readKeys({ keyFile, onWarning, keychain }: LocalKeysOptions): Pro
   return Promise.all(lines.map(read));
 }
 
-/** Makes the key and says in the file where it is; of several processes only the first one's key counts. */
+/** Creates the key and records in the file where it is. If several processes do so, the first one wins. */
 async function makeKey({ keyFile, keychain }: LocalKeysOptions): Promise<void> {
   const key = createStoreKey();
   const chain = await (keychain ?? loadKeychain)();

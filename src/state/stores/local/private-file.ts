@@ -1,4 +1,4 @@
-/** Sees to it that a file with secrets is this user's own and nobody else's to read. */
+/** Ensures that only this user can read a file with secrets. */
 import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
 import { StateError } from "../../../errors/state-error.js";
@@ -12,7 +12,7 @@ type OnWarning = ((warning: StoreWarning) => void) | undefined;
 
 /**
  * Creates the file (0600) and its directory (0700) where they are missing. Takes an existing file back from its group and
- * the world, with a warning; refuses one that is a link, or somebody else's.
+ * the world, with a warning; rejects a link, and a file of another user.
  */
 export function claimFile(path: string, onWarning: OnWarning): void {
   mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_DIRECTORY });
@@ -21,7 +21,7 @@ export function claimFile(path: string, onWarning: OnWarning): void {
     closeSync(openSync(path, "wx", PRIVATE_FILE));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    // Another process was quicker, or put something else there.
+    // Another process created it first, or it is another kind of file.
     inspectPrivateFile(path, onWarning);
   }
 }
@@ -32,7 +32,7 @@ export function inspectPrivateFile(path: string, onWarning: OnWarning): Stats | 
   if (stats === undefined) return undefined;
   if (stats.isSymbolicLink()) throw refused(path, "is a symbolic link");
   if (!stats.isFile()) throw refused(path, "is not a file");
-  // Windows has neither owners nor modes that Node could tell.
+  // On Windows Node reports neither owner nor mode.
   const user = process.getuid?.();
   if (user === undefined) return stats;
   if (stats.uid !== user) throw refused(path, "belongs to another user");

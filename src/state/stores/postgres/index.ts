@@ -29,7 +29,7 @@ export interface PostgresStoreOptions {
 }
 
 /**
- * Keeps Toolport's state in PostgreSQL (11 or newer) through `pg`. Connects when it is first used, and makes its tables by itself.
+ * Keeps Toolport's state in PostgreSQL (11 or newer) through `pg`. Connects when it is first used, and creates its tables.
  * A pool of your own is used as it is and not ended. Through PgBouncer everything works but `watch()`, which needs its session mode.
  *
  * @example

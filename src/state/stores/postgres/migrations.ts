@@ -1,4 +1,4 @@
-/** Brings the tables of the PostgreSQL store up to date, one process at a time. */
+/** Updates the tables of the PostgreSQL store, one process at a time. */
 import type { ClientBase } from "pg";
 import { StateError } from "../../../errors/state-error.js";
 import { INDEXED_CHARS, type QualifiedNames } from "./statements.js";
@@ -24,16 +24,16 @@ const migrations = (names: QualifiedNames): readonly (readonly string[])[] => [
   ],
 ];
 
-/** Makes the tables or brings them up to date; refuses those of a newer Toolport. */
+/** Creates or updates the tables; throws if a newer version of Toolport created them. */
 export async function migrate(client: ClientBase, names: QualifiedNames): Promise<void> {
   const steps = migrations(names);
-  // Most of the time there is nothing to do, and a read-only server can be read.
+  // Usually there is nothing to do, and this also works on a read-only server.
   const there = await client.query(`select to_regclass(${names.migrationsConstant}) is not null as found`);
   if (there.rows[0]?.found === true && (await readVersion(client, names)) === steps.length) return;
   await client.query("begin");
   try {
     await client.query(`select pg_advisory_xact_lock(hashtextextended(${names.migrationsConstant}, 0))`);
-    // Whether it is there cannot be asked again: the connection may remember the answer it got before the lock.
+    // Do not check for the table again: the connection may cache the result from before the lock.
     await createMigrationsTable(client, names);
     const done = await readVersion(client, names);
     for (const [index, statements] of steps.entries()) {
@@ -43,7 +43,7 @@ export async function migrate(client: ClientBase, names: QualifiedNames): Promis
     }
     await client.query("commit");
   } catch (error) {
-    // The connection is not used again after an error; this only lets the others go on at once.
+    // The connection is not used again after an error; this only releases the lock for others at once.
     await client.query("rollback").catch(() => {});
     throw error;
   }
@@ -51,7 +51,7 @@ export async function migrate(client: ClientBase, names: QualifiedNames): Promis
 
 async function createMigrationsTable(client: ClientBase, { schema, migrations: table }: QualifiedNames) {
   if (schema !== undefined) {
-    // Where it is there already, the right to make one is not needed.
+    // An existing schema needs no permission to create one.
     const found = await client.query(`select 1 from pg_namespace where nspname = ${schema.constant}`);
     if (found.rows.length === 0) await client.query(`create schema ${schema.name}`);
   }

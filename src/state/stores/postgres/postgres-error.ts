@@ -1,4 +1,4 @@
-/** What a failure of PostgreSQL or of the way to it means for a store. */
+/** Converts errors of PostgreSQL and of its connections into `StateError`s. */
 import { readField } from "../../../errors/foreign-error.js";
 import { StateError, type StateErrorCode } from "../../../errors/state-error.js";
 import { plainCause } from "../driver.js";
@@ -11,7 +11,7 @@ interface Meaning {
 }
 
 const busy: Meaning = { code: "BUSY", what: "is busy", next: "Try again soon", retryable: true };
-const full: Meaning = { code: "FULL", what: "has no room left", next: "Look at its disk and memory" };
+const full: Meaning = { code: "FULL", what: "has no space left", next: "Look at its disk and memory" };
 const corrupt: Meaning = { code: "CORRUPT", what: "reports damaged data", next: "Look at its log" };
 const login: Meaning = {
   code: "UNAVAILABLE",
@@ -51,7 +51,7 @@ const sqlState = (error: unknown): string | undefined => {
 /** The tables are not there any more. */
 export const isTableMissing = (error: unknown): boolean => sqlState(error) === "42P01";
 
-/** Turns anything that was thrown on the way to `place` into a `StateError`. */
+/** Converts any error of a call to `place` into a `StateError`. */
 export function toPostgresError(error: unknown, place: string): StateError {
   if (error instanceof StateError) return error;
   const state = sqlState(error);
@@ -61,7 +61,7 @@ export function toPostgresError(error: unknown, place: string): StateError {
 }
 
 function unknownMeaning(error: unknown, state: string | undefined): Meaning {
-  // Class 57 is an operator's shutdown, 08 a broken connection: both are the same to us as no answer at all.
+  // Class 57 is an operator's shutdown, 08 a broken connection: both count as an unreachable server.
   if (state !== undefined && !["57", "08"].includes(state.slice(0, 2))) {
     return {
       code: "UNAVAILABLE",

@@ -1,4 +1,4 @@
-/** Where a store gets its connections to PostgreSQL from: a URL, or a pool of the user's. */
+/** The connections of a store to PostgreSQL: opened from a URL, or taken from the user's pool. */
 import { Socket } from "node:net";
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient } from "pg";
 import { StateError } from "../../../errors/state-error.js";
@@ -7,27 +7,27 @@ import { CONNECT_LIMIT_MS } from "../limited-calls.js";
 
 /** Hands out connections. */
 export interface PostgresSource {
-  /** How messages name the server: no user, no password. */
+  /** The name of the server in messages, without user and password. */
   readonly place: string;
-  /** Loads the driver. Not part of any time limit: on a busy machine that takes its time, and no server is to blame. */
+  /** Loads the driver. No time limit applies: loading can take long on a busy machine. */
   load(): Promise<unknown>;
-  /** Works with a connection of the pool, and drops it when the signal says that nobody waits any longer. */
+  /** Works with a connection of the pool, and drops it when the signal aborts. */
   use<T>(work: (client: ClientBase) => Promise<T>, signal: AbortSignal): Promise<T>;
   /** A connection outside the pool, for listening only; not yet connected. */
   listener(): Promise<{ client: Client; close(): void }>;
   close(): Promise<void>;
 }
 
-/** The server gives up a statement before we do, so that it does not take effect long after we said that it failed. */
+/** The server's statement timeout is shorter than ours, so that a statement that was reported as failed does not take effect later. */
 const STATEMENT_LIMIT_MS = 3_500;
 const MAX_CONNECTIONS = 5;
-/** How long the server may take to say goodbye. */
+/** How long the server may take to close a connection. */
 const GOODBYE_MS = 500;
 
 const ignore = (): void => {};
 const loadPg = () => loadDriver("pg", () => import("pg"));
 
-/** Sockets the driver opened for us: it waits for the server's goodbye, which may never come. */
+/** The sockets of the driver, which waits for the server to close them without a limit. */
 function trackSockets() {
   const open = new Map<Socket, Promise<void>>();
   let isClosed = false;
@@ -59,7 +59,7 @@ function trackSockets() {
 /**
  * Takes one connection out of the pool. What breaks it also rejects its query; but the pool stops listening for errors as it
  * hands it out, and the server may say that it ends it in the very bytes that made it ready. So not by promise: there would
- * be a moment in which nobody listens, and such an error ends the process.
+ * be a moment without a listener, and such an error ends the process.
  */
 function takeOut(pool: Pool): Promise<PoolClient> {
   return new Promise((resolve, reject) => {
@@ -71,7 +71,7 @@ function takeOut(pool: Pool): Promise<PoolClient> {
   });
 }
 
-/** Works with one connection of the pool, and gives it back; after an error it is not used again. */
+/** Works with one connection of the pool, and returns it; after an error it is dropped. */
 async function usePooled<T>(
   pool: Pool,
   { work, signal }: { work: (client: PoolClient) => Promise<T>; signal: AbortSignal },
@@ -155,7 +155,7 @@ export function postgresAt(url: string): PostgresSource {
       return await usePooled(await getPool(), {
         signal,
         async work(client) {
-          // Not as a parameter of the connection, which proxies such as PgBouncer refuse.
+          // Not as a connection parameter, which proxies such as PgBouncer reject.
           if (!prepared.has(client)) await client.query(`set statement_timeout = ${STATEMENT_LIMIT_MS}`);
           prepared.add(client);
           return await work(client);
@@ -175,10 +175,10 @@ export function postgresAt(url: string): PostgresSource {
   };
 }
 
-/** The pool of the user, who also ends it; only the connection for listening is ours. */
+/** Uses the user's pool, which the user ends. Only the connection for notices belongs to the store. */
 export function postgresOf(pool: Pool): PostgresSource {
   const sockets = trackSockets();
-  // A connection that breaks while nobody uses it would end the process otherwise.
+  // Without a listener, the error of an idle connection would end the process.
   pool.on("error", ignore);
   return {
     place: "PostgreSQL",
@@ -187,7 +187,7 @@ export function postgresOf(pool: Pool): PostgresSource {
     async listener() {
       const { Client: PgClient } = await loadPg();
       const socket = sockets.create();
-      // With all properties as they are: the password is not an enumerable one.
+      // Copy property descriptors too: the password is not enumerable.
       const config: ClientConfig = Object.defineProperties(
         {},
         Object.getOwnPropertyDescriptors(pool.options),

@@ -8,7 +8,7 @@ export interface TableNames {
   prefix: string;
 }
 
-/** Characters of a key that the index for prefixes holds: an index takes no endless ones. */
+/** Length of the key prefix in the index: PostgreSQL limits the size of index entries. */
 export const INDEXED_CHARS = 200;
 
 const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
@@ -43,13 +43,13 @@ const LIVE = `(r.expires_at is null or r.expires_at > ${NOW})`;
 const DURABLE = `, set_config('synchronous_commit',
   case current_setting('synchronous_commit') when 'off' then 'on' else current_setting('synchronous_commit') end, true)`;
 
-/** The lease is locked as well, so that nobody gets it between this look at it and the write. */
+/** Locks the lease too, so that no other process acquires it between the check and the write. */
 const heldLease = (leases: string): string =>
   `held as (select 1 from ${leases} where id = $7::bytea and fence = $8::bigint for share),`;
 
 /**
- * A deleted record stays for a while as one without text that expired at that moment, so that whoever lost the connection
- * can still hear of it. Keys are found by their hash, because an index takes no long ones.
+ * A deleted record stays for a while as one without text that expired at that moment, so that a process that lost the connection
+ * can still learn of it. Keys are found by their hash, because index entries have a size limit.
  */
 export function createStatements({ records, leases, sequenceConstant }: QualifiedNames) {
   const next = `nextval(${sequenceConstant})`;
@@ -72,7 +72,7 @@ export function createStatements({ records, leases, sequenceConstant }: Qualifie
       durable: boolean;
     }): string {
       const held = withLease ? heldLease(leases) : "";
-      // A record made anew takes the place of one that expired or was deleted.
+      // A recreated record replaces the row of an expired or deleted one.
       const written = isUpdate
         ? `update ${records} r set ${write} where r.id = $1::bytea and r.version = $5::bigint and ${LIVE}
            ${withLease ? "and exists (select from held)" : ""} returning r.version`

@@ -1,4 +1,4 @@
-/** What a failure of Redis or of the way to it means for a store. */
+/** Converts errors of Redis and of its connections into `StateError`s. */
 import { isNamed, readField } from "../../../errors/foreign-error.js";
 import { StateError, type StateErrorCode } from "../../../errors/state-error.js";
 import { plainCause } from "../driver.js";
@@ -47,13 +47,13 @@ const REPLIES: Readonly<Record<string, Meaning>> = {
   },
 };
 
-/** The word by which Redis says what went wrong, if it was Redis that said it. */
+/** The code of an error reply of Redis; undefined for other errors. */
 export function replyCode(error: unknown): string | undefined {
   const message = readField(error, "message");
   return isNamed(error, "ReplyError") && typeof message === "string" ? message.split(" ", 1)[0] : undefined;
 }
 
-/** Turns anything that was thrown on the way to `place` into a `StateError`. */
+/** Converts any error of a call to `place` into a `StateError`. */
 export function toRedisError(error: unknown, place: string): StateError {
   if (error instanceof StateError) return error;
   const reply = replyCode(error);

@@ -1,31 +1,31 @@
-/** Where a store gets its connections to Redis from: a URL, or a client of the user's. */
+/** The connections of a store to Redis: opened from a URL, or taken from the user's client. */
 import type { Cluster, Redis, RedisOptions } from "ioredis";
 import { StateError } from "../../../errors/state-error.js";
 import { loadDriver } from "../driver.js";
 import { CONNECT_LIMIT_MS } from "../limited-calls.js";
 
-/** A client of the user's: to one server, through sentinels, or to a cluster. */
+/** The user's client: of one server, of sentinels, or of a cluster. */
 export type RedisClient = Redis | Cluster;
 
 /** Hands out connections. */
 export interface RedisSource {
-  /** How messages name the server: no user, no password. */
+  /** The name of the server in messages, without user and password. */
   readonly place: string;
-  /** Loads the driver. Not part of any time limit: on a busy machine that takes its time, and no server is to blame. */
+  /** Loads the driver. No time limit applies: loading can take long on a busy machine. */
   load(): Promise<unknown>;
   /** The connection for commands; opened when there is none. */
   client(): Promise<RedisClient>;
-  /** What the connection itself complained about last. */
+  /** The last error event of the connection. */
   troubleOf(client: RedisClient): unknown;
-  /** Takes a connection out of use that does not answer, or that leads to the wrong server. */
+  /** Closes a connection that does not respond, or that leads to the wrong server. */
   drop(client: RedisClient): void;
-  /** Another connection, for listening only; whoever asks closes it with `drop`. */
+  /** Opens another connection, for subscriptions only. The caller closes it with `drop`. */
   subscriber(): Promise<RedisClient>;
   close(): Promise<void>;
 }
 
 /**
- * A connection is used until it breaks, and the next call opens another: no command waits for a server that is away, none is
+ * A connection is used until it breaks, and the next call opens another: no command waits for an unreachable server, none is
  * sent twice, and nothing runs in the background.
  */
 const ONE_CONNECTION = {
@@ -37,12 +37,12 @@ const ONE_CONNECTION = {
   connectTimeout: CONNECT_LIMIT_MS,
   disconnectTimeout: 300,
   enableOfflineQueue: true,
-  // A server that still loads its data says so to every command.
+  // While a server loads its data, every command fails with an error that says so.
   enableReadyCheck: false,
   lazyConnect: false,
 } satisfies RedisOptions;
 
-/** Watches over connections: remembers their complaints, and which are still open. */
+/** Tracks connections: their last error, and which of them are open. */
 function trackConnections() {
   const troubles = new WeakMap<RedisClient, unknown>();
   const open = new Map<RedisClient, Promise<void>>();
@@ -60,19 +60,19 @@ function trackConnections() {
         });
       });
       open.set(client, ended);
-      // Calls hold the process by their time limit; an idle connection does not.
+      // Pending calls keep the process alive by their timers; an idle connection does not.
       client.on("connect", () => {
         if ("stream" in client) client.stream.unref();
       });
       return client;
     },
-    /** Once is enough, though every call that waits on it may ask for it. */
+    /** Every call that waits on the connection may ask for it; it happens once. */
     disconnect(client: RedisClient) {
       if (leaving.has(client)) return;
       leaving.add(client);
       client.disconnect();
     },
-    /** To be asked before one is opened. */
+    /** Called before a connection is opened. */
     checkOpen() {
       if (isClosed) throw new Error("The store was closed meanwhile");
     },
@@ -122,7 +122,7 @@ export function redisAt(url: string): RedisSource {
   };
 }
 
-/** The client of the user, who also closes it; only the connection for listening is ours. */
+/** Uses the user's client, which the user closes. Only the connection for subscriptions belongs to the store. */
 export function redisOf(client: RedisClient): RedisSource {
   const connections = trackConnections();
   let trouble: unknown;

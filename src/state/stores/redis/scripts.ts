@@ -1,4 +1,4 @@
-/** The steps that have to be atomic in Redis, as Lua scripts. All time is the server's. */
+/** The atomic operations in Redis, as Lua scripts. All times come from the server's clock. */
 import { createHash } from "node:crypto";
 import { CHANGE_MEMORY_MS } from "../change-feed.js";
 
@@ -8,9 +8,9 @@ export interface Script {
   readonly sha: string;
 }
 
-/** A lease is forgotten so long after its end: nobody comes back with its fence. */
+/** An expired lease is deleted after this time: its fence is no longer in use. */
 const LEASE_MEMORY_MS = 7 * 24 * 3_600_000;
-/** Expired keys that one write takes out of the index at most. */
+/** Maximum number of expired keys that one write removes from the index. */
 const SWEEP_MAX = 100;
 
 const script = (body: string): Script => {
@@ -20,7 +20,7 @@ const script = (body: string): Script => {
 
 /**
  * Numbers that only grow are at least the time in microseconds: a server that lost its last writes, or all of them, does
- * not hand out a number for the second time. They stay below 2^53 for another two centuries.
+ * not use a number twice. They stay below 2^53 for another two centuries.
  */
 const CLOCK = `
 local time = redis.call("TIME")

@@ -1,4 +1,4 @@
-/** The door `toolport/sqlite`: state in a file, for one machine. */
+/** The entry point `toolport/sqlite`: state in a file, for one machine. */
 export type { SealingStore } from "../../create-store.js";
 export { createStoreKey, type StoreKey } from "../../key-ring.js";
 export type { StoreKeys } from "../configured-keys.js";

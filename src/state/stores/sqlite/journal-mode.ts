@@ -1,11 +1,11 @@
-/** Chooses how SQLite writes: ahead into a log where that is safe, else the old way. See https://www.sqlite.org/wal.html. */
+/** Chooses SQLite's journal mode: the write-ahead log where it is safe, else the rollback journal. See https://www.sqlite.org/wal.html. */
 import { statfsSync } from "node:fs";
 import type { SqlRunner } from "../../sql-runner.js";
 
 /** File systems of other machines by the number statfs(2) gives them: NFS, SMB, CIFS, SMB2, AFS, 9P, Ceph. */
 const NETWORK_FILE_SYSTEMS = [0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x01021997, 0x00c36400];
 
-/** Puts the database into its mode; returns why it is not the write-ahead log, if it is not. */
+/** Sets the mode. Returns the reason if it is not the write-ahead log. */
 export function chooseJournalMode(sql: SqlRunner, path: string): string | undefined {
   const problem = whyNoLog(sql, path);
   const wanted = problem === undefined ? "wal" : "delete";

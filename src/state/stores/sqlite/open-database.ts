@@ -1,4 +1,4 @@
-/** Opens the file of a store: checked, up to date, in the right mode; a damaged one is set aside first. */
+/** Opens the file of a store: renames a damaged file, updates the tables and sets the journal mode. */
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { StateError } from "../../../errors/state-error.js";
 import { migrate, readSchemaVersion } from "../../sql-migrations.js";
@@ -20,7 +20,7 @@ export interface OpenDatabase {
   isInPlace(): boolean;
   /** Whether the next commits wait for the disk. */
   setDurable(isDurable: boolean): void;
-  /** Another number after others have written. */
+  /** Changes after another connection has written. */
   dataVersion(): number;
   close(): void;
 }
@@ -71,7 +71,7 @@ function checkDatabase(database: SqliteDatabase, path: string): SqlRunner {
   return sql;
 }
 
-/** Looks like SQLite's own error, so that both are met in one way. */
+/** Has the shape of SQLite's own error, so that both are handled alike. */
 class DamagedFile extends Error {
   readonly errcode = 11;
 }
@@ -133,7 +133,7 @@ function toOpenDatabase({
         // its statements are collected, and until then the file alone would not be the whole of it.
         if (hasLog) database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
       } catch {
-        // Somebody else is at it, or the file is gone.
+        // Another process renames it, or the file is gone.
       }
       database.close();
     },
@@ -142,11 +142,11 @@ function toOpenDatabase({
 
 /** What SQLite keeps beside a database, and last the database itself: a new one must not find an old companion. */
 const PARTS = ["-wal", "-shm", "-journal", ""];
-/** Whoever holds the lock that long has died with it. */
+/** A process that holds the lock for longer is assumed to be dead. */
 const STALE_LOCK_MS = 10_000;
 
 /**
- * Renames the file and its companions if `isDamaged` still says so, and returns the new name. Undefined: somebody else did
+ * Renames the file and its companions if `isDamaged` still says so, and returns the new name. Undefined: another process did
  * it, or is about to.
  */
 export function setAside(path: string, isDamaged: () => boolean): string | undefined {

@@ -16,7 +16,7 @@ import { type OpenDatabase, openDatabase } from "./open-database.js";
 import { loadSqliteDriver } from "./sqlite-driver.js";
 import { isBusy, isDamaged, isReadOnly, toStateError } from "./sqlite-error.js";
 
-/** How often other processes' writes are looked for while somebody watches. */
+/** Interval at which writes of other processes are looked for while there are watchers. */
 const POLL_MS = 250;
 const LONGEST_WAIT_MS = 50;
 
@@ -37,7 +37,7 @@ export function createSqliteBackend({ path, busyTimeoutMs, onWarning }: SqliteBa
     if (current?.isInPlace() === false) drop();
     if (current !== undefined) return current;
     const driver = await loadSqliteDriver();
-    // A look for changes may have been waiting here when the store was closed.
+    // A poll may have been waiting here when the store was closed.
     if (isClosed) throw toStateError(undefined, path);
     current ??= openDatabase({ path, driver, onWarning });
     return current;
@@ -84,7 +84,7 @@ export function createSqliteBackend({ path, busyTimeoutMs, onWarning }: SqliteBa
   };
 }
 
-/** Asks SQLite again and again whether others wrote, which costs no reading of the file while they did not. */
+/** Polls SQLite for writes of others; this reads nothing from the file while there are none. */
 function pollChanges(database: () => Promise<OpenDatabase>, onChange: (key: string) => void): () => void {
   let range = { since: Date.now(), after: 0 };
   let seen: { open: OpenDatabase; dataVersion: number } | undefined;

@@ -1,4 +1,4 @@
-/** Finds a SQLite: Node's where it is a good one, else a package that brings its own. Both speak Node's `DatabaseSync`. */
+/** Finds a SQLite driver: Node's if its version is good, else a package. Both have the interface of Node's `DatabaseSync`. */
 import { StateError } from "../../../errors/state-error.js";
 import { isSafeWithLog } from "./journal-mode.js";
 
@@ -17,11 +17,11 @@ export interface SqliteStatement {
 /** Opens a database file. */
 export type SqliteDriver = new (path: string) => SqliteDatabase;
 
-/** Not literals: nothing but this file may find out at build time that there is such a package or module. */
+/** Not literals, so that bundlers do not try to resolve them. */
 const PACKAGE = "@photostructure/sqlite";
 const BUILT_IN = "node:sqlite";
 
-/** An old one of Node's is still better than none. */
+/** An old version in Node is better than no SQLite. */
 function sources(): readonly string[] {
   const { sqlite } = process.versions;
   return sqlite !== undefined && isSafeWithLog(sqlite) ? [BUILT_IN, PACKAGE] : [PACKAGE, BUILT_IN];

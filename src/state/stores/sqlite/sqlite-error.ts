@@ -1,4 +1,4 @@
-/** SQLite's result codes in our words. See https://www.sqlite.org/rescode.html. */
+/** Converts SQLite's result codes into `StateError`s. See https://www.sqlite.org/rescode.html. */
 import { StateError } from "../../../errors/state-error.js";
 import { busyError, fullError, toFileError } from "../local/file-error.js";
 

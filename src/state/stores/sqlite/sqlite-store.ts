@@ -20,7 +20,7 @@ export interface SqliteStoreOptions {
   key?: StoreKeys | undefined;
   /** How long a call waits while another process writes, before it fails with `BUSY`. @default 5000 */
   busyTimeoutMs?: number | undefined;
-  /** Told when a damaged file was set aside, permissions were corrected … @default Node's process warnings */
+  /** Called when a damaged file was renamed, permissions were corrected … @default Node's process warnings */
   onWarning?: ((warning: StoreWarning) => void) | undefined;
 }
 
