@@ -30,30 +30,30 @@ import type { Skills } from "./port/skills.js";
 import type { ToolportSnapshot } from "./port/snapshot.js";
 import type { TaskHandle } from "./port/tasks/task-handle.js";
 
-/** What `tools()` takes. */
+/** Options of `tools()`. */
 export interface ToolsOptions extends WaitOptions, ToolFilters {
   /** Only the tools of these servers. @default all */
   servers?: readonly string[];
-  /** Every tool, not only those a model is shown: with `deferTools`, and those only for interfaces (MCP Apps). @default false */
+  /** Return every tool, not only those that models see: with `deferTools`, and tools that only an interface may call (MCP Apps). @default false */
   all?: boolean;
 }
 
-/** What `connect()` takes. */
+/** Options of `connect()`. */
 export interface ConnectOptions extends WaitOptions {
-  /** Only these servers. @default all */
+  /** Connect only these servers. @default all */
   servers?: readonly string[];
 }
 
-/** Many MCP servers behind one handle. Created by {@link createToolport}. */
+/** Many MCP servers behind one object. Created by {@link createToolport}. */
 export interface Toolport extends AsyncDisposable {
-  /** Brings up every server that is not ready, all at once. One bad server never hides another. */
+  /** Connects all servers that are not ready, at the same time. A server that fails does not affect the others. */
   connect(options?: ConnectOptions): Promise<ConnectReport>;
-  /** Every tool of every server, connecting those that were never asked for. */
+  /** Lists the tools of all servers. Connects servers that have not been listed yet. */
   tools(options?: ToolsOptions): Promise<ToolInfo[]>;
-  /** The tools that fit a few words best, of those that are known. */
+  /** Finds the tools that match the words of `query` best. */
   searchTools(query: string, options?: { limit?: number } & WaitOptions): Promise<ToolInfo[]>;
   /**
-   * Starts a tool as a task and gives back a handle at once. Throws `NOT_OFFERED` if the server or the tool cannot do that.
+   * Starts a tool as a task and returns a handle at once. Throws `NOT_OFFERED` if the server or the tool does not support tasks.
    *
    * @example
    * ```ts
@@ -67,22 +67,22 @@ export interface Toolport extends AsyncDisposable {
     args: Readonly<Record<string, unknown>> | undefined,
     options: TaskCallOptions,
   ): Promise<TaskHandle<Structured>>;
-  /** Calls a tool by its public name. Throws only if the call could not be made or its answer is not to be trusted. */
+  /** Calls a tool by its public name. Throws if the call fails or its result is invalid. A result with `isError` is returned. */
   callTool<Structured = unknown>(
     name: string,
     args?: Readonly<Record<string, unknown>>,
     options?: CallToolOptions,
   ): Promise<ToolResult<Structured>>;
-  /** The tasks under way, those of earlier processes with the same store too, oldest first. */
+  /** Lists the running tasks, oldest first, including those of earlier processes with the same store. */
   tasks(): Promise<TaskHandle[]>;
-  /** A task under way by its id; undefined if there is none. */
+  /** Finds a running task by its id. */
   task<Structured = unknown>(id: string): Promise<TaskHandle<Structured> | undefined>;
-  /** The skills of a server. Nothing is asked of it before `list()` or `read()`. */
+  /** The skills of a server. Sends nothing before `list()` or `read()`. */
   skills(server: string): Skills;
   resources(options?: WaitOptions): Promise<ResourceInfo[]>;
   resourceTemplates(options?: WaitOptions): Promise<ResourceTemplateInfo[]>;
   /**
-   * Reads a resource by its address, or by a template and what to fill in; an address may stand for several contents.
+   * Reads a resource by its URI, or by a template and its variables. A URI may refer to several contents.
    *
    * @example
    * ```ts
@@ -96,8 +96,8 @@ export interface Toolport extends AsyncDisposable {
     options?: ReadResourceOptions,
   ): Promise<ResourceContents[]>;
   /**
-   * Tells when a resource changes, until the returned function is called. It outlives the connection: after a loss the
-   * subscription is opened again and the listener told once, with `missed: true`, since a change may have gone unseen.
+   * Notifies the listener when a resource changes, until the returned function is called. Toolport subscribes again after a
+   * reconnect, and then calls the listener once with `missed: true`, because it may have missed a change.
    *
    * @example
    * ```ts
@@ -122,7 +122,7 @@ export interface Toolport extends AsyncDisposable {
     options?: AccessOptions,
   ): Promise<PromptResult>;
   /**
-   * What a server proposes for an argument of a prompt or of a resource template that a user has begun to type.
+   * Asks a server to complete an argument of a prompt or of a resource template.
    *
    * @example
    * ```ts
@@ -136,33 +136,33 @@ export interface Toolport extends AsyncDisposable {
     options?: AccessOptions,
   ): Promise<Completion>;
   /**
-   * What the servers say about how to use them, a heading for each; empty if none says anything. Toolport puts it
-   * nowhere by itself: it comes from the servers, so decide whether you want it in a prompt.
+   * The instructions of the servers, each under a heading; empty if there are none. They are written by the servers, so
+   * Toolport adds them to no prompt: decide whether yours should contain them.
    */
   instructions(options?: InstructionsOptions): Promise<string>;
-  /** Adds a server and connects it. Adding the same server again changes nothing. */
+  /** Adds a server and connects it. Adding the same server again has no effect. */
   add(name: string, entry: ServerEntry, options?: WaitOptions): Promise<ServerReport>;
   /** Adds a server without connecting it. */
   register(name: string, entry: ServerEntry): void;
   /**
-   * Disconnects a server, and deletes what is saved of it: its entry, lists, pins, tasks and logins. On the plain port for
-   * all users, on `as(…)` for that user. Tokens are deleted, not revoked: call `logOut()` first for that.
+   * Disconnects a server and deletes everything saved about it: its entry, lists, pins, tasks and logins. On the plain port
+   * this applies to all users, on `as(…)` to that user. Tokens are deleted, but not revoked: call `logOut()` first to revoke them.
    *
-   * @param options `keepState`: keeps all but the entry, to add the server again with other options. Default: false
+   * @param options `keepState`: delete only the entry, to add the server again with other options. Default: false
    */
   remove(name: string, options?: { keepState?: boolean }): Promise<void>;
-  /** Brings up one server. */
+  /** Connects one server and resets its circuit breaker. */
   connectServer(name: string, options?: WaitOptions): Promise<ServerReport>;
-  /** Reads a server's lists anew. */
+  /** Reads the lists of a server again. */
   discover(name: string, options?: WaitOptions): Promise<ServerReport>;
-  /** Reads the lists of one server, or of all that are ready, anew. */
+  /** Reads the lists of one server, or of all ready servers, again. */
   refresh(name?: string, options?: WaitOptions): Promise<void>;
-  /** Puts one server down, or all. A server put down stays so until it is asked for. */
+  /** Disconnects one server, or all. A server stays disconnected until you connect it. */
   disconnect(name?: string): Promise<void>;
-  /** Asks a server for a sign of life and tells how long it took. */
+  /** Pings a server and returns the round-trip time. */
   ping(name: string, options?: WaitOptions): Promise<{ ms: number }>;
   /**
-   * One more filter that every tool must pass. On the plain port it applies to all users; on `as(user)` to that user only.
+   * Adds a filter that every tool must pass. On the plain port it applies to all users, on `as(user)` to that user only.
    *
    * @example
    * ```ts
@@ -171,18 +171,18 @@ export interface Toolport extends AsyncDisposable {
    * ```
    */
   addFilter(filter: FilterInput): void;
-  /** Replaces the filters added to this port so far. Those of the options stay, and for a user those of the plain port. */
+  /** Replaces the filters added to this port. Filters of the options stay, and for a user those of the plain port. */
   setFilters(filters: FilterInput | readonly FilterInput[]): void;
-  /** Removes every filter added to this port. Those of the options stay, and for a user those of the plain port. */
+  /** Removes the filters added to this port. Filters of the options stay, and for a user those of the plain port. */
   resetFilters(): void;
-  /** Accepts changed definitions: of the named tools of a server, or of all. */
+  /** Accepts changed tool definitions of a server: of the named tools, or of all. */
   approveTools(server: string, tools?: readonly string[]): Promise<void>;
-  /** The catalog as plain JSON, for the option `catalog` of another process. */
+  /** Exports the catalog as plain JSON, for the option `catalog` of another process. */
   exportCatalog(): CatalogExport;
-  /** Tells servers that the roots changed. */
+  /** Notifies the servers that the roots changed. */
   rootsChanged(): Promise<void>;
   /**
-   * Ends a login that `authUrl` began, with the query that the browser came back with, and connects the server.
+   * Finishes the login that began with `authUrl`, with the query of the callback request, and connects the server.
    *
    * @example
    * ```ts
@@ -190,24 +190,24 @@ export interface Toolport extends AsyncDisposable {
    * ```
    */
   finishAuth(server: string, params: URLSearchParams, options?: WaitOptions): Promise<ServerReport>;
-  /** Answers the request of a browser that comes back from a login; works in any process that shares the store. */
+  /** Handles the callback request of a login. Works in any process that shares the store. */
   handleOAuthCallback(request: Request): Promise<Response>;
-  /** What the browser sees after a login. */
+  /** Sets what the browser shows after a login. */
   configureOAuthCallback(options: OAuthCallbackOptions): void;
-  /** How the login at a server stands; undefined where logins are not the port's work. */
+  /** The status of the login at a server; undefined if Toolport does not handle logins for it. */
   authStatus(server: string): Promise<OAuthStatus | undefined>;
-  /** Forgets a server's tokens, and revokes them where the authorization server can do that. */
+  /** Deletes the tokens of a server, and revokes them if the authorization server supports that. */
   logOut(server: string): Promise<void>;
-  /** The state of everything, as plain data. */
+  /** The state of the port as plain data. */
   snapshot(): ToolportSnapshot;
   /**
-   * The same port for one user: connections, caches and credentials of its own. The same name is the same port; headers
-   * given again replace the former ones from the next request on.
+   * A port for one user, with its own connections, caches and credentials. The same name returns the same port; new headers
+   * replace the previous ones from the next request on.
    */
   as(principal: string, options?: PrincipalOptions): Toolport;
   /**
-   * Listens to an event; returns what stops it. A listener that returns promises gets one event at a time (`call`: 100 at
-   * once). When 1,000 events wait for it, the oldest are dropped, with a `warning` and a count in `snapshot()`.
+   * Listens to an event; returns a function that stops it. A listener that returns promises gets one event at a time
+   * (`call`: up to 100). When 1,000 events wait for it, the oldest are dropped, with a `warning` and a count in `snapshot()`.
    *
    * @example
    * ```ts
@@ -218,8 +218,8 @@ export interface Toolport extends AsyncDisposable {
     event: Name,
     listener: (event: ToolportEvents[Name]) => unknown,
   ): () => void;
-  /** The SDK's client of a server, for what Toolport does not wrap. */
+  /** The SDK client of a server, for features that Toolport does not wrap. */
   client(server: string, options?: WaitOptions): Promise<Client>;
-  /** Ends everything: no process, socket, timer or listener is left. On `as(…)`: everything of that user's. */
+  /** Closes everything: all connections, processes, sockets, timers and listeners. On `as(…)`: those of that user. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What a connection says when it has no session to give. */
+/** Errors of a connection that has no session. */
 import type { ServerConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
@@ -6,7 +6,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import { slowStart } from "../protocol/connect-timeout.js";
 
-/** It was put down on purpose. */
+/** The server was disconnected by the program, or is disabled. */
 export function serverDown({ name, enabled }: ServerConfig): ConnectionError {
   return new ConnectionError({
     code: "CLOSED",
@@ -17,7 +17,7 @@ export function serverDown({ name, enabled }: ServerConfig): ConnectionError {
   });
 }
 
-/** It came back from the store without all that it needs. */
+/** The server was restored from the store without all the fields it needs. */
 export function serverBlocked({ name, blocked }: ServerConfig): ConfigError {
   return new ConfigError({
     code: "INVALID_CONFIG",
@@ -28,20 +28,22 @@ export function serverBlocked({ name, blocked }: ServerConfig): ConfigError {
   });
 }
 
-/** It was lost and is not back yet, and the caller does not want to wait. */
+/** The server was lost and is not connected again yet, and the caller does not want to wait. */
 export function serverAway(server: string, error: ToolportError | undefined): ConnectionError {
   return new ConnectionError({
     code: "UNREACHABLE",
     server,
     what:
-      error === undefined ? "The server was lost and is not back yet" : `The server is away: ${error.what}`,
+      error === undefined
+        ? "The server was lost and is not connected again yet"
+        : `The server is unreachable: ${error.what}`,
     retryable: true,
     outcome: "unsent",
     cause: error,
   });
 }
 
-/** It was not ready within the time that the caller gave it. */
+/** The server was not ready within the time limit of the caller. */
 export function notReady(
   config: ServerConfig,
   { timeoutMs = 0, status, cause }: { timeoutMs: number | undefined; status: string; cause: unknown },
@@ -58,7 +60,7 @@ export function notReady(
   });
 }
 
-/** It ended the connection without a word. */
+/** The server closed the connection without an error. */
 export function closedByServer(server: string): ConnectionError {
   return new ConnectionError({
     code: "CLOSED",

@@ -1,4 +1,4 @@
-/** What a connection is given from outside: the network, the memory, the eyes and ears of the port. */
+/** Dependencies of a connection, which the port provides. */
 
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../config/server-config.js";
@@ -21,34 +21,34 @@ export interface WaitOptions {
 
 export interface ConnectionParts {
   readonly identity: ClientIdentity;
-  /** Serves what servers ask of the client. */
+  /** Handles the requests of servers. */
   readonly serverRequests?: ServerRequests | undefined;
   readonly validator?: SchemaValidator | undefined;
   readonly eras: EraMemory;
-  /** Which log messages to ask a server for. @default none */
+  /** Minimum level of the log messages that a server should send. @default none */
   readonly logLevelOf?: ((config: ServerConfig, era: Era) => LogLevel | undefined) | undefined;
-  /** Limit of one attempt to connect. */
+  /** Time limit of one attempt to connect. */
   readonly connectTimeoutMs: number;
-  /** How long a server behind a pipe may be silent before it is sent `initialize` too. */
+  /** How long a server over stdio may stay silent before the client also sends `initialize`. */
   readonly silenceMs?: number | undefined;
   /** How long a server may take to answer a ping. @default 10000 */
   readonly pingLimitMs?: number | undefined;
   transportContext(config: ServerConfig): Promise<TransportContext>;
-  /** Somebody has authorized since the server last refused us. @default never */
+  /** True if the user has logged in since the server last rejected the credentials. @default never */
   readonly hasNewCredentials?: ((server: string) => Promise<boolean>) | undefined;
-  /** Reads the server's lists; a connection is ready only after it. */
+  /** Reads the lists of the server. The connection is ready after that. */
   discover(session: Session, signal: AbortSignal): Promise<void>;
   onState(change: StateChange): void;
-  /** A server sends what is no message; the connection goes on. */
+  /** The server sent something that is not a valid message. The connection stays open. */
   onInvalidMessage?:
     | ((server: string, error: ToolportError, source: InvalidMessageSource) => void)
     | undefined;
-  /** A server did not answer a ping, and its session is replaced. */
+  /** The server did not answer a ping, and its session is replaced. */
   onSilent?: ((server: string, error: ToolportError) => void) | undefined;
-  /** A session is over; `ms` is how long it lasted. */
+  /** A session ended after `ms` milliseconds. */
   onSessionEnded?: ((session: Session, ms: number, error: ToolportError | undefined) => void) | undefined;
-  /** A server told something by itself, progress of requests apart. */
+  /** The server sent a notification other than progress. */
   onNotification?(server: string, method: string, params: Readonly<Record<string, unknown>>): void;
-  /** A function that sees every message of this server, if somebody wants to. */
+  /** Returns a function that receives every message of this server, or undefined. */
   tap(config: ServerConfig): ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
 }

@@ -1,4 +1,4 @@
-/** All servers of a port: added, brought up together, taken down together. */
+/** All connections of a port. */
 import type { ServerConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
@@ -9,8 +9,8 @@ import type { ConnectionParts } from "./connection-parts.js";
 import { ServerConnection, type WaitOptions } from "./server-connection.js";
 
 /**
- * Enough that the servers of one person all start at once and one that hangs keeps nobody waiting; few enough that a
- * thousand processes do not fight for the cores.
+ * High enough that the servers of one user all start at once and one that hangs delays no other; low enough that a
+ * thousand processes do not compete for the CPU.
  */
 const CONNECT_CONCURRENCY = 32;
 
@@ -24,12 +24,12 @@ export class ConnectionPool {
   readonly #parts: ConnectionParts;
   readonly #adapt: (config: ServerConfig) => ServerConfig;
   readonly #connections = new Map<string, ServerConnection>();
-  /** Configurations as they were given. */
+  /** Configurations before `adapt`. */
   readonly #given = new Map<string, ServerConfig>();
-  /** Replaced connections that end with their last call. */
+  /** Replaced connections that close after their last call. */
   readonly #leaving = new Set<ServerConnection>();
 
-  /** @param adapt makes the configuration of a connection of what is given. @default as it is */
+  /** @param adapt converts a given configuration to that of a connection. @default unchanged */
   constructor(parts: ConnectionParts, adapt = (config: ServerConfig) => config) {
     this.#parts = parts;
     this.#adapt = adapt;
@@ -47,7 +47,7 @@ export class ConnectionPool {
     return this.#connections.get(name);
   }
 
-  /** The connection of a server that must exist. */
+  /** Throws `UNKNOWN_SERVER`. */
   require(name: string): ServerConnection {
     const connection = this.#connections.get(name);
     if (connection !== undefined) return connection;
@@ -69,13 +69,13 @@ export class ConnectionPool {
     return connection;
   }
 
-  /** Makes new connections for these servers, as they are adapted now. Calls under way end on the old ones. */
+  /** Replaces the connections of these servers, with newly adapted configurations. Calls under way finish on the old ones. */
   renew(isMeant: (config: ServerConfig) => boolean): void {
     for (const config of [...this.#given.values()].filter(isMeant)) {
       const old = this.#connections.get(config.name);
       const made = this.add(config);
       if (old === undefined) continue;
-      // Subscriptions to its resources go on.
+      // Reconnects at once, so that subscriptions continue.
       if (old.session !== undefined) made.connect().catch(() => {});
       this.#leaving.add(old);
       void old.retire().finally(() => this.#leaving.delete(old));
@@ -90,7 +90,7 @@ export class ConnectionPool {
     await Promise.all([connection, ...leaving].map((each) => each?.disconnect()));
   }
 
-  /** Brings these servers up at once; never rejects. */
+  /** Connects these servers at the same time. Never rejects. */
   connect(connections: readonly ServerConnection[], options: WaitOptions = {}): Promise<ConnectOutcome[]> {
     return mapConcurrently(connections, CONNECT_CONCURRENCY, async (connection) => {
       const startedAt = performance.now();

@@ -1,50 +1,50 @@
-/** Where a connection stands: one of nine states, each with just what is known in it. */
+/** The states of a connection, and the transitions between them. */
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
 
 export type ConnectionState =
-  /** Known, but not asked for, or not any more. */
+  /** Never requested, or no longer. */
   | { readonly status: "idle" }
-  /** The transport is being opened and the era found out. */
+  /** Opening the transport and negotiating the protocol era. */
   | { readonly status: "connecting"; readonly attempt: number }
-  /** Somebody has to authorize first. */
+  /** The user has to log in first. */
   | { readonly status: "authenticating"; readonly error: ToolportError; readonly authUrl: string | undefined }
-  /** The handshake is done. */
+  /** The handshake is complete. */
   | { readonly status: "connected"; readonly session: Session }
-  /** The server's lists are being read. */
+  /** Reading the lists of the server. */
   | { readonly status: "discovering"; readonly session: Session }
-  /** Calls can be made. */
+  /** Ready for calls. */
   | { readonly status: "ready"; readonly session: Session; readonly since: number }
-  /** It was lost and is being brought back. */
+  /** The connection was lost; Toolport reconnects. */
   | {
       readonly status: "reconnecting";
       readonly attempt: number;
-      /** When the next attempt is made (epoch milliseconds). */
+      /** Time of the next attempt (epoch milliseconds). */
       readonly retryAt: number;
       readonly error: ToolportError;
     }
-  /** Given up, until somebody asks again. */
+  /** Toolport has given up. The next call tries once more. */
   | { readonly status: "failed"; readonly error: ToolportError }
-  /** Put down on purpose. */
+  /** Disconnected by the program, by the idle timeout, or by configuration. */
   | { readonly status: "closed"; readonly by: "request" | "idleness" | "configuration" };
 
 export type ReadyState = Extract<ConnectionState, { status: "ready" }>;
 
 export type ConnectionStatus = ConnectionState["status"];
 
-/** A move from one state to the next, as listeners see it. */
+/** A transition, as listeners receive it. */
 export interface StateChange {
   readonly server: string;
   readonly from: ConnectionStatus;
   readonly to: ConnectionStatus;
-  /** Why, in a few words. */
+  /** Short description of the cause. */
   readonly reason: string;
   readonly error?: ToolportError | undefined;
-  /** Whose connection it is; undefined outside `as(principal)`. */
+  /** The principal that the connection belongs to; undefined outside `as(principal)`. */
   readonly principal?: string | undefined;
 }
 
-/** Every move that is allowed. Anything else is a bug of ours. */
+/** Every allowed transition. Any other is a bug in Toolport. */
 export const TRANSITIONS: Readonly<Record<ConnectionStatus, readonly ConnectionStatus[]>> = {
   idle: ["connecting", "closed"],
   connecting: ["connected", "authenticating", "failed", "reconnecting", "idle", "closed"],
@@ -52,16 +52,16 @@ export const TRANSITIONS: Readonly<Record<ConnectionStatus, readonly ConnectionS
   connected: ["discovering", "failed", "reconnecting", "connecting", "authenticating", "idle", "closed"],
   discovering: ["ready", "failed", "reconnecting", "connecting", "authenticating", "idle", "closed"],
   ready: ["reconnecting", "authenticating", "failed", "closed"],
-  // Straight to ready: it was only silent, and answers again.
+  // The server was only silent, and answers again.
   reconnecting: ["ready", "connecting", "authenticating", "failed", "closed"],
   failed: ["connecting", "closed"],
   closed: ["connecting"],
 };
 
-/** What the state knows about the last failure. */
+/** The last error that the state contains. */
 export const errorOf = (state: ConnectionState): ToolportError | undefined =>
   "error" in state ? state.error : undefined;
 
-/** Why a server is not there and does not come back by itself: nothing, or one error. */
+/** The error of a server that does not reconnect on its own, in a list; an empty list for all others. */
 export const failureOf = (state: ConnectionState): ToolportError[] =>
   state.status === "failed" || state.status === "authenticating" ? [state.error] : [];

@@ -1,11 +1,11 @@
-/** Sessions and transports of one connection that are on their way out. */
+/** Sessions and transports of one connection that are closing. */
 import type { Session } from "../protocol/session.js";
 
 export class Departures {
   readonly #closings = new Set<Promise<void>>();
   readonly #sessions = new Set<Session>();
 
-  /** `closeAll()` waits for it. */
+  /** `closeAll()` waits for this promise. */
   track(closing: Promise<void>): void {
     const tracked: Promise<void> = closing
       .catch(() => {})
@@ -15,23 +15,23 @@ export class Departures {
     this.#closings.add(tracked);
   }
 
-  /** Others may still wait for an answer on a session that one call has found lost: it is closed after the last of them. */
+  /** Closes a lost session after its last request: other calls may still receive their responses on it. */
   retire(session: Session): void {
     this.track(session.retire().finally(this.hold(session)));
   }
 
-  /** `closeAll()` closes the session, until the returned function is called. */
+  /** Registers a session that `closeAll()` closes, until the returned function is called. */
   hold(session: Session): () => void {
     this.#sessions.add(session);
     return () => void this.#sessions.delete(session);
   }
 
-  /** Waits until all are gone. */
+  /** Waits until all have closed. */
   async settled(): Promise<void> {
     await Promise.all(this.#closings);
   }
 
-  /** Ends at once whatever is left, and waits for it. */
+  /** Closes everything at once, and waits for it. */
   async closeAll(): Promise<void> {
     for (const session of this.#sessions) this.track(session.close());
     await this.settled();

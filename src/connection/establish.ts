@@ -1,4 +1,4 @@
-/** One attempt at a usable session: remembered era first, the lists read, a stale memory forgotten. */
+/** One attempt to open a session: tries the remembered era first, reads the lists, and discards a remembered era that is wrong. */
 import type { MessageTap, ServerConfig } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
@@ -18,14 +18,14 @@ export interface EstablishOptions {
 
 export interface Established {
   session: Session;
-  /** The era as found, for the next start of the same server. */
+  /** The negotiated era, for the next start of the same server. */
   era: RememberedEra | undefined;
 }
 
 /** Opens a session and reads its lists. */
 export async function establish(options: EstablishOptions): Promise<Established> {
   const { config, parts, lastEra } = options;
-  // Whoever listens to the connection is to hear its handshake too: without it the rest cannot be played back.
+  // A tap needs the handshake as well: without it a recording cannot be replayed.
   const asks = config.protocol !== "auto" || config.tap !== undefined;
   const remembered = asks ? undefined : (lastEra ?? (await parts.eras.recall(config)));
   if (remembered === undefined || declaresNothing(remembered)) return attempt(options, undefined);
@@ -35,7 +35,7 @@ export async function establish(options: EstablishOptions): Promise<Established>
       trusted = true;
     });
   } catch (error) {
-    // The server answered in the remembered era, or was not there at all: the memory is not to blame.
+    // The server answered in the remembered era, or could not be reached: the remembered era is not the cause.
     if (trusted || options.signal.aborted || isAbsence(error)) throw error;
     if (remembered.era === "legacy" && !isRefusedHandshake(error)) throw error;
     await parts.eras.forget(config);
@@ -71,7 +71,7 @@ async function attempt(
     signal.throwIfAborted();
     options.onConnected(session);
     await parts.discover(session, signal);
-    // It is remembered for lists of which it gave none: it has become another server since, and is asked anew.
+    // The server used to have lists and now has none: it has changed, so its era is negotiated again.
     if (session.unproven) throw changedServer(config.name);
     if (config.protocol === "auto" && remembered === undefined && verdict !== undefined) {
       await parts.eras.remember(config, verdict);
@@ -86,7 +86,7 @@ async function attempt(
   }
 }
 
-/** The port's own tap first, then that of the entry. */
+/** Calls the tap of the port first, then that of the entry. */
 function joinTaps(first: OpenOptions["tap"], second: MessageTap | undefined): OpenOptions["tap"] {
   if (second === undefined) return first;
   return (direction, message) => {
@@ -102,20 +102,20 @@ const changedServer = (server: string): ConnectionError =>
     what: "The server has none of the lists that it is remembered for",
   });
 
-/** Such a server is asked anew each time: nobody would ever find out that it has learned something. */
+/** The era of such a server is negotiated every time; otherwise an upgrade would go unnoticed. */
 function declaresNothing(remembered: RememberedEra): boolean {
   if (remembered.era === "legacy") return false;
   const capabilities = remembered.discover["capabilities"] as Record<string, unknown> | null | undefined;
   return !["tools", "resources", "prompts"].some((list) => capabilities?.[list] !== undefined);
 }
 
-/** JSON-RPC codes and statuses of a server that no longer knows `initialize`: it was upgraded and speaks the modern era only. */
+/** Error codes and statuses of an upgraded server that no longer supports `initialize`, only the modern era. */
 function isRefusedHandshake(error: unknown): boolean {
   if (error instanceof ToolCallError) return [-32601, -32022].includes(error.rpcCode ?? 0);
   return error instanceof ConnectionError && [400, 404, 405].includes(error.status ?? 0);
 }
 
-/** Nobody was there to answer, which says nothing about the era. */
+/** The server could not be reached, which says nothing about its era. */
 function isAbsence(error: unknown): boolean {
   if (error instanceof ToolCallError) return error.code === "TIMEOUT" && error.phase === "connect";
   if (!(error instanceof ConnectionError)) return false;

@@ -1,4 +1,4 @@
-/** Finds out whether the server behind a silent session is still alive. */
+/** Checks whether the server of a silent session is still alive. */
 import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
@@ -9,12 +9,12 @@ import { isLost } from "./run-on-session.js";
 /** How long a server may take to answer a ping. */
 export const PING_LIMIT_MS = 10_000;
 
-/** How often a session is looked at that waits for a sign of life. */
+/** How often a silent session is checked for new messages. */
 const LOOK_EVERY_MS = 50;
 
 /**
- * Pings the server. Resolves with the reason if the session is of no more use, and with undefined if the server shows any
- * sign of life: an answer, an error as well, or any other message.
+ * Pings the server. Resolves with the error if the session cannot be used any more, and with undefined if the server sends
+ * anything: a response, an error, or any other message.
  */
 export async function findLoss(session: Session, limitMs: number): Promise<ToolportError | undefined> {
   const before = session.received;
@@ -23,7 +23,7 @@ export async function findLoss(session: Session, limitMs: number): Promise<Toolp
     return undefined;
   } catch (cause) {
     const error = toToolportError(cause, { server: session.server });
-    // A connection that is being closed says why by itself.
+    // A closing connection reports its own error.
     if (session.received !== before || error.code === "CLOSED") return undefined;
     if (error.code === "TIMEOUT") return noSignOfLife(session.server, limitMs, error);
     return isLost(error, session) ? error : undefined;
@@ -31,14 +31,14 @@ export async function findLoss(session: Session, limitMs: number): Promise<Toolp
 }
 
 /**
- * A process is ended only when no call on it can be answered any more: it may have one thread, and be busy. Over a network
- * a new connection costs the calls on the old one nothing. What a user's own transport stands for is unknown.
+ * A process is replaced only when none of its calls can be answered any more: it may be single-threaded and busy. Over a
+ * network, calls on the old connection continue while a new one opens. Custom transports are treated like processes.
  */
 export const mayBeReplacedAtOnce = ({ transport }: Session): boolean =>
   transport === "http" || transport === "sse" || transport === "websocket";
 
 /**
- * Waits until a silent session shows life (`"alive"`), until no request on it is open (`"idle"`), or until it is closed.
+ * Waits until a silent session receives a message (`"alive"`), has no open request (`"idle"`), or closes.
  * Rejects when the signal aborts.
  */
 export async function waitForSign(
@@ -51,7 +51,7 @@ export async function waitForSign(
     isClosed = true;
   });
   for (;;) {
-    // Settled in this turn: `closed` is known before the requests it took along are counted.
+    // Lets `closed` settle first: it resolves before the requests that it interrupts are counted.
     await undefined;
     if (isClosed) return "closed";
     if (session.received !== before) return "alive";

@@ -1,30 +1,30 @@
-/** When to try again, and when to stop: pure decisions, so that the figures can be read and tested in one place. */
+/** Decides when to reconnect and when to stop. Pure functions, so that the figures can be tested. */
 import type { ReconnectConfig } from "../config/server-config.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import { fullJitterMs } from "../util/backoff.js";
 
-/** Starts of a process within the window before it counts as broken. */
+/** Starts of a process within the window before Toolport gives up. */
 export const MAX_STARTS = 5;
 export const START_WINDOW_MS = 60_000;
-/** A connection that held this long has earned a fresh count of attempts. */
+/** A connection that lasts this long resets the count of attempts. */
 const HEALTHY_AFTER_MS = 30_000;
 
-/** Least time between two attempts that calls ask for: without it, every call to a dead server would dial it. */
+/** Minimum time between two attempts that calls cause: otherwise every call to a dead server would start one. */
 const CALL_PAUSE_MS = 1_000;
 
-/** When the next attempt is made. */
+/** Delays before the next attempt. */
 export interface ReconnectWaits {
-  /** The wait while no call needs the connection. */
+  /** The delay while no call needs the connection. */
   readonly backgroundMs: number;
-  /** A call may end that wait when this much time has passed since the attempt before. */
+  /** A call may start the attempt this long after the previous one. */
   readonly callPauseMs: number;
 }
 
 /**
- * The waits before attempt `attempt` (1 is the first after a loss). A reconnect that a call waits for is immediate. In the
- * background full jitter applies from the first attempt, because a server that restarts loses all its clients at once.
+ * The delays before attempt `attempt` (1 is the first after a loss). If a call waits, Toolport reconnects at once. In the
+ * background the delay is random (full jitter) from the first attempt on, because a restarting server loses all clients at once.
  */
 export function reconnectWaits(
   attempt: number,
@@ -38,7 +38,7 @@ export function reconnectWaits(
   return { backgroundMs: delayMs ?? fullJitterMs(attempt, { random }), callPauseMs: CALL_PAUSE_MS };
 }
 
-/** Failures in a row: their number and the last two. All of them would fill the memory with a server that comes and goes. */
+/** Failures in a row: their number and the last two. Keeping all of them would leak memory with an unstable server. */
 export class Failures {
   #count = 0;
   #last: ToolportError | undefined;
@@ -52,7 +52,7 @@ export class Failures {
     return this.#last;
   }
 
-  /** The one before the last. */
+  /** The failure before the last. */
   get before(): ToolportError | undefined {
     return this.#before;
   }
@@ -64,11 +64,11 @@ export class Failures {
   }
 }
 
-/** What counts after a connection that was ready since then (`performance.now()`): if it held for long, nothing. */
+/** The failures that still count after a connection that was ready since `since` (`performance.now()`): none if it lasted long. */
 export const failuresAfter = (readySince: number, failures: Failures): Failures =>
   performance.now() - readySince >= HEALTHY_AFTER_MS ? new Failures() : failures;
 
-/** Why no further attempt is made after these failures; undefined: go on. */
+/** Why there is no further attempt after these failures; undefined if there is one. */
 export function reasonToStop(
   { count, last, before }: Failures,
   { maxAttempts }: ReconnectConfig,
@@ -81,7 +81,7 @@ export function reasonToStop(
   return undefined;
 }
 
-/** Counts the starts of a process and says when they are too many. */
+/** Limits how often a process is started. */
 export class StartBudget {
   #starts: number[] = [];
   readonly #now: () => number;
@@ -90,7 +90,7 @@ export class StartBudget {
     this.#now = now;
   }
 
-  /** True if one more start is allowed; it is then counted. */
+  /** Counts one more start, if it is allowed. */
   spend(): boolean {
     const now = this.#now();
     this.#starts = this.#starts.filter((at) => now - at < START_WINDOW_MS);
@@ -107,7 +107,7 @@ export class StartBudget {
 export const isRestartLimit = (error: ToolportError): boolean =>
   error instanceof ConnectionError && error.code === "RESTART_LIMIT";
 
-/** The error of a process that keeps ending. */
+/** The error of a process that exits repeatedly. */
 export function restartLimitError(server: string, last: ToolportError | undefined): ConnectionError {
   const details = last instanceof ConnectionError ? last : undefined;
   return new ConnectionError({
@@ -116,7 +116,7 @@ export function restartLimitError(server: string, last: ToolportError | undefine
     what: `The server was started ${MAX_STARTS} times within ${START_WINDOW_MS / 1_000} s and ended every time${
       last === undefined ? "" : `; last: ${last.what}`
     }`,
-    next: "Mend what makes it end, then connect again",
+    next: "Fix the cause of the exits, then connect again",
     outcome: "unsent",
     exitCode: details?.exitCode,
     signal: details?.signal,

@@ -1,4 +1,4 @@
-/** Runs something on a server's session and heals what can be healed without guessing. */
+/** Runs an operation on the session of a server, and once more on a new session if that is safe. */
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { AuthError } from "../errors/auth-error.js";
@@ -46,20 +46,20 @@ interface SessionOwner {
 }
 
 export interface RunOptions {
-  /** May run twice: reads, and calls whose caller says so. */
+  /** The operation may run twice: reads, and idempotent calls. */
   repeatable: boolean;
-  /** How often it may be sent again. @default no limit */
+  /** How often the request may be sent again. @default no limit */
   resends?: Resends | undefined;
-  /** Longest wait for a server that is coming back. */
+  /** How long to wait for a server that is reconnecting. */
   waitMs: number;
-  /** Wait at all for a server that was lost? False when another server can be asked. @default true */
+  /** False to fail at once if the server is reconnecting, because a fallback server is left. @default true */
   patient?: boolean | undefined;
   signal?: AbortSignal | undefined;
 }
 
 const CLOSING_MS = 500;
 
-/** Servers that say so by JSON-RPC code instead of by HTTP status: only believed on a connection that has a session. */
+/** JSON-RPC codes that some servers use instead of an HTTP status. Trusted only on a connection with a session id. */
 const SESSION_CODES = new Set([-32001, -32600]);
 
 function isSessionLost(error: ToolportError, session: Session): boolean {
@@ -69,7 +69,7 @@ function isSessionLost(error: ToolportError, session: Session): boolean {
   return session.hasSessionId;
 }
 
-/** The server's own words, but not its last: the next try is on a new session. */
+/** Marks the error as retryable: the next attempt uses a new session. */
 function retryableIfLost(error: ToolportError, session: Session): ToolportError {
   if (!(error instanceof ToolCallError) || error.retryable || !isSessionLost(error, session)) return error;
   const { code, what, next, server, tool, outcome, rpcCode, data } = error;
@@ -77,10 +77,10 @@ function retryableIfLost(error: ToolportError, session: Session): ToolportError 
   return new ToolCallError({ ...init, retryable: true, cause: error });
 }
 
-/** The session cannot be used any more, and the connection may not know it yet. */
+/** The session cannot be used any more, although the connection may not have noticed yet. */
 export function isLost(error: ToolportError, session: Session): boolean {
   if (isSessionLost(error, session)) return true;
-  // 403: the token is good, only not for this request. Everything else goes on with it.
+  // 403: the token is valid, but not for this request. Other requests can still use the session.
   if (error instanceof AuthError) return error.code === "AUTH_REQUIRED" && error.status !== 403;
   return isClosing(error) || (error instanceof ConnectionError && error.code === "UNREACHABLE");
 }
@@ -88,23 +88,23 @@ export function isLost(error: ToolportError, session: Session): boolean {
 const isClosing = (error: ToolportError): boolean =>
   error instanceof ConnectionError && error.code === "CLOSED";
 
-/** Worth one more go on a new session: the way was bad, not the request. */
+/** The connection failed, not the request: worth one more attempt on a new session. */
 function isWayError(error: ToolportError, session: Session): boolean {
   if (isSessionLost(error, session)) return true;
   return error instanceof ConnectionError && ["UNREACHABLE", "CLOSED", "STREAM_CUT"].includes(error.code);
 }
 
-/** One operation, and what is needed to run it again. */
+/** One operation, with everything needed to run it again. */
 interface Run<Result> extends RunOptions {
   readonly connection: SessionOwner;
   readonly operation: (session: Session) => Promise<Result>;
-  /** When the wait for a server that is coming back must be over (`performance.now()`). */
+  /** When the wait for a reconnecting server must end (`performance.now()`). */
   readonly deadline: number;
 }
 
 /**
- * Runs `operation`. When the session turns out to be lost, one new one is made (shared by all who wait) and the
- * operation runs again, provided that the server cannot have run it, or that running it twice is allowed.
+ * Runs `operation`. If the session is lost, opens a new one (shared by all waiting callers) and runs the operation again,
+ * provided that the server cannot have run it, or that it may run twice.
  */
 export function runOnSession<Result>(
   connection: SessionOwner,
@@ -120,7 +120,7 @@ export function runOnSession<Result>(
     operation,
     deadline: startedAt + options.waitMs,
   });
-  // Nearly always there is a session and it works: then nothing more is made than one promise.
+  // Fast path: a ready session. Allocates one promise only.
   const first = session === undefined ? runWhenReady(run()) : begin(operation, session);
   return first.then(
     (result) => {
@@ -130,7 +130,7 @@ export function runOnSession<Result>(
     (error: unknown) => {
       const ended = session === undefined ? Promise.reject(error) : again(run(), error, session);
       return ended.finally(release).catch((failure: unknown) => {
-        // Errors about an answer that is none are made above the wire.
+        // Errors about invalid responses are created above the transport, so they are redacted here.
         throw secretsOf(connection.config).redactError(failure);
       });
     },
@@ -155,7 +155,7 @@ function acquire<Result>({ connection, signal, patient, deadline }: Run<Result>)
 }
 
 async function again<Result>(run: Run<Result>, error: unknown, session: Session): Promise<Result> {
-  // A caller's abort is nobody's fault.
+  // After an abort, the caller gets the reason of its own signal.
   if (run.signal?.aborted) throw error;
   const failure = error as ToolportError;
   await heal(run, failure, session);
@@ -166,9 +166,9 @@ async function again<Result>(run: Run<Result>, error: unknown, session: Session)
   }
 }
 
-/** Throws the error, unless the operation may be tried once more on another session. */
+/** Throws the error, unless the operation may run once more on another session. */
 async function heal<Result>(run: Run<Result>, failure: ToolportError, session: Session): Promise<void> {
-  // The transport knows that it is closing before the session is closed, and only then why: give it a moment.
+  // The transport closes slightly before the session does, and only the session knows the cause: wait for it briefly.
   if (isClosing(failure)) await Promise.race([session.closed, pause(CLOSING_MS)]);
   if (isLost(failure, session)) run.connection.renew(session, failure);
   const safe = failure.outcome === "unsent" || run.repeatable;

@@ -1,4 +1,4 @@
-/** One server's connection: it opens, it is lost, it comes back. The only place that changes its state. */
+/** The state machine of one connection: it connects, reconnects and closes. All state changes happen here. */
 import type { ServerConfig } from "../config/server-config.js";
 import { AuthError } from "../errors/auth-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
@@ -41,18 +41,18 @@ export class ServerConnection {
   readonly #departures = new Departures();
   #state: ConnectionState = { status: "idle" };
   #opening: Promise<Session> | undefined;
-  /** How many wait for the opening; undefined while it is ours, because a lost connection is brought back unasked. */
+  /** Number of callers that wait for `#opening`; undefined for a reconnect, which does not depend on callers. */
   #waiting: number | undefined;
   #ended = new AbortController();
-  /** Failures since the connection was last healthy. */
+  /** Failures since the connection was last stable. */
   #failures = new Failures();
-  /** The era found last, silence included: good enough for a restart of the same process. */
+  /** The last negotiated era, reused when the same process restarts. */
   #lastEra: Established["era"];
-  /** The wait before the next attempt. */
+  /** The delay before the next attempt. */
   readonly #reconnectWait = new ReconnectWait();
-  /** Callers that wait for the server now. */
+  /** Number of callers that wait for the server. */
   #waiters = 0;
-  /** The session that is being pinged: one ping at a time. */
+  /** The session that is being pinged, so that there is one ping at a time. */
   #pinged: Session | undefined;
 
   constructor(config: ServerConfig, parts: ConnectionParts) {
@@ -69,7 +69,7 @@ export class ServerConnection {
     return this.#state;
   }
 
-  /** The session if calls can be made right now. */
+  /** Undefined unless the connection is ready. */
   get session(): Session | undefined {
     return this.#state.status === "ready" ? this.#state.session : undefined;
   }
@@ -79,7 +79,7 @@ export class ServerConnection {
     return this.replacement === undefined ? this : this.replacement.current;
   }
 
-  /** Brings the server up, whatever state it is in. Calls at the same time share one attempt. */
+  /** Connects the server, whatever its state. Concurrent callers share one attempt. */
   connect(options: WaitOptions = {}): Promise<Session> {
     if (!this.config.enabled) return Promise.reject(serverDown(this.config));
     if (this.config.blocked !== undefined) return Promise.reject(serverBlocked(this.config));
@@ -93,7 +93,7 @@ export class ServerConnection {
     return this.#wait(options);
   }
 
-  /** A session to make a call on: at once if there is one, else as soon as it is back. */
+  /** A session for a call: at once if the connection is ready, otherwise as soon as it is. */
   async acquire(options: WaitOptions & { patient?: boolean | undefined } = {}): Promise<Session> {
     if (options.patient === false) this.#refuseToWait();
     switch (this.#state.status) {
@@ -105,7 +105,7 @@ export class ServerConnection {
         if (this.#state.by !== "idleness") throw serverDown(this.config);
         return this.connect(options);
       case "failed":
-        // Somebody wants it: one more try, unless it is plain that trying is what went wrong.
+        // The caller asked for this server: connect once more, unless the process was restarted too often.
         if (!this.#mayRestart(this.#state.error)) throw this.#state.error;
         return this.connect(options);
       case "idle":
@@ -121,7 +121,7 @@ export class ServerConnection {
     throw error;
   }
 
-  /** Somebody else can be asked: say at once that this server is away, and see to it that it comes back. */
+  /** For a call that has a fallback server left: throws if the server is lost, and starts to reconnect it. */
   #refuseToWait(): void {
     const isComingBack = this.#opening !== undefined && this.#waiting === undefined;
     if (!isComingBack && this.#state.status !== "failed") return;
@@ -134,14 +134,14 @@ export class ServerConnection {
     return this.config.reconnect.enabled && !isRestartLimit(error);
   }
 
-  /** Earlier starts and failures no longer count. */
+  /** Resets the counts of starts and failures. */
   #startAnew(): void {
     this.#starts.reset();
     this.#failures = new Failures();
     this.#begin((signal) => this.#openOnce(1, signal));
   }
 
-  /** This session is of no use any more: bring the server back. Any number of callers may say so at once. */
+  /** Replaces a session that cannot be used any more. Concurrent callers may report the same session. */
   renew(session: Session, error: ToolportError): void {
     if (this.#state.status !== "ready" || this.#state.session !== session) return;
     this.#departures.retire(session);
@@ -151,7 +151,7 @@ export class ServerConnection {
     this.#begin((signal) => this.#reconnect(error, signal));
   }
 
-  /** Pings the server, and replaces its session if no sign of life comes back. One check at a time. */
+  /** Pings the server, and replaces its session if the server stays silent. One check at a time. */
   async checkHealth(session = this.session): Promise<void> {
     if (session === undefined || session !== this.session || session === this.#pinged) return;
     this.#pinged = session;
@@ -165,7 +165,7 @@ export class ServerConnection {
     this.renew(session, loss);
   }
 
-  /** New calls wait, those under way go on; when the last of them is over, the process is ended and a new one started. */
+  /** New calls wait while calls under way continue. After the last of them, the process is replaced. */
   async #replaceSilent(ready: ReadyState, loss: ToolportError, signal: AbortSignal): Promise<Session> {
     const { session } = ready;
     const attempt = this.#failures.count + 1;
@@ -189,7 +189,7 @@ export class ServerConnection {
     throw loss;
   }
 
-  /** Puts the server down. It stays down until asked for (`request`) or needed (`idleness`). */
+  /** Closes the connection. It stays closed until the program connects it (`request`), or until the next call (`idleness`). */
   async disconnect(by: "request" | "idleness" = "request"): Promise<void> {
     if (this.#state.status !== "closed") {
       const reason = by === "request" ? "disconnected on request" : "closed for idleness";
@@ -200,7 +200,7 @@ export class ServerConnection {
     await this.#departures.closeAll();
   }
 
-  /** Another connection takes its place: this one ends with the last call on it. */
+  /** Closes after the last call under way, because another connection has replaced this one. */
   async retire(): Promise<void> {
     if (this.#state.status !== "ready") return this.disconnect();
     this.#departures.retire(this.#state.session);
@@ -208,12 +208,12 @@ export class ServerConnection {
     await this.#departures.settled();
   }
 
-  /** Ends what is open and what is being opened. */
+  /** Closes the session, and aborts an attempt to connect. */
   #stop(next: ConnectionState, reason: string): void {
     const session = "session" in this.#state ? this.#state.session : undefined;
     this.#move(next, reason);
     this.#ended.abort(serverDown(this.config));
-    // It may take a while to come to its end; whoever connects meanwhile must not wait for it.
+    // The attempt may take a while to end; new callers must not wait for it.
     this.#opening = undefined;
     if (session !== undefined) this.#departures.track(session.close());
   }
@@ -229,7 +229,7 @@ export class ServerConnection {
     opening.then(done, done);
   }
 
-  /** Waits for the opening in progress, within the caller's own limits. */
+  /** Waits for the current attempt, within the limits of the caller. */
   #wait({ signal, timeoutMs }: WaitOptions): Promise<Session> {
     const opening = this.#opening ?? Promise.reject(serverDown(this.config));
     if (this.#waiting !== undefined) this.#waiting += 1;
@@ -238,15 +238,15 @@ export class ServerConnection {
       this.#waiters -= 1;
       if (this.#opening !== opening || this.#waiting === undefined) return;
       this.#waiting -= 1;
-      // Whoever runs out of time may ask again and find it ready; whoever aborts has no more use for it.
+      // After a timeout the caller may ask again. After an abort by the last caller, the attempt is stopped.
       if (signal?.aborted && this.#waiting === 0)
-        this.#stop({ status: "idle" }, "nobody waits for it any more");
+        this.#stop({ status: "idle" }, "no caller waits for it any more");
     };
     return withDeadline(opening, {
       signal,
       timeoutMs,
       onTimeout: () => {
-        // While it tries once more, why it was lost is known from the time before.
+        // During a further attempt, the cause of the loss is the previous error.
         const cause = errorOf(this.#state) ?? this.#failures.last;
         return notReady(this.config, { timeoutMs, status: this.#state.status, cause });
       },
@@ -272,12 +272,12 @@ export class ServerConnection {
       const retryAt = Date.now() + waits.backgroundMs;
       this.#move({ status: "reconnecting", attempt, retryAt, error }, "the connection was lost");
       const waiting = this.#reconnectWait.start(waits, signal);
-      // Callers that began to wait before this attempt, or through the one before, need it as much as new ones.
+      // Callers that already waited before this attempt count as well.
       if (this.#waiters > 0) this.#reconnectWait.needed();
       await waiting;
       try {
         const session = await this.#open(attempt, signal);
-        // Counted although it worked: until it has held for a while, the next loss must wait longer than this one.
+        // Counted although it succeeded: until the connection is stable, the next loss must wait longer than this one.
         this.#failures.add(error);
         return session;
       } catch (failure) {
@@ -337,7 +337,7 @@ export class ServerConnection {
 
   #move(next: ConnectionState, reason: string, error: ToolportError | undefined = errorOf(next)): void {
     const from = this.#state.status;
-    // A late step of an opening that was aborted: the state belongs to whoever aborted it.
+    // A late step of an aborted attempt must not change the state.
     if (!TRANSITIONS[from].includes(next.status)) return;
     this.#state = next;
     const change: StateChange = { server: this.name, from, to: next.status, reason, error };

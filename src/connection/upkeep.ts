@@ -1,4 +1,4 @@
-/** What runs in the background when asked for: health checks, and the end of idle connections. */
+/** Background work that options turn on: health checks, and closing idle connections. */
 import type { ConnectionPool } from "./connection-pool.js";
 import type { ServerConnection } from "./server-connection.js";
 
@@ -7,7 +7,7 @@ export interface UpkeepOptions {
   idleTimeoutMs: number | undefined;
 }
 
-/** Starts the timers (none keeps the process alive) and returns what stops them. */
+/** Starts the timers, which do not keep the process alive, and returns a function that stops them. */
 export function startUpkeep(
   pool: ConnectionPool,
   { healthCheckMs, idleTimeoutMs }: UpkeepOptions,
@@ -28,9 +28,9 @@ export function startUpkeep(
   return () => timers.forEach(clearInterval);
 }
 
-/** Pings a server that is ready, and tries once more to connect one that failed. */
+/** Pings a ready server, and tries to connect a failed one again. */
 async function checkHealth(connection: ServerConnection): Promise<void> {
   if (connection.state.status !== "failed") return connection.checkHealth();
-  // The error is in the connection's state.
+  // The state of the connection contains the error.
   await connection.connect().catch(() => {});
 }

@@ -1,4 +1,4 @@
-/** Connects the servers whose tools are wanted. */
+/** Connects the servers whose tools are needed. */
 import type { Catalog } from "../catalog/catalog.js";
 import type { ConnectionPool, ConnectOutcome } from "../connection/connection-pool.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
@@ -7,18 +7,18 @@ interface BringUpParts {
   readonly pool: ConnectionPool;
   readonly catalog: Catalog;
   readonly parts: { readonly warn: (server: string, message: string) => void };
-  /** Waits for what was saved or exported earlier. */
+  /** Waits until saved and exported lists are restored. */
   restored(): Promise<void>;
-  /** Whether a server came from the store, and the program has not named it since. */
+  /** True if the server came from the store and the program has not named it since. */
   isRestored(name: string): boolean;
 }
 
-/** States from which a server comes up by itself when it is needed. */
+/** States from which a server connects when it is needed. */
 const COMING_UP = ["idle", "connecting", "connected", "discovering"];
 
 /**
- * Connects servers that were never asked for and are not known from an exported catalog. A server that failed is left alone
- * until a caller names it. Lists that are too old are read again.
+ * Connects servers that were never connected and whose lists are not known from an exported catalog. A failed server stays
+ * disconnected until a caller names it. Stale lists are read again.
  */
 export async function bringUp(
   port: BringUpParts,
@@ -39,7 +39,7 @@ export async function bringUp(
   return outcomes;
 }
 
-/** The tools of a server that is away and was never listed are known from its fallback servers. */
+/** The tools of an unreachable server that was never listed are taken from its fallback servers, so these are connected. */
 async function bringUpFallbacks(
   { pool, catalog }: BringUpParts,
   connections: readonly ServerConnection[],
@@ -58,8 +58,8 @@ async function bringUpFallbacks(
 }
 
 /**
- * Servers that an earlier process added are listed as they were then, until they are needed. Those that the program itself
- * names are asked: for them, saved lists only say where a tool is that is called.
+ * Servers that an earlier process added keep their saved lists until they are needed. Servers of the program are connected:
+ * for them, saved lists only help to find the server of a tool.
  */
 function isListed(port: BringUpParts, name: string): boolean {
   const { catalog } = port;
@@ -76,6 +76,6 @@ async function refreshStale(
     await catalog.refreshStale(session, config, wait);
   } catch (error) {
     if (wait.signal?.aborted) throw error;
-    parts.warn(name, `Its lists could not be read again: ${String(error)}`);
+    parts.warn(name, `The lists of the server could not be read again: ${String(error)}`);
   }
 }

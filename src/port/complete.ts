@@ -1,33 +1,33 @@
-/** Completes what a user has begun to type as an argument of a prompt or of a resource template. */
+/** Completes an argument of a prompt or of a resource template. */
 import { CatalogError } from "../errors/catalog-error.js";
 import { promptMissing } from "./get-prompt.js";
 import { resourceMissing } from "./resources/resource-address.js";
 import type { AccessOptions, ServerAccess } from "./server-access.js";
 
-/** What an argument belongs to: a prompt by its name, or a resource template by its `uriTemplate`. */
+/** The prompt, by its name, or the resource template, by its `uriTemplate`, that the argument belongs to. */
 export type CompletionReference = { readonly prompt: string } | { readonly template: string };
 
-/** What is there of the argument. */
+/** The argument to complete. */
 export interface CompletionArgument {
   readonly name: string;
-  /** What was typed so far. */
+  /** The text so far. */
   readonly value: string;
-  /** Arguments that are known already, by name. */
+  /** Values of other arguments, by name. */
   readonly context?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What a server proposes. */
+/** The proposals of a server. */
 export interface Completion {
   readonly values: readonly string[];
-  /** How many there are, if the server says so. */
+  /** Number of all proposals, if the server gives it. */
   readonly total?: number | undefined;
-  /** There are more than these. */
+  /** The server has more proposals. */
   readonly hasMore: boolean;
 }
 
-/** More would be against the protocol. */
+/** Maximum of the specification. */
 const MAX_VALUES = 100;
-/** Servers of the first revision complete without saying so. */
+/** Servers of earlier revisions do not declare the capability. */
 const DECLARED_SINCE = "2025-03-26";
 
 export interface CompletionRequest {
@@ -71,7 +71,7 @@ export function complete(
   });
 }
 
-/** A reference that is not listed is a slip; a server that lists none may still know some. */
+/** Throws if the server lists prompts or templates, but not this one. A server that lists none may still have some. */
 function checkKnown({ catalog }: ServerAccess, server: string, ref: CompletionReference): void {
   if ("prompt" in ref) {
     const names = catalog.prompts().flatMap((info) => (info.server === server ? [info.name] : []));
@@ -98,6 +98,6 @@ const notOffered = (server: string): CatalogError =>
   new CatalogError({
     code: "NOT_OFFERED",
     server,
-    what: "The server completes no arguments",
-    next: "Look at capabilities in snapshot() for what it offers",
+    what: "The server does not complete arguments",
+    next: "See capabilities in snapshot()",
   });

@@ -1,7 +1,7 @@
-/** Counts calls of the user's callbacks that were dropped because a callback is slower than what it is called for. */
+/** Counts calls of callbacks that were dropped because the callback is too slow. */
 import { type DropObserver, MAX_WAITING_CALLS } from "../util/ordered-callback.js";
 
-/** A callback that never catches up is reported again after this many. */
+/** A callback that stays too slow is reported again after this many dropped calls. */
 const REPORT_EVERY = 10_000;
 
 const figure = (count: number): string => count.toLocaleString("en-US");
@@ -14,7 +14,7 @@ export class DroppedCalls {
     this.#warn = warn;
   }
 
-  /** @param callback what users know it by, for instance `onLog` */
+  /** @param callback name of the option or event, for instance `onLog` */
   of(callback: string): DropObserver {
     return {
       onDropped: (count) => {
@@ -29,7 +29,7 @@ export class DroppedCalls {
     };
   }
 
-  /** How many were dropped so far, by callback. */
+  /** Number of dropped calls, by callback. */
   counts(): Record<string, number> {
     return Object.fromEntries(this.#counts);
   }

@@ -1,10 +1,10 @@
-/** What a port tells those who listen. */
+/** The events of a port. */
 import type { ChangedTool } from "../catalog/safety/pins.js";
 import type { StateChange } from "../connection/connection-state.js";
 import type { CallNews } from "../execution/listeners.js";
 import type { ListName } from "../protocol/change-watch.js";
 
-/** A notification of a server's, as it came. Its data come from outside: use them with care. */
+/** A notification as the server sent it. Its data are not checked. */
 export interface ServerNotification {
   readonly server: string;
   /** E.g. `notifications/resources/updated`. */
@@ -15,35 +15,35 @@ export interface ServerNotification {
 
 /** Events of {@link Toolport.on}, by name. */
 export interface ToolportEvents {
-  /** A server moved from one state to another. */
+  /** The state of a connection changed. */
   state: StateChange;
   /** The lists of a server were read, changed or removed. */
   tools: { readonly server: string; readonly principal?: string | undefined };
-  /** A server said that lists of its changed, and they have been read again. */
+  /** A server notified Toolport of changed lists, and they have been read again. */
   listsChanged: {
     readonly server: string;
     readonly lists: readonly ListName[];
     readonly principal?: string | undefined;
   };
-  /** The definition of a tool is not the one that was pinned. */
+  /** The definition of a tool differs from the pinned one. */
   toolChanged: ChangedTool & { readonly principal?: string | undefined };
-  /** A server told something by itself: a log message, a changed list, a changed resource. Progress is not among it. */
+  /** A server sent a notification: a log message, a changed list, a changed resource. Progress is not included. */
   notification: ServerNotification;
   /**
-   * A tool call, prompt, resource access or completion begins or ends; of everybody's. Arguments and results are in it as
-   * they are, secrets too.
+   * A tool call, prompt, resource access or completion of any user starts or ends. Arguments and results are included
+   * unchanged, secrets too.
    */
   call: CallNews;
-  /** Something a person should know: a withheld tool, a list that was cut, a listener that threw. */
+  /** A problem that people should know about: a withheld tool, a truncated list, a listener that threw. */
   warning: {
     readonly server?: string | undefined;
     readonly message: string;
     /**
-     * What kind of warning it is, where programs may want to know: `SCHEMA_CONTRADICTS`, once a tool; `BAD_RESPONSE`, the server wrote
-     * something that is not a message (a banner on stdout), once a server.
+     * Set for two kinds of warnings: `SCHEMA_CONTRADICTS`, once for each tool; `BAD_RESPONSE`, once for each server that
+     * writes something other than messages (a banner on stdout).
      */
     readonly code?: "SCHEMA_CONTRADICTS" | "BAD_RESPONSE" | undefined;
-    /** The tool's name on its server, if it is about one. */
+    /** Name of the tool on its server, if the warning concerns one. */
     readonly tool?: string | undefined;
   };
 }

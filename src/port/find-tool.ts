@@ -1,4 +1,4 @@
-/** Finds the tool behind a public name, or says why there is none. */
+/** Finds a tool by its public name, or explains why there is none. */
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { Catalog } from "../catalog/catalog.js";
 import { lookOf } from "../catalog/safety/look-alikes.js";
@@ -23,7 +23,7 @@ interface ToolFinder {
   bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
 }
 
-/** Brings up what is needed to know the tool. */
+/** Connects the servers that may have the tool. */
 export async function findTool(port: ToolFinder, name: string, wait: WaitOptions): Promise<CatalogEntry> {
   const { catalog, pool } = port;
   const { signal } = wait;
@@ -34,7 +34,7 @@ export async function findTool(port: ToolFinder, name: string, wait: WaitOptions
     const everyone = port.bringUp(pool.all(), { ...wait, signal: signal && ending.signal });
     const owners = ownersOf(port, name);
     if (owners.length > 0) {
-      // Another server that takes its time to come up is not waited for.
+      // Do not wait for other servers that are slow to connect.
       everyone.catch(() => {});
       await port.bringUp(owners, wait);
       const early = catalog.entry(name);
@@ -42,7 +42,7 @@ export async function findTool(port: ToolFinder, name: string, wait: WaitOptions
     }
     await everyone;
   } finally {
-    // The caller's signal is for the caller's call: aborted after that, it is not to stop what others may wait for.
+    // After this call, an abort by its caller must not stop connections that other callers wait for.
     letGo?.();
   }
   const known = catalog.entry(name);
@@ -70,7 +70,7 @@ export async function findTool(port: ToolFinder, name: string, wait: WaitOptions
   });
 }
 
-/** The servers whose tool it can be by its name, those included whose names only look alike: they share out names. */
+/** The servers that may own the name, by its prefix. Similar server names are included, because their prefixes may be changed. */
 function ownersOf({ pool, parts }: ToolFinder, name: string): ServerConnection[] {
   const { additionalToolNamePrefix, prefix } = parts.settings;
   if (!prefix) return [];
@@ -80,8 +80,8 @@ function ownersOf({ pool, parts }: ToolFinder, name: string): ServerConnection[]
 }
 
 /**
- * A tool of a server whose lists were never read may well be there. By its name it is that server's: whoever calls it wants
- * the server, and gets to know why it is not there.
+ * The server that owns the prefix may have the tool although its lists were never read. Connects it, or throws the reason
+ * why it cannot be connected.
  */
 async function askOwner(
   port: ToolFinder,
@@ -95,7 +95,7 @@ async function askOwner(
   return catalog.entry(name);
 }
 
-/** Lists from an export or a store may be older than the tool: those who were never asked are asked now. */
+/** Lists from an export or a store may be outdated: connects the servers that have not been connected yet. */
 async function lookAgain(
   { catalog, pool }: ToolFinder,
   name: string,

@@ -48,7 +48,7 @@ export function getPrompt(
   });
 }
 
-/** Names of required arguments that are not given. What a server says of its arguments is not checked before. */
+/** Names of required arguments that are missing. The declaration of the server has not been validated. */
 function missingArguments(prompt: PromptInfo | undefined, args: Readonly<Record<string, unknown>>): string[] {
   const declared: readonly unknown[] = Array.isArray(prompt?.arguments) ? prompt.arguments : [];
   return declared.flatMap((each) => {
@@ -64,7 +64,7 @@ function argumentsMissing(server: string, name: string, missing: readonly string
     code: "INVALID_ARGUMENTS",
     server,
     what: `Nothing was sent: the prompt ${JSON.stringify(name)} needs ${named}`,
-    next: "Give all required arguments; prompts() lists them",
+    next: "Pass all required arguments; prompts() lists them",
     outcome: "unsent",
     issues: missing.map((each) => ({ path: each, message: "is required" })),
   });
@@ -79,7 +79,7 @@ function promptWithheld(server: string, name: string, reason: string): CatalogEr
   });
 }
 
-/** The error for a name that a server does not list. */
+/** The error for a prompt that the server does not list. */
 export function promptMissing(server: string, name: string, known: readonly string[]): CatalogError {
   const suggestions = suggest(name, known);
   return new CatalogError({

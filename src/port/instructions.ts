@@ -1,24 +1,24 @@
-/** What servers say about how to use them, for a program that wants to put it into a prompt. */
+/** The instructions of servers, for programs that want to put them into a prompt. */
 import { sanitiseText } from "../catalog/safety/sanitise.js";
 import { scanInstructions } from "../catalog/safety/scan.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import type { Session } from "../protocol/session.js";
 import type { Port } from "./port.js";
 
-/** What `instructions()` takes. */
+/** Options of `instructions()`. */
 export interface InstructionsOptions extends WaitOptions {
-  /** Most characters of the whole text; every server gets its fair share of them. @default no limit */
+  /** Maximum length of the text, shared fairly between the servers. @default no limit */
   maxChars?: number;
-  /** Only those of these servers. @default all */
+  /** Only the instructions of these servers. @default all */
   servers?: readonly string[];
 }
 
-/** Stands where something was cut off. */
+/** Marks a truncated text. */
 const CUT = "…";
-/** Less than this says nothing. */
+/** A shorter rest is left out. */
 const LEAST = 16;
 
-/** While a server is away, what it said last still holds: a prompt should not change with the weather. */
+/** The last instructions of each server, kept while it is unreachable so that the prompt stays the same. */
 const lastSaid = new WeakMap<ServerConnection, { readonly session: Session; readonly text: string }>();
 
 export async function instructions(
@@ -27,7 +27,7 @@ export async function instructions(
 ): Promise<string> {
   const connections = port.choose(servers);
   await port.bringUp(connections, wait);
-  // Lists may be known from an export or a store; instructions are only told by a server that is there.
+  // The lists may come from an export or a store, but instructions need a connection.
   await port.pool.connect(
     connections.filter(({ state }) => state.status === "idle"),
     wait,
@@ -42,14 +42,14 @@ export async function instructions(
   return cutFairly(sections, maxChars).join("\n\n");
 }
 
-/** Cleaned, and looked at by the scan, once for each session. */
+/** Sanitised and scanned, once for each session. */
 async function saidBy({ parts }: Port, connection: ServerConnection): Promise<string> {
   const { session, name } = connection;
   const last = lastSaid.get(connection);
   if (session === undefined || last?.session === session) return last?.text ?? "";
   const text = clean(session.instructions);
   const refusal = await scanInstructions(parts.settings.scan, { name }, text);
-  if (refusal !== undefined) parts.warn(name, `Its instructions are left out: ${refusal}`);
+  if (refusal !== undefined) parts.warn(name, `The instructions of the server are left out: ${refusal}`);
   const said = { session, text: refusal === undefined ? text : "" };
   lastSaid.set(connection, said);
   return said.text;
@@ -57,7 +57,7 @@ async function saidBy({ parts }: Port, connection: ServerConnection): Promise<st
 
 const clean = (text: unknown): string => (typeof text === "string" ? sanitiseText(text).text.trim() : "");
 
-/** No server can begin a section in the name of another. */
+/** Keeps a server from starting a section in the name of another one. */
 const withoutHeadings = (text: string, headings: ReadonlySet<string>): string =>
   text
     .split("\n")
@@ -69,7 +69,7 @@ interface Section {
   readonly text: string;
 }
 
-/** Short ones stay whole, and what they leave of their share goes to the long ones. */
+/** Short texts stay whole; long texts share the remaining length. */
 function cutFairly(sections: readonly Section[], maxChars: number): string[] {
   let room = maxChars - 2 * Math.max(0, sections.length - 1);
   const kept = new Map<Section, string>();
@@ -89,7 +89,7 @@ const lengthOf = ({ heading, text }: Section): number => heading.length + text.l
 function cutTo({ heading, text }: Section, share: number): string {
   const room = share - heading.length - CUT.length;
   if (room < LEAST) return "";
-  // Not in the middle of a character of two halves.
+  // Do not split a surrogate pair.
   const end = /[\ud800-\udbff]/.test(text[room - 1] ?? "") ? room - 1 : room;
   return heading + text.slice(0, end).trimEnd() + CUT;
 }

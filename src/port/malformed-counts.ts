@@ -8,7 +8,7 @@ interface ServerCount {
 }
 
 export class MalformedCounts {
-  /** By connection: a server that is removed takes its count along. */
+  /** By connection, so that the count goes away with a removed server. */
   readonly #counts = new WeakMap<ServerConnection, ServerCount>();
   readonly #warn: (server: string, message: string) => void;
 
@@ -16,7 +16,7 @@ export class MalformedCounts {
     this.#warn = warn;
   }
 
-  /** @param tool the tool's name on its server */
+  /** @param tool name of the tool on its server */
   add(connection: ServerConnection, tool: string, { count: found, items }: MalformedContent): void {
     const count = this.#counts.get(connection) ?? { items: 0, warned: new Set() };
     this.#counts.set(connection, count);
@@ -26,7 +26,7 @@ export class MalformedCounts {
     const [first] = items;
     const what = `${first?.type}: ${first?.problem}`;
     const more = found > 1 ? `, and ${found - 1} more` : "";
-    this.#warn(connection.name, `The answer of ${tool} has malformed content (${what}${more})`);
+    this.#warn(connection.name, `The result of ${tool} has malformed content (${what}${more})`);
   }
 
   of(connection: ServerConnection): number {

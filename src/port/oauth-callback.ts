@@ -1,30 +1,30 @@
-/** The end of a login in a web application: the browser comes back, whichever process it reaches. */
+/** Handles the callback request of a login in a web application, in any process that shares the store. */
 import type { ServerConnection } from "../connection/server-connection.js";
 import { AuthError } from "../errors/auth-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { Store } from "../state/store.js";
 import type { HttpClient } from "../transports/server-transport.js";
 
-/** How a login ended. */
+/** The outcome of a login. */
 export interface OAuthCallbackResult {
-  /** The server; undefined when the request belongs to no login that is known here. */
+  /** The server; undefined if the request belongs to no known login. */
   readonly server: string | undefined;
-  /** The same under the name that Cloudflare's agents use. */
+  /** The same, under the name that Cloudflare's agents use. */
   readonly serverId: string | undefined;
-  /** Whose login it is; undefined outside `as(principal)`. */
+  /** The principal that logged in; undefined outside `as(principal)`. */
   readonly principal: string | undefined;
   readonly authSuccess: boolean;
-  /** Why it failed, in words of ours: nothing that came with the request. */
+  /** Why the login failed. Contains nothing from the request. */
   readonly authError?: string | undefined;
 }
 
-/** What the browser gets to see at the end of a login. */
+/** What the browser shows after a login. */
 export interface OAuthCallbackOptions {
-  /** Where it goes after a login that worked. @default a page that says so */
+  /** Redirect after a successful login. @default a page that says so */
   successRedirect?: string;
-  /** Where it goes after one that did not. @default a page that says so */
+  /** Redirect after a failed login. @default a page that says so */
   errorRedirect?: string;
-  /** Answers the request itself. */
+  /** Creates the response. */
   customHandler?: (result: OAuthCallbackResult) => Response | Promise<Response>;
 }
 
@@ -32,9 +32,9 @@ export interface CallbackParts {
   readonly store: Store;
   readonly http: (login: { server: string; principal?: string | undefined }) => Promise<HttpClient>;
   readonly options: OAuthCallbackOptions;
-  /** A login has ended: the connection may go on. */
+  /** A login succeeded: the connection may continue. */
   readonly onFinished: (finished: { server: string; principal: string | undefined }) => void;
-  /** A login failed and cannot be tried again: resolves when the connection has another one to offer. Never rejects. */
+  /** A login failed and cannot be repeated: resolves when the connection has a new login URL. Never rejects. */
   readonly onFailed: (login: { server: string; principal: string | undefined }) => Promise<void>;
   readonly warn: (server: string | undefined, message: string) => void;
 }
@@ -69,9 +69,9 @@ async function finish(request: Request, parts: CallbackParts): Promise<OAuthCall
     return { server, serverId: server, principal, authSuccess: true };
   } catch (error) {
     const failure = toToolportError(error);
-    parts.warn(failure.server, `A login did not succeed: ${failure.what}`);
+    parts.warn(failure.server, `A login failed: ${failure.what}`);
     const { server } = failure;
-    // Before the browser is answered: the page that it is sent to may offer the new login.
+    // Before the response, because the page of the redirect may offer the new login.
     if (spent !== undefined) await parts.onFailed(spent);
     return {
       server,
@@ -83,18 +83,18 @@ async function finish(request: Request, parts: CallbackParts): Promise<OAuthCall
   }
 }
 
-/** How long the user waits for it. */
+/** How long the user waits at most. */
 const RENEWAL_MS = 10_000;
 
-/** Gets a new URL for a login that failed: the old one was of use once. Never rejects. */
+/** Gets a new URL after a failed login, because a URL can be used only once. Never rejects. */
 export async function renewLogin(connection: ServerConnection | undefined): Promise<void> {
   const connect = () => connection?.connect({ timeoutMs: RENEWAL_MS }).catch(() => {});
-  // An attempt that is under way may have found the old login still open.
+  // An attempt under way may have read the old login while it was still open.
   if (connection?.state.status === "connecting") await connect();
   if (connection?.state.status === "authenticating") await connect();
 }
 
-/** Where the options say, seen from the request; nothing of the request's query goes along. */
+/** Resolves the redirect of the options against the URL of the request. The query of the request is not passed on. */
 function redirect(request: Request, target: string): Response {
   const location = new URL(target, request.url).href;
   return new Response(null, {

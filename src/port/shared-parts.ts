@@ -1,4 +1,4 @@
-/** What all principals of one `createToolport` share: the network, the store, the eyes and ears. */
+/** Dependencies that all users of one `createToolport` share. */
 import { createFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
 import { PublicLists } from "../catalog/public-lists.js";
 import type { NetworkConfig } from "../config/read-network.js";
@@ -27,18 +27,18 @@ type Network = Pick<HttpClientSettings, "proxy" | "maxSockets">;
 export interface SharedParts {
   readonly settings: PortSettings;
   readonly emitter: Emitter<ToolportEvents>;
-  /** Filters of the options and of the plain port. They apply to every user, also those added later. */
+  /** Filters of the options and of the plain port. They apply to every user, including those added later. */
   readonly filters: FilterSet;
-  /** Lists that servers call public. */
+  /** Lists that servers mark as public. */
   readonly publicLists: PublicLists;
   readonly telemetry: Telemetry;
   readonly validator: SchemaValidator;
   readonly observe: ObserveCall;
-  /** Serves what servers ask of one principal. */
+  /** Handles the requests of servers for one principal. */
   serverRequestsFor(principal: string | undefined): ServerRequests;
-  /** The network options of a server: its own, or those of the port. */
+  /** The network options of a server, or those of the port. */
   networkOf(config: ServerConfig | NetworkConfig): Network;
-  /** Access to the network. Every principal has its own: not even a socket is shared between two. */
+  /** Creates an HTTP client. Users never share one, not even a socket. */
   createHttp(network: Network): Promise<HttpClient>;
   onState(change: StateChange, config: ServerConfig | undefined): void;
   warn(
@@ -46,13 +46,13 @@ export interface SharedParts {
     message: string,
     more?: Pick<ToolportEvents["warning"], "code" | "tool">,
   ): void;
-  /** A tool's schema contradicts itself or cannot be applied: told once a tool. */
+  /** Warns once for each tool whose schema contradicts itself or cannot be applied. */
   warnOfSchema(tool: Pick<ToolInfo, "server" | "sourceName">, message: string): void;
-  /** A callback of the user's threw. */
+  /** Reports an error that a callback threw. */
   report(error: unknown): void;
-  /** The option of this name, for all ports together: it is called in order, and bounded if it is slow. */
+  /** The option `onProgress`, called in order with a bounded queue, for all ports together. */
   readonly onProgress: ((server: { readonly name: string }, progress: Progress) => void) | undefined;
-  /** Calls of slow callbacks that were dropped. */
+  /** Counts the dropped calls of slow callbacks. */
   readonly drops: DroppedCalls;
   close(): void;
 }
@@ -73,7 +73,7 @@ export function createSharedParts(options: PortSettings): SharedParts {
   const settings = { ...options, logger };
   const emitter = new Emitter<ToolportEvents>((name) => ({
     report: (error) => logger.warn(`A listener threw: ${String(error)}`),
-    // Calls are the program's own; all other events come at the pace of servers.
+    // Calls come from the program itself; servers determine the rate of all other events.
     concurrency: name === "call" ? CALL_LISTENERS_AT_ONCE : 1,
     ...drops.of(`on("${name}")`),
   }));
@@ -105,7 +105,7 @@ export function createSharedParts(options: PortSettings): SharedParts {
     warnOfSchema({ server, sourceName: tool }, message) {
       const key = JSON.stringify([server, tool]);
       if (contradictions.has(key)) return;
-      // A server that invents names without end must not fill the memory.
+      // Bounds the memory if a server keeps inventing names.
       if (contradictions.size >= MAX_REMEMBERED_TOOLS) contradictions.clear();
       contradictions.add(key);
       warn(server, message, { code: "SCHEMA_CONTRADICTS", tool });

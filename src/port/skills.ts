@@ -1,4 +1,4 @@
-/** The skills of one server: listed without reading them, read with everything checked. */
+/** The skills of one server: lists them without reading files, and verifies the files that it reads. */
 import { CatalogError } from "../errors/catalog-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { Session } from "../protocol/session.js";
@@ -14,57 +14,58 @@ import type { Port } from "./port.js";
 import type { AccessOptions } from "./server-access.js";
 
 const METHOD_NOT_FOUND = -32601;
-/** Addresses shown in a message. */
+/** Maximum number of URIs in a message. */
 const MAX_SHOWN = 5;
 
-/** One file of a skill, as the server's list tells of it. */
+/** One file of a skill, as the server lists it. */
 export interface SkillFileInfo {
   readonly uri: string;
   /** `sha256:` and 64 hexadecimal digits. */
   readonly digest: string;
-  /** Bytes. */
+  /** In bytes. */
   readonly size: number;
 }
 
-/** A skill that can be read. */
+/** A skill as listed. */
 export interface SkillInfo {
   readonly server: string;
   readonly name: string;
   readonly description: string;
-  /** Address of its `SKILL.md`. */
+  /** URI of its `SKILL.md`. */
   readonly uri: string;
-  /** Everything that stands at the head of its `SKILL.md`. */
+  /** The whole front matter of its `SKILL.md`. */
   readonly frontmatter: Readonly<Record<string, unknown>>;
-  /** Its files; `"dynamic"`: made as they are read, so their size and digest cannot be checked. */
+  /** Its files; `"dynamic"`: generated when they are read, so size and digest cannot be verified. */
   readonly files: readonly SkillFileInfo[] | "dynamic";
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
-/** A file of a skill, checked against the server's list. */
+/** A file of a skill, verified against the list of the server. */
 export interface SkillContent {
   readonly uri: string;
   readonly mimeType?: string;
   readonly bytes: Uint8Array;
   readonly text?: string;
-  /** Size and digest were checked; `false` only for a skill whose files are `"dynamic"`. */
+  /** Size and digest were verified; `false` only for a skill whose files are `"dynamic"`. */
   readonly verified: boolean;
-  /** Of `SKILL.md`: its head, which is the same as in the list. */
+  /** For `SKILL.md`: the front matter, which is the same as in the list. */
   readonly frontmatter?: Readonly<Record<string, unknown>>;
-  /** Of `SKILL.md`: what follows the head. */
+  /** For `SKILL.md`: the text after the front matter. */
   readonly body?: string;
 }
 
-/** What `toolport.skills(server)` gives. */
+/** Returned by `toolport.skills(server)`. */
 export interface Skills {
-  /** What the server offers. No file is read. An entry that breaks the rules is left out, with a warning. */
+  /** Lists the skills without reading files. Invalid entries are left out, with a warning. */
   list(options?: AccessOptions): Promise<SkillInfo[]>;
   /**
-   * Reads one file of a skill: its `SKILL.md`, or the one named. Throws if size, digest or head are not what the list says;
-   * then nothing of the skill should be used.
+   * Reads one file of a skill: its `SKILL.md`, or the named file. Throws if size, digest or front matter differ from the list;
+   * do not use the skill then.
    *
-   * @param skill from `list()`, or its name, the address of its `SKILL.md`, or the path of its folder there (`team/tides`). A name
-   * that several skills have is refused, with their addresses in `suggestions`
-   * @param uri address of a file, or its path within the skill
+   * @param skill from `list()`, or its name, the URI of its `SKILL.md`, or the path of its folder (`team/tides`). Throws if
+   * several skills have the name; `suggestions` contains their URIs
+
+   * @param uri URI of a file, or its path within the skill
    */
   read(skill: SkillInfo | string, uri?: string, options?: AccessOptions): Promise<SkillContent>;
 }
@@ -95,7 +96,7 @@ export function createSkills(port: Port, server: string): Skills {
   async function list(access: AccessOptions): Promise<SkillInfo[]> {
     const { skills, invalid } = await ask(access, listSkills);
     for (const { index, uri, reason } of invalid)
-      warn(server, `Its skill ${uri ?? `number ${index + 1}`} is left out: ${reason}`);
+      warn(server, `The skill ${uri ?? `number ${index + 1}`} is left out: ${reason}`);
     return skills.map((skill) => toInfo(server, skill));
   }
 
@@ -110,7 +111,7 @@ export function createSkills(port: Port, server: string): Skills {
     return toEntry(matching[0]);
   }
 
-  /** A skill need not be listed; a server may know only those that are. */
+  /** Not every skill is listed, and not every server supports skills that are not listed. */
   async function findByAddress(uri: string, access: AccessOptions): Promise<SkillEntry> {
     try {
       return await ask(access, (session, limits) => getSkill(session, uri, limits));

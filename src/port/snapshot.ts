@@ -1,4 +1,4 @@
-/** The whole state of a port as plain data: for consoles, logs and support requests. */
+/** The state of a port as plain data, for consoles, logs and support requests. */
 
 import type { Catalog } from "../catalog/catalog.js";
 import type { TextFinding } from "../catalog/list-findings.js";
@@ -16,7 +16,7 @@ import type { Port } from "./port.js";
 /** One server in a snapshot. */
 export interface ServerSnapshot {
   name: string;
-  /** The server's URL without its query, or the command that starts it. */
+  /** URL of the server without its query, or the command that starts it. */
   server_url: string;
   auth_url: string | null;
   state: ConnectionStatus;
@@ -27,44 +27,44 @@ export interface ServerSnapshot {
   protocolVersion: string | null;
   serverInfo: { name: string; version: string } | null;
   toolCount: number;
-  /** Why its list of tools is not whole, if it is not. */
+  /** Why the list of its tools is incomplete; null if it is complete. */
   cut: string | null;
   error: { code: string; message: string } | null;
-  /** Answers on this connection that belonged to no open request: the id was unknown, or had been answered before. */
+  /** Responses that matched no open request: their id was unknown or already answered. */
   droppedAnswers: number;
-  /** Attempt under way and when the next one is made, while reconnecting. */
+  /** While reconnecting: number of the attempt, and time of the next one. */
   attempt: number | null;
   retryAt: number | null;
   breaker: BreakerSnapshot | null;
-  /** Items of its results that were malformed so far; a model got a note in place of each. */
+  /** Malformed items in its results so far; models receive a note in place of each. */
   malformedContent: number;
-  /** Servers that are asked in its place, in this order, when a call to it fails. */
+  /** Fallback servers, in the order in which they are tried. */
   fallback: string[];
 }
 
-/** What {@link Toolport.snapshot} returns: a superset of the shape Cloudflare's agents know. */
+/** Returned by {@link Toolport.snapshot}: a superset of the shape that Cloudflare's agents use. */
 export interface ToolportSnapshot {
   principal: string | null;
-  /** Whether logins and servers are encrypted in the store. Null: nothing is saved, or the store does not say. */
+  /** True if logins and servers are encrypted in the store; null if nothing is saved or the store does not say. */
   sealed: boolean | null;
   servers: Record<string, ServerSnapshot>;
   tools: (ToolInfo & { serverId: string })[];
   withheldTools: WithheldTool[];
   /**
-   * Calls of callbacks that were dropped because the callback returns promises and is too slow, by callback: `onLog`,
-   * `on("notification")` … Counted for all users together.
+   * Dropped calls of slow callbacks that return promises, by callback: `onLog`, `on("notification")` … Counted for all users
+   * together.
    */
   droppedCalls: Record<string, number>;
-  /** Tools whose texts hold invisible characters. */
+  /** Tools whose texts contain invisible characters. */
   textFindings: TextFinding[];
-  /** Tools whose name could not be the plain one, and why. */
+  /** Tools that could not get their plain name, and why. */
   nameIssues: NameIssue[];
   prompts: (PromptInfo & { serverId: string })[];
   resources: (ResourceInfo & { serverId: string })[];
   resourceTemplates: (ResourceTemplateInfo & { serverId: string })[];
 }
 
-/** Takes the picture. Everything in it is a copy or frozen. */
+/** Everything in the snapshot is a copy or frozen. */
 export function takeSnapshot({
   pool,
   catalog,
@@ -138,7 +138,7 @@ function address(config: ServerConnection["config"]): string {
     return `${origin === "null" ? `${protocol}//${host}` : origin}${pathname}`;
   }
   if ("command" in config) {
-    // The whole of it: somebody may have to agree to it before it is run.
+    // The whole command, because a user may have to approve it before it runs.
     const line = secretsOf(config).own([config.command, ...config.args].join(" "));
     return redactText(line, { maxLength: Number.POSITIVE_INFINITY });
   }

@@ -1,4 +1,4 @@
-/** All tools of one port's own: which of them a model is shown, and who answers a call. */
+/** The tools that a port itself offers: which of them models see, and how they are called. */
 
 import { compileNames } from "../../catalog/filters/glob.js";
 import { RESERVED_NAMES } from "../../catalog/names/name-owners.js";
@@ -28,10 +28,10 @@ import {
 import { createPromptTools } from "./prompt-tools.js";
 import { createResourceTools } from "./resource-tools.js";
 
-/** What `tools()` was asked for. */
+/** The selection that `tools()` asks for. */
 export interface ShownSelection {
   readonly servers: readonly string[] | undefined;
-  /** Every tool, not only those a model is shown. */
+  /** Every tool, not only those that models see. */
   readonly all: boolean;
   readonly isWanted: (tool: ToolInfo) => boolean;
 }
@@ -55,7 +55,7 @@ export class OwnToolSet {
       ...(resourcesAsTools ? [createResourceTools(port, resourcesAsTools)] : []),
       ...(promptsAsTools ? [createPromptTools(port, promptsAsTools)] : []),
     ];
-    // The same objects every time: what was derived from a schema is remembered by it.
+    // The same objects every time, because schemas derived from them are cached by object.
     this.#families = families.map((family) => ({ family, infos: family.tools.map(toOwnInfo) }));
     for (const tool of this.#deferred?.tools() ?? []) this.#byName.set(tool.name, tool);
     for (const { tools, option } of families) {
@@ -66,12 +66,12 @@ export class OwnToolSet {
     }
   }
 
-  /** Names that no server's tool may have, besides those that are always reserved. */
+  /** Names that tools of servers must not have, in addition to those that are always reserved. */
   get names(): readonly string[] {
     return [...this.#byName.keys()].filter((name) => !RESERVED_NAMES.includes(name));
   }
 
-  /** The port's own among the tools that are shown. */
+  /** The selected tools of the port itself. */
   shown({ servers, all, isWanted }: ShownSelection): ToolInfo[] {
     const deferred = all ? [] : (this.#deferred?.tools(servers) ?? []).map(toOwnInfo);
     const others = this.#families.filter(
@@ -80,12 +80,12 @@ export class OwnToolSet {
     return [...deferred, ...others.flatMap(({ infos }) => infos).filter(isWanted)];
   }
 
-  /** Whether a server's tool is shown as well. */
+  /** True if models see this tool of a server. */
   isVisible(tool: ToolInfo): boolean {
     return this.#deferred?.isVisible(tool) ?? true;
   }
 
-  /** Answers a call; undefined: it is for a server's tool. */
+  /** Undefined if the name is not one of the port's own tools. */
   call(
     name: string,
     args: Readonly<Record<string, unknown>>,
@@ -106,13 +106,13 @@ interface DeferredHost extends OwnToolHost {
 }
 
 interface DeferredView {
-  /** The two tools that stand for all others. */
+  /** The two tools that replace all others. */
   tools(servers?: readonly string[]): OwnTool[];
-  /** Whether a tool is shown beside them. */
+  /** True for a tool that models see as well. */
   isVisible(tool: ToolInfo): boolean;
 }
 
-/** Undefined when every tool is shown. */
+/** Undefined unless `deferTools` is set. */
 function createDeferredView(port: DeferredHost): DeferredView | undefined {
   const { deferTools } = port.parts.settings;
   if (deferTools === undefined || deferTools === false) return undefined;

@@ -1,4 +1,4 @@
-/** Tools of the port's own beside those of the servers: what models are shown, and what happens when they are called. */
+/** Tools that the port itself offers in addition to those of the servers. */
 import { isSafeName } from "../../catalog/names/safe-name.js";
 import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
 import { ConfigError } from "../../errors/config-error.js";
@@ -16,34 +16,34 @@ export interface OwnToolHost extends ResourceReader {
   bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
 }
 
-/** The name of the port in place of a server's. */
+/** Used as the server name of these tools. */
 const OWN_SERVER = "toolport";
 
-/** A tool that the port answers itself. */
+/** A tool that the port itself answers. */
 export interface OwnTool {
   readonly name: string;
   readonly title?: string | undefined;
   readonly description: string;
   readonly inputSchema: JsonSchema;
-  /** Other names under which it may be called. They are shown to nobody, and no server's tool gets them. */
+  /** Other names for calls. They are not listed, and no tool of a server may have them. */
   readonly aliases?: readonly string[] | undefined;
-  /** Answers with text for the model, or with a whole result. */
+  /** Returns text for the model, or a whole result. */
   call(
     args: Readonly<Record<string, unknown>>,
     options: CallToolOptions,
   ): Promise<string | ToolResult> | string | ToolResult;
 }
 
-/** Tools that belong together. */
+/** Tools of one option. */
 export interface OwnToolFamily {
-  /** The option of the port that asks for them. */
+  /** The option of the port that creates them. */
   readonly option: string;
   readonly tools: readonly OwnTool[];
-  /** False if a choice of servers leaves out one that these tools would speak for. */
+  /** False if the selection leaves out a server whose data these tools show. */
   isCoveredBy(servers: readonly string[]): boolean;
 }
 
-/** What a model can mend by itself: told to it, not thrown at the program. */
+/** Errors that a model can correct: returned as a result with `isError` instead of thrown. */
 const SLIPS: readonly string[] = [
   "TOOL_NOT_FOUND",
   "TOOL_WITHHELD",
@@ -57,7 +57,7 @@ const SLIPS: readonly string[] = [
 export const textResult = (text: string, isError = false): ToolResult =>
   toToolResult({ content: [{ type: "text", text }], isError }, OWN_SERVER);
 
-/** A tool of the port's own as it is listed. */
+/** The tool as it is listed. */
 export const toOwnInfo = ({ name, title, description, inputSchema }: OwnTool): ToolInfo =>
   Object.freeze({ name, title, description, inputSchema, server: OWN_SERVER, sourceName: name });
 
@@ -69,7 +69,7 @@ interface OwnToolCaller {
   };
 }
 
-/** Calls it. A slip of the model's becomes an answer with `isError`. */
+/** Calls the tool. An error that the model can correct becomes a result with `isError`. */
 export async function callOwnTool(
   { parts, principal }: OwnToolCaller,
   tool: OwnTool,
@@ -103,7 +103,7 @@ export async function callOwnTool(
   return { ...(await answer()), durationMs: performance.now() - startedAt };
 }
 
-/** Own names must be good for every provider, and unlike each other. */
+/** The names must be valid for every provider, and unique. */
 export function assertOwnNames(option: string, names: readonly unknown[]): void {
   const issues = names.flatMap((name, index) => {
     const isGood = typeof name === "string" && isSafeName(name) && names.indexOf(name) === index;
@@ -118,13 +118,12 @@ export class ExposedServers {
   readonly #pool: { readonly names: readonly string[] };
   readonly #only: readonly string[] | undefined;
 
-  /** @param only the servers chosen by the user; undefined: all */
+  /** @param only the servers that the option selects; undefined: all */
   constructor(pool: { readonly names: readonly string[] }, only: readonly string[] | undefined) {
     this.#pool = pool;
     this.#only = only;
   }
 
-  /** The names of all of them. */
   names(): string[] {
     return this.#pool.names.filter((name) => this.#only?.includes(name) ?? true);
   }
@@ -133,12 +132,12 @@ export class ExposedServers {
     return this.names().includes(server);
   }
 
-  /** Whether a choice of servers leaves out none of them: the tool would speak for that one all the same. */
+  /** True if the selection contains all of these servers. */
   isCoveredBy(servers: readonly string[]): boolean {
     return this.names().every((name) => servers.includes(name));
   }
 
-  /** The server that is meant, or what to tell the model. A model that forgets it may have meant the only one. */
+  /** The server that the model names, or a message for the model. If the name is missing and only one server fits, it is that one. */
   choose(given: unknown, candidates: readonly string[]): { server: string } | { problem: string } {
     const names = this.names();
     if (typeof given === "string" && names.includes(given)) return { server: given };

@@ -1,4 +1,4 @@
-/** Prompts as two tools, so that a model can use what servers have prepared: one lists them, one renders them. */
+/** Offers prompts to models as two tools: one lists them, one renders them. */
 import { sanitiseText } from "../../catalog/safety/sanitise.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
@@ -12,7 +12,7 @@ import {
 } from "./own-tools.js";
 import { accessOf, waitOf } from "./resource-tools.js";
 
-/** The two tools with other names or other words. */
+/** Names and descriptions of the two tools. */
 export interface PromptToolsOptions {
   /** Only the prompts of these servers. @default all */
   readonly servers?: readonly string[];
@@ -28,7 +28,7 @@ export interface PromptToolsOptions {
   };
 }
 
-/** Whether models are given prompts as tools, and how. */
+/** Whether and how prompts are offered as tools. */
 export type PromptsAsToolsOption = boolean | PromptToolsOptions;
 
 const LIST_NAME = "list_prompts";
@@ -133,7 +133,7 @@ function getTool(
   };
 }
 
-/** Prompts take texts only; a model may give a number where it sees one. */
+/** Arguments of prompts are strings, but models may pass other values. */
 function readTexts(given: unknown): Record<string, string> {
   if (typeof given !== "object" || given === null) return {};
   return Object.fromEntries(

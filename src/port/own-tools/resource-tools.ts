@@ -1,4 +1,4 @@
-/** Resources as two tools, so that a model can look into them by itself: one lists them, one reads them. */
+/** Offers resources to models as two tools: one lists them, one reads them. */
 
 import { sanitiseText } from "../../catalog/safety/sanitise.js";
 import type { WaitOptions } from "../../connection/server-connection.js";
@@ -15,7 +15,7 @@ import {
   textResult,
 } from "./own-tools.js";
 
-/** A resource, or a template, as a model is shown it. */
+/** A resource or a template, as models see it. */
 export interface ListedResource {
   readonly mcpServer: string;
   readonly uri: string | null;
@@ -25,7 +25,7 @@ export interface ListedResource {
   readonly mimeType: string | null;
 }
 
-/** The two tools with other names, other words or another output. */
+/** Names, descriptions and output of the two tools. */
 export interface ResourceToolsOptions {
   /** Only the resources of these servers. @default all */
   readonly servers?: readonly string[];
@@ -33,18 +33,18 @@ export interface ResourceToolsOptions {
     /** @default "list_resources" */
     readonly name?: string;
     readonly description?: string;
-    /** What the model reads. @default JSON of the list */
+    /** Formats the list for the model. @default JSON of the list */
     readonly present?: (resources: readonly ListedResource[]) => string | Promise<string>;
   };
   readonly read?: {
-    /** @default "read_resource"; `get_resource` is understood as well */
+    /** @default "read_resource"; `get_resource` works as well */
     readonly name?: string;
     readonly description?: string;
-    /** Words for the argument `mcpServer`. */
+    /** Description of the argument `mcpServer`. */
     readonly mcpServer?: string;
-    /** Words for the argument `uri`. */
+    /** Description of the argument `uri`. */
     readonly uri?: string;
-    /** What the model reads. @default JSON of the contents */
+    /** Formats the contents for the model. @default JSON of the contents */
     readonly present?: (
       contents: readonly ResourceContents[],
       resource: { readonly server: string; readonly uri: string },
@@ -52,15 +52,15 @@ export interface ResourceToolsOptions {
   };
 }
 
-/** What a presenter of one's own works with. */
+/** Access to the resources, for tools of your own. */
 export interface ResourceAccess {
-  /** Resources and templates of all servers, connecting those that were never asked for. */
+  /** Lists the resources and templates of all servers. Connects servers that have not been listed yet. */
   list(wait?: WaitOptions): Promise<ListedResource[]>;
   read(server: string, uri: string, options?: ReadResourceOptions): Promise<ResourceContents[]>;
 }
 
 /**
- * Makes tools of one's own out of resources, in place of the two.
+ * Creates your own tools for resources, in place of the two.
  *
  * @example
  * ```ts
@@ -76,12 +76,12 @@ export interface ResourceAccess {
  */
 export type ResourcesPresenter = (resources: ResourceAccess) => readonly OwnTool[];
 
-/** Whether models are given resources as tools, and how. */
+/** Whether and how resources are offered as tools. */
 export type ResourcesAsToolsOption = boolean | ResourceToolsOptions | ResourcesPresenter;
 
 const LIST_NAME = "list_resources";
 const READ_NAME = "read_resource";
-/** What LangChain4j calls it. */
+/** The name in LangChain4j. */
 const READ_ALIAS = "get_resource";
 
 export function createResourceTools(
@@ -116,7 +116,7 @@ function listed({ catalog }: OwnToolHost, servers: ExposedServers): ListedResour
     typeof value === "string" ? sanitiseText(value).text : null;
   return (
     infos
-      // Interfaces are for a host to render: a model has no use for them.
+      // Interfaces are rendered by a host and are of no use to a model.
       .filter(({ server, isUi }) => servers.has(server) && isUi !== true)
       .map(({ server, uri, uriTemplate, name, description, mimeType }) => ({
         mcpServer: server,
@@ -218,7 +218,7 @@ const presentContents = (contents: readonly ResourceContents[]): string =>
 
 export const waitOf = ({ signal, timeoutMs }: CallToolOptions): WaitOptions => ({ signal, timeoutMs });
 
-/** What the caller said of the call, said of the access that it leads to. */
+/** The options of the call that also apply to reading. */
 export const accessOf = ({ signal, timeoutMs, context }: CallToolOptions): ReadResourceOptions => ({
   signal,
   timeoutMs,

@@ -1,4 +1,4 @@
-/** The tasks of one port: started, found again, asked about. */
+/** The tasks of one port. */
 
 import type { Catalog } from "../../catalog/catalog.js";
 import type { ServerConfig } from "../../config/server-config.js";
@@ -18,7 +18,7 @@ import type { SharedParts } from "../shared-parts.js";
 import type { TaskHandle, TaskInfo, TaskResultOptions } from "./task-handle.js";
 import { TaskRecords } from "./task-records.js";
 
-/** How servers of the two wires tell of a task by themselves. */
+/** Notifications about tasks in the two protocol eras. */
 const NEWS: readonly string[] = ["notifications/tasks/status", "notifications/tasks"];
 
 /** The part of a port that its tasks need. */
@@ -59,7 +59,7 @@ export class PortTasks implements TaskRunsParts {
     return this.#closing.signal;
   }
 
-  /** Calls a tool that answers with a task. */
+  /** Calls a tool as a task. */
   async start(
     name: string,
     args: Readonly<Record<string, unknown>>,
@@ -70,7 +70,7 @@ export class PortTasks implements TaskRunsParts {
     return record === undefined ? answeredTask(name, result) : this.#handle(record, result.repaired);
   }
 
-  /** The tasks that run, of servers that this port knows. */
+  /** The running tasks of the servers of this port. */
   async list(): Promise<TaskHandle[]> {
     return (await this.#saved().list(this.#port.configs())).map((record) => this.#handle(record));
   }
@@ -97,19 +97,19 @@ export class PortTasks implements TaskRunsParts {
     });
   }
 
-  /** Nobody waits any more; the tasks go on at their servers and stay in the store. */
+  /** Stops waiting. The tasks continue on their servers and stay in the store. */
   async close(): Promise<void> {
     this.#closing.abort(
       new ConnectionError({
         code: "CLOSED",
-        what: "The port was closed while a task was under way",
-        next: "The task goes on at its server: see tasks() of a new port with the same store",
+        what: "The port was closed while it waited for a task",
+        next: "The task continues on its server: see tasks() of a new port with the same store",
       }),
     );
     await Promise.all(this.#writing);
   }
 
-  /** @param repaired what was changed about the arguments, if this process made the call */
+  /** @param repaired how the arguments were repaired, if this process made the call */
   #handle(record: TaskRecord, repaired?: ToolResult["repaired"]): TaskHandle {
     let finished: ToolResult | undefined;
     const { taskId: id, server, tool, createdAt, ttlMs } = record;
@@ -128,7 +128,7 @@ export class PortTasks implements TaskRunsParts {
           code: "NOT_OFFERED",
           server,
           what: "The server cannot cancel tasks",
-          next: "Wait for its end, or leave it alone",
+          next: "Wait for its result, or ignore the task",
         });
       },
       toJSON: () => info,
@@ -175,7 +175,7 @@ export class PortTasks implements TaskRunsParts {
     return { ...result, server: name, durationMs: performance.now() - startedAt };
   }
 
-  /** As it is listed now; a tool that is gone promises nothing about its results. */
+  /** The tool as listed now. A tool that is no longer listed has no output schema. */
   async #tool({ server, sourceName, tool }: TaskRecord): Promise<ToolInfo> {
     const { catalog, pool } = this.#port;
     if (!catalog.knows(server)) await this.#port.bringUp([pool.require(server)], {});
@@ -204,7 +204,7 @@ export class PortTasks implements TaskRunsParts {
 
 const COMPLETED: TaskStatus = { status: "completed" };
 
-/** The server did it at once: there is no task, but its caller wants a handle all the same. */
+/** A handle for a call that the server answered at once, without a task. */
 function answeredTask(tool: string, result: ToolResult): TaskHandle {
   const createdAt = new Date().toISOString();
   const info: TaskInfo = { id: crypto.randomUUID(), server: result.server, tool, createdAt, ttlMs: 0 };

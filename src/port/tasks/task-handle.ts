@@ -1,16 +1,16 @@
-/** A task in the caller's hand. */
+/** The handle of a task. */
 import type { WaitOptions } from "../../connection/server-connection.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { Progress } from "../../protocol/pending-request.js";
 import type { TaskStatus } from "../../protocol/tasks.js";
 
-/** What `TaskHandle.result()` takes. */
+/** Options of `TaskHandle.result()`. */
 export interface TaskResultOptions {
-  /** Longest silence of the server's: questions about the task must be answered within it. @default as for a call */
+  /** How long the server may take to answer one question about the task. @default as for a call */
   timeoutMs?: number;
-  /** Longest time in all. @default Infinity */
+  /** Time limit for the whole wait. @default Infinity */
   maxTimeoutMs?: number;
-  /** Ends the wait, not the task: for that there is `cancel()`. */
+  /** Aborts the wait, not the task; use `cancel()` for that. */
   signal?: AbortSignal;
   onProgress?: (progress: Progress) => unknown;
 }
@@ -21,25 +21,24 @@ export interface TaskInfo {
   readonly server: string;
   /** Public name of the tool. */
   readonly tool: string;
-  /** When it was made, in ISO 8601. */
+  /** When the task was created, in ISO 8601. */
   readonly createdAt: string;
-  /** How long after `createdAt` the server keeps it; `null`: without end, or it did not say. */
+  /** How long after `createdAt` the server keeps the task; `null`: for ever, or the server gave no time. */
   readonly ttlMs: number | null;
 }
 
 /**
- * Work that goes on at a server. While it does, it is in the store: `toolport.task(id)` gives the same handle in another
- * process.
+ * A task on a server. While it runs, it is in the store: `toolport.task(id)` returns the same handle in another process.
  */
 export interface TaskHandle<Structured = unknown> extends TaskInfo {
-  /** Asks the server how it stands. */
+  /** Asks the server for the status. */
   status(options?: WaitOptions): Promise<TaskStatus>;
   /**
-   * Waits for the result, at the pace the server wants to be asked. Rejects with `TASK_CANCELLED`, `TASK_LOST` or the error
-   * the call ended in. A wait that is aborted or takes too long leaves the task alone; wait again whenever you like.
+   * Waits for the result and polls at the interval that the server asks for. Rejects with `TASK_CANCELLED`, `TASK_LOST` or
+   * the error of the call. An abort or a timeout ends only the wait; you can wait again.
    */
   result(options?: TaskResultOptions): Promise<ToolResult<Structured>>;
-  /** Tells the server that nobody wants the result. It may take a while, or come too late. */
+  /** Asks the server to cancel the task. The task may still finish first. */
   cancel(options?: WaitOptions): Promise<void>;
   toJSON(): TaskInfo;
 }

@@ -1,4 +1,4 @@
-/** Tasks that run, kept in the store: a host that ends and starts again finds them there. */
+/** Stores running tasks, so that a restarted process finds them. */
 import { configIdentity } from "../../config/config-identity.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
@@ -7,9 +7,9 @@ import { isOnlyOne, serverKey, userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { hashText } from "../../util/hash-text.js";
 
-/** A little longer than the server keeps the task, so that asking for it says what became of it. */
+/** Kept slightly longer than on the server, so that a question about an expired task gets a clear error. */
 const GRACE_MS = 60 * 60 * 1_000;
-/** For a server that keeps tasks without end. */
+/** For a server that keeps tasks for ever. */
 const MAX_AGE_MS = 30 * 24 * 60 * 60 * 1_000;
 
 type Warn = (server: string | undefined, message: string) => void;
@@ -25,11 +25,11 @@ export class TaskRecords {
     this.#warn = warn;
   }
 
-  /** Never throws: a task that cannot be saved runs all the same. */
+  /** Never throws: a task runs even if it cannot be saved. */
   async save(config: ServerConfig, record: TaskRecord): Promise<void> {
     const ttlMs = record.ttlMs === null ? MAX_AGE_MS : Math.min(record.ttlMs + GRACE_MS, MAX_AGE_MS);
     try {
-      // Whoever knows the id may have the result: it is as secret as that.
+      // Secret, because the id alone gives access to the result.
       await this.#store.put(this.#key(config, record.taskId), record, { secret: true, ttlMs });
     } catch (error) {
       this.#warn(config.name, `A task could not be saved: ${toToolportError(error).message}`);
@@ -42,11 +42,14 @@ export class TaskRecords {
       await this.#store.delete(this.#key(config, taskId));
       await this.#store.delete(`${this.#folderOfEarlier(config)}${hashText(taskId)}`);
     } catch (error) {
-      this.#warn(config.name, `A task could not be forgotten: ${toToolportError(error).message}`);
+      this.#warn(
+        config.name,
+        `A task could not be deleted from the store: ${toToolportError(error).message}`,
+      );
     }
   }
 
-  /** All tasks of these servers, oldest first; the name of a server is the one it has now. */
+  /** All tasks of these servers, oldest first, with the current names of the servers. */
   async list(configs: readonly ServerConfig[]): Promise<TaskRecord[]> {
     const names = new Map(configs.map((config) => [this.#folder(config), config.name]));
     for (const config of configs)
@@ -69,7 +72,7 @@ export class TaskRecords {
     return `${serverKey("tasks", this.#principal, config)}/`;
   }
 
-  /** Where version 0.1 kept the tasks of all entries that lead to one place. */
+  /** Where version 0.1 stored the tasks of all entries with the same target. */
   #folderOfEarlier(config: ServerConfig): string {
     return `${userPrefix("tasks", this.#principal)}${encodeURIComponent(configIdentity(config))}/`;
   }
