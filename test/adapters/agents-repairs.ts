@@ -4,7 +4,7 @@
  */
 import type { ReadmeBlock, Repair } from "./readme-repairs.js";
 
-const door: Repair = {
+const entryPoint: Repair = {
   why: "The import: the one change that a user makes",
   from: /"agents((\/mcp)?)"/,
   to: '"toolport/agents$1"',
@@ -23,8 +23,8 @@ const server: Repair = { ...weather, from: '"https://mcp.example.com/mcp"', to: 
 
 /** Every block with a class in it, by the number it has in the fixture. */
 export const CLASS_BLOCKS: readonly ReadmeBlock[] = [
-  { block: 1, repairs: [door, weather] },
-  { block: 2, repairs: [door, weather] },
+  { block: 1, repairs: [entryPoint, weather] },
+  { block: 2, repairs: [entryPoint, weather] },
   { block: 4, repairs: [missingImport, weather] },
   { block: 5, repairs: [missingImport, weather] },
   { block: 7, repairs: [missingImport] },
@@ -35,8 +35,8 @@ export const CLASS_BLOCKS: readonly ReadmeBlock[] = [
   { block: 22, repairs: [missingImport] },
   { block: 23, repairs: [missingImport] },
   { block: 24, repairs: [missingImport] },
-  { block: 25, repairs: [door, missingImport, server] },
-  { block: 26, repairs: [door, missingImport, server] },
+  { block: 25, repairs: [entryPoint, missingImport, server] },
+  { block: 26, repairs: [entryPoint, missingImport, server] },
 ];
 
 /** A block that shows a type, and what of ours must be exactly that type. */
@@ -58,12 +58,12 @@ export const SIGNATURE_BLOCKS: readonly SignatureBlock[] = [
   method(3, "Agent", "addMcpServer"),
   method(6, "Agent", "removeMcpServer"),
   method(9, "Agent", "getMcpServers"),
-  { block: 10, ours: "Door.MCPServersState", shows: "type" },
+  { block: 10, ours: "EntryPoint.MCPServersState", shows: "type" },
   method(13, "McpClientManager", "registerServer"),
   method(14, "McpClientManager", "connectToServer"),
-  { block: 15, ours: "Door.MCPConnectionResult", shows: { name: "MCPConnectionResult" } },
+  { block: 15, ours: "EntryPoint.MCPConnectionResult", shows: { name: "MCPConnectionResult" } },
   method(16, "McpClientManager", "discoverIfConnected"),
-  { block: 17, ours: "Door.MCPDiscoverResult", shows: { name: "MCPDiscoverResult" } },
+  { block: 17, ours: "EntryPoint.MCPDiscoverResult", shows: { name: "MCPDiscoverResult" } },
   method(18, "McpClientManager", "closeConnection"),
   method(19, "McpClientManager", "closeAllConnections"),
   method(20, "McpClientManager", "getAITools"),
@@ -74,7 +74,7 @@ const NAMES = `import type {
   Client, ClientOptions, Prompt, Resource, ResourceTemplateType as ResourceTemplate, ServerCapabilities, Tool,
 } from "@modelcontextprotocol/client";
 import type { ToolSet } from "ai";
-import type * as Door from "toolport/agents";
+import type * as EntryPoint from "toolport/agents";
 import type { Agent, MCPConnectionState, McpClientManager, TransportOptions } from "toolport/agents";
 import { expectTypeOf } from "vitest";
 `;

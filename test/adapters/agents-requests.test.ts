@@ -36,7 +36,7 @@ function keep<Kept extends { mcp: McpClientManager }>(agent: Kept): Kept {
 
 const redirectOf = (authUrl: string | undefined) => new URL(authUrl!).searchParams.get("redirect_uri");
 
-/** A class that knows nothing of MCP, as somebody else has written it. */
+/** A foreign class without any MCP code. */
 class Plain {
   readonly seen: string[] = [];
   readonly label: string;
@@ -62,30 +62,33 @@ describe("withMcp", () => {
   }
 
   it("gives any class servers, and keeps what it was", async () => {
-    const desk = keep(new HelpDesk("desk"));
-    expect([desk.label, HelpDesk.kind, desk instanceof Plain]).toEqual(["desk", "plain", true]);
-    expect(await desk.addMcpServer("Open", http.url)).toMatchObject({ state: "ready" });
-    expect(Object.keys(desk.mcp.getAITools())).toHaveLength(1);
-    expect(desk.getMcpServers().tools).toMatchObject([{ name: "forecast" }]);
+    const agent = keep(new HelpDesk("desk"));
+    expect([agent.label, HelpDesk.kind, agent instanceof Plain]).toEqual(["desk", "plain", true]);
+    expect(await agent.addMcpServer("Open", http.url)).toMatchObject({ state: "ready" });
+    expect(Object.keys(agent.mcp.getAITools())).toHaveLength(1);
+    expect(agent.getMcpServers().tools).toMatchObject([{ name: "forecast" }]);
   });
 
   it.each(["fetch", "onRequest"] as const)(
     "answers a browser that comes back before %s of a subclass sees it",
     async (entrance) => {
-      const desk = keep(new HelpDesk("desk"));
-      const answer = await desk[entrance](new Request(`${HOME}/ask`));
+      const agent = keep(new HelpDesk("desk"));
+      const answer = await agent[entrance](new Request(`${HOME}/ask`));
       const { authUrl, id } = (await answer.json()) as { authUrl: string; id: string };
       expect(redirectOf(authUrl)).toBe(`${HOME}/agents/help-desk/default/callback`);
 
-      const page = await desk[entrance](new Request(await logIn(authUrl)));
+      const page = await agent[entrance](new Request(await logIn(authUrl)));
       expect(page.status).toBe(200);
       expect(page.headers.get("content-type")).toContain("text/html");
       expect(page.headers.get("content-security-policy")).toBeTruthy();
-      expect(desk.seen).toEqual(["/ask"]);
-      await waitFor(() => desk.getMcpServers().servers[id]?.state === "ready");
-      expect(await (await desk[entrance](new Request(`${HOME}/ask`))).json()).toEqual({ id, state: "ready" });
-      expect((await desk.mcp.toolport.callTool(`${id}__whoami`)).text).toBe("ada");
-      await desk.removeMcpServer(id);
+      expect(agent.seen).toEqual(["/ask"]);
+      await waitFor(() => agent.getMcpServers().servers[id]?.state === "ready");
+      expect(await (await agent[entrance](new Request(`${HOME}/ask`))).json()).toEqual({
+        id,
+        state: "ready",
+      });
+      expect((await agent.mcp.toolport.callTool(`${id}__whoami`)).text).toBe("ada");
+      await agent.removeMcpServer(id);
     },
   );
 
@@ -126,16 +129,18 @@ describe("withMcp", () => {
   });
 
   it("has no login without a host to come back to", async () => {
-    const desk = keep(new HelpDesk("desk"));
-    expect(await failure(desk.addMcpServer("Protected", bench.url))).toMatchObject({ code: "AUTH_REQUIRED" });
-    const { authUrl } = await desk.addMcpServer("Protected", bench.url, "app.example.com", "/my/agents/");
+    const agent = keep(new HelpDesk("desk"));
+    expect(await failure(agent.addMcpServer("Protected", bench.url))).toMatchObject({
+      code: "AUTH_REQUIRED",
+    });
+    const { authUrl } = await agent.addMcpServer("Protected", bench.url, "app.example.com", "/my/agents/");
     expect(redirectOf(authUrl)).toBe("https://app.example.com/my/agents/help-desk/default/callback");
   });
 
   it("leaves a server alone that gets a token of the program's own", async () => {
-    const desk = keep(new HelpDesk("desk"));
+    const agent = keep(new HelpDesk("desk"));
     const transport = { headers: { Authorization: "Bearer wrong" } };
-    const added = desk.addMcpServer("Protected", bench.url, HOME, undefined, { transport });
+    const added = agent.addMcpServer("Protected", bench.url, HOME, undefined, { transport });
     expect(await failure(added)).toMatchObject({ name: "AuthError", authUrl: undefined });
   });
 });
@@ -276,7 +281,7 @@ describe("an agent", () => {
     expect(redirectOf(authUrl)).toBe(`${HOME}/agents/shared/ada/callback`);
     expect(grace.getMcpServers().servers).toEqual({});
     const back = await logIn(authUrl!);
-    // A login ends where it began, whoever is shown the way.
+    // A login finishes at the agent that started it.
     expect((await grace.fetch(new Request(back.href.replace("/ada/", "/grace/")))).status).toBe(400);
     expect((await ada.fetch(new Request(back))).status).toBe(200);
     expect(await ada.addMcpServer("Protected", bench.url)).toEqual({ id, state: "ready" });

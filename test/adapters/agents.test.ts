@@ -1,4 +1,4 @@
-/** The servers of an agent: added once, described anew, put down, removed, and their tools for the AI SDK. */
+/** The servers of an agent: added, changed, disconnected, removed, and their tools for the AI SDK. */
 import type { jsonSchemaValidator } from "@modelcontextprotocol/client";
 import { memoryStore, ToolCallError } from "toolport";
 import { Agent, McpClientManager } from "toolport/agents";
@@ -117,7 +117,7 @@ describe("addMcpServer", () => {
     expect(keys.filter((key) => key === "k2").length).toBeGreaterThan(1);
   });
 
-  it("speaks the transport it is told, or finds out", async () => {
+  it("uses the given transport, or detects it", async () => {
     const sse = await server.sse();
     const agent = makeAgent();
     const add = (name: string, type?: "sse" | "streamable-http" | "auto") =>
@@ -259,7 +259,7 @@ describe("the manager", () => {
     expect(http.sessionIds).toEqual([]);
     expect(mcp.getMcpServers().servers["weather"]).toMatchObject({ name: "Weather", state: "connecting" });
     expect(await mcp.discoverIfConnected("weather")).toBeUndefined();
-    expect(await mcp.discoverIfConnected("nobody")).toBeUndefined();
+    expect(await mcp.discoverIfConnected("unknown")).toBeUndefined();
 
     const seen: string[] = [];
     mcp.toolport.on("state", () => seen.push(mcp.getMcpServers().servers["weather"]!.state));
@@ -316,7 +316,7 @@ describe("the manager", () => {
 
   it("names a server that it does not know", async () => {
     const mcp = manage();
-    await expect(mcp.connectToServer("nobody")).rejects.toMatchObject({ code: "UNKNOWN_SERVER" });
-    await expect(mcp.closeConnection("nobody")).rejects.toMatchObject({ code: "UNKNOWN_SERVER" });
+    await expect(mcp.connectToServer("unknown")).rejects.toMatchObject({ code: "UNKNOWN_SERVER" });
+    await expect(mcp.closeConnection("unknown")).rejects.toMatchObject({ code: "UNKNOWN_SERVER" });
   });
 });

@@ -13,13 +13,13 @@ import { AGENT_SCRIPT, openWorkshop, PIXEL } from "./workshop.js";
 const stopWhen = stepCountIs(10);
 const prompt = "Do your work";
 
-/** What the model was told about the calls of each turn. */
-const toldBy = (model: ReturnType<typeof scriptedAiSdkModel>) =>
+/** The tool results that the model got in each turn. */
+const resultsOf = (model: ReturnType<typeof scriptedAiSdkModel>) =>
   (model.doGenerateCalls.at(-1) ?? model.doStreamCalls.at(-1))!.prompt
     .flatMap(({ role, content }) => (role === "tool" ? content : []))
     .map((part) => (part.type === "tool-result" ? part.output : part));
 
-const TOLD = [
+const RESULTS = [
   { type: "text", value: '{"sum":5}' },
   { type: "text", value: "Ada met the other" },
   { type: "text", value: "Bob met the other" },
@@ -44,7 +44,7 @@ describe("an agent with the tools of four servers", () => {
     expect(text).toBe("All done");
     expect(steps).toHaveLength(5);
     expect(steps[0]?.toolResults[0]?.output).toMatchObject({ structuredContent: { sum: 5 }, server: "math" });
-    expect(toldBy(model)).toMatchObject(TOLD);
+    expect(resultsOf(model)).toMatchObject(RESULTS);
     const offered = model.doGenerateCalls[0]!.tools!;
     expect(offered).toHaveLength(109);
     expect(offered.every(({ name }) => /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/.test(name))).toBe(true);
@@ -70,7 +70,7 @@ describe("an agent with the tools of four servers", () => {
     let text = "";
     for await (const delta of result.textStream) text += delta;
     expect(text).toBe("All done");
-    expect(toldBy(model)).toMatchObject(TOLD);
+    expect(resultsOf(model)).toMatchObject(RESULTS);
   });
 
   test("tools of the same name never clash, and each leads to its server", async () => {
@@ -81,7 +81,7 @@ describe("an agent with the tools of four servers", () => {
       expect(names).toHaveLength(3);
       const model = scriptedAiSdkModel([names.map((name) => ({ name, args: {} })), "done"]);
       await generateText({ model, tools, stopWhen, prompt });
-      expect(toldBy(model)).toMatchObject([{ value: "math" }, { value: "lab" }, { value: "art" }]);
+      expect(resultsOf(model)).toMatchObject([{ value: "math" }, { value: "lab" }, { value: "art" }]);
     }
   });
 });
@@ -134,10 +134,10 @@ describe("a call", () => {
         results.push([part.preliminary === true, (part.output as AiSdkToolResult).text]);
     expect(results.map(([, text]) => text)).toEqual(["warming up", "2 of 2", "boiled", "boiled"]);
     expect(results.at(-1)).toEqual([false, "boiled"]);
-    expect(toldBy(model)).toMatchObject([{ type: "text", value: "boiled" }]);
+    expect(resultsOf(model)).toMatchObject([{ type: "text", value: "boiled" }]);
   });
 
-  test("that shows progress is ended by whoever stops listening", async () => {
+  test("with progress ends when the consumer stops iterating", async () => {
     await using workshop = openWorkshop();
     const tools = await toAiSdkTools(workshop.toolport, { progress: true, only: ["lab__wait"] });
     const results = tools["lab__wait"]!.execute!(

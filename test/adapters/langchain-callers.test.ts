@@ -54,13 +54,13 @@ describe("a caller", () => {
     await using server = createWhoAmI();
     const { url } = await server.http();
     await using client = new MultiServerMCPClient({
-      app: { url, headers: { Authorization: "Bearer nobody", "X-Tenant": "t1" } },
+      app: { url, headers: { Authorization: "Bearer unknown", "X-Tenant": "t1" } },
     });
     const [whoami, tenant] = await client.getTools([], bearer("A"));
     expect([await whoami!.invoke({}), await tenant!.invoke({})]).toEqual(["Bearer A", "t1"]);
   });
 
-  it("shares local processes with everybody, and its tools have names of their own", async () => {
+  it("shares local processes between callers, and its tools have their own names", async () => {
     await using server = createWhoAmI();
     const stdio = await server.stdio();
     const http = await server.http();

@@ -118,11 +118,11 @@ describe("a client", () => {
     expect((await client.getTools()).length).toBe(2);
     expect((await client.getTools("one")).map(({ name }) => name)).toEqual(["add"]);
     expect((await client.getTools(["one"])).map(({ name }) => name)).toEqual(["add"]);
-    expect(await client.getTools("nobody")).toEqual([]);
+    expect(await client.getTools("unknown")).toEqual([]);
     expect(http.sessionIds.length).toBeLessThanOrEqual(1);
   });
 
-  it("prefixes names as it is told", async () => {
+  it("prefixes names as configured", async () => {
     await using server = createMath();
     const names = async (options: Partial<ClientConfig>) => {
       await using client = new MultiServerMCPClient({ ...options, mcpServers: { math: server.memory() } });
@@ -147,11 +147,11 @@ describe("a client", () => {
       { uri: "math://pi", mimeType: "text/plain", text: "3.14" },
     ]);
     expect((await (await client.getClient("math"))!.listTools()).tools.length).toBe(1);
-    expect(await client.getClient("nobody")).toBeUndefined();
+    expect(await client.getClient("unknown")).toBeUndefined();
     const missing = await failure<MCPClientError>(client.readResource("math", "math://e"));
     expect(missing).toMatchObject({ name: "MCPClientError", serverName: "math" });
     expect(missing.cause).toMatchObject({ code: "RESOURCE_NOT_FOUND" });
-    expect(await failure(client.readResource("nobody", "x"))).toMatchObject({ serverName: "nobody" });
+    expect(await failure(client.readResource("unknown", "x"))).toMatchObject({ serverName: "unknown" });
   });
 
   it("leaves nothing behind, and may be used again after close", async () => {
@@ -207,7 +207,7 @@ describe("a server that cannot be connected", () => {
     expect(Object.keys(await client.initializeConnections())).toEqual(["good", "late"]);
   });
 
-  it("is told to a function, which may throw", async () => {
+  it("is passed to a function, which may throw", async () => {
     await using server = createMath();
     const onConnectionError = vi.fn();
     await using client = new MultiServerMCPClient({
@@ -256,11 +256,11 @@ describe("notifications that servers seldom send", () => {
       serverEnd.send({ jsonrpc: "2.0", id, ...(result ? { result } : { error }) } as never).catch(() => {});
     };
     await serverEnd.start();
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     await using client = new MultiServerMCPClient({
       mcpServers: { raw: { transport: () => clientEnd } },
-      onCancelled: (request, { server }) => void told.push([server, request]),
-      onRootsListChanged: ({ server }) => void told.push(server),
+      onCancelled: (request, { server }) => void reported.push([server, request]),
+      onRootsListChanged: ({ server }) => void reported.push(server),
     });
     await client.getTools();
     await serverEnd.send({
@@ -269,7 +269,7 @@ describe("notifications that servers seldom send", () => {
       params: { requestId: 7, reason: "changed my mind" },
     });
     await serverEnd.send({ jsonrpc: "2.0", method: "notifications/roots/list_changed" });
-    await waitFor(() => told.length === 2);
-    expect(told).toEqual([["raw", { requestId: 7, reason: "changed my mind" }], "raw"]);
+    await waitFor(() => reported.length === 2);
+    expect(reported).toEqual([["raw", { requestId: 7, reason: "changed my mind" }], "raw"]);
   });
 });

@@ -188,7 +188,7 @@ describe("by default", () => {
     expect(message.artifact).toEqual([{ type: "mcp_structured_content", data: { celsius: 4 } }]);
   });
 
-  it("a block nobody knows becomes a note", async () => {
+  it("an unknown block becomes a note", async () => {
     const hologram = { type: "hologram", data: "…" } as unknown as ContentBlock;
     const message = await map({ content: [hologram] });
     expect(message.content).toBe('[content of type "hologram" that is not supported]');

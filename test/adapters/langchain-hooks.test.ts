@@ -256,24 +256,24 @@ describe("what servers tell", () => {
     "changed lists of a %s server, after they were read anew",
     async (era) => {
       await using server = createEcho(era);
-      const told: string[] = [];
+      const reported: string[] = [];
       let names: string[] = [];
       await using client = await clientOf(server, {
         onInitialized: ({ server: name, options }) =>
-          void told.push(`initialized ${name} ${"url" in options}`),
+          void reported.push(`initialized ${name} ${"url" in options}`),
         onToolsListChanged: async ({ server: name }) => {
           names = (await client.getTools(name)).map((tool) => tool.name);
-          told.push("tools");
+          reported.push("tools");
         },
-        onResourcesListChanged: () => void told.push("resources"),
-        onPromptsListChanged: () => void told.push("prompts"),
+        onResourcesListChanged: () => void reported.push("resources"),
+        onPromptsListChanged: () => void reported.push("prompts"),
       });
       await client.getTools();
-      expect(told).toEqual(["initialized app true"]);
+      expect(reported).toEqual(["initialized app true"]);
       // A modern server is listened to a moment later.
       await waitFor(async () => {
         await server.update({ tools: { fresh: { handler: () => "new" } }, resources: {}, prompts: {} });
-        return told.includes("tools") && told.includes("resources") && told.includes("prompts");
+        return reported.includes("tools") && reported.includes("resources") && reported.includes("prompts");
       });
       expect(names).toEqual(["fresh"]);
     },
@@ -281,16 +281,16 @@ describe("what servers tell", () => {
 
   it("changed resources and requests taken back", async () => {
     await using server = createEcho();
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     await using client = await clientOf(server, {
-      onResourcesUpdated: ({ uri }, { server: name }) => void told.push([name, uri]),
-      onCancelled: ({ requestId, reason }) => void told.push([requestId, reason]),
-      onRootsListChanged: ({ server: name }) => void told.push(name),
+      onResourcesUpdated: ({ uri }, { server: name }) => void reported.push([name, uri]),
+      onCancelled: ({ requestId, reason }) => void reported.push([requestId, reason]),
+      onRootsListChanged: ({ server: name }) => void reported.push(name),
     });
     const sdkClient = await client.getClient("app");
     await sdkClient!.subscribeResource({ uri: "app://x" });
     await server.resourceUpdated("app://x");
-    await waitFor(() => told.length === 1);
-    expect(told).toEqual([["app", "app://x"]]);
+    await waitFor(() => reported.length === 1);
+    expect(reported).toEqual([["app", "app://x"]]);
   });
 });

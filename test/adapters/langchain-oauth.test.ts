@@ -1,4 +1,4 @@
-/** OAuth by an `authProvider` against a local authorization server: refreshed once, retried after 401, told when needed. */
+/** OAuth by an `authProvider` against a local authorization server: refreshed once, retried after 401, reported when a login is needed. */
 import {
   auth,
   type OAuthClientProvider,
@@ -22,7 +22,7 @@ class MemoryProvider implements OAuthClientProvider {
   #verifier = "";
   #discovery: OAuthDiscoveryState | undefined;
 
-  /** With a server: somebody has authorized there before. */
+  /** With a server: a user has authorized there before. */
   constructor(server?: OAuthTestServer) {
     if (server === undefined) return;
     this.#tokens = { ...server.issue(), issuer: server.issuer };

@@ -250,16 +250,16 @@ describe("run", () => {
   });
 
   it("block 15: each kind of error is reported in its own way", async () => {
-    const told = async (math: object) =>
+    const reported = async (math: object) =>
       (await run(15, { servers: { ...servers, math } })).errors.map(String);
-    expect(await told({ command: "no-such-server", args: [] })).toEqual([
+    expect(await reported({ command: "no-such-server", args: [] })).toEqual([
       expect.stringContaining("Connection error (math):"),
     ]);
     const failing = await process({
       tools: { fails: { handler: () => Promise.reject(new Error("broken")) } },
     });
-    expect(await told(failing)).toEqual([expect.stringMatching(/^Tool execution failed:.*broken/)]);
-    expect(await told({ command: "node", args: [7] })).toEqual([
+    expect(await reported(failing)).toEqual([expect.stringMatching(/^Tool execution failed:.*broken/)]);
+    expect(await reported({ command: "node", args: [7] })).toEqual([
       expect.stringContaining("Configuration error:"),
       expect.stringContaining("- Path: mcpServers.math.args.0, Error: must be a string"),
     ]);

@@ -1,4 +1,4 @@
-/** Calls that nobody watches go past LangChain's own code: nothing that can be seen may tell the two ways apart. */
+/** Calls without callbacks skip LangChain's code: the visible results of both paths are the same. */
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
@@ -43,13 +43,13 @@ type Tools = Record<"echo" | "mixed" | "fail" | "wait", Tool>;
 type Run = (tools: Tools, watcher: Watcher) => unknown;
 type Table = Record<string, Run | [ToLangChainToolsOptions, Run]>;
 
-/** Writes down what callbacks are told, except what is new for every run. */
+/** Records the arguments of callbacks, except for those that differ in every run. */
 class Watcher extends BaseCallbackHandler {
   readonly name = "watcher";
   readonly seen: unknown[] = [];
 
-  override handleToolStart(...told: Parameters<NonNullable<BaseCallbackHandler["handleToolStart"]>>): void {
-    const [tool, input, , parent, tags, metadata, name, id] = told;
+  override handleToolStart(...given: Parameters<NonNullable<BaseCallbackHandler["handleToolStart"]>>): void {
+    const [tool, input, , parent, tags, metadata, name, id] = given;
     this.seen.push(["start", tool.id, input, parent !== undefined, tags, metadata, name, id]);
   }
   override handleToolEnd(output: unknown, _run: string, parent?: string, tags?: string[]): void {
@@ -232,7 +232,7 @@ async function observe(given: Table[string], receiver: (tool: Tool) => Tool) {
   const outcome = await outcomeOf(run(tools, watcher));
   const ownCalls = own.mock.calls.length;
   vi.restoreAllMocks();
-  return { ownCalls, seen: { outcome, contexts, told: watcher.seen, sent: server.calls.length } };
+  return { ownCalls, seen: { outcome, contexts, reported: watcher.seen, sent: server.calls.length } };
 }
 
 const asItIs = (tool: Tool) => tool;
@@ -254,7 +254,7 @@ describe("the short way and LangChain's own", () => {
     expect(either.ownCalls).toBeGreaterThan(0);
   });
 
-  it("are told apart when the environment asks for traces", async () => {
+  it("use LangChain's code when the environment asks for traces", async () => {
     const paths: string[] = [];
     const collector = createHttpServer((request, response) => {
       paths.push(request.url ?? "");

@@ -140,7 +140,7 @@ describe("the limits of the port", () => {
 });
 
 describe("a signal", () => {
-  it("ends the call with its own reason, and the server is told", async () => {
+  it("ends the call with its own reason, and the server is notified", async () => {
     await withTool({ defaultToolTimeout: LONG }, {}, async (tool) => {
       const controller = new AbortController();
       const reason = new Error("The user went away");

@@ -1,4 +1,4 @@
-/** What the three plain doors have in common: which calls are made, what is told to whom, and deferred tools. */
+/** Common behaviour of the three plain adapters: executed calls, reported errors, and deferred tools. */
 import { createToolport, type Toolport, type ToolportError } from "toolport";
 import { toAiSdkTools } from "toolport/ai-sdk";
 import { type AnthropicRunOptions, runAnthropicToolCalls, toAnthropicTools } from "toolport/anthropic";
@@ -12,7 +12,7 @@ interface Call {
   name: string;
   args: Record<string, unknown>;
 }
-interface Door {
+interface PlainAdapter {
   names(toolport: Toolport): Promise<string[]>;
   /** The texts of the answers. */
   run(
@@ -22,7 +22,7 @@ interface Door {
   ): Promise<string[]>;
 }
 
-const DOORS: Record<string, Door> = {
+const ADAPTERS: Record<string, PlainAdapter> = {
   openai: {
     names: async (toolport) => (await toOpenAITools(toolport)).map((tool) => tool.function.name),
     run: async (toolport, calls, options) => {
@@ -66,7 +66,7 @@ const ADD = { name: "math__add", args: { a: 2, b: 3 } };
 const FAIL = { name: "lab__fail", args: {} };
 const MINE = { name: "my_own_tool", args: {} };
 
-describe.each(Object.entries(DOORS))("%s", (_name, { names, run }) => {
+describe.each(Object.entries(ADAPTERS))("%s", (_name, { names, run }) => {
   test("offers search_tools and call_tool when tools are deferred, and both work", async () => {
     await using workshop = openWorkshop({ deferTools: { alwaysVisible: ["art__picture"] } });
     const { toolport } = workshop;
@@ -101,11 +101,11 @@ describe.each(Object.entries(DOORS))("%s", (_name, { names, run }) => {
   test("tells the program of calls that could not be made, and lets it end the run", async () => {
     await using workshop = openWorkshop();
     const { toolport } = workshop;
-    const told: string[] = [];
+    const reported: string[] = [];
     const onError = (error: ToolportError, call: { name: string }) =>
-      void told.push(`${call.name} ${error.code}`);
+      void reported.push(`${call.name} ${error.code}`);
     await run(toolport, [ADD, MINE, { name: "math__add", args: {} }], { onError });
-    expect(told.sort()).toEqual(["math__add INVALID_ARGUMENTS", "my_own_tool TOOL_NOT_FOUND"]);
+    expect(reported.sort()).toEqual(["math__add INVALID_ARGUMENTS", "my_own_tool TOOL_NOT_FOUND"]);
     const end = run(toolport, [ADD, MINE], {
       onError: (error) => {
         throw error;
@@ -114,7 +114,7 @@ describe.each(Object.entries(DOORS))("%s", (_name, { names, run }) => {
     expect(await failure(end)).toMatchObject({ code: "TOOL_NOT_FOUND" });
   });
 
-  test("ends with the caller's reason when it is aborted, and the server is told", async () => {
+  test("ends with the caller's reason when it is aborted, and the server is notified", async () => {
     await using workshop = openWorkshop();
     const { started, stopped } = workshop.waiting();
     const stop = new AbortController();

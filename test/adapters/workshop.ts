@@ -16,7 +16,7 @@ const NUMBERS = {
 export interface Workshop extends AsyncDisposable {
   readonly toolport: Toolport;
   readonly servers: Readonly<Record<"math" | "lab" | "art" | "many", TestServer>>;
-  /** Set while `lab__wait` runs; its result says whether the server was told to stop. */
+  /** Set while `lab__wait` runs; its result says whether the server got the cancellation. */
   waiting(): { readonly started: Promise<void>; readonly stopped: Promise<unknown> };
 }
 

@@ -1,5 +1,5 @@
 /**
- * The client under test for `npm run conformance`: Toolport through its public door, and nothing else.
+ * The client under test for `npm run conformance`: Toolport through its public entry point only.
  *
  * The runner gives the server's URL as the last argument, the scenario and its data in the environment. This process
  * never calls `process.exit`: if `close()` left anything open, the run would time out, and that is a failure.
@@ -12,7 +12,7 @@ const url = process.argv.at(-1);
 const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? "";
 const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}");
 
-/** What each scenario wants done once the connection stands; anything else calls every tool it is shown. */
+/** The actions of each scenario after the connect; the default calls every listed tool. */
 const plays = {
   initialize: (toolport) => toolport.tools(),
   "request-metadata": (toolport) => toolport.tools(),
@@ -24,7 +24,7 @@ const plays = {
   },
   "elicitation-sep1034-client-defaults": (toolport) => call(toolport, "test_client_elicitation_defaults", {}),
   "sep-2322-client-request-state": async (toolport) => {
-    // All at once: nothing of one call's rounds may show in another.
+    // In parallel: the rounds of one call must not affect another.
     await Promise.all((await toolport.tools()).map(({ sourceName }) => call(toolport, sourceName, {})));
   },
   "sep-2640-client-no-prefetch": (toolport) => toolport.skills(SERVER).list(),
@@ -37,7 +37,7 @@ const plays = {
   },
 };
 
-/** A user who agrees to everything and types nothing, where a scenario wants one. */
+/** A user who accepts everything and types nothing, for scenarios that need one. */
 const agree = () => ({ action: "accept", content: {} });
 const options = {
   "elicitation-sep1034-client-defaults": { onElicitation: agree },
@@ -70,7 +70,7 @@ async function credentials() {
   return { authProvider: ownProvider(scenario, context) };
 }
 
-/** The runner names tools as the server does; Toolport's names carry the server in front. */
+/** The runner uses the server's tool names; Toolport prefixes them with the server name. */
 async function findTool(toolport, sourceName) {
   const tools = await toolport.tools();
   const found = tools.find((tool) => tool.server === SERVER && tool.sourceName === sourceName);
@@ -85,7 +85,7 @@ async function call(toolport, sourceName, args) {
   return result;
 }
 
-/** Loads a skill as a host would, file after file; its `SKILL.md` must be refused for this reason. */
+/** Loads a skill file by file, as a host does; its `SKILL.md` must be refused for this reason. */
 async function loadSkill(toolport, expected) {
   const skills = toolport.skills(SERVER);
   const [skill] = await skills.list();
@@ -107,7 +107,7 @@ async function callEveryTool(toolport) {
     await call(toolport, tool.sourceName, sampleArguments(tool.inputSchema));
 }
 
-/** Lists and reads resources and prompts: by Toolport's own methods where it has them, else by the SDK client it lends. */
+/** Lists and reads resources and prompts: with Toolport's methods where they exist, otherwise with the SDK client. */
 async function readEverything(toolport) {
   if (typeof toolport.resources === "function") {
     for (const { uri } of await toolport.resources()) await toolport.readResource(SERVER, uri);

@@ -1,11 +1,11 @@
-/** What the `auth/*` scenarios need besides a client: the options of the entry, and a user who agrees to everything. */
+/** Helpers of the `auth/*` scenarios: the options of the entry, and a user who accepts everything. */
 
-/** Where the user comes back to; nobody listens there, because the browser's last step is taken by hand. */
+/** The callback URL; no server listens there, because the test finishes the login itself. */
 export const CALLBACK_URL = "http://localhost:3000/callback";
 
 export const CLIENT_METADATA_URL = "https://conformance-test.local/client-metadata.json";
 
-/** More logins than this for one scenario are a loop. */
+/** More logins than this in one scenario count as a loop. */
 const MAX_LOGINS = 5;
 
 /** The `oauth` of the server's entry. */
@@ -44,7 +44,7 @@ export function oauthOptions(scenario, context) {
   }
 }
 
-/** Connects, logging in whenever the server wants it. */
+/** Connects, and logs in whenever the server requires it. */
 export async function connectWithLogins(toolport, server) {
   const { servers } = await toolport.connect();
   let report = servers[server];
@@ -57,7 +57,7 @@ export async function connectWithLogins(toolport, server) {
   return report;
 }
 
-/** Does something, logging in again whenever that turns out to be needed. */
+/** Runs an action, and logs in again whenever it is required. */
 export async function withLogins(toolport, server, run) {
   for (let logins = 0; ; logins += 1) {
     try {
@@ -70,7 +70,7 @@ export async function withLogins(toolport, server, run) {
   }
 }
 
-/** A browser and a user: follows the link and is sent back with what the program is waiting for. */
+/** A browser with a user: follows the link, and returns the parameters of the callback. */
 async function logIn(toolport, server, authUrl) {
   const answer = await fetch(authUrl, { redirect: "manual" });
   const location = answer.headers.get("location");

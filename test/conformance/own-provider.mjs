@@ -1,4 +1,4 @@
-/** The providers that a user of the SDK would write or take for the `auth/*` scenarios: everything in memory. */
+/** Providers as users of the SDK write them, for the `auth/*` scenarios: everything in memory. */
 import {
   ClientCredentialsProvider,
   CrossAppAccessProvider,

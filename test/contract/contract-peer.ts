@@ -1,4 +1,4 @@
-/** Starts the other side of a transport contract as a process of its own, so that it can vanish and its memory is not ours. */
+/** Starts the peer of a transport contract as a separate process, so that it can be killed and its memory does not count. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -11,9 +11,9 @@ export const fixture = (name: string): string =>
 
 export interface ContractPeer {
   readonly port: number;
-  /** Ends the process without a goodbye. */
+  /** Kills the process. */
   kill(): void;
-  /** Ends it if it still runs, and waits until it is gone. */
+  /** Ends it if it still runs, and waits for its exit. */
   stop(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** What must hold between an original schema and what is derived from it, with Ajv as the judge of values. */
+/** The rules between an original schema and its derived schema; Ajv validates the values. */
 import { Ajv, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
@@ -33,7 +33,7 @@ function compile(schema: unknown): ValidateFunction {
 type Check = (value: unknown) => unknown;
 const compiled = new WeakMap<Node, Check>();
 
-/** Some servers publish what is no schema at all, an empty `enum` for one. */
+/** Some servers publish invalid schemas, for example an empty `enum`. */
 function compileOriginal(schema: Node): Check {
   let check = compiled.get(schema);
   if (check === undefined) {
@@ -52,9 +52,9 @@ export interface LawReport {
   readonly refused: readonly string[];
   /** Values that the original accepts and the derived schema does not. */
   readonly lost: readonly unknown[];
-  /** Values that the derived schema accepts and the original, without what is only said in words, does not. */
+  /** Values that the derived schema accepts and the original, without the keywords that became prose, does not. */
   readonly gained: readonly unknown[];
-  /** How many values of each kind were looked at. */
+  /** How many values of each kind were checked. */
   readonly tried: { readonly original: number; readonly derived: number };
 }
 
@@ -66,7 +66,7 @@ export function checkLaws(schema: Node, target: RuleTarget, { seed = 1, rounds =
   const kept = withoutChangedKeywords(schema, derived.changes);
   const isKept = JSON.stringify(kept) === JSON.stringify(schema) ? isOriginal : compile(kept);
   const random = createSeededRandom(seed);
-  // Arguments are objects; and a closed object is closed, which is what the report calls it.
+  // Arguments are objects; the report mentions that a closed object stays closed.
   const isOpen = !derived.changes.some(({ what }) => what === "closed");
   const originals = Array.from({ length: rounds }, () =>
     makeInstance(schema, random, { extras: isOpen }),

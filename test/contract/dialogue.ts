@@ -1,4 +1,4 @@
-/** JSON-RPC by hand over a bare transport, so that a contract test sees what the transport does and nothing else. */
+/** Raw JSON-RPC over a bare transport, so that a contract test checks only the transport. */
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import type { ServerTransport } from "../../src/transports/server-transport.js";
 
@@ -19,7 +19,7 @@ export class Dialogue {
   closes = 0;
   /** Settles at the first `onclose`. */
   readonly closed: Promise<void>;
-  /** Settles when an answer was over the cap, however the transport says so. */
+  /** Settles when an answer was over the size limit, however the transport reports it. */
   readonly tooLarge: Promise<string>;
   readonly #waiting = new Map<RequestId, Waiting>();
   #nextId = 1;

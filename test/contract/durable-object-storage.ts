@@ -7,13 +7,13 @@ const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite"
   DatabaseSync: SqliteDriver;
 };
 
-/** A database in memory that behaves as `ctx.storage` does, with what only the tests need beside it. */
+/** A database in memory that behaves like `ctx.storage`, with additions for the tests. */
 export function openDurableObjectStorage(): { storage: DurableObjectSqlStorage; close(): void } {
   const database = new DatabaseSync(":memory:");
   const storage: DurableObjectSqlStorage = {
     sql: {
       exec(query, ...bindings) {
-        // As there: what the platform keeps for itself is refused.
+        // The platform refuses these statements, too.
         if (/^\s*(PRAGMA|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|ATTACH|VACUUM)\b/i.test(query)) {
           throw new Error("not authorized");
         }

@@ -1,4 +1,4 @@
-/** Makes schemas up: every keyword, in combinations that nobody would write. */
+/** Random schemas: every keyword, in unusual combinations. */
 import type { SeededRandom as Random } from "../support/random.js";
 
 type Node = Record<string, unknown>;

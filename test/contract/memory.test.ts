@@ -1,4 +1,4 @@
-/** The contract over the in-memory pair, bare and wrapped as a user's own transport. */
+/** The contract over the in-memory pair, bare and wrapped as a custom transport. */
 import type { Transport } from "@modelcontextprotocol/client";
 import type { CustomConfig } from "../../src/config/server-config.js";
 import { wrapCustomTransport } from "../../src/transports/custom/custom-transport.js";

@@ -1,4 +1,4 @@
-/** Schemas of real servers (collected by scripts/collect-schemas.mjs), for every target: accepted by its rules, and meaning what they meant. */
+/** Schemas of real servers (collected by scripts/collect-schemas.mjs), for every target: accepted by its rules, with the same meaning. */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { toParameters } from "../../src/schema/parameters/to-parameters.js";
@@ -32,12 +32,12 @@ it("reads the parameters of each", () => {
 });
 
 describe.each(RULE_TARGETS)("%s", (target) => {
-  it("would refuse some of them as they are", () => {
+  it("would refuse some of the originals", () => {
     expect(tools.filter(({ schema }) => refusals(target, schema).length > 0).length).toBeGreaterThan(5);
   });
 
   it(
-    "takes all of them derived, and they mean what they meant",
+    "accepts all derived schemas, and they keep their meaning",
     () => {
       let [values, withoutValues, strict, wrapped] = [0, 0, 0, 0];
       const wrong: unknown[] = [];

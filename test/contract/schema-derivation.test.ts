@@ -1,15 +1,15 @@
-/** The laws of derivation on made-up schemas: much stranger than those of real servers. */
+/** The rules of derivation on random schemas, which are stranger than those of real servers. */
 import { describe, expect, it } from "vitest";
 import { RULE_TARGETS } from "../support/provider-refusals.js";
 import { createSeededRandom } from "../support/random.js";
 import { checkLaws } from "./derived-schema-laws.js";
 import { makeUpRoot } from "./made-up-schemas.js";
 
-/** More of them by hand: `SCHEMA_COUNT=2000 npx vitest run …`. */
+/** Run more with `SCHEMA_COUNT=2000 npx vitest run …`. */
 const COUNT = Number(process.env["SCHEMA_COUNT"] ?? 150);
 
 describe.each(RULE_TARGETS)("%s", (target) => {
-  it("keeps the laws for made-up schemas", () => {
+  it("keeps the rules for random schemas", () => {
     let [values, strict] = [0, 0];
     const wrong: unknown[] = [];
     for (let seed = 1; seed <= COUNT; seed++) {
@@ -17,7 +17,7 @@ describe.each(RULE_TARGETS)("%s", (target) => {
       const { derived, refused, lost, gained, tried } = checkLaws(schema, target, { seed, rounds: 20 });
       values += tried.original + tried.derived;
       if (derived.strict) strict++;
-      // A type that the other keywords imply narrows on purpose; the report says so.
+      // A type that other keywords imply narrows the schema on purpose, and is in the report.
       const isNarrowed = derived.changes.some(({ what }) => what === "typed");
       if (refused.length > 0 || gained.length > 0 || (lost.length > 0 && !isNarrowed))
         wrong.push({

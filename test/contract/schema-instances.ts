@@ -1,4 +1,4 @@
-/** Makes values that a schema may accept. A validator has to look which of them it does. */
+/** Creates values that a schema may accept; a validator decides which of them it does. */
 
 import type { SeededRandom as Random } from "../support/random.js";
 
@@ -33,7 +33,7 @@ const BY_FORMAT: Record<string, string[]> = {
 };
 
 export interface InstanceOptions {
-  /** Whether properties that nobody declared may be there. */
+  /** Whether undeclared properties are allowed. */
   readonly extras: boolean;
 }
 
@@ -69,7 +69,7 @@ export function makeInstance(root: unknown, random: Random, options: InstanceOpt
     return value;
   };
 
-  /** Without alternatives. Undefined: nothing is said about the type. */
+  /** Without alternatives. Undefined: the type is open. */
   const own = (schema: Node, depth: number): unknown => {
     const type = schema["nullable"] === true && random.below(4) === 0 ? "null" : typeOf(schema);
     if (type === "null") return null;
@@ -160,7 +160,7 @@ function matches(pattern: unknown, text: string): boolean {
   return new RegExp(pattern, "u").test(text);
 }
 
-/** Texts for the kinds of pattern that tools have. */
+/** Texts for common patterns of tools. */
 function textsFor(pattern: unknown): string[] {
   if (typeof pattern !== "string") return [];
   return [

@@ -59,7 +59,7 @@ export const redisServer: ServerStore<RedisService> = {
       namespace === undefined ? {} : { key: KEY, prefix: `{${namespace}}:` },
     ),
   connect({ url }) {
-    // A user's client may have a key prefix of its own.
+    // A user's client may have its own key prefix.
     const client = new Redis(url, { keyPrefix: "app:" }).on("error", () => {});
     return {
       value: client,

@@ -7,7 +7,7 @@ import { createStdioTransport } from "../../src/transports/stdio/stdio-transport
 import { fixture } from "./contract-peer.js";
 import { type ContractSubject, describeTransport } from "./transport-contract.js";
 
-/** The transport starts its other side itself. */
+/** The transport starts its peer itself. */
 function subjectOf(transport: ServerTransport): ContractSubject {
   return {
     transport,

@@ -1,4 +1,4 @@
-/** What every store promises about leases. */
+/** The contract of every store: leases. */
 import { type StoreCase, same, that, until } from "./store-subject.js";
 
 export const leaseCases: readonly StoreCase[] = [
@@ -15,7 +15,7 @@ export const leaseCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "of fifty who ask at once one gets the lease",
+    name: "one of fifty concurrent callers gets the lease",
     async run({ store, another }) {
       const other = await another();
       const asked = Array.from({ length: 50 }, (_, index) =>
@@ -26,21 +26,21 @@ export const leaseCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a lease that was released can be had at once, with a greater fence",
+    name: "a released lease can be taken at once, with a greater fence",
     async run({ store, another }) {
       const other = await another();
       const first = (await store.lease("l", { ttlMs: 10_000 }))!;
       await first.release();
       const second = await other.lease("l", { ttlMs: 10_000 });
       that(second!.fence > first.fence, "the fence grows");
-      // Too late, twice: the lease is no longer the first one's.
+      // Both are too late: the first caller no longer holds the lease.
       await first.release();
       same(await first.renew(), false);
       same(await store.lease("l", { ttlMs: 10_000 }), undefined);
     },
   },
   {
-    name: "a lease ends by itself, with a greater fence for the next",
+    name: "a lease expires, and the next one has a greater fence",
     async run({ store, another }) {
       const other = await another();
       const before = Date.now();
@@ -54,7 +54,7 @@ export const leaseCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a lease that is renewed goes on",
+    name: "a renewed lease stays valid",
     async run({ store, another }) {
       const other = await another();
       const lease = (await store.lease("l", { ttlMs: 500 }))!;
@@ -63,13 +63,13 @@ export const leaseCases: readonly StoreCase[] = [
         same(await lease.renew(), true);
         const renewedAt = Date.now();
         const taken = await other.lease("l", { ttlMs: 10_000 });
-        that(taken === undefined || Date.now() - renewedAt >= 500, "nobody else gets it meanwhile");
+        that(taken === undefined || Date.now() - renewedAt >= 500, "no other caller gets it meanwhile");
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
     },
   },
   {
-    name: "a lease that ended can be renewed if nobody took it",
+    name: "an expired lease can be renewed while it is free",
     async run({ store, another }) {
       const other = await another();
       const lease = (await store.lease("l", { ttlMs: 1 }))!;
@@ -80,7 +80,7 @@ export const leaseCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a write under a lease is refused after somebody else got it",
+    name: "a write under a lease is refused after another caller got the lease",
     async run({ store, another }) {
       const other = await another();
       const first = (await store.lease("l", { ttlMs: 100 }))!;
@@ -89,16 +89,16 @@ export const leaseCases: readonly StoreCase[] = [
       same(await store.put("a", "late", { lease: first }), undefined);
       same((await store.get("a"))?.value, 1);
       that((await other.put("a", 2, { lease: second }))! > 0, "the new holder writes");
-      // The fence outlives the release: the old holder stays out.
+      // The fence outlives the release: the old holder is still refused.
       await second.release();
       same(await store.put("a", "later", { lease: first }), undefined);
-      that((await other.put("a", 3, { lease: second }))! > 0, "nobody took it since, so it still holds");
+      that((await other.put("a", 3, { lease: second }))! > 0, "the lease is free, so the write still works");
       same((await store.get("a"))?.value, 3);
       same(await store.put("a", 4, { lease: { name: "never granted", fence: 1 } }), undefined);
     },
   },
   {
-    name: "a write under a lease that ended is made while nobody took it",
+    name: "a write under an expired lease works while the lease is free",
     async run({ store, another }) {
       const other = await another();
       const lease = (await store.lease("l", { ttlMs: 1 }))!;
@@ -108,7 +108,7 @@ export const leaseCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "lease and version are both asked for",
+    name: "a write checks both lease and version",
     async run({ store }) {
       const lease = (await store.lease("l", { ttlMs: 10_000 }))!;
       const version = (await store.put("a", 1, { ifVersion: 0, lease }))!;

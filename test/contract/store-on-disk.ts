@@ -1,4 +1,4 @@
-/** The contract for a store that is a file, in a folder of its own. */
+/** The contract for a store that is a file, in its own folder. */
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ export function describeStoreOnDisk(name: string, fileName: string, openStore: O
       store: open(),
       another: open,
       async contents() {
-        // Files beside the store's may hold what was written last.
+        // Files beside the store may hold the last writes.
         const files = (await readdir(folder)).filter((file) => !file.endsWith(".key"));
         return (await Promise.all(files.map((file) => readFile(join(folder, file), "latin1")))).join("\n");
       },

@@ -1,4 +1,4 @@
-/** What every store on a database server passes: the store contract, the same faults, and many processes. */
+/** The suite of every store on a database server: the store contract, common faults, and many processes. */
 import type { Store } from "toolport";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { openSockets, takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
@@ -16,7 +16,7 @@ export interface StoreServer<Service extends DatabaseService> {
   readonly service: Service;
   /** Opens a store and closes it after the test. @default service.url, "trouble" */
   open(urlOrConnection?: unknown, namespace?: string): Store;
-  /** Registers a store of the test's own to be closed after the test. */
+  /** Closes this store after the test. */
   closeAfterTest(store: Store): Store;
 }
 
@@ -46,7 +46,7 @@ export function useStoreServer<Service extends DatabaseService>(
   };
 }
 
-/** Runs the store contract on a real server, by URL and through a connection of the user's. */
+/** Runs the store contract on a real server, by URL and through the user's connection. */
 export function describeServerContract<Service extends DatabaseService>(
   database: ServerStore<Service>,
 ): void {

@@ -1,4 +1,4 @@
-/** What every store promises about its records. */
+/** The contract of every store: records. */
 import { failureOf, type StoreCase, same, that, until } from "./store-subject.js";
 
 const SECRET = "canary-7f3a-secret";
@@ -6,7 +6,7 @@ const LONE_SURROGATE = "\ud800";
 
 export const recordCases: readonly StoreCase[] = [
   {
-    name: "what was put is got, with a version that grows",
+    name: "get returns the last put value, with a growing version",
     async run({ store }) {
       same(await store.get("a"), undefined);
       const first = await store.put("a", { n: 1 });
@@ -30,7 +30,7 @@ export const recordCases: readonly StoreCase[] = [
         {},
         { deep: [{ x: null }] },
       ];
-      // What looks like the store's own marks comes back too.
+      // Values that look like the store's internal markers are returned, too.
       values.push({ $sealed: { kid: "x", iv: "", data: "" } }, { $plain: 1 }, { $plain: { $sealed: 1 } });
       for (const [index, value] of values.entries()) {
         for (const secret of [false, true]) {
@@ -53,7 +53,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "refuses what is no JSON, and changes nothing",
+    name: "refuses values that are not JSON, and changes nothing",
     async run({ store }) {
       const version = await store.put("a", 1);
       same((await failureOf(store.put("a", undefined))).name, "TypeError");
@@ -63,7 +63,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "refuses keys that no database keeps apart",
+    name: "refuses keys that databases cannot distinguish",
     async run({ store }) {
       for (const key of ["", "a\0b", `a${LONE_SURROGATE}`]) {
         same((await failureOf(store.put(key, 1))).name, "TypeError");
@@ -84,7 +84,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "writes over the version that was read, and over no other",
+    name: "a conditional write succeeds only with the current version",
     async run({ store, another }) {
       const other = await another();
       const first = (await store.put("a", 1))!;
@@ -96,7 +96,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "version 0 means: only if there is none",
+    name: "version 0 writes only if the record does not exist",
     async run({ store }) {
       that((await store.put("a", 1, { ifVersion: 0 }))! > 0, "the first write is made");
       same(await store.put("a", 2, { ifVersion: 0 }), undefined);
@@ -105,7 +105,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a record that was deleted and made anew has another version",
+    name: "a deleted and recreated record has another version",
     async run({ store }) {
       const first = (await store.put("a", 1))!;
       await store.delete("a");
@@ -115,7 +115,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "of a hundred writers with the same version one wins",
+    name: "one of a hundred writers with the same version succeeds",
     async run({ store, another }) {
       const other = await another();
       const version = (await store.put("a", -1))!;
@@ -129,7 +129,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a hundred writers to one key leave one whole value",
+    name: "a hundred writers of one key leave one complete value",
     async run({ store, another }) {
       const other = await another();
       const value = (index: number) => ({ index, text: String(index).repeat(1_000) });
@@ -141,7 +141,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "delete respects the version too",
+    name: "delete checks the version, too",
     async run({ store }) {
       const first = (await store.put("a", 1))!;
       const second = (await store.put("a", 2))!;
@@ -153,7 +153,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a record with a time to live is forgotten after it, everywhere",
+    name: "a record expires after its time to live, in all handles",
     async run({ store, another }) {
       const other = await another();
       const before = Date.now();
@@ -172,7 +172,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a write without a time to live lives on, a write with one ends",
+    name: "a write without a time to live removes it, a write with one sets it",
     async run({ store }) {
       await store.put("a", 1, { ttlMs: 50 });
       await store.put("a", 2);
@@ -184,7 +184,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "keys are listed by prefix, in order of their bytes, and no character is special",
+    name: "keys are listed by prefix in byte order, and no character is special",
     async run({ store }) {
       const keys = [
         "a%",
@@ -229,7 +229,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "closing twice is fine, a call after it is told so",
+    name: "close may be called twice, and later calls fail with UNAVAILABLE",
     async run({ store }) {
       const lease = await store.lease("l", { ttlMs: 1_000 });
       await store.put("a", 1);
@@ -255,7 +255,7 @@ export const recordCases: readonly StoreCase[] = [
   },
 ];
 
-/** The order the contract asks for, found the long way. */
+/** The order that the contract requires, computed in the simple way. */
 function compareBytes(a: string, b: string): number {
   const [left, right] = [new TextEncoder().encode(a), new TextEncoder().encode(b)];
   const index = left.findIndex((byte, at) => byte !== right[at]);

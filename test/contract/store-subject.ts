@@ -1,18 +1,18 @@
-/** What a store's contract is tried on, and the checks it uses. Free of Vitest and Node: it also runs inside workerd. */
+/** The subject of the store contract, and its assertions. Without Vitest and Node, because it also runs inside workerd. */
 import type { Store } from "../../src/state/store.js";
 
 /** A fresh, empty store. */
 export interface StoreSubject {
   store: Store;
-  /** One more handle on the same data, as another process would have it. A store without such a thing gives itself. */
+  /** One more handle on the same data, like that of another process. A store without handles returns itself. */
   another(): Promise<Store> | Store;
-  /** Everything that is stored, as text, to look for secrets. Left out where nothing is stored outside the process. */
+  /** Everything that is stored, as text, to search for secrets. Omitted if nothing is stored outside the process. */
   contents?(): Promise<string>;
   /** Closes all handles and removes the data. */
   remove(): Promise<void>;
 }
 
-/** One promise of the contract. */
+/** One case of the contract. */
 export interface StoreCase {
   name: string;
   run(subject: StoreSubject): Promise<void>;
@@ -24,9 +24,9 @@ export function same(actual: unknown, expected: unknown, what = "the value"): vo
   if (shown !== wanted) throw new Error(`${what} is ${shown}, expected was ${wanted}`);
 }
 
-/** Fails unless it is so. */
+/** Fails unless the condition holds. */
 export function that(isSo: boolean, what: string): void {
-  if (!isSo) throw new Error(`It is not so that ${what}`);
+  if (!isSo) throw new Error(`Expected: ${what}`);
 }
 
 /** The error that the promise rejects with. */
@@ -50,7 +50,7 @@ export async function until<T>(look: () => T | Promise<T>, what: string): Promis
   }
 }
 
-/** Objects with their keys in order, cut to a size that can be read. */
+/** JSON with sorted keys, truncated to a readable size. */
 function show(value: unknown): string {
   const sorted = (_key: string, part: unknown): unknown =>
     typeof part === "object" && part !== null && !Array.isArray(part)

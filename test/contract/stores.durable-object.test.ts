@@ -48,7 +48,7 @@ describe("the key", () => {
     );
   };
 
-  test("given later reads what 0.1 stored in clear, and seals all of it with the next secret", async () => {
+  test("added later reads the plain records of 0.1, and seals all of them with the next secret", async () => {
     await writeClear("a", "secret-9c");
     await writeClear("b", "secret-5f");
     const store = durableObjectStore(storage, { key: KEY });
@@ -59,7 +59,7 @@ describe("the key", () => {
     expect(await store.get("b")).toMatchObject({ value: "secret-5f", sealed: true });
   });
 
-  test("is rotated by a list with commas: the first seals, and the others are not needed after the next secret", async () => {
+  test("is rotated with a comma-separated list: the first key seals, and the others are not needed after the next secret", async () => {
     await durableObjectStore(storage, { key: KEY }).put("a", 1, { secret: true });
     const rotated = durableObjectStore(storage, { key: ` ${OTHER}, ${KEY},` });
     expect(await rotated.get("a")).toMatchObject({ value: 1 });
@@ -72,7 +72,7 @@ describe("the key", () => {
     expect(contents()).not.toMatch(new RegExp(`${KEY}|${OTHER}`));
   });
 
-  test("that is missing is KEY_MISMATCH, and nothing more is stored in clear", async () => {
+  test("is missing: KEY_MISMATCH, and no new secret is stored in plain text", async () => {
     await durableObjectStore(storage, { key: KEY }).put("a", "secret-9c", { secret: true });
     const before = contents();
     const store = durableObjectStore(storage, { logger: quiet });
@@ -85,7 +85,7 @@ describe("the key", () => {
     await store.put("b", "secret-5f", { secret: true });
   });
 
-  test("is asked for once in an isolate, when the first secret is stored in clear", async () => {
+  test("is requested once per isolate, when the first secret is stored in plain text", async () => {
     // Shared with other copies of Toolport in the isolate, and set by the tests above.
     const warned = (globalThis as { [key: symbol]: unknown })[
       Symbol.for("toolport.durable-object-clear-warning")

@@ -1,4 +1,4 @@
-/** One table that every transport passes: what may be expected of a `ServerTransport`, whatever wire is behind it. */
+/** The contract suite of every `ServerTransport`. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, it } from "vitest";
@@ -9,24 +9,24 @@ import { Dialogue } from "./dialogue.js";
 
 const MIB = 1024 * 1024;
 
-/** A transport that was not started, and the fate of its other side. */
+/** A transport that is not started yet, and its peer. */
 export interface ContractSubject {
   readonly transport: ServerTransport;
-  /** The other side goes away without a goodbye. */
+  /** Kills the peer. */
   vanish(): void | Promise<void>;
-  /** Lets go of everything that was made for this subject, the other side included. */
+  /** Releases everything that was created for this subject, the peer included. */
   cleanup(): Promise<void>;
 }
 
-/** In what a wire differs from a connection between two processes. */
+/** How a transport differs from a connection between two processes. */
 export interface ContractTraits {
-  /** Every request travels on its own: that the other side is gone shows at the next one. @default false */
+  /** Every request has its own connection: a dead peer is noticed at the next request. @default false */
   readonly connectionless?: boolean;
-  /** The other side lives in this process: memory cannot be told apart. @default false */
+  /** The peer runs in this process, so that memory cannot be measured separately. @default false */
   readonly inProcess?: boolean;
 }
 
-/** Runs the table over one transport. */
+/** Runs the contract on one transport. */
 export function describeTransport(
   name: string,
   make: (limits: { maxMessageBytes: number }) => Promise<ContractSubject>,
@@ -55,7 +55,7 @@ export function describeTransport(
       expect(talk.errors).toEqual([]);
     });
 
-    it("keeps the order of what the other side says before an answer", async () => {
+    it("keeps the order of messages before an answer", async () => {
       const talk = await opened();
       await talk.request("test/burst", { count: 200 });
       expect(talk.notifications.map((message) => "params" in message && message.params?.index)).toEqual(
@@ -83,13 +83,13 @@ export function describeTransport(
       expect((await talk.request("test/echo", { text })).text).toBe(text);
     });
 
-    it("carries an answer just under the cap", async () => {
+    it("carries an answer just under the size limit", async () => {
       const talk = await opened();
       const bytes = DEFAULT_MAX_MESSAGE_BYTES - 1_024;
       expect(((await talk.request("test/text", { bytes })).text as string).length).toBe(bytes);
     });
 
-    it("closes once, however often it is told to, and sends nothing afterwards", async () => {
+    it("closes once, however often close() is called, and sends nothing afterwards", async () => {
       const talk = await opened();
       await Promise.all([talk.transport.close(), talk.transport.close()]);
       await talk.transport.close();
@@ -100,7 +100,7 @@ export function describeTransport(
       expect(error).toMatchObject({ outcome: "unsent" });
     });
 
-    it("can be closed before it was started and while it is starting", async () => {
+    it("can be closed before and during its start", async () => {
       const idle = await dialogue();
       await idle.transport.close();
       expect(idle.closes).toBeLessThanOrEqual(1);
@@ -114,7 +114,7 @@ export function describeTransport(
       await expect(talk.request("ping")).rejects.toMatchObject({ outcome: "unsent" });
     });
 
-    it("notices that the other side went away", async () => {
+    it("notices that the peer died", async () => {
       const subject = await subjectOf();
       const talk = await new Dialogue(subject.transport).open();
       await subject.vanish();
@@ -128,7 +128,7 @@ export function describeTransport(
       expect((error as ToolportError).retryable).toBe(true);
     });
 
-    it("does not take in an answer of 64 MB", async () => {
+    it("does not buffer an answer of 64 MB", async () => {
       const talk = await opened();
       const peak = watchMemory();
       talk.request("test/text", { bytes: 64_000_000 }).catch(() => {});
@@ -139,7 +139,7 @@ export function describeTransport(
     });
 
     it("leaves nothing behind", async () => {
-      // The first of its kind may start what stays for the life of the process.
+      // The first transport of a kind may start something that stays for the life of the process.
       const warm = await opened();
       await warm.transport.close();
       await Promise.all(subjects.splice(0).map((subject) => subject.cleanup()));
@@ -159,14 +159,14 @@ function collectGarbage(): void {
   (runInNewContext("gc") as () => void)();
 }
 
-/** Watches how far memory grows beyond what is held now. */
+/** Watches the growth of memory from now on. */
 function watchMemory() {
   const used = () => {
     const { heapUsed, external } = process.memoryUsage();
     return heapUsed + external;
   };
   const start = used();
-  // What waits to be collected is not held: Node 24 and later let much more of it lie about than earlier ones.
+  // Garbage does not count: Node 24 and later collect it much later than earlier versions.
   const held = () => {
     if (used() - start > 24 * MIB) collectGarbage();
     return used();

@@ -1,4 +1,4 @@
-/** WebSocket servers that behave and that do not, and a transport under observation. */
+/** Correct and faulty WebSocket servers, and an observed transport. */
 
 import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo, Server as TcpServer } from "node:net";
@@ -15,7 +15,7 @@ export const PONG = '{"jsonrpc":"2.0","id":1,"result":{}}';
 
 const open: (() => Promise<unknown>)[] = [];
 
-/** For `afterEach`: closes everything the functions of this file have opened, the last first. */
+/** For `afterEach`: closes everything that the functions of this file opened, in reverse order. */
 export async function closeAll(): Promise<void> {
   for (const close of open.splice(0).reverse()) await close();
 }

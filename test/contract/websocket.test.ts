@@ -31,6 +31,6 @@ const standard = { WebSocket: WebSocket as unknown as StandardWebSocketConstruct
 describeTransport(
   "global websocket",
   (limits) => make((config) => createGlobalWebSocketTransport(config, limits, standard)),
-  // The runtime takes in every message before anybody can look at its size.
+  // The runtime buffers every message before its size can be checked.
   { inProcess: true },
 );

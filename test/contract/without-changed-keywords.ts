@@ -1,9 +1,9 @@
-/** The original schema without what a derivation's report says was lost: what the derived schema still has to guarantee. */
+/** The original schema without the keywords that a derivation reports as lost: the guarantee of the derived schema. */
 import type { SchemaChange } from "../../src/schema/derive/derived-schema.js";
 
 type Node = Record<string, unknown>;
 
-/** Keywords that say the same in an older draft. */
+/** Keywords with the same meaning in an older draft. */
 const ALSO: Readonly<Record<string, readonly string[]>> = {
   dependentRequired: ["dependencies"],
   dependentSchemas: ["dependencies"],
@@ -13,7 +13,7 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
 
 export function withoutChangedKeywords(original: unknown, changes: readonly SchemaChange[]): unknown {
   const root = { schema: structuredClone(original) };
-  // The deepest first: what is moved can no longer be found by its path.
+  // The deepest first, because moving a part changes the paths below it.
   for (const { path, keyword, what } of changes.toSorted((a, b) => b.path.length - a.path.length)) {
     if (what === "replaced") return {};
     // Sent as text: any text is accepted, and the server's schema decides.
@@ -25,7 +25,7 @@ export function withoutChangedKeywords(original: unknown, changes: readonly Sche
     if (!["described", "removed", "relaxed", "cut"].includes(what)) continue;
     const { parent, key } = find(root, path);
     const node = parent?.[key];
-    // What accepts nothing, by `false` or by contradicting itself.
+    // Schemas that accept nothing: `false`, or a contradiction.
     if (keyword === "false" && parent !== undefined && node !== undefined) parent[key] = true;
     if (typeof node !== "object" || node === null) continue;
     loosen(node as Node, keyword, what);

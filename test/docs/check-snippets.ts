@@ -1,17 +1,17 @@
-/** Type-checks code blocks against the sources, as if each were a file of its own in this repository. */
+/** Type-checks code blocks against the sources, each as a separate file in this repository. */
 import { join } from "node:path";
 import ts from "typescript";
 import { root } from "./markdown.js";
 
 export interface Snippet {
-  /** Where it stands, e.g. `docs/testing.md`. */
+  /** Its file, for example `docs/testing.md`. */
   readonly path: string;
   /** 1-based line of its first line. */
   readonly line: number;
   readonly text: string;
 }
 
-/** Names a short snippet may use without making them: what the text around it has introduced. */
+/** Names that a short snippet may use without declaring them, because the text around it introduces them. */
 const AMBIENT = `import type { Toolport } from "toolport";
 declare global {
   const toolport: Toolport;
@@ -22,9 +22,9 @@ declare global {
 const FOLDER = join(root, "test/docs/snippets-of-the-documentation");
 const AMBIENT_FILE = join(FOLDER, "ambient.ts");
 
-/** What is different from our own documentation. */
+/** Differences from our own documentation. */
 export interface SnippetOptions {
-  /** Names that the snippets use without making them. @default those of our documentation */
+  /** Names that the snippets use without declaring them. @default those of our documentation */
   readonly ambient?: string;
   readonly compilerOptions?: ts.CompilerOptions;
 }

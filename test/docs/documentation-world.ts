@@ -1,17 +1,17 @@
-/** A world in which code of the documentation can run: every server it names is a real one, in memory, with what it is asked for. */
+/** An environment for code of the documentation: every server that it names is a real one, in memory. */
 import * as toolport from "toolport";
 import { createTestServer, type TestServer, type TestServerDefinition } from "toolport/testing";
 
 const { createToolport } = toolport;
 
 export interface DocumentationWorld extends AsyncDisposable {
-  /** Takes the place of the package: its ports reach the servers of this world. */
+  /** Replaces the package: its ports connect to the servers of this environment. */
   readonly package: () => Promise<typeof toolport>;
-  /** For code that uses a port without making one. */
+  /** For code that uses a port without creating one. */
   readonly toolport: toolport.Toolport;
 }
 
-/** Fields that say how a server is reached; all others hold for the stand-in, too. */
+/** Fields that describe the connection to a server; all others apply to the stand-in, too. */
 const WAY = [
   "type",
   "url",
@@ -32,7 +32,7 @@ const WAYS = new Set([...WAY, ...WAY_OF_PROCESSES, ...WAY_OF_CONTAINERS, "transp
 const all = (text: string, pattern: RegExp): string[][] =>
   [...text.matchAll(pattern)].map(([, ...groups]) => groups.map((group) => group ?? ""));
 
-/** The first group that each match has. */
+/** The first defined group of each match. */
 const values = (text: string, pattern: RegExp): string[] => [
   ...new Set(all(text, pattern).flatMap((groups) => groups.filter((group) => group !== "").slice(0, 1))),
 ];
@@ -42,7 +42,7 @@ const made = <Value>(names: readonly string[], value: (name: string) => Value): 
 
 const proposals = (names: readonly string[]) => made(names, () => () => ["a value"]);
 
-/** What the code expects a server to have, as far as its text says so. */
+/** The tools, prompts and resources that the code expects of a server, read from its text. */
 function definitionOf(server: string, text: string): TestServerDefinition {
   const own = (pattern: RegExp) =>
     all(text, pattern).flatMap(([name, what]) => (name === server ? [what!] : []));

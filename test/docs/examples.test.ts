@@ -10,7 +10,7 @@ import { readMarkdown, root } from "./markdown.js";
 
 const examples = readdirSync(join(root, "examples")).filter((name) => name.endsWith(".ts"));
 
-/** A line each of them prints: what it is there to show. */
+/** A line that each example must print. */
 const KEY_LINES: Readonly<Record<string, string>> = {
   "ai-sdk.ts": "model: 5 in 2026",
   "anthropic.ts": "model: Sorry, no tea today",
@@ -32,7 +32,7 @@ const KEY_LINES: Readonly<Record<string, string>> = {
   "per-user.ts": "100 of 100 calls reached the inbox of their user",
 };
 
-/** Those that start processes of themselves run as programs. */
+/** Examples that start themselves as other processes run as programs. */
 const PROGRAMS = ["many-processes.ts"];
 
 test.each(examples.filter((name) => !PROGRAMS.includes(name)))("%s", async (name) => {

@@ -1,4 +1,4 @@
-/** Every row of "Faults from the field" in docs/reliability.md has an id of its own and names tests that exist. */
+/** Every row of "Faults from the field" in docs/reliability.md has a unique id and names existing tests. */
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 

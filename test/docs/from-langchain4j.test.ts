@@ -10,7 +10,7 @@ import { runSnippet, type SnippetOutput } from "./run-snippet.js";
 const page = bySection(readMarkdown("docs/from-langchain4j.md"));
 const document = bySection(readMarkdown("test/fixtures/langchain4j-document/blocks.md"));
 
-/** The code blocks of a file by the heading they stand under, headings without one included. */
+/** The code blocks of a file by their heading, including headings without code. */
 function bySection({ lines, blocks }: MarkdownFile): Map<string, CodeBlock[]> {
   const isCode = (line: number) =>
     blocks.some((block) => line >= block.line - 1 && line <= block.line + block.text.split("\n").length);
@@ -59,7 +59,7 @@ describe("the page", () => {
     expect(Object.keys(CHECKS)).toEqual(withCode);
   });
 
-  it("runs on this machine alone: every stand-in is needed, and none is missing", () => {
+  it("runs on this machine only: every stand-in is needed, and none is missing", () => {
     const text = [...page.keys()].flatMap(codeOf).map((block) => block.text);
     expect(STAND_INS.filter(({ from }) => !text.some((code) => code.includes(from)))).toEqual([]);
     const away = text
@@ -118,7 +118,7 @@ function expectContainer(engine: string, { isRemoved }: { isRemoved: boolean }):
   expect(rest.map(({ argv }) => argv[0])).toEqual(isRemoved ? ["kill", "rm"] : []);
 }
 
-/** By section of the page, in its order: what the programs there must do. */
+/** The expected effects of the programs, by section, in the order of the page. */
 const CHECKS: Readonly<Record<string, (run: Run) => Promise<void>>> = {
   stdio: async (run) => {
     const { printed, logged } = await run();
@@ -331,7 +331,7 @@ describe("runs", () => {
       return runSnippet(localise(block.text), { local: world.local });
     });
     expect(left).toEqual([]);
-    // The runtime's own fetch keeps its sockets for some seconds.
+    // The fetch of the runtime keeps its sockets for some seconds.
     const isOurs = !codeOf(section).some(({ text }) => /OpenAI|McpRegistryClient/.test(text));
     if (isOurs) await waitForNoLeaks(before);
   });

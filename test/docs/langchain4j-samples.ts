@@ -3,7 +3,7 @@
 export interface Sample {
   /** The heading in LangChain4j's document. */
   readonly heading: string;
-  /** Which code block below that heading; `undefined`: the document says it in words only. */
+  /** Which code block below that heading; `undefined`: the document has only prose. */
   readonly block?: number;
   /** What the sample is about. */
   readonly about: string;
@@ -120,7 +120,7 @@ export const SAMPLES: readonly Sample[] = [
   { heading: "MCP Registry client", block: 1, about: "the registry client", section: "The registry" },
 ];
 
-/** One thing of the page that only exists elsewhere, and what stands in for it: an expression over `local`. */
+/** Something on the page that exists only elsewhere, and its stand-in: an expression over `local`. */
 export interface StandIn {
   readonly why: string;
   readonly from: string;
@@ -133,7 +133,7 @@ const address = (from: string, name: string): StandIn => ({
   to: `local.${name}`,
 });
 
-/** All that is changed in the code of the page before it runs. Engines and keys need no change: they come from the environment. */
+/** All changes to the code of the page before it runs. Engines and keys need none: they come from the environment. */
 export const STAND_INS: readonly StandIn[] = [
   { why: "npx would ask the network", from: '"npx"', to: "local.everything.command" },
   {

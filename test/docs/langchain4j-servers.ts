@@ -1,4 +1,4 @@
-/** Servers, engines, a registry and models on this machine, for those that `docs/from-langchain4j.md` only names. */
+/** Local servers, engines, a registry and models in place of those that `docs/from-langchain4j.md` names. */
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import { type OpenAiDouble, startOpenAiDouble } from "../support/openai-double.j
 import { type RegistryTestServer, startRegistryServer } from "../support/registry-server.js";
 import { root } from "./markdown.js";
 
-/** The final words of the scripted model that was asked for commits. */
+/** The final answer of the scripted model about commits. */
 export const SUMMARY = [
   "The last three commits, all of 2025-02-05, bring actions up to date:\n",
   "1. 36951f9: upload-pages-artifact@v3",
@@ -22,7 +22,7 @@ export const SUMMARY = [
 ].join("\n");
 
 const COMMITS = ["36951f9", "6fcd19f", "2e74049", "0000000"];
-/** The beginning of a zip file: bytes that no model takes. */
+/** The start of a zip file: bytes that no model accepts. */
 const ZIP = Buffer.from("PK\u0003\u0004").toString("base64");
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -154,22 +154,22 @@ const IMAGES: Readonly<Record<string, TestServerDefinition>> = {
 export interface EngineCall {
   readonly engine: string;
   readonly argv: string[];
-  /** Variables for the container, with the values the engine found in its environment. */
+  /** Variables for the container, with their values from the environment of the engine. */
   readonly env: Record<string, string | null>;
   /** `DOCKER_HOST`. */
   readonly host?: string;
 }
 
 export interface LocalWorld extends AsyncDisposable {
-  /** What the stand-ins in the code of the page refer to. */
+  /** The `local` object of the stand-ins. */
   readonly local: Readonly<Record<string, unknown>>;
-  /** To be put before `PATH`: a folder with `docker` and `podman`. */
+  /** A folder with `docker` and `podman`, for the front of `PATH`. */
   readonly path: string;
   readonly models: { readonly weather: OpenAiDouble; readonly github: OpenAiDouble };
   readonly registry: RegistryTestServer;
-  /** Methods that the server `issues` was asked for over HTTP. */
+  /** Methods of the requests to the server `issues` over HTTP. */
   readonly asked: string[];
-  /** What the engines were asked since the last time. */
+  /** Calls of the engines since the last look. */
   engineCalls(): EngineCall[];
 }
 

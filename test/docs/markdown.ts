@@ -1,4 +1,4 @@
-/** Reads Markdown as far as the tests of the documentation need it: code blocks, links and headings. */
+/** Parses Markdown for the tests of the documentation: code blocks, links and headings. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ export const root = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface CodeBlock {
   readonly language: string;
-  /** What stands behind the language, such as `no-check`. */
+  /** The text after the language, such as `no-check`. */
   readonly notes: string;
   readonly text: string;
   /** 1-based line of the block's first line of code. */
@@ -25,7 +25,7 @@ export interface MarkdownFile {
   readonly lines: readonly string[];
   readonly blocks: readonly CodeBlock[];
   readonly links: readonly Link[];
-  /** Names by which headings can be linked to, as GitHub makes them. */
+  /** Anchors of the headings, as GitHub generates them. */
   readonly anchors: ReadonlySet<string>;
 }
 

@@ -1,4 +1,4 @@
-/** The table of outcomes in docs/errors.md says what the code does. */
+/** The table of outcomes in docs/errors.md matches the code. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { outcomeOfStatus, REFUSING_STATUSES } from "../../src/errors/from-http-status.js";

@@ -1,23 +1,23 @@
-/** Code of the documentation that can run does: every block that needs nothing but servers is run against real ones. */
+/** Runs every code block of the documentation that needs only servers, against real ones. */
 import { describe, expect, it } from "vitest";
 import { createDocumentationWorld } from "./documentation-world.js";
 import { readDocumentation } from "./markdown.js";
 import { runSnippet } from "./run-snippet.js";
 
-/** What a test has no stand-in for here; most of it is run elsewhere, by the examples and the suites of the doors. */
+/** Requirements without a stand-in here; the examples and the adapter suites run most of this code. */
 const NEEDS: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["a model", /createAgent|new OpenAI\(\)/],
   ["files, a browser or a console", /toolport\/(?:node|console)"|node:fs/],
   ["a database", /toolport\/(?:sqlite|redis|postgres)"/],
   ["a registry", /McpRegistryClient/],
   ["a login", /callbackUrl|finishAuth|oauth:/],
-  ["servers at their addresses", /toolport\/agents"|MultiServerMCPClient|StreamableHTTPClientTransport/],
+  ["servers at their URLs", /toolport\/agents"|MultiServerMCPClient|StreamableHTTPClientTransport/],
   ["a test runner, a recording, or ports of its own", /"vitest"|recordServer|serveStdio/],
   ["a class of its own", /^export class/m],
   ["a task or a skill of a server", /task: |\.tasks\(|\.task\(|\.skills\(/],
 ];
 
-/** Pages whose code is run by a test of their own. */
+/** Pages with a separate test. */
 const ELSEWHERE = ["docs/from-langchain4j.md"];
 
 const blocks = readDocumentation()

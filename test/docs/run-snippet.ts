@@ -1,4 +1,4 @@
-/** Runs a code block of the documentation as a program of its own. */
+/** Runs a code block of the documentation as a separate program. */
 import ts from "typescript";
 
 /** The packages that code blocks may import; loaded when one does. */
@@ -15,7 +15,7 @@ const PACKAGES: Readonly<Record<string, () => Promise<object>>> = {
   "toolport/testing": () => import("toolport/testing"),
 };
 
-/** What a program wrote. */
+/** The output of a program. */
 export interface SnippetOutput {
   /** By `console.log`, each line as its values; a single value stands for itself. */
   readonly printed: unknown[];
@@ -47,7 +47,7 @@ export async function runSnippet(
   for (const [, name = ""] of outputText.matchAll(/require\("([^"]+)"\)/g)) {
     const load = standIns[name] ?? PACKAGES[name];
     if (load === undefined) throw new Error(`A code block imports ${name}, which is not among the packages`);
-    // The mark by which compiled code knows that a default export is meant to be one.
+    // The marker of a default export in compiled code.
     packages.set(name, { ...(await load()), __esModule: true });
   }
   const output: SnippetOutput = { printed: [], logged: [] };
@@ -61,7 +61,7 @@ export async function runSnippet(
     },
     ...names,
   };
-  // In a block of its own, so that the code may use the same names for what it makes itself.
+  // In a separate block, so that the code may declare the same names.
   await new AsyncFunction(...Object.keys(scope), `{\n${outputText}\n}`)(...Object.values(scope));
   return output;
 }

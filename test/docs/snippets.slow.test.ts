@@ -1,4 +1,4 @@
-/** What the documentation shows is true: its code compiles, its files load, its links lead somewhere, its lists are whole. */
+/** Checks the documentation: its code compiles, its files load, its links exist, its lists are complete. */
 import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { checkSnippets, isForWorkers } from "./check-snippets.js";
 import { readDocumentation, readMarkdown, root } from "./markdown.js";
 
 const MAX_README_LINES = 400;
-/** Blocks marked `no-check` are promises nobody keeps; a handful is enough. */
+/** Blocks marked `no-check` are not verified, so only a few are allowed. */
 const MAX_UNCHECKED = 3;
 
 const documents = readDocumentation();

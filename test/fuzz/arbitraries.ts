@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: a text that looks like a variable
-/** What a hostile or broken server may send: anything that JSON can say, and things that look almost right. */
+/** Input of a hostile or broken server: arbitrary JSON, and almost valid messages. */
 import fc from "fast-check";
 
-/** Keys that have hurt programs before. */
+/** Keys that have caused bugs before. */
 const ODD_KEYS = [
   "__proto__",
   "constructor",
@@ -16,7 +16,7 @@ const ODD_KEYS = [
   "\u0000",
 ];
 
-/** Texts with what terminals, models and parsers stumble over. */
+/** Texts that are difficult for terminals, models and parsers. */
 export const oddText: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: "binary", maxLength: 24 }),
   fc.constantFrom(
@@ -34,7 +34,7 @@ export const oddText: fc.Arbitrary<string> = fc.oneof(
   ),
 );
 
-/** JSON as it comes off a wire: own `__proto__` keys and all, never undefined. */
+/** JSON as received: with own `__proto__` keys, without undefined. */
 export const wireValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 20, arbitrary: fc.jsonValue({ maxDepth: 4, stringUnit: "binary" }) },
   {
@@ -46,7 +46,7 @@ export const wireValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 3, arbitrary: oddText },
 );
 
-/** Deeper than any stack: a parser that reads it is no proof that a walker can. */
+/** Deeper than the stack allows: a parser may read it although a recursive function cannot. */
 function nested(depth: number, list: boolean): unknown {
   const [open, close] = list ? ["[", "]"] : ['{"a":', "}"];
   const value: object = JSON.parse(`${open.repeat(depth)}1${close.repeat(depth)}`);
@@ -57,7 +57,7 @@ function nested(depth: number, list: boolean): unknown {
 const pairOf = (key: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<[string, unknown]> =>
   value.map((made) => [key, made]);
 
-/** An object with some of these keys, their values right, odd, or anything; and now and then a key that hurts. */
+/** An object with some of these keys, with valid, odd or arbitrary values, and sometimes a dangerous key. */
 export function almost(
   fields: Record<string, fc.Arbitrary<unknown>>,
   { maxKeys = Object.keys(fields).length } = {},
@@ -70,7 +70,7 @@ export function almost(
   return fc.uniqueArray(pair, { selector: ([key]) => key, maxLength: maxKeys, size: "medium" }).map(parsed);
 }
 
-/** Defined, not set: `__proto__` becomes a property of its own, as it does on a wire. */
+/** Defined, not assigned, so that `__proto__` becomes an own property, as in parsed JSON. */
 function parsed(entries: [string, unknown][]): Record<string, unknown> {
   const object: Record<string, unknown> = {};
   for (const [key, value] of entries)

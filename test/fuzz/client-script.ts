@@ -1,4 +1,4 @@
-/** What a client does, in any order and any interleaving: everything is begun at once, only pauses are waited for. */
+/** Actions of a client in any order: all start at once, only pauses are awaited. */
 import fc from "fast-check";
 import { type Toolport, ToolportError } from "toolport";
 import { expect } from "vitest";
@@ -21,7 +21,7 @@ export const QUICK = {
   retry: false,
   breaker: false,
 } as const;
-/** A server that is silent about its lists is given fifteen seconds; nobody here waits so long. */
+/** Shorter than the fifteen seconds that a server has for its lists. */
 const PATIENCE = { timeoutMs: 100 };
 export const RECONNECT = { maxAttempts: 2, delayMs: 1 };
 

@@ -162,7 +162,7 @@ function toToml(value: Record<string, unknown>): string {
     .join("\n");
 }
 
-/** What anybody may read: messages, fields, and the picture that a log would show. */
+/** Everything visible: messages, fields, and the inspected form of a log. */
 function expectSilence(...said: unknown[]): void {
   for (const value of said) {
     const shown = `${inspect(value, { depth: 12 })}${value instanceof Error ? value.message : ""}`;

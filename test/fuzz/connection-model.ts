@@ -132,7 +132,7 @@ export const kill: Command = command(
   speaks,
 );
 
-/** Calls that nobody answers and somebody gives up. */
+/** Unanswered calls that the caller aborts. */
 export const abortCall = (afterMs: number): Command =>
   command(
     `abort call after ${afterMs} ms`,
@@ -145,7 +145,7 @@ export const abortCall = (afterMs: number): Command =>
     ({ status }) => status === "ready",
   );
 
-/** Nobody waits any more: what was being opened is dropped. */
+/** No caller waits any more: the pending connection is dropped. */
 export const abortConnect = (afterMs: number): Command =>
   command(
     `abort connect after ${afterMs} ms`,

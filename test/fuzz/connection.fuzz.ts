@@ -1,4 +1,4 @@
-/** The real connection does what a model of a few lines does, whatever it is told, in any order. */
+/** The real connection behaves like a small model, for any actions in any order. */
 import fc from "fast-check";
 import { createToolport } from "toolport";
 import { expect } from "vitest";

@@ -36,7 +36,7 @@ const sizes = fc.record({
 
 const CALL = {} as ToolCall;
 
-/** What is nested without end is refused before anybody walks through it. */
+/** Endlessly nested values are refused before a recursive function gets them. */
 function read(raw: Record<string, unknown>): ToolResult | undefined {
   try {
     return toToolResult(raw, "server");

@@ -1,4 +1,4 @@
-/** Declares a fuzzer: a property with a share of the time, its runs counted, its failures told so that they can be repeated. */
+/** Declares a fuzzer: a property with a share of the time, its runs counted, its failures reported with their seed. */
 import { appendFileSync } from "node:fs";
 import { inspect } from "node:util";
 import fc from "fast-check";
@@ -69,7 +69,7 @@ const SCENARIO_MS = 10_000;
 /** Most scenarios at once. */
 const AT_ONCE = 8;
 
-/** For scenarios that mostly wait: several at once in each run, and what nobody catches found. */
+/** For scenarios that mostly wait: runs several at once, and reports uncaught errors. */
 export function fuzzTogether<Scenario>(
   name: ModelName,
   scenario: fc.Arbitrary<Scenario>,
@@ -105,7 +105,7 @@ function tell<Values>(name: ModelName, result: fc.RunDetails<Values>): string {
   ].join("\n");
 }
 
-/** An exception that nobody catches would end a program: here it fails the run that it belongs to. */
+/** An uncaught exception would end a program: here it fails its run. */
 async function catchingAll(run: () => Promise<void>): Promise<void> {
   const uncaught: unknown[] = [];
   const note = (error: unknown) => void uncaught.push(error);
@@ -119,7 +119,7 @@ async function catchingAll(run: () => Promise<void>): Promise<void> {
     process.off("uncaughtException", note);
     process.off("unhandledRejection", note);
   }
-  if (uncaught.length > 0) throw new Error("Nobody caught this", { cause: uncaught[0] });
+  if (uncaught.length > 0) throw new Error("Uncaught error", { cause: uncaught[0] });
 }
 
 /** Fails if `promise` takes longer; nothing may hang. */

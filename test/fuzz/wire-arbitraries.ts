@@ -106,7 +106,7 @@ export const answerPlan: fc.Arbitrary<AnswerPlan> = fc.oneof(
     arbitrary: fc.constantFrom<AnswerPlan>(
       named("silence", () => []),
       named("twice", (honest) => (honest === undefined ? [] : [honest, honest])),
-      named("to somebody else", (honest) => [
+      named("to another request", (honest) => [
         { ...honest, id: "toolport-77777" },
         { ...honest, id: null },
       ]),

@@ -24,7 +24,7 @@ import { useStateFolder } from "../support/state-folder.js";
 const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite") as {
   DatabaseSync: SqliteDriver;
 };
-/** The user id of `nobody`: any user that owns nothing here. */
+/** A user id that owns nothing here. */
 const OTHER_USER = 65_534;
 const isRoot = process.getuid?.() === 0;
 

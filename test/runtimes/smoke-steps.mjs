@@ -3,7 +3,7 @@
 /**
  * Goes through a server over HTTP: connect, list, call, read, refuse, close.
  *
- * @param toolport the public door, as the runtime has loaded it
+ * @param toolport the public entry point, as the runtime has loaded it
  * @param {{ era: "legacy" | "modern", url: string }} server made by scripts/smoke-runtimes.mjs
  * @returns what was checked, one line each
  */

@@ -17,7 +17,7 @@ export interface Certificates {
   readonly expired: Certificate;
   /** In order, for another host. */
   readonly otherHost: Certificate;
-  /** For 127.0.0.1, signed by nobody else. */
+  /** For 127.0.0.1, self-signed. */
   readonly selfSigned: Certificate;
 }
 

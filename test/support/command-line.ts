@@ -1,4 +1,4 @@
-/** The program `toolport` with a home, a project and a state that are nobody else's: as a process, or within this one. */
+/** The program `toolport` with its own home, project and state: as a process, or within this one. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -79,7 +79,7 @@ export interface CommandLineBench extends CommandLinePlace {
   readonly main: string;
   /** Runs it as a process to its end. */
   spawn(args: readonly string[], options?: RunOptions): Promise<Ended>;
-  /** Starts it and hands out the process; whoever starts it ends it. */
+  /** Starts it and returns the process, which the caller has to end. */
   start(args: readonly string[], options?: RunOptions): ChildProcess;
 }
 
@@ -133,8 +133,8 @@ class Collected extends Writable {
   }
 }
 
-function toEnded(code: number | null, bytes: Buffer, told: Buffer): Ended {
-  const [stdout, stderr] = [bytes.toString("utf8"), told.toString("utf8")];
+function toEnded(code: number | null, bytes: Buffer, errors: Buffer): Ended {
+  const [stdout, stderr] = [bytes.toString("utf8"), errors.toString("utf8")];
   return {
     ...{ code, stdout, stderr, bytes },
     json: () => JSON.parse(stdout) as never,

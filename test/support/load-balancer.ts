@@ -1,4 +1,4 @@
-/** A plain load balancer: every request goes to the next process, whoever it is from. */
+/** A round-robin load balancer: every request goes to the next process. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
@@ -8,7 +8,7 @@ export interface LoadBalancer extends AsyncDisposable {
   readonly url: string;
   /** Ports of the processes behind it; may be changed at any time. */
   readonly ports: number[];
-  /** Told which process is given a request, right after it was. */
+  /** Called with the process that got a request, right afterwards. */
   onForwarded: ((port: number) => void) | undefined;
 }
 
@@ -19,7 +19,7 @@ export async function startLoadBalancer(): Promise<LoadBalancer> {
   const ports: number[] = [];
   let turn = 0;
 
-  /** Whoever is not there is passed over; a request that somebody was given is not given to another. */
+  /** Dead processes are skipped; a request that reached a process is not sent to another. */
   async function forward(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     for (let tries = 0; tries < ports.length; tries++) {
       const port = ports[turn++ % ports.length] as number;

@@ -17,7 +17,7 @@ export interface LocalService extends AsyncDisposable {
   stop(): Promise<void>;
   /** Ends it and its children without a warning. */
   kill(): Promise<void>;
-  /** Freezes it: connections stay open, and nobody answers. */
+  /** Freezes it: connections stay open, without answers. */
   pause(): void;
   resume(): void;
 }
@@ -30,7 +30,7 @@ export interface ServiceProgram {
   /** Runs once, before the first start. */
   readonly prepare?: (folder: string) => Promise<void>;
   readonly isReady: (port: number) => Promise<boolean>;
-  /** Makes it end at once and as after a crash, taking its children along; they are left to nobody. @default "SIGKILL" */
+  /** The signal that ends it and its children at once, as a crash does. @default "SIGKILL" */
   readonly crashSignal?: NodeJS.Signals;
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
 }
@@ -45,7 +45,7 @@ export function findProgram(name: string, folders: readonly string[] = []): stri
 export const mayBeSkipped = (program: string | undefined): boolean =>
   program === undefined && !process.env.TOOLPORT_REQUIRE_SERVICES;
 
-/** Somebody else than root to run as, for servers that refuse root; nothing when this is not root. */
+/** A user other than root, for servers that refuse root; undefined when this is not root. */
 export function otherThanRoot(names: readonly string[]): ServiceProgram["user"] {
   if (process.getuid?.() !== 0) return undefined;
   const users = readFileSync("/etc/passwd", "utf8")

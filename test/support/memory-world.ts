@@ -33,7 +33,7 @@ export class MemoryWorld {
   /** For the `transport` of a server entry. */
   readonly connect = async (): Promise<Transport> => {
     this.opened += 1;
-    if (this.mode === "down") throw Object.assign(new Error("nobody there"), { code: "ECONNREFUSED" });
+    if (this.mode === "down") throw Object.assign(new Error("The server is down"), { code: "ECONNREFUSED" });
     const [client, server] = createLinkedTransports();
     this.live.add(server);
     server.onclose = () => this.live.delete(server);
@@ -47,7 +47,7 @@ export class MemoryWorld {
     for (const end of this.live) end.close().catch(() => {});
   }
 
-  /** Says something unasked, to everybody. */
+  /** Sends a message on every connection. */
   say(message: unknown): void {
     for (const end of this.live) end.send(message as JSONRPCMessage).catch(() => {});
   }

@@ -104,7 +104,7 @@ test("a refresh token used twice costs the whole family", async () => {
   expect(bench.liveAccessTokens).toBe(0);
 });
 
-test("no token, a token of nobody, and a tool that needs more scope are challenged", async () => {
+test("no token, an unknown token and a tool that needs more scope are challenged", async () => {
   await using bench = await startOAuthBench();
   const ask = (headers: Record<string, string>, name = "whoami") =>
     fetch(bench.url, {
@@ -128,7 +128,7 @@ test("no token, a token of nobody, and a tool that needs more scope are challeng
   expect(wider.headers.get("www-authenticate")).toContain('error="insufficient_scope", scope="tools:admin"');
 });
 
-test("revoked grants end what was given to a user, and nobody else's", async () => {
+test("revoking the grants of one user invalidates only that user's tokens", async () => {
   await using bench = await startOAuthBench();
   const ada = await logInWithSdk(bench, "ada");
   const grace = await logInWithSdk(bench, "grace");

@@ -57,7 +57,7 @@ export interface OAuthBench extends AsyncDisposable {
   countPaths(path: string): number;
   /** Makes every access token given so far worthless. */
   expireAccessTokens(): void;
-  /** Makes everything worthless that was given to this user, or to everybody. */
+  /** Revokes all grants of this user, or of all users. */
   revokeGrants(user?: string): void;
   grantsOf(user: string): string[];
   /** Clients that registered themselves, as they described themselves. */
@@ -218,7 +218,7 @@ function configuration(getResourceServerInfo: ResourceServerInfo): Configuration
   return {
     scopes: ["openid", "offline_access", READ, ADMIN],
     pkce: { required: () => true },
-    // Whoever uses a refresh token a second time loses everything that came from that login.
+    // Reuse of a refresh token revokes all tokens of that login.
     rotateRefreshToken: true,
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed("refresh_token"),
     features: {

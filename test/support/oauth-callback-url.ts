@@ -1,2 +1,2 @@
-/** Where logins of the tests come back to: nobody listens there, the tests carry the browser's request themselves. */
+/** The callback URL of logins in tests: no server listens there, because the tests pass on the callback themselves. */
 export const CALLBACK_URL = "http://127.0.0.1:4545/oauth/callback";

@@ -1,4 +1,4 @@
-/** Addresses that a hostile server may name, and what it takes to see whether anybody goes there. */
+/** Addresses that a hostile server may name, and helpers to detect requests to them. */
 import dns from "node:dns";
 import { syncBuiltinESMExports } from "node:module";
 import { type ConnectReport, createToolport, type OAuthOptions } from "toolport";

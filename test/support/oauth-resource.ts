@@ -52,7 +52,7 @@ function buildServer(calls: Map<string, number>): McpServer {
   const server = new McpServer({ name: "protected", version: "1.0.0" }, { capabilities: { tools: {} } });
   for (const name of ["whoami", "erase"]) {
     server.registerTool(name, { description: "Says who asks.", inputSchema: whoSchema }, (_args, ctx) => {
-      const user = ctx.http?.req?.headers.get("x-checked-user") ?? "nobody";
+      const user = ctx.http?.req?.headers.get("x-checked-user") ?? "unknown";
       calls.set(user, (calls.get(user) ?? 0) + 1);
       return { content: [{ type: "text", text: user }] };
     });

@@ -1,4 +1,4 @@
-/** A program that listens on the port it is told, started for one test and ended with it. */
+/** A program that listens on a given port, started for one test and ended with it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ export interface ProgramOnPort extends AsyncDisposable {
   readonly pid: number;
 }
 
-/** A port of 127.0.0.1 that nobody uses at this moment. */
+/** A free port of 127.0.0.1. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,4 +1,4 @@
-/** A request exactly as it is written: nobody fills in Host or Origin, follows a redirect or shortens a path. */
+/** Sends a request exactly as written: without added Host or Origin, redirects or path normalization. */
 import { type IncomingHttpHeaders, request } from "node:http";
 
 export interface RawAnswer {

@@ -54,7 +54,7 @@ export interface RegistryTestServer {
   readonly seen: readonly SeenRequest[];
   /** Changes what is listed. */
   setRecords(records: readonly RegistryRecord[]): void;
-  /** Answers the next requests so instead; again and again with `Infinity`, until told otherwise. */
+  /** Answers the next requests with this script; with `Infinity` until it is replaced. */
   intercept(script: Script, times?: number): void;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

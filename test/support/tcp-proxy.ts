@@ -12,7 +12,7 @@ export interface TcpProxy extends AsyncDisposable {
   /** Resets every connection there is. */
   cut(): void;
   /**
-   * Forgets every connection there is, as a NAT router does: neither side is told. What a client sends on one later is
+   * Drops every connection silently, as a NAT router does: neither side is notified. Data that a client sends later is
    * swallowed (`"silent"`) or answered with a reset (`"reset"`). New connections work.
    */
   forget(then: "silent" | "reset"): void;

@@ -1,4 +1,4 @@
-/** Content of results and prompts is told apart by `type`, without a cast. */
+/** Content of results and prompts is narrowed by `type`, without a cast. */
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type {
   AudioContent,
@@ -30,7 +30,7 @@ function describeMessage({ messages }: PromptResult): string | undefined {
 }
 
 describe("a block of content", () => {
-  test("is told apart by its type", () => {
+  test("is narrowed by its type", () => {
     expectTypeOf(describeBlock).parameter(0).toEqualTypeOf<ContentBlock>();
     expectTypeOf(describeMessage).returns.toEqualTypeOf<string | undefined>();
     expectTypeOf<Extract<ContentBlock, { type: "text" }>>().toEqualTypeOf<TextContent>();
