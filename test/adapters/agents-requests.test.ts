@@ -137,7 +137,7 @@ describe("withMcp", () => {
     expect(redirectOf(authUrl)).toBe("https://app.example.com/my/agents/help-desk/default/callback");
   });
 
-  it("leaves a server alone that gets a token of the program's own", async () => {
+  it("does not change a server with a token of the program", async () => {
     const agent = keep(new HelpDesk("desk"));
     const transport = { headers: { Authorization: "Bearer wrong" } };
     const added = agent.addMcpServer("Protected", bench.url, HOME, undefined, { transport });
@@ -186,7 +186,7 @@ describe("an agent", () => {
     const login = await first.addMcpServer("Protected", bench.url, HOME);
     await first.mcp.close();
 
-    // Asleep between the login page and the way back.
+    // Hibernates between the login page and the callback.
     const second = new Agent(ctx);
     const answer = await second.fetch(new Request(await logIn(login.authUrl!)));
     expect(answer.status).toBe(200);
@@ -217,7 +217,7 @@ describe("an agent", () => {
     close();
   });
 
-  it("leaves nothing in the store of a server that was removed, and all of one at the same address", async () => {
+  it("deletes the records of a removed server, and keeps those of another one at the same URL", async () => {
     const store = memoryStore();
     const mcp = new McpClientManager({ store, principal: "ada" });
     keep({ mcp });
@@ -242,7 +242,7 @@ describe("an agent", () => {
     expect(await store.list("")).toEqual([]);
   });
 
-  it("is authenticating after a restart, not ready, if its login is worth nothing any more", async () => {
+  it("is authenticating after a restart, not ready, if its login was revoked", async () => {
     const store = memoryStore();
     const first = new McpClientManager({ store });
     const callback = `${HOME}/callback`;

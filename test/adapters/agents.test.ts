@@ -57,7 +57,7 @@ const executeOf = (mcp: McpClientManager, name: string) =>
 const call = { toolCallId: "1", messages: [] as [] };
 
 describe("addMcpServer", () => {
-  it("is the same server for the same name and address, also when asked twice at once", async () => {
+  it("is the same server for the same name and URL, also in parallel calls", async () => {
     const agent = makeAgent();
     const opened: string[] = [];
     agent.mcp.toolport.on("state", ({ to }) => void (to === "connected" && opened.push(to)));
@@ -112,7 +112,7 @@ describe("addMcpServer", () => {
     const before = headersSeen.length;
     expect(await add("k2")).toEqual(first);
     const keys = headersSeen.slice(before).map((each) => each.get("key"));
-    // The old connection says goodbye with the old key.
+    // The old connection ends its session with the old key.
     expect(keys.at(-1)).toBe("k2");
     expect(keys.filter((key) => key === "k2").length).toBeGreaterThan(1);
   });
@@ -151,7 +151,7 @@ describe("addMcpServer", () => {
     }
   });
 
-  it("refuses an address that is none, and keeps nothing of it", async () => {
+  it("refuses an invalid URL, and saves nothing", async () => {
     const store = memoryStore();
     const mcp = manage({ store });
     await expect(mcp.addServer("Weather", "nonsense")).rejects.toMatchObject({ code: "INVALID_CONFIG" });
@@ -253,7 +253,7 @@ describe("getAITools", () => {
 });
 
 describe("the manager", () => {
-  it("registers without connecting, connects, discovers, and puts down", async () => {
+  it("registers without connecting, connects, discovers, and disconnects", async () => {
     const mcp = manage();
     expect(await mcp.registerServer("weather", plain(http.url))).toBe("weather");
     expect(http.sessionIds).toEqual([]);
@@ -289,7 +289,7 @@ describe("the manager", () => {
     expect(await mcp.connectToServer("weather")).toEqual({ state: "connected" });
   });
 
-  it("says what a server does not answer in time", async () => {
+  it("reports which request a server did not answer in time", async () => {
     let isDeaf = false;
     const hanging = createTestServer({ tools: { one: { handler: () => "one" } } });
     const { url } = await hanging.http({
@@ -314,7 +314,7 @@ describe("the manager", () => {
     await hanging.close();
   });
 
-  it("names a server that it does not know", async () => {
+  it("names an unknown server in its error", async () => {
     const mcp = manage();
     await expect(mcp.connectToServer("unknown")).rejects.toMatchObject({ code: "UNKNOWN_SERVER" });
     await expect(mcp.closeConnection("unknown")).rejects.toMatchObject({ code: "UNKNOWN_SERVER" });

@@ -1,4 +1,4 @@
-/** A model for the AI SDK that says a script, and keeps what it was asked. */
+/** A scripted model for the AI SDK that records its requests. */
 import { simulateReadableStream } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import type { ScriptedTurn } from "./model-double.js";

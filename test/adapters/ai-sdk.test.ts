@@ -73,7 +73,7 @@ describe("an agent with the tools of four servers", () => {
     expect(resultsOf(model)).toMatchObject(RESULTS);
   });
 
-  test("tools of the same name never clash, and each leads to its server", async () => {
+  test("tools of the same name never clash, and each calls its own server", async () => {
     for (const prefix of [true, false]) {
       await using other = openWorkshop({ prefix });
       const tools = await toAiSdkTools(other.toolport, { only: ["search"] });

@@ -100,7 +100,7 @@ const ADAPTERS: Record<string, (name: string, rule: Rule) => Promise<unknown>> =
 describe.each(Object.keys(ADAPTERS))("%s", (adapter) => {
   const given = async (name: string, rule: Rule = {}) => JSON.stringify(await ADAPTERS[adapter]!(name, rule));
 
-  it.each(["mixed", "resource"])("keeps it from the model, and hands on the rest (%s)", async (name) => {
+  it.each(["mixed", "resource"])("hides it from the model, and passes on the rest (%s)", async (name) => {
     const content = await given(name);
     expect(content).not.toContain(SECRET);
     expect(content).toContain("for everyone");
@@ -110,7 +110,7 @@ describe.each(Object.keys(ADAPTERS))("%s", (adapter) => {
     expect(await given("mixed", { audience: "ignore" })).toContain(SECRET);
   });
 
-  it("says so where nothing else is left", async () => {
+  it("adds a note if nothing else is left", async () => {
     expect(await given("alone")).toContain("[the answer is for the user only]");
     const failed = await given("failed");
     expect(failed).toContain("The tool failed; what it says about it is for the user only");

@@ -97,7 +97,7 @@ describe.each(AGENTS)("%s", (_name, create) => {
     expect(messages.at(-1)?.content).toBe("done");
   });
 
-  it("completes although a server is killed between two steps", async () => {
+  it("completes if a server is killed between two steps", async () => {
     await using servers = await startServers();
     let starts = 0;
     await using client = new MultiServerMCPClient({
@@ -128,7 +128,7 @@ describe.each(AGENTS)("%s", (_name, create) => {
     expect(servers.math.calls.length).toBe(2);
   });
 
-  it("tells the model what a tool could not do, and what it asked for in the wrong way", async () => {
+  it("reports failed tools and invalid arguments to the model", async () => {
     await using servers = await startServers();
     await using client = new MultiServerMCPClient({ mcpServers: servers.mcpServers });
     const agent = create(
@@ -142,7 +142,7 @@ describe.each(AGENTS)("%s", (_name, create) => {
     ]);
   });
 
-  it("takes failures as answers where that is wanted", async () => {
+  it("returns failures as answers if configured", async () => {
     await using servers = await startServers();
     await using client = new MultiServerMCPClient({ mcpServers: servers.mcpServers, toolErrors: "message" });
     const agent = create([[{ name: "fail", args: {} }]], await client.getTools());

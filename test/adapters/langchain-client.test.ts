@@ -179,11 +179,11 @@ describe("a server that cannot be connected", () => {
     expect(error).toBeInstanceOf(MCPClientError);
     expect(error.serverName).toBe("bad");
     expect(ToolportError.isInstance(error.cause) && error.cause.code).toBe("SPAWN_FAILED");
-    // The others are not to blame.
+    // The other servers are not affected.
     expect((await client.getTools("good")).length).toBe(1);
   });
 
-  it("says when it wants authorization", async () => {
+  it("reports that it needs authorization", async () => {
     await using server = createMath();
     const { url } = await server.http({ intercept: () => new Response("no", { status: 401 }) });
     await using client = new MultiServerMCPClient({ locked: { url } });
@@ -192,7 +192,7 @@ describe("a server that cannot be connected", () => {
     expect(isUnauthorized(error)).toBe(true);
   });
 
-  it("is left out where that is wanted, and tried again the next time", async () => {
+  it("is skipped if configured, and tried again the next time", async () => {
     await using server = createMath();
     let isUp = false;
     const { url } = await server.http({

@@ -1,4 +1,4 @@
-/** `createAgent` with and without middleware: whatever goes wrong on the way, every tool call is answered exactly once. */
+/** `createAgent` with and without middleware: every tool call is answered exactly once, also after failures. */
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { fakeModel } from "@langchain/core/testing";
 import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
@@ -47,7 +47,7 @@ function scripted(steps: Calls[]) {
   return model.respond(new AIMessage("done"));
 }
 
-/** Does nothing but stand around every call, which is what changes how LangChain treats errors. */
+/** An empty wrapper around every call, which changes how LangChain treats errors. */
 const passThrough = (name: string): Middleware =>
   createMiddleware({ name, wrapToolCall: (request, handler) => handler(request) });
 

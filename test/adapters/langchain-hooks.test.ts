@@ -1,4 +1,4 @@
-/** Hooks around calls, and what servers tell by themselves. */
+/** Hooks around calls, and notifications of servers. */
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { fakeModel } from "@langchain/core/testing";
 import { Command, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
@@ -218,7 +218,7 @@ describe("LangGraph's own signals", () => {
   });
 });
 
-describe("what servers tell", () => {
+describe("notifications of servers", () => {
   it("progress, with the call it belongs to", async () => {
     await using server = createEcho();
     const seen: unknown[] = [];

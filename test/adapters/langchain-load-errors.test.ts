@@ -1,4 +1,4 @@
-/** `throwOnLoadError` and `withheldTools`: a listed tool that cannot be offered is named, and costs the others nothing unless you say so. */
+/** `throwOnLoadError` and `withheldTools`: a listed tool that cannot be offered is reported, and does not affect the others by default. */
 import { createToolport } from "toolport";
 import {
   type ClientConfig,
@@ -47,7 +47,7 @@ describe("a tool that cannot be offered", () => {
     expect(error.serverName).toBe("mixed");
     expect(error.message).toMatch(/server "mixed".*tool "bad".*tool "worse".*throwOnLoadError/);
     expect(await failure(opened.client.initializeConnections())).toMatchObject({ serverName: "mixed" });
-    // The others are not to blame.
+    // The other servers are not affected.
     expect(names(await opened.client.getTools("other"))).toEqual(["fine"]);
   });
 

@@ -1,4 +1,4 @@
-/** `onConnectionError: "ignore"` with a server that never answers: it costs one connect timeout, and comes back by itself. */
+/** `onConnectionError: "ignore"` with a server that never answers: it costs one connect timeout, and reconnects in the background. */
 import { type ClientConfig, MultiServerMCPClient } from "toolport/langchain";
 import { createTestServer } from "toolport/testing";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -22,7 +22,7 @@ afterEach(() => {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Gives sockets their turn until the condition holds; the clock stands still. */
+/** Lets sockets work until the condition holds; the clock does not advance. */
 async function settle(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await turn();
 }
@@ -96,7 +96,7 @@ it("costs its connect timeout once, and comes back in the background", async () 
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(CONNECT_MS);
   const asked = scene.asked();
 
-  // The clock stands still: whatever waited for the server would wait for ever.
+  // With the fake clock a call that waits for the server would never end.
   const stoodAt = performance.now();
   expect(names(await client.getTools())).toEqual(["well"]);
   expect(names(await client.getTools("silent"))).toEqual([]);
@@ -149,7 +149,7 @@ it("costs every caller with connections of its own one timeout", async () => {
   expect(names(await asAda())).toEqual(["well"]);
 });
 
-it("is waited for again where a failure is to be thrown", async () => {
+it("is awaited again if failures are thrown", async () => {
   await using scene = await start({ onConnectionError: "throw" });
   expect(await failure(failOnce(scene))).toMatchObject({ serverName: "silent" });
   expect(await failure(failOnce(scene))).toMatchObject({ serverName: "silent" });
@@ -162,7 +162,7 @@ it("is left alone after close", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it("is left alone when it is closed in the middle of an attempt", async () => {
+it("is not tried again when it is closed during an attempt", async () => {
   await using scene = await start();
   await failOnce(scene);
   await toAttempt(scene, 1_000);

@@ -1,4 +1,4 @@
-/** Which limit of time holds: of the call, of the server, of all; and that an abort is the caller's own. */
+/** Precedence of timeouts: of the call, of the server, of the client; and aborts by the caller. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { type ClientConfig, MultiServerMCPClient, ToolException } from "toolport/langchain";
 import { createTestServer } from "toolport/testing";
@@ -56,7 +56,7 @@ async function expectTimeout(call: Promise<unknown>, ms: number): Promise<void> 
 }
 
 describe("a timeout", () => {
-  it("of the top level holds where nothing else is said", async () => {
+  it("of the top level applies by default", async () => {
     await withTool({ defaultToolTimeout: SHORT }, {}, (tool) =>
       expectTimeout(tool.invoke({ ms: LONG }), SHORT),
     );
@@ -150,7 +150,7 @@ describe("a signal", () => {
     });
   });
 
-  it("that is a timer of the caller's own stays the caller's own", async () => {
+  it("that is a timer of the caller ends with the caller's reason", async () => {
     await withTool({}, {}, async (tool) => {
       const signal = AbortSignal.timeout(50);
       const error = await failure(tool.invoke({ ms: LONG }, { signal, timeout: LONG }));
@@ -158,7 +158,7 @@ describe("a signal", () => {
     });
   });
 
-  it("that is aborted already lets nothing out", async () => {
+  it("that is already aborted sends nothing", async () => {
     await withTool({}, {}, async (tool) => {
       const calls = server.calls.length;
       await failure(tool.invoke({ ms: 1 }, { signal: AbortSignal.abort() }));
