@@ -7,8 +7,10 @@ const faults = mergeConfig(shared, {
     reporters: ["default", "./test/faults/fault-table.ts"],
     execArgv: ["--expose-gc"],
     setupFiles: ["./test/faults/own-temp-folder.ts"],
-    // The common rule looks at processes, sockets and the event loop: nothing else may run in the process meanwhile.
+    // The common rule looks at processes, sockets and the event loop: each file has a process of its own.
     pool: "forks",
+    // The cases wait most of the time. Each file has a process and a temporary folder of its own.
+    maxWorkers: 4,
   },
 });
 faults.test = { ...faults.test, include: ["test/faults/**/*.test.ts"], exclude: [] };

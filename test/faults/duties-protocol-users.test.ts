@@ -4,7 +4,6 @@ import { createTestServer } from "toolport/testing";
 import { expect } from "vitest";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
 import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
-import { atMost } from "./at-most.js";
 import { openCanary } from "./canary.js";
 import { faultCase } from "./fault-case.js";
 import type { FaultHarness } from "./fault-harness.js";
@@ -143,7 +142,7 @@ for (const { name } of HINTED) {
       });
       await toolport.connect();
       const calls = () => server.seen.filter(({ message }) => message?.method === "tools/call").length;
-      const lost = { code: ["STREAM_CUT", "UNREACHABLE", "CLOSED"], withinMs: atMost(5_000) };
+      const lost = { code: ["STREAM_CUT", "UNREACHABLE", "CLOSED"], withinMs: 5_000 };
       await harness.fails(toolport.callTool(`it__${name}`), { ...lost, server: "it" });
       expect(calls()).toBe(1);
       await harness.fails(toolport.callTool(`trusted__${name}`), { ...lost, server: "trusted" });

@@ -6,7 +6,6 @@ import { expect } from "vitest";
 import { isAlive, waitForExit } from "../support/processes.js";
 import { type Host, hostPath, startHost } from "../support/start-host.js";
 import { waitFor } from "../support/wait-for.js";
-import { atMost } from "./at-most.js";
 import { faultCase } from "./fault-case.js";
 import type { FaultHarness } from "./fault-harness.js";
 import { faultProcess } from "./fault-process.js";
@@ -163,7 +162,7 @@ faultCase(
     await waitForExit(members.killed, FIVE_SECONDS);
     expect([members.primary, members.kept].filter(isAlive)).toHaveLength(2);
     host.tell("end");
-    await harness.within(atMost(FIVE_SECONDS), host.exited);
+    await harness.within(FIVE_SECONDS, host.exited);
     expect(await host.exited).toEqual({ code: 0, signal: null });
     expect(host.heard("ended")).toBe("still here");
     for (const pid of server.pids()) await waitForExit(pid, FIVE_SECONDS);

@@ -123,7 +123,7 @@ function expectRemoved(calls: readonly { argv: string[] }[]): void {
 faultCase("P16", "hangs", async (harness) => {
   const calls = fakeDocker(harness, "hang");
   const toolport = harness.open({ it: container }, { connectTimeoutMs: 500 });
-  const { servers } = await harness.within(atMost(1_000), toolport.connect());
+  const { servers } = await harness.within(1_000, toolport.connect());
   expect(servers["it"]).toMatchObject({ state: "failed", error: { server: "it" } });
   await harness.within(FIVE_SECONDS, toolport.close());
   expectRemoved(calls());
@@ -185,7 +185,7 @@ faultCase("S25", "a server that exits at the end of its input gets no signal", a
   const server = faultProcess(harness);
   const toolport = harness.open({ it: server.entry });
   await toolport.callTool("it__echo", { text: "up" });
-  await harness.within(atMost(500), toolport.disconnect("it"));
+  await harness.within(500, toolport.disconnect("it"));
   expect(server.said().at(-1)).toBe("eof");
 });
 

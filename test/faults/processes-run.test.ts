@@ -96,7 +96,7 @@ faultCase("P09", "SIGSTOP without SIGCONT: close() ends it", async (harness) => 
   process.kill(pid, "SIGSTOP");
   const call = toolport.callTool("it__echo", { text: "never" }, { timeoutMs: 200 });
   await harness.fails(call, { code: "TIMEOUT", withinMs: 1_200 });
-  await harness.within(atMost(5_000), toolport.disconnect("it"));
+  await harness.within(5_000, toolport.disconnect("it"));
   expect(isAlive(pid)).toBe(false);
 });
 
@@ -185,7 +185,7 @@ faultCase("P11", "8 MiB of arguments for a server that stopped reading", async (
   // The pipe is full: the next call waits behind it, no longer than its own timeout.
   const next = toolport.callTool("it__echo", { text: "next" }, { timeoutMs: 200 });
   await harness.fails(next, { code: "TIMEOUT", withinMs: 1_200 });
-  await harness.within(atMost(5_000), toolport.disconnect("it"));
+  await harness.within(5_000, toolport.disconnect("it"));
 });
 
 faultCase("P11", "a server that never read anything", async (harness) => {
@@ -195,7 +195,7 @@ faultCase("P11", "a server that never read anything", async (harness) => {
     { connectTimeoutMs: 500 },
   );
   const call = toolport.callTool("it__echo", { text: "x".repeat(8 * MIB) });
-  await harness.fails(call, { code: ["CONNECT_TIMEOUT", "TIMEOUT"], server: "it", withinMs: atMost(1_500) });
+  await harness.fails(call, { code: ["CONNECT_TIMEOUT", "TIMEOUT"], server: "it", withinMs: 1_500 });
 });
 
 faultCase("P12", "5 MiB to stderr before it reads: still becomes ready", async (harness) => {

@@ -2,7 +2,6 @@
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { sendJson, startScriptedServer } from "../fixtures/servers/http-scripted.js";
-import { atMost } from "./at-most.js";
 import { faultCase } from "./fault-case.js";
 import { connecting, journalIn, speaksOddly, warningsOf } from "./fault-protocol.js";
 
@@ -15,7 +14,7 @@ for (const kind of ["future", "number", "missing"]) {
     await harness.fails(connecting(toolport), {
       code: "HANDSHAKE_FAILED",
       server: "it",
-      withinMs: atMost(2_000),
+      withinMs: 2_000,
     });
     // One process, probed in one era and then in the other, and not again.
     expect(journal.lines()).toEqual(["start", "server/discover", "initialize"]);
@@ -35,7 +34,7 @@ for (const kind of ["future", "number", "missing"]) {
     await harness.fails(connecting(toolport), {
       code: "HANDSHAKE_FAILED",
       server: "it",
-      withinMs: atMost(2_000),
+      withinMs: 2_000,
     });
     expect(server.seen.filter(({ message }) => message?.method === "initialize")).toHaveLength(1);
   });
@@ -99,7 +98,7 @@ for (const [what, body] of Object.entries(REFUSALS)) {
       }),
     );
     const toolport = harness.open({ it: { url: server.url } });
-    await harness.within(atMost(2_000), toolport.connectServer("it"));
+    await harness.within(2_000, toolport.connectServer("it"));
     expect(toolport.snapshot().servers["it"]).toMatchObject({ state: "ready", era: "legacy" });
     expect((await toolport.callTool("it__fine")).text).toBe("fine");
     expect(asked.filter((method) => method === "initialize")).toHaveLength(1);

@@ -2,7 +2,6 @@
 import { createTestServer } from "toolport/testing";
 import { expect } from "vitest";
 import { type JsonRpcMethods, startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
-import { atMost } from "./at-most.js";
 import { bound, faultCase } from "./fault-case.js";
 import type { FaultHarness } from "./fault-harness.js";
 import { connecting, journalIn, speaksOddly, warningsOf } from "./fault-protocol.js";
@@ -19,7 +18,7 @@ for (const [kind, { pages, cut }] of Object.entries(CURSORS)) {
   faultCase("R07", `${kind}, over stdio`, async (harness) => {
     const journal = journalIn(harness);
     const toolport = harness.open({ it: speaksOddly(`--list=${kind}`, `--journal=${journal.path}`) });
-    const report = await harness.within(atMost(5_000), toolport.connect());
+    const report = await harness.within(5_000, toolport.connect());
     expect(report.servers["it"]).toMatchObject({ state: "ready", toolCount: pages });
     expect(toolport.snapshot().servers["it"]?.cut).toContain(cut);
     expect(warningsOf(harness)).toEqual([expect.stringContaining("not whole")]);
@@ -50,7 +49,7 @@ faultCase("R07", "100,000 pages of tools, prompts, resources and templates, over
   const server = await startJsonRpcServer(endless());
   harness.atEnd(() => server[Symbol.asyncDispose]());
   const toolport = harness.open({ it: server.entry });
-  await harness.within(atMost(5_000), toolport.connect());
+  await harness.within(5_000, toolport.connect());
   for (const method of Object.keys(endless()))
     expect(server.asked.filter((asked) => asked === method).length, method).toBe(64);
   expect(warningsOf(harness)).toHaveLength(4);
@@ -73,7 +72,7 @@ faultCase(
     });
     const began = performance.now();
     // Ready servers can be used while the others hang.
-    expect((await harness.within(atMost(1_000), toolport.callTool("healthy__fine"))).text).toBe("fine");
+    expect((await harness.within(1_000, toolport.callTool("healthy__fine"))).text).toBe("fine");
     const report = await toolport.connect();
     const tookMs = performance.now() - began;
     expect(tookMs).toBeGreaterThan(LIST_MS - 1_000);

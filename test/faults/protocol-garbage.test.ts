@@ -39,7 +39,7 @@ faultCase("R04", "the answer inside a batch: the call fails at once", async (har
     code: "BAD_RESPONSE",
     server: "it",
     tool: "echo",
-    withinMs: atMost(1_000),
+    withinMs: 1_000,
   });
   expect(toolport.snapshot().servers["it"]?.state).toBe("ready");
   expect(warningsOf(harness)).toEqual([expect.stringContaining("batch")]);
@@ -98,7 +98,7 @@ faultCase("R04", "a batch of a million before the answer", async (harness) => {
   const toolport = harness.open({ it: speaksOddly(`--batch-length=${MILLION}`) });
   await toolport.connect();
   const grown = await heapWhile(async () => {
-    const result = await harness.within(atMost(1_000), toolport.callTool("it__echo", { text: "well" }));
+    const result = await harness.within(1_000, toolport.callTool("it__echo", { text: "well" }));
     expect(result.text).toBe("well");
   });
   expect(grown).toBeLessThanOrEqual(100 * MIB);
@@ -107,7 +107,7 @@ faultCase("R04", "a batch of a million before the answer", async (harness) => {
 faultCase("R04", "a million tools in one list: truncated, reported in a few lines", async (harness) => {
   const toolport = harness.open({ it: speaksOddly("--list=million") });
   const grown = await heapWhile(async () => {
-    const report = await harness.within(atMost(1_000) + 1_000, toolport.connect());
+    const report = await harness.within(1_000 + 1_000, toolport.connect());
     expect(report.servers["it"]).toMatchObject({ state: "ready", toolCount: 1 });
   });
   expect(grown).toBeLessThanOrEqual(100 * MIB);
