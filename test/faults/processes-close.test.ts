@@ -110,13 +110,13 @@ function fakeDocker(harness: FaultHarness, mode: string): () => { argv: string[]
 const container = { transport: "docker", image: "mcp/lean" } as const;
 
 /** Every started container was also removed: by `--rm`, and by name. */
-function expectRemoved(calls: readonly { argv: string[] }[]): void {
-  const runs = calls.filter(({ argv }) => argv[0] === "run");
+async function expectRemoved(calls: () => readonly { argv: string[] }[]): Promise<void> {
+  const runs = calls().filter(({ argv }) => argv[0] === "run");
   expect(runs.length).toBeGreaterThan(0);
   for (const { argv } of runs) {
     expect(argv).toContain("--rm");
-    const name = argv[argv.indexOf("--name") + 1];
-    expect(calls.map((call) => call.argv.join(" "))).toContain(`rm -f ${name}`);
+    const removal = `rm -f ${argv[argv.indexOf("--name") + 1]}`;
+    await waitFor(() => calls().some((call) => call.argv.join(" ") === removal), { label: () => removal });
   }
 }
 
@@ -126,7 +126,7 @@ faultCase("P16", "hangs", async (harness) => {
   const { servers } = await harness.within(1_000, toolport.connect());
   expect(servers["it"]).toMatchObject({ state: "failed", error: { server: "it" } });
   await harness.within(FIVE_SECONDS, toolport.close());
-  expectRemoved(calls());
+  await expectRemoved(calls);
   expect(calls().filter(({ pid }) => isAlive(pid))).toEqual([]);
 });
 
@@ -142,7 +142,7 @@ faultCase("P16", "exits with 125", async (harness) => {
   expect(error.message).toContain('could not start a container of "mcp/lean"');
   expect(error.stderrTail).toContain("pull access denied");
   await harness.within(FIVE_SECONDS, toolport.disconnect("it"));
-  expectRemoved(calls());
+  await expectRemoved(calls);
 });
 
 faultCase("P16", "prints the progress of a pull on stdout", async (harness) => {
@@ -150,7 +150,7 @@ faultCase("P16", "prints the progress of a pull on stdout", async (harness) => {
   const toolport = harness.open({ it: container });
   expect((await toolport.callTool("it__echo", { text: "up" })).text).toBe("up");
   await harness.within(FIVE_SECONDS, toolport.disconnect("it"));
-  expectRemoved(calls());
+  await expectRemoved(calls);
 });
 
 faultCase("P16", "is not installed", async (harness) => {
