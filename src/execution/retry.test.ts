@@ -340,9 +340,13 @@ describe("limits of a retry", () => {
   });
 
   test("false sends once, and leaves one more send to healing", async () => {
-    const call = callOf();
-    expect(await sends(unreachable(), { options: false }, call)).toBe(1);
-    expect([call.resends?.take(), call.resends?.take()]).toEqual([true, false]);
+    const left: (boolean | undefined)[] = [];
+    const next: CallHandler = ({ resends }) => {
+      left.push(resends?.take(), resends?.take());
+      return Promise.reject(unreachable());
+    };
+    await expect(setup({ options: false }).run(next)).rejects.toThrow("UNREACHABLE");
+    expect(left).toEqual([true, false]);
   });
 
   test("attempts and healing share the sends of a call", async () => {

@@ -1,11 +1,6 @@
-/** Bounds of the catalogue, scaled for a busy machine. */
-import { availableParallelism, loadavg } from "node:os";
+/** Limits for bounds of the catalogue. The figures themselves are measured by `npm run compare:faults`, against a control. */
 
-/** Runnable processes per core, at least 1; the suite's own two workers count. */
-export const crowd = (): number => Math.max(1, (loadavg()[0] ?? 0) / availableParallelism());
+/** Processes are real here and the machine may be busy, so a test fails at ten times the bound: a hang, not a slow machine. */
+const SLACK = 10;
 
-/**
- * Three times the bound: short enough to tell an answer from a wait, long enough for a busy machine. Where more
- * than one wants each core, as many times more.
- */
-export const atMost = (boundMs: number): number => boundMs * 3 * crowd();
+export const atMost = (boundMs: number): number => boundMs * SLACK;

@@ -6,7 +6,6 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { memoryStore } from "toolport";
 import { sqliteStore } from "toolport/sqlite";
 import { beforeAll, expect } from "vitest";
-import { atMost } from "./at-most.js";
 import { faultCase } from "./fault-case.js";
 import {
   askForLogin,
