@@ -1,6 +1,6 @@
 /** The secrets of one server, and the redaction of its messages in errors and logs. */
 import { type ErrorRedaction, redactError, redactValue } from "../errors/redact-error.js";
-import { type NamedSecret, redactValues } from "../util/redact-text.js";
+import { type NamedSecret, redactValues } from "../util/redact-values.js";
 import { SecretRecord } from "./secret-record.js";
 import type { ServerConfig } from "./server-config.js";
 

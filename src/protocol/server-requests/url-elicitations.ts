@@ -31,7 +31,7 @@ interface Page {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** Must be made before the handshake. */
+/** Must be called before the handshake, so that no notification is missed. */
 export function createUrlElicitations(channel: RequestChannel, responder: RequestResponder): UrlElicitations {
   /** Called when the server reports that the user has finished with a page. */
   const waiting = new Map<string, Set<() => void>>();
