@@ -165,7 +165,7 @@ describe.each(["legacy", "modern"] as const)("the %s era", (era) => {
       await expect(readText(toolport, "greet", { name: "Eve" })).rejects.toMatchObject({
         code: "PROTOCOL",
         rpcCode: -32602,
-        message: expect.stringContaining('none with {"name":"greet","arguments":{"name":"Eve"}}'),
+        message: expect.stringContaining('not with {"name":"greet","arguments":{"name":"Eve"}}'),
       });
       await expect(toolport.readResource("it", "shop://terms")).rejects.toMatchObject({ rpcCode: -32601 });
     }
