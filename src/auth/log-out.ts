@@ -57,7 +57,7 @@ async function revoke(context: OAuthContext, record: TokenRecord): Promise<void>
 }
 
 /** Revokes the tokens (RFC 7009). True if the server confirmed it, or has no revocation endpoint. Never rejects. */
-export async function revokeTokens(
+async function revokeTokens(
   record: TokenRecord,
   client: OAuthClient,
   fetch: typeof globalThis.fetch,

@@ -173,7 +173,7 @@ export async function forgetRegistration(
     await context.store.delete(key, { ifVersion: found.version });
 }
 
-export type ClientAuthentication = "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt";
+type ClientAuthentication = "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt";
 
 /** A client registered at an authorization server. */
 export interface OAuthClient {
@@ -201,7 +201,7 @@ export function restoreClient(saved: OAuthClient, options: OAuthOptions): OAuthC
 }
 
 /** The client from the configuration. */
-export async function configuredClient(
+async function configuredClient(
   { clientId, clientSecret, privateKey, algorithm }: OAuthOptions,
   authMethods: readonly string[],
 ): Promise<OAuthClient> {
@@ -222,7 +222,7 @@ interface ClientFields {
 }
 
 /** The authentication method that both sides support. */
-export async function selectAuthMethod(
+async function selectAuthMethod(
   client: ClientFields,
   authMethods: readonly string[],
 ): Promise<"none" | "client_secret_basic" | "client_secret_post"> {

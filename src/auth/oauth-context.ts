@@ -46,7 +46,7 @@ export async function guardedFetchOf(context: OAuthContext): Promise<typeof glob
 }
 
 /** A fetch that remembers the status of its last response, for SDK functions whose errors do not contain it. */
-export interface ObservedFetch {
+interface ObservedFetch {
   readonly fetch: typeof globalThis.fetch;
   /** Status of the last response; undefined if there was none. */
   status(): number | undefined;

@@ -4,7 +4,7 @@ import type { RequestToAuthorize, SendWithFields } from "../transports/http/cred
 import { authFailed } from "./auth-errors.js";
 import type { HeldTokens } from "./token-cache.js";
 
-export interface TokensToSend {
+interface TokensToSend {
   readonly held: HeldTokens | undefined;
   readonly request: RequestToAuthorize;
   dpop(): Promise<DpopSession> | undefined;

@@ -16,7 +16,7 @@ import { nowOf } from "./oauth-context.js";
 import { obtainOnce } from "./obtain-once.js";
 
 /** A login that the user has not finished yet. */
-export interface StartedLogin {
+interface StartedLogin {
   readonly authUrl: string;
   readonly stateHash: string;
   readonly issuer: string;
@@ -163,20 +163,16 @@ export interface PendingAuthorization {
 }
 
 /** 256 random bits. */
-export const createState = (): string => base64Url(crypto.getRandomValues(new Uint8Array(32)));
+const createState = (): string => base64Url(crypto.getRandomValues(new Uint8Array(32)));
 
 /** The store contains only the hash, so that reading its keys is not enough to finish another user's login. */
 export const hashState = async (state: string): Promise<string> => base64Url(await sha256(state));
 
-export async function savePending(
-  store: Store,
-  stateHash: string,
-  pending: PendingAuthorization,
-): Promise<void> {
+async function savePending(store: Store, stateHash: string, pending: PendingAuthorization): Promise<void> {
   await store.put(pendingKey(stateHash), pending, { secret: true, ttlMs: PENDING_MS });
 }
 
-export interface FoundPending {
+interface FoundPending {
   readonly pending: PendingAuthorization;
   /** Deletes the record; true for one caller only. */
   take(): Promise<boolean>;

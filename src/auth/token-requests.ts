@@ -94,7 +94,7 @@ function checkTokens(tokens: OAuthTokens, isBound: boolean): OAuthTokens {
   return tokens;
 }
 
-export interface GrantParts {
+interface GrantParts {
   readonly context: OAuthContext;
   readonly at: AuthorizationServer;
   readonly client: OAuthClient;

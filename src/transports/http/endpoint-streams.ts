@@ -101,7 +101,7 @@ export class EndpointStreams {
   }
 }
 
-export interface ResponseStreamOptions {
+interface ResponseStreamOptions {
   readonly context: EndpointContext;
   readonly own: OpenRequest;
   readonly body: ResponseBody;
@@ -111,7 +111,7 @@ export interface ResponseStreamOptions {
 }
 
 /** Passes on every message of one response. An event over the size limit ends the stream and fails the request. */
-export class ResponseStream implements BodySink, EventFramesOptions {
+class ResponseStream implements BodySink, EventFramesOptions {
   readonly maxBytes: number;
   readonly #init: ResponseStreamOptions;
   readonly #frames: EventFrames;

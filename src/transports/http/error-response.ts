@@ -68,7 +68,7 @@ async function throwIfScopeIsMissing(response: WireResponse, bytes: Uint8Array):
 
 const BRANDS = Symbol.for("mcp.sdk.errorBrands");
 
-export interface HttpErrorResponseData {
+interface HttpErrorResponseData {
   readonly status: number;
   readonly statusText: string;
   /** The redacted body. */

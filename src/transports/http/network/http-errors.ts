@@ -51,7 +51,7 @@ export function sessionLost(status: number): ConnectionError {
   });
 }
 
-export interface BadResponse {
+interface BadResponse {
   readonly response: WireResponse;
   /** What is wrong, as the end of a sentence. */
   readonly why: string;
@@ -125,7 +125,7 @@ function codedError(error: unknown): CodedError | undefined {
   return undefined;
 }
 
-export interface NetworkFailure {
+interface NetworkFailure {
   /** Host and port, without path and query. */
   readonly host: string;
   /** False if no byte of the request was sent; undefined if that is unknown. */

@@ -277,7 +277,7 @@ async function noticeClosedSockets(): Promise<void> {
 }
 
 /** Names and values in turn, the form that Node accepts without further processing. */
-export function toFields(headers: WireRequest["headers"], host: string): string[] {
+function toFields(headers: WireRequest["headers"], host: string): string[] {
   const fields = ["host", host];
   let hasEncoding = false;
   let hasAgent = false;
@@ -291,7 +291,7 @@ export function toFields(headers: WireRequest["headers"], host: string): string[
   return fields;
 }
 
-export interface UrlParts {
+interface UrlParts {
   readonly host: string;
   readonly hostname: string;
   readonly port: string;
@@ -304,7 +304,7 @@ export interface UrlParts {
 /** Splitting a URL is the most expensive step of a request, and nearly all requests go to the same few URLs. */
 const known = new WeakMap<URL, UrlParts>();
 
-export function partsOf(url: URL): UrlParts {
+function partsOf(url: URL): UrlParts {
   let parts = known.get(url);
   if (parts === undefined) {
     const { host, hostname, port, protocol, pathname, search } = url;

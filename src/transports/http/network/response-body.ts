@@ -2,13 +2,13 @@
 import { ChunkList } from "../../../util/chunk-list.js";
 import type { ResponseBody, WireResponse } from "./wire-client.js";
 
-export interface CollectedBody {
+interface CollectedBody {
   readonly bytes: Uint8Array;
   /** The body exceeded the size limit or the time limit; the rest was not read. */
   readonly cut: boolean;
 }
 
-export interface CollectOptions {
+interface CollectOptions {
   readonly maxBytes: number;
   /** Stop waiting for the rest after this time. @default no limit */
   readonly timeoutMs?: number;

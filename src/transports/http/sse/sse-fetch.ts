@@ -197,7 +197,7 @@ function wrongEndpoint(url: URL | undefined): ConnectionError {
 const GIVE_UP_CHARS = 64 * 1024;
 
 /** Returns a function that reads the stream and calls back with the data of the first `endpoint` event. */
-export function createEndpointReader(onEndpoint: (data: string) => void): (bytes: Uint8Array) => void {
+function createEndpointReader(onEndpoint: (data: string) => void): (bytes: Uint8Array) => void {
   const decoder = new TextDecoder();
   let text = "";
   let done = false;
@@ -227,13 +227,13 @@ function findEndpoint(text: string): string | undefined {
   return undefined;
 }
 
-export interface EventBodyHooks extends Omit<SharedEventsHooks, "onEvent"> {
+interface EventBodyHooks extends Omit<SharedEventsHooks, "onEvent"> {
   /** Called with every whole event. */
   readonly onBytes: (bytes: Uint8Array) => void;
 }
 
 /** The event stream for the SDK's parser. When `onEnd` is called, the SDK may not have read all bytes. */
-export function eventBody(body: ResponseBody, hooks: EventBodyHooks): ReadableStream<Uint8Array> {
+function eventBody(body: ResponseBody, hooks: EventBodyHooks): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     start(controller) {
       readSharedEvents(body, {

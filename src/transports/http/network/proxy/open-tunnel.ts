@@ -86,7 +86,7 @@ interface ConnectOptions extends TunnelRequest {
   readonly port: number | string;
 }
 
-export interface TunnelPoolOptions {
+interface TunnelPoolOptions {
   readonly timeoutMs: number;
   readonly lookup: LookupFunction | undefined;
   readonly isUnref: boolean;
