@@ -190,7 +190,7 @@ function referenceOf(body: Readonly<Record<string, unknown>>): CompletionReferen
 
 const MAX_RECORDS = 500;
 
-export async function listRecords(store: Store): Promise<RecordsView> {
+async function listRecords(store: Store): Promise<RecordsView> {
   const keys = await store.list("");
   const records = await Promise.all(
     keys.slice(0, MAX_RECORDS).map(async (key) => {

@@ -53,7 +53,7 @@ function summarise({ ok, ms, steps }: DemoReport, { paint }: Screen): string[] {
 }
 
 /** Keeps the servers running and shows them in the console, until Enter, Ctrl-C or the signal. */
-export async function stayUp(toolport: Toolport, screen: Screen, signal?: AbortSignal): Promise<void> {
+async function stayUp(toolport: Toolport, screen: Screen, signal?: AbortSignal): Promise<void> {
   const { startConsole } = await import("../console/start-console.js");
   const page = await startConsole({ toolport, log: (message) => screen.print([message]) });
   try {

@@ -95,7 +95,7 @@ function propertiesOf(node: Node): { name: string; property: Node; value: Node |
 }
 
 /** The value of a node. The last of duplicate properties counts. `__proto__` is an ordinary field. */
-export function toValue(node: Node | undefined): unknown {
+function toValue(node: Node | undefined): unknown {
   if (node?.type === "object") {
     return Object.fromEntries(propertiesOf(node).map(({ name, value }) => [name, toValue(value)]));
   }
@@ -104,7 +104,7 @@ export function toValue(node: Node | undefined): unknown {
 }
 
 /** The node at a path, or its nearest existing parent. For a property, the node includes the name. */
-export function nearestNode(node: Node, path: ConfigPath): Node {
+function nearestNode(node: Node, path: ConfigPath): Node {
   const [step, ...rest] = path;
   if (typeof step === "number") {
     const item = node.type === "array" ? node.children?.[step] : undefined;
@@ -116,10 +116,7 @@ export function nearestNode(node: Node, path: ConfigPath): Node {
 }
 
 /** Every duplicate property, with the first one of that name. */
-export function duplicatesIn(
-  node: Node,
-  path: ConfigPath = [],
-): { path: ConfigPath; first: Node; again: Node }[] {
+function duplicatesIn(node: Node, path: ConfigPath = []): { path: ConfigPath; first: Node; again: Node }[] {
   const found: { path: ConfigPath; first: Node; again: Node }[] = [];
   const seen = new Map<string, Node>();
   for (const { name, property, value } of propertiesOf(node)) {

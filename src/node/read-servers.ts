@@ -224,7 +224,7 @@ async function readSmallFile(path: string): Promise<VariableValue> {
 }
 
 /** An entry for a `toolport.json`: translated, with unexpanded variables. Paths become absolute, because the copy is in another directory. */
-export function writtenEntry(
+function writtenEntry(
   { entry, envFile, passedVariables }: DialectEntry,
   { baseDir, bare }: { baseDir: string; bare: boolean },
 ): Record<string, unknown> {

@@ -99,7 +99,7 @@ export function buildEntry(
 }
 
 /** Arguments and variables of a package that its URL may refer to. */
-export type KnownValues = ReadonlyMap<string, string>;
+type KnownValues = ReadonlyMap<string, string>;
 
 /**
  * A value at the start of the template may be a whole URL. Elsewhere it is encoded, because a slash or an `@` could change
@@ -109,7 +109,7 @@ const encodeAt = (text: string, at: number): string =>
   at === 0 ? text.replace(/\/+$/, "") : encodeURIComponent(text).replaceAll("%3A", ":");
 
 /** Builds the entry of a remote; usable only if the resolver reports no missing inputs. */
-export function toRemoteEntry(
+function toRemoteEntry(
   remote: ServerRemote,
   resolver: InputResolver,
   known: KnownValues = new Map(),
@@ -135,7 +135,7 @@ export function toRemoteEntry(
 }
 
 /** Rendered arguments. */
-export interface RenderedArguments {
+interface RenderedArguments {
   readonly args: readonly string[];
   /** Values by name, for the URL of a package that listens on a port. */
   readonly values: ReadonlyMap<string, string>;
@@ -163,7 +163,7 @@ function bareFlag(argument: ServerArgument, resolver: InputResolver): string[] |
 }
 
 /** Leaves out optional arguments without a value. The resolver records missing required ones. */
-export function renderArguments(
+function renderArguments(
   list: readonly ServerArgument[],
   resolver: InputResolver,
   where: InputPlace,

@@ -172,7 +172,7 @@ export function toStartEntry(resolved: ResolvedPackage): StartEntry | InvalidVal
 }
 
 /** Parsed arguments of `docker run`. */
-export interface DockerRunArgs {
+interface DockerRunArgs {
   readonly runArgs: readonly string[];
   /** Variables from `-e NAME=value`. They are passed by name, so that process lists do not show the values. */
   readonly env: Readonly<Record<string, string>>;
@@ -191,7 +191,7 @@ const REACHING =
 const VARIABLE = /^([^=]+)=(.*)$/s;
 
 /** Splits a publisher's arguments for `docker run`. Drops a repeated `image`. */
-export function toDockerRunArgs(args: readonly string[], image: string): DockerRunArgs {
+function toDockerRunArgs(args: readonly string[], image: string): DockerRunArgs {
   const runArgs: string[] = [];
   const env: Record<string, string> = {};
   const reaching = new Set<string>();

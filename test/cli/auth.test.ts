@@ -98,30 +98,27 @@ test("exits with 3 if the login is not completed", async () => {
   expect(stderr).toContain("Try: toolport auth");
 });
 
-test.skipIf(!hasTerminal)(
-  "in a real terminal the browser is opened, without a shell in between",
-  async () => {
-    await using setup = await setUp();
-    const { sandbox } = setup;
-    const opener = await sandbox.write(
+test.skipIf(!hasTerminal)("opens the browser without a shell in a real terminal", async () => {
+  await using setup = await setUp();
+  const { sandbox } = setup;
+  const opener = await sandbox.write(
       "home/bin/xdg-open",
       '#!/bin/sh\nprintf %s "$1" > "$HOME/opening" && mv "$HOME/opening" "$HOME/opened"\n',
     );
-    await chmod(opener, 0o755);
-    const opened = join(sandbox.home, "opened");
-    const terminal = openTerminal([process.execPath, sandbox.main, "auth", "vault"], {
-      cwd: sandbox.project,
-      env: { ...sandbox.env, PATH: `${join(sandbox.home, "bin")}:${sandbox.env["PATH"]}` },
-    });
-    try {
-      await terminal.waitForText("Log in to vault in your browser");
-      await waitFor(() => existsSync(opened), { timeoutMs: 10_000, label: "the browser" });
-      await visit(await readFile(opened, "utf8"));
-      expect(await terminal.ended).toBe(0);
-      expect(terminal.shown).toContain("Logged in to vault");
-      expect(terminal.shown).toContain("Next: toolport tools vault");
-    } finally {
-      terminal.kill();
-    }
-  },
-);
+  await chmod(opener, 0o755);
+  const opened = join(sandbox.home, "opened");
+  const terminal = openTerminal([process.execPath, sandbox.main, "auth", "vault"], {
+    cwd: sandbox.project,
+    env: { ...sandbox.env, PATH: `${join(sandbox.home, "bin")}:${sandbox.env["PATH"]}` },
+  });
+  try {
+    await terminal.waitForText("Log in to vault in your browser");
+    await waitFor(() => existsSync(opened), { timeoutMs: 10_000, label: "the browser" });
+    await visit(await readFile(opened, "utf8"));
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.shown).toContain("Logged in to vault");
+    expect(terminal.shown).toContain("Next: toolport tools vault");
+  } finally {
+    terminal.kill();
+  }
+});

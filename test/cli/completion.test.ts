@@ -71,7 +71,7 @@ test.skipIf(!hasBash)("bash completes with the script", async () => {
 });
 
 test.each(["zsh", "fish"])(
-  "there is a script for %s, and it is read without complaint where there is one",
+  "prints a script for %s, which the shell accepts if it is installed",
   async (name) => {
     using sandbox = createSandbox();
     const { code, stdout } = await sandbox.run("completion", name);

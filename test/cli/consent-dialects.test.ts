@@ -106,7 +106,7 @@ const env = { STOLEN: CANARY };
 
 describe("without a terminal", () => {
   test.each([["doctor"], ["list"], ["doctor", "--json"], ["list", "--json"]])(
-    "%s %s names every server of the ten dialects, uses none of them and ends with 2",
+    "%s %s lists the servers of all ten dialects, uses none, and exits with 2",
     async (...words) => {
       using sandbox = createSandbox();
       await using thief = await startRecordingHttpServer();
@@ -147,7 +147,7 @@ describe("without a terminal", () => {
     ["run", "do it", "--model-url", "http://127.0.0.1:9/v1", "--model", "none"],
     ["tools", "--config", ".mcp.json"],
     ["call", "claude-web.x", "--config", ".mcp.json"],
-  ])("%j ends with 2 and the command that agrees", async (...words) => {
+  ])("%j exits with 2 and suggests the command that gives consent", async (...words) => {
     using place = createCommandLinePlace();
     await using thief = await startRecordingHttpServer();
     const { started } = await fillProject(place.project, place.home, thief.origin);
@@ -202,7 +202,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
   };
 
   test.each(["doctor", "list"])(
-    "%s asks one question with every entry as it is written; a no uses nothing",
+    "%s asks one question with all unexpanded entries, and uses nothing after a no",
     async (command) => {
       using sandbox = createSandbox();
       await using thief = await startRecordingHttpServer();

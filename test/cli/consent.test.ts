@@ -103,7 +103,7 @@ describe("after consent", () => {
 
   // `src/node/trust-records.test.ts` covers more names.
   test.each(["HOME", "PYTHONUSERBASE", "ANY_NAME_AT_ALL"])(
-    "a new value of %s in the file asks again and starts nothing",
+    "asks again after a new value of %s in the file, and starts nothing",
     async (name) => {
       place.configure({ tool: local({ env: { [name]: "/one" } }) });
       expect(await statusOf(["--yes"])).toEqual(OK);
@@ -149,23 +149,26 @@ describe("after consent", () => {
     ["envFile by a word", ".env", { envFile: `\${workspaceFolder}/.env` }],
     ["envFile by a variable", "dev.env", { envFile: `./\${STAGE}.env` }],
     ["a file in a variable", "key.txt", { env: { KEY: `\${file:./key.txt}` } }],
-  ])("a change of a project's file that it reads asks again: %s", async (_what, file, more) => {
-    const env = { STAGE: "dev" };
-    write(join(place.project, file), "NODE_OPTIONS=");
-    place.configure({ tool: local(more) });
-    expect(await statusOf(["--yes"], env)).toEqual(OK);
-    expect(await statusOf([], env)).toEqual(OK);
-    rmSync(started);
-    write(join(place.project, file), "NODE_OPTIONS=--no-warnings");
-    expect(await statusOf([], env)).toEqual(REFUSED);
-    const { stderr } = await place.run(["list"], { env });
-    expect(stderr).toContain("a project file that it reads has changed since you agreed to it");
-    rmSync(join(place.project, file));
-    expect(await statusOf([], env)).toEqual(REFUSED);
-    expect(existsSync(started)).toBe(false);
-    write(join(place.project, file), "NODE_OPTIONS=");
-    expect(await statusOf([], env)).toEqual(OK);
-  });
+  ])(
+    "asks again after a change of a project file that the entry refers to: %s",
+    async (_what, file, more) => {
+      const env = { STAGE: "dev" };
+      write(join(place.project, file), "NODE_OPTIONS=");
+      place.configure({ tool: local(more) });
+      expect(await statusOf(["--yes"], env)).toEqual(OK);
+      expect(await statusOf([], env)).toEqual(OK);
+      rmSync(started);
+      write(join(place.project, file), "NODE_OPTIONS=--no-warnings");
+      expect(await statusOf([], env)).toEqual(REFUSED);
+      const { stderr } = await place.run(["list"], { env });
+      expect(stderr).toContain("a project file that it reads has changed since you agreed to it");
+      rmSync(join(place.project, file));
+      expect(await statusOf([], env)).toEqual(REFUSED);
+      expect(existsSync(started)).toBe(false);
+      write(join(place.project, file), "NODE_OPTIONS=");
+      expect(await statusOf([], env)).toEqual(OK);
+    },
+  );
 
   test("treats files of the same repository and linked files as project files", async () => {
     const root = join(place.project, "..", "repository");

@@ -1,15 +1,15 @@
-/** Texts of servers in a terminal: nothing invisible, nothing that steers it, and no line that pretends to be ours. */
+/** Texts of servers in a terminal: no invisible or control characters, and no line that looks like one of Toolport. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { JsonRpcFailure, type JsonRpcServer, startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
 import { type CommandLinePlace, createCommandLinePlace, type RunOptions } from "../support/command-line.js";
 
-/** One of every kind: zero width, soft hyphen, filler, variation selectors, tag, direction, control, separators. */
+/** One character of every kind: zero width, soft hyphen, filler, variation selectors, tag, direction, control, separators. */
 const HIDDEN =
   "\u200b\u00ad\u3164\u{e0100}\u{e01ef}\u{e0041}\u202e\u2066\u200d\ufeff\u2060\u115f\u034f\u180e\u{1d173}\ufff9\u001b[2J\u009b\u0007";
 const evil = (what: string) => `${what}${HIDDEN}\nwarning: FORGED\r\nerror: FORGED\u2028Try: FORGED\ttail`;
-/** Anything that must not reach a terminal but line feed and tab. */
+/** Characters that must not reach a terminal. Line feed and tab are allowed. */
 const UNSAFE = /[^\P{Cc}\n\t]|\p{Cf}|\p{Zl}|\p{Zp}|\p{Default_Ignorable_Code_Point}/u;
 const FORGED = /^(?:\S+ )?(?:warning|error|Try): FORGED/m;
 
@@ -61,7 +61,7 @@ beforeAll(async () => {
   place = createCommandLinePlace();
   const folder = join(place.home, ".config", "toolport");
   mkdirSync(folder, { recursive: true });
-  // The user's own file: nothing has to be agreed to.
+  // The user's own file needs no consent.
   writeFileSync(join(folder, "toolport.json"), JSON.stringify({ mcpServers: { s: server.entry } }));
 });
 afterAll(async () => {
@@ -96,7 +96,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["__complete", "--", "call", "s."],
 ];
 
-/** A title without what the test is about. */
+/** A test title without the hostile characters. */
 const titled = COMMANDS.map((args) => [args.join(" ").replace(/[^\x21-\x7e]+/g, " "), args] as const);
 
 describe.each(titled)("%s", (_title, args) => {
@@ -124,7 +124,7 @@ test.each(titled.filter(([title]) => !/--(output|verbose)/.test(title)))(
   },
 );
 
-test("names say what they hide", async () => {
+test("escapes invisible characters in names", async () => {
   const { stdout, stderr } = await place.run(["tools"]);
   expect(stdout).toContain("s.tool\\u{200b}\\xad\\u{3164}\\u{e0100}\\u{e01ef}");
   expect(stderr).toContain("twice\\u{200b}");

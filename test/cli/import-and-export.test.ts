@@ -1,4 +1,4 @@
-/** `import` and `export`: servers between the files of other programs and ours. */
+/** `import` and `export`: copy servers from and to files of other programs. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -23,7 +23,7 @@ async function withForeignFiles() {
   return sandbox;
 }
 
-test("import shows what it would take, asks before anything that is started, and keeps variables", async () => {
+test("import lists the servers, asks about those that start a program, and keeps variables", async () => {
   using sandbox = await withForeignFiles();
   const env = { SEARCH_KEY: "very-secret" };
   const dry = await sandbox.runWith({ env }, "import", "--dry-run", "--json");
@@ -54,7 +54,7 @@ test("import shows what it would take, asks before anything that is started, and
   expect(unknown.stderr).toContain("Did you mean cursor?");
 });
 
-test("export writes for another program, without secrets unless they are asked for", async () => {
+test("export writes the format of another program, with secrets only on request", async () => {
   using sandbox = createSandbox();
   await sandbox.write("home/.config/toolport/toolport.json", {
     mcpServers: {

@@ -61,61 +61,54 @@ function lineOf({ shown }: Terminal, question: string): string {
   return lines[0]!.replace(/\u001b\[[0-9;]*[A-Za-z]|\r/g, "");
 }
 
-test.skipIf(!hasTerminal)(
-  "secrets between other answers stay hidden; the others are shown once",
-  async () => {
-    await addInTerminal(async (terminal, saved) => {
-      const answer = async (question: string, keys: string) => {
-        await terminal.waitForText(`${question}: `);
-        for (const key of keys) terminal.type(key);
-        terminal.type("\r");
-      };
-      await answer("FIRST_KEY", "Qz7!Kw");
-      await answer("REGION", "north");
-      // With a correction, a cursor key and a restarted line.
-      await answer("SECOND_KEY", "Jx#\u0015Vj9&Xx\u007f\u007fYb\u001b[D\u001b[C");
-      await answer("THIRD_KEY", "Gf5@Pq");
-      await answer("ACCOUNT", "ada");
-      await terminal.waitForText("[y/N] ");
-      terminal.type("y\r");
-      await terminal.waitForText("exit code 0");
-      expect(lineOf(terminal, "FIRST_KEY: ")).toBe("FIRST_KEY: ");
-      expect(lineOf(terminal, "REGION: ")).toBe("REGION: north");
-      expect(lineOf(terminal, "SECOND_KEY: ")).toBe("SECOND_KEY: ");
-      expect(lineOf(terminal, "THIRD_KEY: ")).toBe("THIRD_KEY: ");
-      expect(lineOf(terminal, "ACCOUNT: ")).toBe("ACCOUNT: ada");
-      expect(lineOf(terminal, "Add weather to")).toMatch(/\[y\/N\] y$/);
-      // Names of temporary directories consist of letters and digits.
-      for (const part of ["7!", "!K", "x#", "9&", "&Y", "5@", "@P"])
-        expect(terminal.shown).not.toContain(part);
-      expect(await saved()).toEqual({
-        FIRST_KEY: "Qz7!Kw",
-        REGION: "north",
-        SECOND_KEY: "Vj9&Yb",
-        THIRD_KEY: "Gf5@Pq",
-        ACCOUNT: "ada",
-      });
+test.skipIf(!hasTerminal)("hides secrets between other answers, which are shown once", async () => {
+  await addInTerminal(async (terminal, saved) => {
+    const answer = async (question: string, keys: string) => {
+      await terminal.waitForText(`${question}: `);
+      for (const key of keys) terminal.type(key);
+      terminal.type("\r");
+    };
+    await answer("FIRST_KEY", "Qz7!Kw");
+    await answer("REGION", "north");
+    // With a correction, a cursor key and a restarted line.
+    await answer("SECOND_KEY", "Jx#\u0015Vj9&Xx\u007f\u007fYb\u001b[D\u001b[C");
+    await answer("THIRD_KEY", "Gf5@Pq");
+    await answer("ACCOUNT", "ada");
+    await terminal.waitForText("[y/N] ");
+    terminal.type("y\r");
+    await terminal.waitForText("exit code 0");
+    expect(lineOf(terminal, "FIRST_KEY: ")).toBe("FIRST_KEY: ");
+    expect(lineOf(terminal, "REGION: ")).toBe("REGION: north");
+    expect(lineOf(terminal, "SECOND_KEY: ")).toBe("SECOND_KEY: ");
+    expect(lineOf(terminal, "THIRD_KEY: ")).toBe("THIRD_KEY: ");
+    expect(lineOf(terminal, "ACCOUNT: ")).toBe("ACCOUNT: ada");
+    expect(lineOf(terminal, "Add weather to")).toMatch(/\[y\/N\] y$/);
+    // Names of temporary directories consist of letters and digits.
+    for (const part of ["7!", "!K", "x#", "9&", "&Y", "5@", "@P"]) expect(terminal.shown).not.toContain(part);
+    expect(await saved()).toEqual({
+      FIRST_KEY: "Qz7!Kw",
+      REGION: "north",
+      SECOND_KEY: "Vj9&Yb",
+      THIRD_KEY: "Gf5@Pq",
+      ACCOUNT: "ada",
     });
-  },
-);
+  });
+});
 
-test.skipIf(!hasTerminal)(
-  "Ctrl-C in the middle of a secret ends the program and shows nothing of it",
-  async () => {
-    await addInTerminal(async (terminal) => {
-      await terminal.waitForText("FIRST_KEY: ");
-      terminal.type("Qz7!Kw\r");
-      await terminal.waitForText("REGION: ");
-      terminal.type("north\r");
-      await terminal.waitForText("SECOND_KEY: ");
-      terminal.type("Vj9&");
-      terminal.type("\u0003");
-      await terminal.waitForText("exit code 130");
-      expect(lineOf(terminal, "SECOND_KEY: ")).toBe("SECOND_KEY: ");
-      expect(terminal.shown).not.toMatch(/7!|9&|THIRD_KEY: /);
-    });
-  },
-);
+test.skipIf(!hasTerminal)("ends at Ctrl-C during a secret without showing it", async () => {
+  await addInTerminal(async (terminal) => {
+    await terminal.waitForText("FIRST_KEY: ");
+    terminal.type("Qz7!Kw\r");
+    await terminal.waitForText("REGION: ");
+    terminal.type("north\r");
+    await terminal.waitForText("SECOND_KEY: ");
+    terminal.type("Vj9&");
+    terminal.type("\u0003");
+    await terminal.waitForText("exit code 130");
+    expect(lineOf(terminal, "SECOND_KEY: ")).toBe("SECOND_KEY: ");
+    expect(terminal.shown).not.toMatch(/7!|9&|THIRD_KEY: /);
+  });
+});
 
 test.skipIf(!hasTerminal)("treats Ctrl-D as no answer and asks the next question", async () => {
   await addInTerminal(async (terminal) => {

@@ -36,7 +36,7 @@ describe.skipIf(!hasScript)("in a terminal (needs `script` of util-linux)", () =
 
   interface Terminal {
     readonly child: ChildProcess;
-    /** Everything that was written to it so far. */
+    /** All output so far. */
     readonly screen: () => string;
     readonly exit: Promise<number | null>;
   }

@@ -230,7 +230,7 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 
     await form.getByText("Noted: buy milk").waitFor();
   });
 
-  /** What a screen reader would say about where the user is. */
+  /** What a screen reader announces for the focused element. */
   const focused = (): Promise<string> =>
     page.evaluate(`(() => {
       const at = document.activeElement;

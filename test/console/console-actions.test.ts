@@ -35,7 +35,7 @@ describe("actions", () => {
   });
 
   it.each(["nothing", "add", "register", "remove", "__proto__", "constructor", ""])(
-    "there is no %j",
+    "do not include %j",
     async (action) => {
       expect((await bench.post(action, { server: "x", entry: { command: "touch" } })).status).toBe(404);
     },

@@ -31,7 +31,7 @@ describe("the URL", () => {
 
 describe("the page", () => {
   it.each(["/", "/app.js", "/style.css", "/icon.svg"])(
-    "serves %s with every header that protects it",
+    "serves %s with all security headers",
     async (path) => {
       const { status, headers, text } = await bench.send(path);
       expect(status).toBe(200);
@@ -90,7 +90,7 @@ describe("requests from elsewhere are rejected", () => {
     ["an Origin without a name", () => ({ origin: "null" })],
     ["a request from another site", () => ({ "sec-fetch-site": "cross-site" })],
     ["a request from the same site", () => ({ "sec-fetch-site": "same-site" })],
-  ])("%s: 403, with the right token too", async (_name, headers) => {
+  ])("%s: 403, even with the right token", async (_name, headers) => {
     for (const path of ["/", "/app.js"]) {
       expect(await bench.send(path, { headers: headers() })).toMatchObject({ status: 403, text: "" });
     }

@@ -20,7 +20,7 @@ export interface HttpBench extends AsyncDisposable {
   /** Host and Origin are not added automatically. */
   send(path: string, sent?: RawRequest): Promise<RawAnswer>;
   post(action: string, body?: object, headers?: Readonly<Record<string, string>>): Promise<RawAnswer>;
-  /** The value of an action; throws what it failed with. */
+  /** Requests an action and returns its value. Throws its error. */
   ask<Value>(action: string, body?: object): Promise<Value>;
 }
 

@@ -84,7 +84,7 @@ async function checkEngine(
   }
 }
 
-export interface ProgramSearch {
+interface ProgramSearch {
   readonly command: string;
   readonly cwd: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -93,7 +93,7 @@ export interface ProgramSearch {
 }
 
 /** Finds the file that the operating system would run; undefined if there is none, or it is not executable. */
-export function findProgram({
+function findProgram({
   command,
   cwd = "",
   env,
@@ -120,6 +120,6 @@ function isRunnable(file: string): boolean {
   }
 }
 
-export function isFolder(path: string): boolean {
+function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
