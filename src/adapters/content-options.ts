@@ -1,4 +1,4 @@
-/** What happens to content that a provider cannot take. */
+/** How adapters treat content that a provider does not support. */
 import type { ContentPart } from "../content/content-part.js";
 import { leftOutNote, partNote } from "../content/part-note.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
@@ -56,7 +56,7 @@ export interface ContentPlace extends Pick<ContentOptions, "onLeftOut"> {
 
 const debug = debugChannel("call");
 
-/** True if something looks at what is left out. */
+/** Whether a callback or an error needs to know which content is left out. */
 export const isLeftOutWatched = ({ strictContent, onLeftOut }: ContentOptions): boolean =>
   strictContent === true || onLeftOut !== undefined || debug.enabled;
 
@@ -154,7 +154,7 @@ const KNOWN_IMAGES = new Set("png jpeg gif webp heic heif".split(" ").map((name)
 export const isTakenSomewhere = ({ mimeType }: { readonly mimeType: string }): boolean =>
   !mimeType.startsWith("image/") || KNOWN_IMAGES.has(mimeType);
 
-/** Text that stands for itself: no note, nothing lost. */
+/** Plain text: no note, nothing left out. */
 export function textOf(part: ContentPart): string | undefined {
   return part.kind === "text" || part.kind === "text-resource" ? partNote(part) : undefined;
 }

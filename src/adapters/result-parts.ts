@@ -41,7 +41,7 @@ export function markedParts(result: ResultContent, audience?: AudienceRule): Con
 export const isMeantForModel = (part: ContentPart, audience: AudienceRule = "respect"): boolean =>
   audience === "ignore" || !part.userOnly;
 
-/** What stands in place of an answer that is for the user only. */
+/** Replaces a result that is for the user only. */
 export const forUserNote = (isError: boolean): string => FOR_USER[`${isError}`];
 
 export const textPart = (text: string): ContentPart => ({

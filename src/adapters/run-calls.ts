@@ -46,7 +46,7 @@ export interface CallOutcome {
   readonly tool?: string | undefined;
 }
 
-/** `targets`: the forms in which the tools may have been offered. In the order of the calls. Throws for an abort, for what `onError` throws, and nothing else. */
+/** Results are in the order of the calls. `targets`: the schema targets for which the tools may have been offered. Throws only on abort, and what `onError` throws. */
 export async function runCalls(
   toolport: Toolport,
   calls: readonly RequestedCall[],
@@ -65,7 +65,7 @@ export async function runCalls(
   const isOpen = [servers, only, except, filter].every((rule) => rule === undefined);
   const wanted = options.unknownTools === "skip" ? calls.filter(({ name }) => byName.has(name)) : calls;
   const context: CallContext = { toolport, byName, isOpen, targets, options };
-  // All of them end before one failure ends the run: nothing goes on unseen.
+  // Wait for all calls before one failure ends the run, so that none continues in the background.
   const outcomes = await Promise.allSettled(wanted.map((call) => answerCall(call, context)));
   return outcomes.map((outcome) => {
     if (outcome.status === "rejected") throw outcome.reason;

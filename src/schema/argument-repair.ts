@@ -29,5 +29,5 @@ export type RepairOutcome =
       /** The repaired value fits only the lenient reading of the schema. */
       readonly contradicts: boolean;
     }
-  /** `issues`: what is left after the repair. */
+  /** `issues`: the remaining issues after the repair. */
   | { readonly kind: "refused"; readonly issues: readonly ValidationIssue[] };

@@ -116,7 +116,7 @@ class SchemaCompiler {
     const node: SchemaNode = {};
     const isRef = typeof schema["$ref"] === "string";
     if (isRef) node["$ref"] = this.#target(schema["$ref"] as string, base);
-    // Until draft-07 a reference stands alone, whatever is written beside it.
+    // Up to draft-07, `$ref` overrides all keywords beside it.
     if (isRef && (this.draft === "7" || this.draft === "4")) return node;
     this.#copyData(schema, node);
     this.#copySchemas(schema, node, base);

@@ -85,7 +85,7 @@ function endOf(units: readonly OutputUnit[], start: number, { keywordLocation }:
   return end;
 }
 
-/** Where an error's keyword stands. */
+/** The location of the keyword of an error. */
 interface KeywordPlace {
   node: SchemaNode;
   inContains: boolean;

@@ -3,7 +3,7 @@ import { NEVER, type SchemaNode } from "./compile-schema.js";
 
 const MAX_CHOICES = 10;
 const MAX_TEXT = 100;
-/** What stands before a pattern that is checked as if it were a format. */
+/** Prefix of a pattern that is checked as a format. */
 export const PATTERN_FORMAT = "pattern:";
 
 const TYPE_WORDS: Readonly<Record<string, string>> = {

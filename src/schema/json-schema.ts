@@ -36,7 +36,7 @@ const HOLDS: ReadonlyMap<string, Holds> = new Map<string, Holds>([
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What the value of a keyword is, seen from the schema it stands in. */
+/** The kind of value that a keyword takes. */
 export type KeywordKind = "schema" | "list" | "map" | "data";
 
 /** Tells schemas from data, so that a property called `pattern` is not taken for the keyword. */

@@ -33,7 +33,7 @@ function follow(root: unknown, pointer: string): unknown {
   return value;
 }
 
-/** One token of a JSON pointer as the key it stands for. */
+/** The key that a token of a JSON pointer encodes. */
 export const unescapeToken = (token: string): string => token.replaceAll("~1", "/").replaceAll("~0", "~");
 
 function anchor(root: JsonSchema, name: string): object | undefined {

@@ -23,7 +23,7 @@ export async function createSdkValidator(validator: SchemaValidator): Promise<js
   };
 }
 
-/** A validator of the SDK's kind as one of ours. */
+/** Adapts a validator of the SDK to {@link SchemaValidatorFactory}. */
 export const fromSdkValidator = (provider: jsonSchemaValidator): SchemaValidatorFactory => ({
   compile(schema) {
     const check = provider.getValidator(schema as JsonSchemaType);

@@ -67,7 +67,7 @@ export function createSealer(loadKeys: () => Promise<KeyRing>): Sealer {
   };
 }
 
-/** Id that stands for "no key". */
+/** Id for "no key". */
 export const UNKEYED = "none";
 
 /** For a store that only this program can reach: marks secrets without encrypting them. */

@@ -6,8 +6,8 @@ import type { SqlRunner } from "./sql-runner.js";
  * Step 1 is first. Never change a step that was released: add another one. The names begin with `toolport_`
  * because the owner of a Durable Object uses the same database.
  *
- * Versions and fences come from one counter that starts with the clock, so that a file started anew repeats no number of
- * its predecessor's. Deletions are kept for a while so that other processes learn of them.
+ * Versions and fences come from one counter that starts with the clock, so that a new file repeats no number of
+ * its predecessor. Deletions are kept for a while so that other processes learn of them.
  */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [

@@ -98,7 +98,7 @@ export class McpClientManager implements AsyncDisposable {
   }
 
   /**
-   * Reads the lists of a server anew; undefined if it is not connected.
+   * Reads the lists of a server again; undefined if it is not connected.
    *
    * @param options `timeoutMs`: 15 seconds if it is not given
    */

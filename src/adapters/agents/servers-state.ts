@@ -10,7 +10,7 @@ import type { ConnectionStatus } from "../../connection/connection-state.js";
 import type { ServerSnapshot, ToolportSnapshot } from "../../port/snapshot.js";
 
 /**
- * Where a connection stands, in the order in which it comes up; `authenticating` only where somebody has to log in
+ * The state of a connection, in the order in which it connects; `authenticating` only if the user has to log in
  * first.
  */
 export type MCPConnectionState =

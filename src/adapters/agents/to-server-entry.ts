@@ -48,12 +48,12 @@ export function toServerEntry(registration: ServerRegistration): HttpServerEntry
   };
 }
 
-/** Tells whether a server was described anew; where users come back to is left out, since that depends on the request. */
+/** A fingerprint of a server's options. The callback URL is left out, because it depends on the request. */
 export function printOf({ oauth: _, ...entry }: HttpServerEntry): string {
   return hashText(JSON.stringify(entry, (_key, value: unknown) => plain(value)));
 }
 
-/** A validator made anew for every call is still the same as far as one can tell. */
+/** Validators cannot be compared, so a new one counts as the same. */
 function plain(value: unknown): unknown {
   if (typeof value === "function") return "[function]";
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;

@@ -13,7 +13,7 @@ export class AiTools {
   #ai: typeof import("ai") | undefined;
   #error: unknown;
 
-  /** Never rejects: only those who ask for tools care whether the package is there. */
+  /** Never rejects: a missing package matters only when tools are requested. */
   load(): Promise<void> {
     this.#loading ??= loadAi().then(
       (ai) => {

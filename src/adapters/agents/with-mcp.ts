@@ -105,7 +105,7 @@ export function mixMcp<Given extends AnyClass>(
       this.#env = env ?? args[1];
       for (const entrance of ["fetch", "onRequest"] as const) this.#guard(entrance);
       // RPC, alarms and WebSocket messages do not pass through `fetch`: no event is delivered before this has ended. A failure
-      // reaches the caller of that event, and the runtime creates the object anew for the next one.
+      // reaches the caller of that event, and the runtime creates the object again for the next one.
       this.#context?.blockConcurrencyWhile?.(() => this.#wake()).catch(() => {});
     }
 

@@ -1,4 +1,4 @@
-/** Content as the AI SDK hands it to a model. Its three versions have three forms for files; all of them stand here. */
+/** Content in the format of the AI SDK. Its three versions have three formats for files. */
 import type { ContentPart } from "../../content/content-part.js";
 import {
   type AudienceRule,
@@ -23,7 +23,7 @@ export type AiSdkOutputPart =
   | { type: "file-data"; data: string; mediaType: string; filename: string }
   | { type: "file"; data: { type: "data"; data: string }; mediaType: string; filename: string };
 
-/** What a model gets of a tool's answer. */
+/** The output of a tool that the model receives. */
 export type AiSdkModelOutput =
   | { type: "text"; value: string }
   | { type: "error-text"; value: string }
@@ -41,7 +41,7 @@ export const modelOutputOptions = (
   version: AiSdkVersion,
 ): ModelOutputOptions => ({ version, notes: media === "note", audience });
 
-/** Each version by what it alone exports: there is no number to ask for. */
+/** Detects the version by its exports: the package exports no version number. */
 export const versionOf = (ai: object): AiSdkVersion =>
   "isStepCount" in ai ? 7 : "ToolLoopAgent" in ai ? 6 : 5;
 
@@ -70,7 +70,7 @@ export function toModelOutput(
   return { type: isError ? "error-text" : "text", value: texts.join("\n") };
 }
 
-/** Which provider is behind the AI SDK is not known here; an image that none of them takes is left out. */
+/** The provider behind the AI SDK is unknown here; an image that no provider supports is left out. */
 export function fileForModel(part: ContentPart): FilePart | undefined {
   const file = fileOf(part);
   return file !== undefined && isTakenSomewhere(file) ? file : undefined;

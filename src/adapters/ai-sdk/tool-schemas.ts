@@ -1,4 +1,4 @@
-/** Schemas of the caller's, which give tools their types. */
+/** The caller's schemas, which give tools their types. */
 import type { Tool } from "ai";
 import type { AiSdkToolResult } from "./progress-results.js";
 

@@ -10,7 +10,7 @@ export interface AnthropicContentOptions extends ContentOptions {
 
 /**
  * The content of a result that you have got yourself, from `callTool` or `task.result()`: for `content` of a `tool_result`,
- * or of a message of the user's. A failure is text only, because the API refuses anything else beside `is_error`.
+ * or of a user message. A result with `isError` is text only, because the API rejects other content beside `is_error`.
  *
  * @example
  * ```ts

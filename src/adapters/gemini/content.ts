@@ -18,7 +18,7 @@ const IN_RESPONSES = new Set(["image/png", "image/jpeg", "image/webp", "applicat
 const typesOf = (family: string, names: string): string[] =>
   names.split(" ").map((name) => `${family}/${name}`);
 
-/** What a content of the user's may hold. */
+/** The parts that a user content may have. */
 const IN_MESSAGES = new Set([
   // https://ai.google.dev/gemini-api/docs/image-understanding#supported-formats
   ...typesOf("image", "png jpeg webp heic heif"),
@@ -50,7 +50,7 @@ export function toResponseData(part: ContentPart): GeminiInlineData | undefined 
   return data && IN_RESPONSES.has(data.inlineData.mimeType) ? data : undefined;
 }
 
-/** Bytes for a content of the user's. */
+/** Bytes as a part of a user content. */
 export function toMessageData(part: ContentPart): GeminiInlineData | undefined {
   const data = toInlineData(part);
   return data && IN_MESSAGES.has(data.inlineData.mimeType) ? data : undefined;

@@ -1,4 +1,4 @@
-/** A LangChain structured tool that stands for a tool of an MCP server. */
+/** A LangChain structured tool that calls a tool of an MCP server. */
 import { ensureConfig, mergeConfigs } from "@langchain/core/runnables";
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { ToolInfo } from "../../model/tool-info.js";

@@ -1,4 +1,4 @@
-/** `MultiServerMCPClient`: the class that programs written for `@langchain/mcp-adapters` know, on a port of ours. */
+/** `MultiServerMCPClient`: the class of `@langchain/mcp-adapters`, implemented with a port. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
 import { createToolport } from "../../create-toolport.js";
@@ -32,7 +32,7 @@ import { allWithheld, loadError } from "./withheld-tools.js";
 import { toZodError } from "./zod-error.js";
 
 type ServersOrOptions = readonly string[] | readonly [readonly string[], CustomHTTPTransportOptions?];
-/** What is made anew when a closed client is used again. */
+/** What a closed client creates again when it is used. */
 interface Opened {
   readonly toolport: Toolport;
   readonly callers: CallerPorts;

@@ -12,7 +12,7 @@ type WatchedTool = Pick<DynamicStructuredTool, "name" | "callbacks" | "tags" | "
 export const arePlainArguments = (args: unknown): args is Record<string, unknown> =>
   isRecord(args) && args["type"] !== "tool_call";
 
-/** Whether this is what `invoke` makes of a configuration, and not a list of callbacks in its place. */
+/** Whether this is a configuration, and not a list of callbacks in its place. */
 export const isPlainConfig = (config: unknown): config is ToolConfig =>
   isRecord(config) && !("name" in config);
 

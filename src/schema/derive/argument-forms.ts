@@ -12,7 +12,7 @@ export interface FormNotes {
 
 const MAX_DEPTH = 100;
 
-/** Old names again, JSON text parsed, and nothing where null stands for nothing. */
+/** Restores the original names, parses JSON text, and removes nulls that mean "not given". */
 export function toOriginalForm(schema: unknown, value: unknown, notes: FormNotes): unknown {
   return convert(schema, value, { ...notes, depth: 0, back: true });
 }

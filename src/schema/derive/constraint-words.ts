@@ -20,7 +20,7 @@ const PAIRS: readonly { min: string; max: string; say: (bounds: string, one: boo
   },
 ];
 
-/** A sentence, and the keywords it stands for. */
+/** A sentence, and the keywords that it describes. */
 export interface Sentence {
   readonly words: string;
   readonly keywords: readonly string[];

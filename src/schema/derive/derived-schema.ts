@@ -65,7 +65,7 @@ export const SCHEMA_TARGETS: readonly SchemaTarget[] = [
 
 /** One thing in which a derived schema differs from its original. */
 export interface SchemaChange {
-  /** Where the keyword stands in the original: a JSON pointer to its schema, `#/properties/city`. */
+  /** The location of the keyword in the original: a JSON pointer to its schema, `#/properties/city`. */
   readonly path: string;
   readonly keyword: string;
   readonly what: SchemaChangeKind;
@@ -80,7 +80,7 @@ export interface DerivedSchema {
   readonly changes: readonly SchemaChange[];
   /** Whether it may be sent with `strict: true`. False for every target but `openai-strict`, and there when a tool cannot be expressed. */
   readonly strict: boolean;
-  /** Whether the original is no object, or a choice of objects, and now stands in the property `value`. */
+  /** Whether the original is no object, or a choice of objects, and is now wrapped in the property `value`. */
   readonly wrapped: boolean;
   /** Arguments that a model wrote for the derived schema, as arguments for the original. Gives back what it got when there is nothing to do. */
   unwrap(args: Record<string, unknown>): Record<string, unknown>;

@@ -51,7 +51,7 @@ export function jsonTypeOf(value: unknown): string {
 
 /**
  * Patterns that every provider's engine compiles. OpenAI checks them with Python's `re` and refuses look-around; Gemini uses
- * RE2. Patterns that only JavaScript understands are put into words.
+ * RE2. Patterns that only JavaScript supports are described in words.
  */
 export function isSimplePattern(pattern: string): boolean {
   if (/\(\?(?!:)|\\(?![dDwWsSnrtfv\W_])|\[\^?\]/.test(pattern)) return false;

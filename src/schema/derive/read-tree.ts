@@ -104,7 +104,7 @@ class TreeReader {
   }
 }
 
-/** An anchor stands for a place whose pointer is not looked up: then the reference's own place has to do. */
+/** The pointer of an anchor is not resolved; the location of the reference is used instead. */
 const pointerOf = (ref: string, at: string): string =>
   ref === "#" || ref.startsWith("#/") ? decodeURIComponent(ref) : `${at}/$ref`;
 

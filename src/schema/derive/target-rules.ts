@@ -11,7 +11,7 @@ export interface TargetRules {
   readonly enumTypes?: ReadonlySet<string>;
   /** Whether `type` may be a list. */
   readonly typeLists: boolean;
-  /** Whether what stands beside `anyOf` must go into its branches: all but annotations, or everything. */
+  /** Whether keywords beside `anyOf` must move into its branches: all but annotations, or all. */
   readonly besideAnyOf: "anything" | "annotations" | "nothing";
   /** Whether every object is closed and all its properties required. */
   readonly strict: boolean;

@@ -1,4 +1,4 @@
-/** Writes alternatives: `anyOf`, and `oneOf` as `anyOf`, with what stands beside them inside each. */
+/** Writes alternatives: `anyOf`, and `oneOf` as `anyOf`, with the keywords beside them moved into each. */
 import { ANNOTATIONS } from "./change-log.js";
 import { describe, isChoiceOfRequired, sayKeywords } from "./constraint-words.js";
 import type { Derivation, Json } from "./derivation.js";
@@ -92,7 +92,7 @@ function writeAlone(said: SchemaTree, words: readonly string[], merged: SchemaTr
 }
 
 /**
- * The same in JSON Schema. Null stands beside one alternative only: `@ai-sdk/google` reads `[a, b, null]` as `nullable`
+ * The same in JSON Schema. Null is added to one alternative only: `@ai-sdk/google` reads `[a, b, null]` as `nullable`
  * beside `any_of`, which Vertex AI refuses.
  */
 function writePortable(

@@ -38,7 +38,7 @@ export function allowedKinds(nodes: readonly SchemaNode[]): ReadonlySet<Kind> {
   return new Set(kinds);
 }
 
-/** A value that stands for "nothing given". */
+/** A value that means "not given". */
 export const isPlaceholder = (value: unknown): boolean =>
   PLACEHOLDERS.includes(value) || (isOfType(value, "object") && Object.keys(value as object).length === 0);
 

@@ -1,4 +1,4 @@
-/** A schema that can be asked about any part of a value, by the built-in validator or by one of the user's own. */
+/** Checks any part of a value against its part of a schema, with the built-in or the user's validator. */
 import { type LinearPatterns, useLinearPatterns } from "../bounded/linear-patterns.js";
 import type { ValidationEngine } from "../built-in-check.js";
 import { type CompiledSchema, compileSchema, type SchemaNode } from "../compile-schema.js";
@@ -51,7 +51,7 @@ export function builtInParts(engine: ValidationEngine, schema: JsonSchema): Sche
 }
 
 /**
- * The same through a validator of the user's own.
+ * The same with the user's validator.
  *
  * @param check the port's own way to the validator, which knows the original schema already
  */

@@ -29,7 +29,7 @@ interface Owner {
  * The lock at `path` if it is free or its owner is gone; undefined: try again. Never waits.
  *
  * @param discard removes what the owner with this nonce was about to write. Called before its lock is taken over: a process that
- * was only stopped finds nothing to commit when it goes on.
+ * was only stopped finds nothing to commit when it continues.
  */
 export function tryLock(path: string, discard: (nonce: string) => void): FileLock | undefined {
   if (readOwner(path)?.isGone === false) return undefined;

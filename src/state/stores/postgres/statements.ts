@@ -1,4 +1,4 @@
-/** The SQL of the PostgreSQL store. Every change is one statement; all time is the server's. */
+/** The SQL of the PostgreSQL store. Every change is one statement; all times come from the server's clock. */
 import { CHANGE_MEMORY_MS } from "../change-feed.js";
 
 /** Where the tables are. */

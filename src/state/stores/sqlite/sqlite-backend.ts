@@ -50,7 +50,7 @@ export function createSqliteBackend({ path, busyTimeoutMs, onWarning }: SqliteBa
       try {
         return step(await database());
       } catch (error) {
-        // The next call opens the file anew, and sets it aside if it is damaged indeed.
+        // The next call opens the file again, and renames it if it is damaged.
         if (isDamaged(error) || isReadOnly(error)) drop();
         if (!isBusy(error) || performance.now() >= deadline) throw toStateError(error, path);
       }
