@@ -1,4 +1,4 @@
-/** From the servers' lists to what is offered: filter, map, name. Pure, and cheap enough to do again at every change. */
+/** Builds a catalog snapshot from the lists of the servers: filters, maps and names the tools. Pure, and run after every change. */
 
 import type { ServerConfig } from "../config/server-config.js";
 import type { ServerRef } from "../model/listed-tool.js";
@@ -11,7 +11,7 @@ import { assignNames, type NameIssue } from "./names/assign-names.js";
 import type { SourceTool } from "./source-tool.js";
 import { mapTool, type ToolNameMapper, type ToolSpecificationMapper } from "./tool-mapping.js";
 
-/** Where a public name leads. */
+/** A tool under its public name, and as its server listed it. */
 export interface CatalogEntry {
   readonly info: ToolInfo;
   readonly source: SourceTool;
@@ -26,14 +26,14 @@ export interface CatalogIndex {
 export interface CatalogSnapshot {
   /** In the order of the servers, then as listed. */
   readonly tools: readonly ToolInfo[];
-  /** How many of them each server has. */
+  /** Number of tools of each server. */
   readonly counts: ReadonlyMap<string, number>;
   readonly index: () => CatalogIndex;
   readonly withheld: readonly WithheldTool[];
-  /** Left out because the filters say so. */
+  /** Left out by filters. */
   readonly excluded: readonly WithheldTool[];
   readonly nameIssues: readonly NameIssue[];
-  /** Who has which name, so that the next snapshot renames nobody. */
+  /** The owner of each name, so that the next snapshot renames no tool. */
   readonly given: ReadonlyMap<string, string>;
 }
 
@@ -42,11 +42,11 @@ export interface NamingOptions {
   additionalToolNamePrefix: string;
   toolNameMapper: ToolNameMapper | undefined;
   toolSpecificationMapper: ToolSpecificationMapper | undefined;
-  /** Names of tools of the port's own, besides those that are always reserved. */
+  /** Names of the port's own tools, in addition to those that are always reserved. */
   reserved?: readonly string[] | undefined;
 }
 
-/** One server's part of the catalog. */
+/** The lists of one server. */
 export interface CatalogSource {
   readonly config: ServerConfig;
   readonly list: ToolList;
@@ -64,7 +64,7 @@ export interface BuildOptions {
 interface Candidate {
   readonly server: ServerRef;
   readonly source: SourceTool;
-  /** As the user's mapper shows it. */
+  /** As the mapper of the user returns it. */
   readonly tool: SourceTool;
 }
 
@@ -112,7 +112,7 @@ export function buildSnapshot(sources: readonly CatalogSource[], options: BuildO
   };
 }
 
-/** The tools of one server that filters, pins and the scan let through. */
+/** The tools of one server that pass filters, pins and the scan. */
 export function offeredTools({ config, list, refused }: CatalogSource, filters: FilterSet): SourceTool[] {
   const passed = passing(list.tools, { name: config.name }, rulesOf(config, filters));
   return passed.tools.filter(({ sourceName }) => !refused.has(sourceName));
@@ -121,7 +121,7 @@ export function offeredTools({ config, list, refused }: CatalogSource, filters: 
 const rulesOf = (config: ServerConfig, { filters }: FilterSet): readonly CompiledFilter[] =>
   [compileFilter(config, "server"), ...filters].filter((rule) => rule !== passAll);
 
-/** The tools that the rules let through. */
+/** The tools that pass the rules. */
 function passing(tools: readonly SourceTool[], server: ServerRef, rules: readonly CompiledFilter[]) {
   if (rules.length === 0) return { tools, excluded: [], withheld: [] };
   const listed = tools.map((tool) => ({ server, tool }));

@@ -1,4 +1,4 @@
-/** Everything the servers offer, under public names. A snapshot never changes; a change makes a new one. */
+/** The catalog of all servers under public names. Snapshots are immutable; every change creates a new one. */
 
 import type { ServerConfig } from "../config/server-config.js";
 import type { CacheOption } from "../config/server-entry.js";
@@ -40,16 +40,16 @@ export interface CatalogOptions {
   scan: ScanHook | undefined;
   cache: CacheOption;
   listTimeoutMs: number;
-  /** The servers in the order they were configured: it decides who keeps a bare name. */
+  /** The servers in their configured order, which decides who keeps a plain name. */
   servers: () => readonly ServerConfig[];
   onChanged: (server: string) => void;
-  /** Lists that any user may be given. */
+  /** Lists that all users may share. */
   publicLists: SharedLists;
-  /** A server's lists were read from the server itself. */
+  /** The lists of a server were read from the server itself. */
   onRead?:
     | ((server: string, lists: () => ExportedServer, publicKeys: readonly ListKey[]) => void)
     | undefined;
-  /** The server said that these lists changed, and they have been read again. */
+  /** The server reported changes of these lists, and they have been read again. */
   onListsChanged: (server: string, lists: readonly ListName[]) => void;
   onToolChanged: (change: ChangedTool) => void;
   onWarning: (server: string, message: string) => void;
@@ -75,13 +75,13 @@ export class Catalog {
     this.#options = options;
   }
 
-  /** Reads a server's lists and keeps them fresh for as long as the session lives. */
+  /** Reads the lists of a server, and reads them again when they change, as long as the session lives. */
   async load(session: Session, signal: AbortSignal): Promise<void> {
     const refresher = new ListRefresher({
       read: (changed) => this.#readChanged(session, changed),
       onRead: (lists) => this.#options.onListsChanged(session.server, lists),
     });
-    // Listening comes first: a change during the first reading may be in it or not.
+    // Listen first: the first read may or may not include a change that happens during it.
     const off = session.onListChanged((list) => {
       this.#options.publicLists.changed(session.server, list);
       refresher.changed(list);
@@ -90,17 +90,17 @@ export class Catalog {
       off();
       refresher.close();
     });
-    // Public lists that another user was given are good for the first reading. Not for a session that no answer has
-    // proven yet, and not after a reconnect: the server may have become another.
+    // Public lists of other users are used for the first read only: not on a session without any response yet, and not after
+    // a reconnect, because the server may have changed.
     const isFirst = this.#kept.get(session.server)?.origin !== "server" && !session.unproven;
     const known = (key: string) => this.#options.publicLists.fresh(session.server, key);
     await this.read(session, { signal, known: isFirst ? known : undefined });
   }
 
-  /** Reads the lists that changed; resolves with those that could not be read. */
+  /** Reads the changed lists; resolves with those that could not be read. */
   async #readChanged(session: Session, changed: readonly ListName[]): Promise<readonly ListName[]> {
     const { server } = session;
-    // One reading at a time; and what an earlier one finds must not be mixed with this one.
+    // One read at a time, so that the results of two reads are not mixed.
     await this.#readings.idle(server);
     const previous = this.#kept.get(server);
     if (previous?.origin !== "server") return changed;
@@ -114,14 +114,14 @@ export class Catalog {
       return failed;
     } catch (cause) {
       const { code, message } = toToolportError(cause, { server });
-      // A session that is over needs no warning: the next one reads all lists.
+      // No warning after the session has closed: the next session reads all lists.
       if (code !== "CLOSED")
         this.#options.onWarning(server, `The changed lists could not be read: ${message}`);
       return changed;
     }
   }
 
-  /** Reads all lists of a server anew. */
+  /** Reads all lists of a server again. */
   read(session: Session, options: Partial<ListOptions> = {}): Promise<void> {
     return this.#read(session, options, (limits, onWarning) => readServerLists(session, limits, onWarning));
   }
@@ -140,7 +140,7 @@ export class Catalog {
       for (const finding of listFindings(lists)) onWarning(server, finding);
       const examined = await this.#examine(server, lists);
       for (const finding of itemFindings(examined.refusedItems)) onWarning(server, finding);
-      // A slow reading that began earlier must not undo what a later one has found.
+      // A slow read that began earlier must not replace the result of a later one.
       if ((this.#kept.get(server)?.turn ?? 0) >= turn) return;
       const kept: Kept = { lists, ...examined, session, origin: "server", turn };
       this.#keep(server, kept);
@@ -148,7 +148,7 @@ export class Catalog {
     });
   }
 
-  /** Reads the lists of a ready session again if they are too old; calls at the same time share one reading. */
+  /** Reads the lists of a ready session again if they are stale. Concurrent callers share one read. */
   async refreshStale(session: Session, config: ServerConfig, wait: Partial<ListOptions>): Promise<void> {
     const kept = this.#kept.get(session.server);
     const cache = config.cache ?? this.#options.cache;
@@ -160,13 +160,13 @@ export class Catalog {
     await reading;
   }
 
-  /** Takes over lists that were exported elsewhere. */
+  /** Restores exported or saved lists. */
   restore({ servers }: CatalogExport, origin: "export" | "store" = "export"): void {
     const { scan, pins } = this.#options;
     const isExamined = scan !== undefined || pins.mode !== "off";
     for (const [server, exported] of Object.entries(servers)) {
       const kept = restoreServer(exported, origin);
-      // An export may have been through any hands: what is looked at elsewhere is looked at here.
+      // An export is untrusted: it is scanned and compared with the pins like lists of a server.
       if (isExamined) this.#restoring.push(this.#restoreExamined(server, kept));
       else this.#keep(server, kept);
     }
@@ -176,7 +176,7 @@ export class Catalog {
     return this.#restoring.length > 0;
   }
 
-  /** Waits until lists taken over from an export have been looked at. */
+  /** Waits until restored lists have been examined. */
   async restored(): Promise<void> {
     if (this.#restoring.length > 0) await Promise.all(this.#restoring.splice(0));
   }
@@ -186,39 +186,39 @@ export class Catalog {
     return { toolport: 1, servers: Object.fromEntries(servers) };
   }
 
-  /** Whether a server's lists are known, connected or not. */
+  /** True if the lists of a server are known, connected or not. */
   knows(server: string): boolean {
     return this.#kept.has(server);
   }
 
-  /** Whether all that is known of a server was saved by an earlier process. */
+  /** True if the lists of a server were saved by an earlier process. */
   isFromStore(server: string): boolean {
     return this.#kept.get(server)?.origin === "store";
   }
 
-  /** Forgets a server that was removed. */
+  /** The server was removed. */
   drop(server: string): void {
     const wasAway = this.#standIns.mark(server, false);
     if (this.#kept.delete(server) || wasAway) this.#changed(server);
   }
 
-  /** Says whether calls to a server would go to its fallback now. */
+  /** Sets whether calls to a server currently go to its fallback. */
   setAway(server: string, isAway: boolean): void {
     if (this.#standIns.mark(server, isAway) && !this.knows(server)) this.#changed(server);
   }
 
-  /** Whether the tools of a server can only be known from its fallback servers. */
+  /** True if the tools of a server are known from its fallback servers only. */
   needsStandIn(config: ServerConfig): boolean {
     return !this.knows(config.name) && this.#standIns.isNeeded(config);
   }
 
-  /** Accepts changed definitions, and offers those tools again. */
+  /** Accepts changed definitions, and offers the tools again. */
   async approve(server: string, tools?: readonly string[]): Promise<void> {
     await this.#options.pins.approve(server, tools);
     await this.#comparePins(server);
   }
 
-  /** Compares definitions again where the store failed before. Calls at the same time share one comparison. */
+  /** Compares definitions again if the store failed before. Concurrent callers share one comparison. */
   async checkDuePins(): Promise<void> {
     const due = [...this.#kept].filter(([, { isPinCheckDue }]) => isPinCheckDue);
     if (due.length === 0) return;
@@ -234,7 +234,7 @@ export class Catalog {
     return this.#indexed().byName.get(name);
   }
 
-  /** A tool of one server by its name there. */
+  /** A tool of a server by its name on that server. */
   find(server: string, sourceName: string): CatalogEntry | undefined {
     return this.#indexed().bySource.get(server)?.get(sourceName);
   }
@@ -251,7 +251,7 @@ export class Catalog {
   resourceTemplates = (): ResourceTemplateInfo[] => this.#all<ResourceTemplateInfo>("resourceTemplates");
   prompts = (): PromptInfo[] => this.#all<PromptInfo>("prompts");
 
-  /** Why the scan leaves out a prompt (by name) or a resource (by URI); undefined: it does not. */
+  /** Why the scan withholds a prompt (by name) or a resource (by URI). */
   refusalOf(server: string, list: "prompts" | "resources", id: string): string | undefined {
     const { lists, refusedItems } = this.#kept.get(server) ?? {};
     const key = list === "prompts" ? "name" : "uri";
@@ -259,17 +259,17 @@ export class Catalog {
     return item && refusedItems?.get(item);
   }
 
-  /** Why a server's list of tools is not whole, if it is not. */
+  /** Why the list of a server's tools is incomplete. */
   cutOf(server: string): string | undefined {
     return this.#kept.get(server)?.lists.tools.cut;
   }
 
-  /** Invisible characters: removed from titles and descriptions, only reported in the rest. */
+  /** Invisible characters: removed from titles and descriptions, only reported elsewhere. */
   textFindings(): TextFinding[] {
     return [...this.#kept].flatMap(([server, { lists }]) => textFindings(server, lists));
   }
 
-  /** The tools as they stand now; built when somebody looks. */
+  /** The current snapshot; built on first use after a change. */
   snapshot(): CatalogSnapshot {
     const { filters, naming, servers, onWarning } = this.#options;
     if (this.#snapshot !== undefined && this.#filterVersion === filters.version) return this.#snapshot;
@@ -329,10 +329,10 @@ export class Catalog {
   }
 
   async #restoreExamined(server: string, kept: Kept): Promise<void> {
-    // What was saved was told when it was read.
+    // Changes in saved lists were reported when they were read.
     const tell = kept.origin === "store" ? () => {} : undefined;
     const examined = await this.#examine(server, kept.lists, tell);
-    // The server itself may have been quicker.
+    // Lists from the server itself take precedence.
     if (!this.#kept.has(server)) this.#keep(server, { ...kept, ...examined });
   }
 
@@ -343,7 +343,7 @@ export class Catalog {
   }
 
   #changed(server: string): void {
-    // The version is what makes the next look rebuild it; names given so far are taken over from the old one.
+    // Makes the next access rebuild the snapshot, which keeps the names of the old one.
     this.#filterVersion = -1;
     this.#options.onChanged(server);
   }

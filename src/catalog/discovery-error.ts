@@ -1,8 +1,8 @@
-/** The error of a server that is there but cannot say what it offers. */
+/** The error of a connected server whose lists cannot be read. */
 import { CatalogError } from "../errors/catalog-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 
-/** What went wrong on the way, or took too long, keeps its own name; an answer that is none becomes `DISCOVERY_FAILED`. */
+/** Connection errors and timeouts stay as they are; an invalid response becomes `DISCOVERY_FAILED`. */
 export function toDiscoveryError(error: unknown, server: string): unknown {
   if (!(error instanceof ToolCallError) || error.code !== "PROTOCOL") return error;
   return new CatalogError({

@@ -1,7 +1,7 @@
-/** A catalog as plain JSON: made where servers can be reached, used where nothing is connected yet. */
+/** A catalog as plain JSON, for a process that has not connected its servers yet. */
 import { ConfigError } from "../errors/config-error.js";
 
-/** One server's lists, exactly as it sent them. */
+/** The lists of one server, as it sent them. */
 export interface ExportedServer {
   readonly tools: readonly unknown[];
   readonly resources: readonly unknown[];
@@ -11,7 +11,7 @@ export interface ExportedServer {
   readonly transport?: string | undefined;
 }
 
-/** What {@link Toolport.exportCatalog} returns and the option `catalog` takes. */
+/** Returned by {@link Toolport.exportCatalog}, and accepted by the option `catalog`. */
 export interface CatalogExport {
   readonly toolport: 1;
   readonly servers: Readonly<Record<string, ExportedServer>>;
@@ -20,7 +20,7 @@ export interface CatalogExport {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null;
 
-/** Checks what was given back. It may have been through any number of hands. */
+/** Validates an export, which is untrusted. */
 export function readCatalogExport(value: unknown): CatalogExport {
   const servers = isObject(value) ? value["servers"] : undefined;
   if (!isObject(value) || value["toolport"] !== 1 || !isObject(servers)) {

@@ -1,7 +1,7 @@
-/** How long a list may be used without asking again. */
+/** Decides when a list has to be read again. */
 import type { CacheOption } from "../config/server-entry.js";
 
-/** Whether a list read at `readAt` has to be read again. The shorter of both promises counts. */
+/** True if a list read at `readAt` is stale. The shorter time to live counts. */
 export function isStale(
   { readAt, ttlMs }: { readonly readAt: number; readonly ttlMs: number | undefined },
   cache: CacheOption,

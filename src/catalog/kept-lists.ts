@@ -1,17 +1,16 @@
-/** What a catalog keeps of one server, and how that is written down and read again. */
+/** What a catalog keeps of one server, and its export format. */
 import type { Session } from "../protocol/session.js";
 import type { ExportedServer } from "./exported-catalog.js";
 import { readTools } from "./list-tools.js";
 import { type Examined, NOT_EXAMINED } from "./safety/examine-lists.js";
 import { type ServerLists, usable } from "./server-lists.js";
 
-/** What is kept of one server. */
 export interface Kept extends Examined {
   readonly lists: ServerLists;
   readonly session: Pick<Session, "era" | "transport"> | undefined;
-  /** Where the lists come from: the server itself, an export of the program's, or the store of an earlier process. */
+  /** The source of the lists: the server, an export, or the store of an earlier process. */
   readonly origin: "server" | "export" | "store";
-  /** When its reading began, among all readings. */
+  /** Sequence number of the read. */
   readonly turn: number;
 }
 

@@ -1,12 +1,12 @@
-/** What a person should know about lists that have just been read: some of it in full, the rest as a number. */
+/** Warnings about lists that have just been read: the first few in full, the rest as a count. */
 import { suspiciousIn } from "./safety/sanitise.js";
 import type { ListItem } from "./safety/scan.js";
 import type { ServerLists } from "./server-lists.js";
 
-/** A server with ten thousand bad tools has one problem. */
+/** Maximum number of warnings in full. */
 const MAX_TOLD = 20;
 
-/** One line for each tool that is withheld or was cleaned. */
+/** One line for each withheld or sanitised tool. */
 export function listFindings({ tools: { tools, withheld } }: ServerLists): string[] {
   const dirty = tools.filter(({ removedCharacters }) => removedCharacters > 0);
   return [
@@ -20,7 +20,7 @@ export function listFindings({ tools: { tools, withheld } }: ServerLists): strin
   ];
 }
 
-/** One line for each entry that the scan leaves out of the other lists. */
+/** One line for each entry of the other lists that the scan withholds. */
 export const itemFindings = (refused: ReadonlyMap<ListItem, string>): string[] =>
   some(
     [...refused],
@@ -35,15 +35,15 @@ function some<Item>(items: readonly Item[], tell: (item: Item) => string, what: 
   return rest === 0 ? told : [...told, `${rest} more ${what}`];
 }
 
-/** Invisible characters in a tool's texts. */
+/** Invisible characters in the texts of a tool. */
 export interface TextFinding {
   readonly server: string;
   readonly name: string;
-  /** Removed from its titles and its description. */
+  /** Number of characters removed from titles and description. */
   readonly removed: number;
-  /** Left in its name and schemas, which stay as they are. */
+  /** Number of characters in the name and schemas, which stay unchanged. */
   readonly left: number;
-  /** Where those are. */
+  /** Location of those. */
   readonly paths: string[];
 }
 

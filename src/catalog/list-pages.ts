@@ -1,47 +1,47 @@
-/** Reads all pages of one of a server's lists. */
+/** Reads all pages of a list. */
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { isPublic } from "../protocol/era.js";
 import type { Session } from "../protocol/session.js";
 
-/** More pages than any honest server has. */
+/** Limit for servers whose pages never end. */
 const MAX_PAGES = 64;
-/** More entries than any model could be told of; a few megabytes can hold a million. */
+/** A few megabytes can contain a million entries; no model can use that many. */
 const MAX_ITEMS = 10_000;
 const METHOD_NOT_FOUND = -32601;
 
 export interface ListOptions {
-  /** For all pages together. */
+  /** Time limit for all pages together. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** A list that need not be asked for: another user was given it, and it is for all. */
+  /** A public list of another user that need not be requested. */
   known?: ((key: string) => PagedList | undefined) | undefined;
-  /** A list was read from the server. */
+  /** Called with every list that was read from the server. */
   onRead?: ((key: string, list: PagedList) => void) | undefined;
 }
 
-/** A list as it was sent, and what is known about it. */
+/** A list as the server sent it. */
 export interface PagedList {
   readonly items: readonly unknown[];
-  /** Why the list is not whole, if it is not. */
+  /** Why the list is incomplete. */
   readonly cut?: string | undefined;
-  /** How long the server says the list holds. */
+  /** The server's time to live of the list. */
   readonly ttlMs?: number | undefined;
-  /** When it was asked for (epoch milliseconds). */
+  /** When the list was requested (epoch milliseconds). */
   readonly readAt: number;
-  /** The server says of every page that it may be given to any user. */
+  /** The server marks every page as public. */
   readonly isPublic: boolean;
 }
 
 export interface ListKind {
   /** `tools/list`, … */
   method: string;
-  /** Where the items stand in a page. */
+  /** Key of the items in a page. */
   key: string;
-  /** A server that does not know the method simply has none. @default false */
+  /** A server without the method has an empty list. @default false */
   isOptional?: boolean;
 }
 
-/** All items of a list. What goes wrong on the first page throws; a list that never ends is cut and says so. */
+/** Reads all items. An error on the first page is thrown; a list that never ends is truncated. */
 export async function listPages(session: Session, kind: ListKind, options: ListOptions): Promise<PagedList> {
   const known = options.known?.(kind.key);
   if (known !== undefined) return known;
@@ -70,7 +70,7 @@ async function readPages(session: Session, kind: ListKind, options: ListOptions)
     ttlMs = shorter(ttlMs, result["ttlMs"]);
     isShared &&= isPublic(result);
     if (!Array.isArray(found)) return cutBecause(`The server sent a page without its list of ${key}`);
-    // One by one: a spread of a very long page would overflow the stack.
+    // One by one: spreading a very long page would overflow the stack.
     for (const item of found) {
       if (items.length === MAX_ITEMS) return cutBecause(`The list has more than ${MAX_ITEMS} entries`);
       items.push(item);
@@ -85,7 +85,7 @@ async function readPages(session: Session, kind: ListKind, options: ListOptions)
   return cutBecause(`The list has more than ${MAX_PAGES} pages`);
 }
 
-/** Zero and less mean "no promise": the list then holds until the server says that it changed. */
+/** Zero and negative values mean no time to live: the list stays valid until the server reports a change. */
 function shorter(known: number | undefined, given: unknown): number | undefined {
   if (typeof given !== "number" || !(given > 0)) return known;
   return known === undefined ? given : Math.min(known, given);

@@ -1,36 +1,36 @@
-/** Reads the lists again that a server says it has changed: one reading at a time, paced when the changes do not stop. */
+/** Reads changed lists again: one read at a time, with growing pauses while changes continue. */
 import type { ListName } from "../protocol/change-watch.js";
 
-/** Changes that come close together are read together. */
+/** Changes within this time are read together. */
 const GATHER_MS = 50;
-/** Least time between the end of a reading and the next one; doubled by every recent reading. */
+/** Minimum pause after a read; every recent read doubles it. */
 const PAUSE_MS = 250;
-/** Longest pause: under a storm the lists are read this often, and are out of date for no longer. */
+/** Maximum pause: while changes continue, the lists are never older than this. */
 const MAX_PAUSE_MS = 5_000;
-/** One recent reading is forgotten after this time. */
+/** After this time, one recent read no longer counts. */
 const FORGET_MS = 5_000;
-/** Failed readings in a row before the next change is waited for. */
+/** After this many failed reads in a row, wait for the next change. */
 const MAX_FAILURES = 5;
 
 export interface ListRefresherParts {
-  /** Reads these lists; resolves with those that could not be read, and never rejects. */
+  /** Reads these lists; resolves with those that could not be read. Never rejects. */
   read: (lists: readonly ListName[]) => Promise<readonly ListName[]>;
   /** These lists were read again. */
   onRead: (lists: readonly ListName[]) => void;
 }
 
 /**
- * At most one reading is under way and at most one more is queued, whatever the server sends. A single change is read at
- * once. Changes that do not stop are read after growing pauses, and the last one is always followed by a reading.
+ * At most one read is under way and one more is queued. A single change is read at once. Continuous changes are read after
+ * growing pauses, and a read always follows the last change.
  */
 export class ListRefresher {
   readonly #parts: ListRefresherParts;
-  /** Lists that changed since they were last asked for. */
+  /** Lists that changed since they were last requested. */
   readonly #changed = new Set<ListName>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isReading = false;
   #isClosed = false;
-  /** Readings not forgotten yet, and when that was counted. */
+  /** Recent reads that still count, and when they were counted. */
   #recent = 0;
   #countedAt = 0;
   #endedAt = Number.NEGATIVE_INFINITY;
@@ -40,14 +40,14 @@ export class ListRefresher {
     this.#parts = parts;
   }
 
-  /** The server says that this list changed. */
+  /** The server reported a change of this list. */
   changed(list: ListName): void {
     this.#failures = 0;
     this.#changed.add(list);
     this.#schedule();
   }
 
-  /** Ends the timer; a reading under way ends with its session. */
+  /** Clears the timer; a read under way ends with its session. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -58,7 +58,7 @@ export class ListRefresher {
     if (this.#timer !== undefined || this.#isReading || this.#isClosed || this.#changed.size === 0) return;
     const pauseMs = this.#endedAt + this.#pauseMs() - performance.now();
     this.#timer = setTimeout(() => void this.#run(), Math.max(GATHER_MS, pauseMs));
-    // Timers are objects with unref() on Node, plain numbers on Workers and in browsers.
+    // Timers are objects with unref() on Node, and numbers on Workers and in browsers.
     if (typeof this.#timer === "object") this.#timer.unref?.();
   }
 
@@ -78,7 +78,7 @@ export class ListRefresher {
     this.#schedule();
   }
 
-  /** Without this, a list that failed after the last change would stay out of date. */
+  /** Otherwise a list that failed after the last change would stay outdated. */
   #retry(failed: readonly ListName[]): void {
     this.#failures = failed.length === 0 ? 0 : this.#failures + 1;
     if (this.#failures <= MAX_FAILURES) for (const list of failed) this.#changed.add(list);

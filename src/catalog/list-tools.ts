@@ -1,28 +1,28 @@
-/** A server's tools, read with tolerance. */
+/** Reads the tools of a server. One invalid tool does not affect the others. */
 import type { Session } from "../protocol/session.js";
 import { type ListOptions, listPages } from "./list-pages.js";
 import { readSourceTool, type SourceTool } from "./source-tool.js";
 
 export interface ToolList {
   readonly tools: readonly SourceTool[];
-  /** Tools that were listed but cannot be offered. */
+  /** Tools that are listed but cannot be offered. */
   readonly withheld: readonly { name: string; reason: string }[];
-  /** Why the list is not whole, if it is not. */
+  /** Why the list is incomplete. */
   readonly cut?: string | undefined;
   readonly ttlMs?: number | undefined;
-  /** When it was asked for; undefined: the server has no such list. */
+  /** When the list was requested; undefined if the server has no such list. */
   readonly readAt?: number | undefined;
   readonly isPublic?: boolean | undefined;
 }
 
-/** All tools of a server. A server that offers none is not asked. */
+/** All tools of a server. A server without the capability is not asked. */
 export async function listTools(session: Session, options: ListOptions): Promise<ToolList> {
   if (session.capabilities.tools === undefined) return { tools: [], withheld: [] };
   const { items, ...facts } = await listPages(session, { method: "tools/list", key: "tools" }, options);
   return { ...readTools(items, session), ...facts };
 }
 
-/** Sorts raw entries into tools and what must be withheld. */
+/** Separates usable tools from withheld ones. */
 export function readTools(
   items: readonly unknown[],
   { era, transport }: Pick<Session, "era" | "transport">,
@@ -30,7 +30,7 @@ export function readTools(
   const tools: SourceTool[] = [];
   const withheld: { name: string; reason: string }[] = [];
   const names = new Set<string>();
-  // Only this wire repeats arguments as headers.
+  // Only the modern era repeats arguments as headers.
   const withHeaders = era === "modern" && transport === "http";
   for (const raw of items) {
     const read = readSourceTool(raw, { withHeaders });

@@ -1,8 +1,8 @@
-/** Names and descriptions of the user's own making. */
+/** Names and descriptions that the user's mappers return. */
 import type { ListedTool, ServerRef } from "../model/listed-tool.js";
 
 /**
- * Names a tool. The name replaces the prefix; it is still made valid for every provider and unlike any other.
+ * Names a tool. The name replaces the prefix. Toolport still makes it valid for every provider and unique.
  *
  * @example
  * ```ts
@@ -12,7 +12,7 @@ import type { ListedTool, ServerRef } from "../model/listed-tool.js";
 export type ToolNameMapper = (server: ServerRef, tool: ListedTool) => string;
 
 /**
- * Changes what a tool says about itself: name, title, description, schema. The server still gets its own name.
+ * Changes the definition that models see: name, title, description, schema. The server still receives its own name.
  *
  * @example
  * ```ts
@@ -21,7 +21,7 @@ export type ToolNameMapper = (server: ServerRef, tool: ListedTool) => string;
  */
 export type ToolSpecificationMapper = (server: ServerRef, tool: ListedTool) => ListedTool;
 
-/** A mapper of the user's is asked about one tool; if it throws, the tool stays as it is. */
+/** Calls a mapper for one tool; if it throws, the tool stays unchanged. */
 export function mapTool<Tool extends ListedTool>(
   mapper: ToolSpecificationMapper | undefined,
   { server, tool }: { server: ServerRef; tool: Tool },
@@ -30,7 +30,7 @@ export function mapTool<Tool extends ListedTool>(
   if (mapper === undefined) return tool;
   try {
     const mapped = mapper(server, tool);
-    // Its rejection would be nobody's, and its members are no tool's.
+    // Avoids an unhandled rejection; a promise is not a tool.
     if (mapped instanceof Promise) {
       mapped.catch(() => {});
       throw new TypeError("it is asynchronous, which mappers cannot be");

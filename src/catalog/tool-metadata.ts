@@ -1,13 +1,13 @@
-/** Everything a server says about a tool beside what a model needs, as one flat record. */
+/** The metadata of a tool that models do not need, as one flat record. */
 import type { ToolInfo } from "../model/tool-info.js";
 
-/** Keys of {@link toolMetadata}. Where LangChain4j has a key of the same meaning, it is the same. */
+/** Keys of {@link toolMetadata}. They equal those of LangChain4j where it has the same. */
 export const McpToolMetadataKeys = {
-  /** `title` of the definition itself: a string. */
+  /** `title` of the definition: a string. */
   TITLE: "title",
-  /** `annotations.title`, which is another thing: a string. */
+  /** `annotations.title`, which is a different field: a string. */
   ANNOTATION_TITLE: "title-annotation",
-  /** A boolean, as all hints; a claim of the server's. */
+  /** A boolean, like all hints; the server claims it. */
   READ_ONLY_HINT: "readOnlyHint",
   DESTRUCTIVE_HINT: "destructiveHint",
   IDEMPOTENT_HINT: "idempotentHint",
@@ -16,7 +16,7 @@ export const McpToolMetadataKeys = {
   ICONS: "icons",
   /** How the tool may be run, such as `{ taskSupport: "optional" }`. */
   EXECUTION: "execution",
-  /** `_meta` whole; its entries are also there under their own keys. */
+  /** The whole `_meta`; its entries are also present under their own keys. */
   META: "_meta",
   /** The JSON Schema of `structuredContent`. */
   OUTPUT_SCHEMA: "outputSchema",
@@ -27,8 +27,8 @@ export const McpToolMetadataKeys = {
 } as const;
 
 /**
- * A tool's metadata under {@link McpToolMetadataKeys}, and the entries of its `_meta` under their own keys. An entry of
- * `_meta` never hides one of ours; what the server does not say is not there.
+ * The metadata of a tool under {@link McpToolMetadataKeys}, and the entries of its `_meta` under their own keys. An entry of
+ * `_meta` never replaces a key of Toolport. Missing fields are left out.
  */
 export function toolMetadata(tool: ToolInfo): Record<string, unknown> {
   const keys = McpToolMetadataKeys;
@@ -46,7 +46,7 @@ export function toolMetadata(tool: ToolInfo): Record<string, unknown> {
     [keys.SERVER]: tool.server,
     [keys.SOURCE_NAME]: tool.sourceName,
   };
-  // A `_meta.readOnlyHint` must not pass for the annotation, not even where there is no annotation.
+  // `_meta.readOnlyHint` must not be mistaken for the annotation, even if there is no annotation.
   const own = Object.entries(tool._meta ?? {}).filter(([key]) => !Object.hasOwn(known, key));
   const said = Object.entries(known).filter(([, value]) => value !== undefined);
   return Object.fromEntries([...own, ...said]);

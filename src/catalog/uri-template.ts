@@ -1,6 +1,6 @@
 /**
- * URI templates (RFC 6570, all four levels) as resource templates use them. Templates come from servers: they are read
- * character by character, and never become a regular expression.
+ * URI templates (RFC 6570, all four levels). Templates come from servers, so they are parsed character by character and never
+ * become a regular expression.
  *
  * @see https://www.rfc-editor.org/rfc/rfc6570
  */
@@ -10,9 +10,9 @@ export type TemplateArguments = Readonly<Record<string, string | number | boolea
 
 interface Variable {
   readonly name: string;
-  /** `{name*}`: a list is written out, one by one. */
+  /** `{name*}`: a list is expanded item by item. */
   readonly explode: boolean;
-  /** `{name:3}`: the first characters only. */
+  /** `{name:3}`: only the first characters. */
   readonly prefix?: number | undefined;
 }
 
@@ -24,7 +24,7 @@ interface Expression {
 export interface UriTemplate {
   /** All variables, each once, in the order of the template. */
   readonly names: readonly string[];
-  /** Variables without which the address would be another: all but those of a query. */
+  /** Required variables: all except those of a query. */
   readonly required: readonly string[];
   expand(args: TemplateArguments): string;
 }
@@ -35,7 +35,7 @@ interface OperatorRules {
   readonly named?: boolean;
   /** Written after the name of an empty value. */
   readonly ifEmpty?: string;
-  /** Characters with a meaning in addresses stay as they are. */
+  /** Reserved characters are not encoded. */
   readonly reserved?: boolean;
 }
 
@@ -54,7 +54,7 @@ const MAX_LENGTH = 10_000;
 const MAX_PREFIX = 10_000;
 const VARIABLE = /^[A-Za-z0-9_%][A-Za-z0-9_%.-]*$/;
 
-/** Reads a template; undefined if it is not one. */
+/** Undefined if the template is invalid. */
 export function parseUriTemplate(template: string): UriTemplate | undefined {
   if (template.length > MAX_LENGTH) return undefined;
   const parts: (string | Expression)[] = [];
@@ -123,7 +123,7 @@ function expandVariable(
   return explode ? items.map(label) : [label(items.join(","))];
 }
 
-/** Half a character cannot be encoded. */
+/** A lone surrogate cannot be encoded. */
 const wellFormed = (text: string): string => text.replace(/\p{Cs}/gu, "\ufffd");
 
 /** Everything but letters, digits and `-._~`. */
@@ -133,7 +133,7 @@ const encodeUnreserved = (text: string): string =>
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 
-/** Reserved characters stay, and so does what is encoded already. */
+/** Reserved characters and existing escapes stay. */
 const encodeReserved = (text: string): string =>
   encodeURI(wellFormed(text))
     .replace(/%5B/g, "[")

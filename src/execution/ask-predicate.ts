@@ -1,9 +1,9 @@
-/** Asks a user's rule about a failed call. */
+/** Calls a predicate of the user for a failed call. */
 import type { FailurePredicate } from "../config/failure-predicate.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { ToolCall } from "./tool-call.js";
 
-/** Undefined: the rule leaves the decision to Toolport, or is broken, which is reported. */
+/** Undefined if the predicate does not decide, or throws; errors are reported. */
 export function askPredicate(
   predicate: FailurePredicate,
   { error, call, report }: { error: ToolportError; call: ToolCall; report: (error: unknown) => void },
@@ -17,7 +17,7 @@ export function askPredicate(
       attempts: attempts.length,
       context: options.context,
     });
-    // A promise is truthy: an asynchronous rule would say yes to everything.
+    // A promise is truthy, so an asynchronous predicate would accept everything.
     if (verdict instanceof Promise) verdict.catch(report);
     return typeof verdict === "boolean" ? verdict : undefined;
   } catch (thrown) {

@@ -1,4 +1,4 @@
-/** An interceptor for users, and an example of one: remembers what tools answered that always answer the same. */
+/** An interceptor that caches the results of tools that always return the same. Also an example of an interceptor. */
 import { compileNames } from "../catalog/filters/glob.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { withDeadline } from "../util/with-deadline.js";
@@ -8,11 +8,11 @@ import type { CallHandler, CallInterceptor, ToolCall } from "./tool-call.js";
 import { INPUT_META_KEY, type ToolResult } from "./tool-result.js";
 
 export interface CacheResultsOptions {
-  /** Public names of the tools to remember, exact or with `*` and `?`. Only name tools that change nothing. */
+  /** Public names of the tools to cache, exact or with `*` and `?`. Only name tools that change nothing. */
   tools: readonly string[];
-  /** How long an answer stays good. */
+  /** How long a result stays valid. */
   ttlMs: number;
-  /** Answers kept; the one not used for longest goes first. @default 500 */
+  /** Maximum number of results; the least recently used is removed first. @default 500 */
   max?: number;
   /** @default performance.now */
   now?: () => number;
@@ -24,9 +24,9 @@ interface Kept {
 }
 
 /**
- * Answers repeated calls from memory: the same tool of the same server, the same arguments (in any order), headers and
- * `_meta`, for the same principal. Failures, results with `isError` and truncated results are not remembered. Equal
- * calls at the same time share one request; if that fails, each makes its own. Every port has a memory of its own.
+ * Answers repeated calls from memory: same tool, server, arguments (in any order), headers, `_meta` and principal. Errors,
+ * results with `isError` and truncated results are not cached. Equal concurrent calls share one request; if it fails, each
+ * caller sends its own. Every port has its own cache.
  *
  * @example
  * ```ts
@@ -45,7 +45,7 @@ export function cacheResults({
     const flights = new Map<string, Promise<ToolResult | undefined>>();
 
     return async (call) => {
-      // Whoever starts a task wants one of his own.
+      // Every caller that starts a task gets its own.
       const key = isWanted(call.tool.name) && !call.options.task ? callKey(call) : undefined;
       if (key === undefined) return next(call);
       const known = recall(key);
@@ -61,7 +61,7 @@ export function cacheResults({
       if (entry === undefined) return undefined;
       kept.delete(key);
       if (entry.expiresAt <= now()) return undefined;
-      // A map keeps the order of insertion: now it is the one used last.
+      // A Map keeps the order of insertion: this entry is now the most recently used.
       kept.set(key, entry);
       return entry.result;
     }
@@ -70,7 +70,7 @@ export function cacheResults({
       const answer = send(call);
       const flight = answer
         .then((result) => (isKeepable(result) ? structuredClone(result) : undefined))
-        // Whoever waits asks for himself; what cannot be copied is not kept.
+        // If the request fails or the result cannot be cloned, each waiting caller sends its own.
         .catch(() => undefined);
       flights.set(key, flight);
       const result = await flight.finally(() => flights.delete(key));
@@ -84,7 +84,7 @@ export function cacheResults({
       if (oldest !== undefined) kept.delete(oldest);
     }
 
-    /** The flight is another caller's: this one's own signal and deadline hold all the same. */
+    /** Waits for the request of another caller, within the signal and deadline of this one. */
     function wait(flight: Promise<ToolResult | undefined>, call: ToolCall): Promise<ToolResult | undefined> {
       return withDeadline(flight, {
         signal: call.options.signal,
@@ -102,21 +102,21 @@ export function cacheResults({
       });
     }
 
-    /** A copy, so that whoever changes it changes nobody else's. */
+    /** A copy, so that callers cannot change the results of others. */
     function reuse(result: ToolResult, call: ToolCall): ToolResult {
       return { ...structuredClone(result), attempts: 0, durationMs: now() - call.startedAt };
     }
   };
 }
 
-/** Half an answer, a failure, one that holds handles or that a user had a say in is good for one caller only. */
+/** Errors, truncated results, and results with handles or with input of the user are valid for one caller only. */
 const isKeepable = ({ isError, _meta, artifacts }: ToolResult): boolean =>
   !isError &&
   artifacts === undefined &&
   _meta?.[TRUNCATED_META_KEY] === undefined &&
   _meta?.[INPUT_META_KEY] === undefined;
 
-/** Everything that can make the answer another one; undefined for arguments that are not JSON. */
+/** Everything that determines the result; undefined if the arguments are not JSON. */
 function callKey({ principal, tool, args, added, options }: ToolCall): string | undefined {
   try {
     return JSON.stringify(
@@ -128,7 +128,7 @@ function callKey({ principal, tool, args, added, options }: ToolCall): string | 
   }
 }
 
-/** Sorts the fields of objects, so that their order makes no difference. */
+/** Sorts the fields of objects, because their order does not matter. */
 function inOrder(_name: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -1,4 +1,4 @@
-/** Keeps what one call hands on within bounds: the rest is cut off and said to be so, or kept aside. */
+/** Limits the size of results: larger ones are truncated, or their largest blocks are replaced by artifacts. */
 import { utf8Length } from "../util/utf8-length.js";
 import type { CallInterceptor, ToolCall } from "./tool-call.js";
 import {
@@ -9,41 +9,41 @@ import {
   textOf,
 } from "./tool-result.js";
 
-/** Where the result says how much of it was cut off; see {@link Truncation}. */
+/** Key in `_meta` of a truncated result; see {@link Truncation}. */
 export const TRUNCATED_META_KEY = "toolport/truncated";
 
-/** What was cut off a result. */
+/** What was removed from a result. */
 export interface Truncation {
-  /** Bytes of content that were kept, and how many there were. */
+  /** Size of the remaining content, and of the whole content. */
   readonly bytes: number;
   readonly totalBytes: number;
-  /** Bytes of the structured content that was left out: half of it would be no data. */
+  /** Size of the structured content, which is removed as a whole. */
   readonly structuredBytes?: number;
 }
 
-/** What happens to a result that is too large. */
+/** How results that are too large are handled. */
 export interface ResultSizeOptions {
-  /** Most bytes of content (text in UTF-8, anything else in base64), and as many of structured content. */
+  /** Maximum size of the content (text in UTF-8, anything else in base64), and of the structured content. */
   bytes: number;
-  /** `truncate`: cut off and marked. `spill`: the largest blocks are kept aside, as `result.artifacts`. */
+  /** `truncate`: cut the result and mark it. `spill`: move the largest blocks to `result.artifacts`. */
   mode: "truncate" | "spill";
-  /** Told of everything that is kept aside, before the result is handed on: the place to save it. */
+  /** Called for every artifact before the result is returned, for instance to save it. */
   onSpill?: (artifact: ResultArtifact, call: ToolCall) => void | Promise<void>;
 }
 
-/** Largest result that is handed on; a number truncates. @default no limit */
+/** Maximum size of a result; a number truncates. @default no limit */
 export type ResultSizeOption = number | ResultSizeOptions;
 
 export interface ResultSizeParts {
-  /** Told when `onSpill` throws. */
+  /** Receives errors of `onSpill`. */
   report?: (error: unknown) => void;
   createId?: () => string;
 }
 
-/** A block that is no larger than the note in its place would be is not worth keeping aside. */
+/** Smaller blocks are not worth replacing, because the note has about the same size. */
 const SMALLEST_SPILL = 256;
 
-/** Bounds the size of results. */
+/** Limits the size of results. */
 export function resultSizeStep(
   options: ResultSizeOption,
   { report = () => {}, createId = () => crypto.randomUUID() }: ResultSizeParts = {},
@@ -62,12 +62,12 @@ export function resultSizeStep(
         report(error);
       }
     }
-    // A thousand small blocks can be too much as well.
+    // Many small blocks may still exceed the limit.
     return truncate(rest, bytes, notes);
   };
 }
 
-/** The quick look that is enough for most results. */
+/** Fast check that is enough for most results. */
 const isSmall = ({ content, structuredContent }: ToolResult, limit: number): boolean =>
   structuredContent === undefined && sum(content.map(blockBytesAtMost)) <= limit;
 
@@ -76,10 +76,10 @@ const sum = (sizes: readonly number[]): number => sizes.reduce((total, size) => 
 const structuredBytes = ({ structuredContent }: ToolResult): number =>
   structuredContent === undefined ? 0 : utf8Length(JSON.stringify(structuredContent) ?? "");
 
-/** Notes that stand for what was kept aside. They are on top of the limit: a cut note would lead nowhere. */
+/** Notes in place of artifacts. They do not count for the limit, because a truncated note is useless. */
 type Notes = ReadonlyMap<ContentBlock, ResultArtifact>;
 
-/** The largest blocks go first, until what stays is small enough. */
+/** Replaces the largest blocks first, until the rest is small enough. */
 function spill(
   result: ToolResult,
   limit: number,
@@ -139,7 +139,7 @@ function truncate(result: ToolResult, limit: number, notes?: Notes): ToolResult 
   };
 }
 
-/** Keeps what fits, in order. A text is cut where the room ends; of an image or a file a half is of no use. */
+/** Keeps the blocks that fit, in order. The last text is cut; half an image or file would be useless. */
 function cutContent(
   blocks: readonly ContentBlock[],
   sizes: readonly number[],
@@ -163,7 +163,7 @@ function cutContent(
 /** A block whose fields have not been checked. */
 type Block = Readonly<Record<string, unknown>>;
 
-/** The text or base64 data of a block; nothing for links and blocks of unknown types. */
+/** The text or base64 data of a block; empty for links and unknown types. */
 function payloadOf(block: Block): string {
   const resource = block["resource"] as { text?: unknown; blob?: unknown } | null | undefined;
   const payload =
@@ -171,19 +171,19 @@ function payloadOf(block: Block): string {
   return typeof payload === "string" ? payload : "";
 }
 
-/** Bytes of the text or base64 data in a block. */
+/** Size of the text or base64 data of a block. */
 export const blockBytes = (block: Block): number => utf8Length(payloadOf(block));
 
-/** A figure that the block's bytes cannot exceed, found without looking at the text. */
+/** Upper bound of the size, computed without reading the text. */
 export const blockBytesAtMost = (block: Block): number => 3 * payloadOf(block).length;
 
-/** The beginning of a text, at most `maxBytes` long in UTF-8, with no character cut in two. */
+/** The start of a text, at most `maxBytes` in UTF-8, without splitting a character. */
 export function cutText(text: string, maxBytes: number): string {
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(maxBytes));
   return text.slice(0, read);
 }
 
-/** Keeps a block aside. It lives as long as its handle. */
+/** The handle keeps the block in memory. */
 function keepBlock(id: string, block: ContentBlock | StructuredBlock, bytes: number): ResultArtifact {
   const fields: Readonly<Record<string, unknown>> = block;
   const resource = fields["resource"] as { mimeType?: unknown } | null | undefined;
@@ -197,7 +197,7 @@ function keepBlock(id: string, block: ContentBlock | StructuredBlock, bytes: num
   };
 }
 
-/** What stands in the result in its place. */
+/** Replaces the block in the result. */
 const artifactNote = ({ id, type, mimeType, bytes }: ResultArtifact): ContentBlock => ({
   type: "text",
   text: `[kept aside as artifact ${id}: ${mimeType ?? type}, ${bytes} bytes]`,

@@ -1,4 +1,4 @@
-/** What a tool answered. */
+/** The result of a tool call. */
 import type { ContentBlock, OtherContent } from "../content/content-block.js";
 import { MALFORMED_TYPE, toContentPart } from "../content/content-part.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
@@ -7,38 +7,38 @@ import { isNestedDeeper } from "../util/json.js";
 
 export type { ContentBlock };
 
-/** The answer to one call. A tool that reports failure answers too: look at `isError`. */
+/** The result of one call. Check `isError`: a tool that fails returns a result too. */
 export interface ToolResult<Structured = unknown> {
   /** All text blocks, joined by line breaks. */
   readonly text: string;
   readonly content: readonly ContentBlock[];
-  /** The answer as data, where the tool gives one. */
+  /** Structured content, if the tool returns any. */
   readonly structuredContent?: Structured | undefined;
-  /** The tool itself says that it failed. */
+  /** The tool reports that it failed. */
   readonly isError: boolean;
   readonly _meta?: Readonly<Record<string, unknown>> | undefined;
-  /** Who really answered. */
+  /** The server that answered; after a fallback, another one than that of the tool. */
   readonly server: string;
-  /** How many times a server was asked; 0 if an interceptor such as `cacheResults` answered. */
+  /** Number of requests that were sent; 0 if an interceptor such as `cacheResults` answered. */
   readonly attempts: number;
-  /** From the call to the answer. */
+  /** Duration of the whole call. */
   readonly durationMs: number;
   /**
-   * What was changed about the arguments before they were sent, by `checkArguments: "repair"`; undefined: nothing. Paths and
-   * kinds of change only, no values.
+   * How `checkArguments: "repair"` changed the arguments before they were sent; undefined if it did not. Contains paths and
+   * kinds of change, no values.
    */
   readonly repaired?: readonly ArgumentRepair[] | undefined;
-  /** Parts that were too large to hand on; see `maxResultBytes`. */
+  /** Parts that exceeded `maxResultBytes`. */
   readonly artifacts?: readonly ResultArtifact[] | undefined;
-  /** What is wrong with items of `content`; a model gets a note in place of each. @default undefined: nothing */
+  /** Malformed items of `content`; models receive a note in place of each. @default undefined: none */
   readonly malformed?: MalformedContent | undefined;
 }
 
-/** Items of a result that break the protocol's rules. */
+/** Items of a result that violate the protocol. */
 export interface MalformedContent {
-  /** How many there are. */
+  /** Number of malformed items. */
   readonly count: number;
-  /** The first 100 of them: the type that each claims (`content` if none), and what is wrong with it. */
+  /** The first 100 items: the declared type (`content` if there is none), and the problem. */
   readonly items: readonly { readonly type: string; readonly problem: string }[];
 }
 
@@ -58,13 +58,13 @@ export interface ResultArtifact {
   read(): Promise<ContentBlock | StructuredBlock>;
 }
 
-/** Where a result says that it took answers of the user's: it is that user's own and must not be kept. */
+/** Key in `_meta` of a result that depends on input of the user and must not be cached. */
 export const INPUT_META_KEY = "toolport/input";
 
 const isBlock = (value: unknown): value is ContentBlock =>
   typeof value === "object" && value !== null && typeof (value as { type?: unknown }).type === "string";
 
-/** Data of honest tools have a dozen. Whoever writes more of them as JSON overflows the stack in the end. */
+/** Real results have about a dozen levels. Serialising a much deeper one would overflow the stack. */
 const MAX_LEVELS = 500;
 
 const objectOf = (value: unknown): Record<string, unknown> | undefined =>
@@ -72,16 +72,16 @@ const objectOf = (value: unknown): Record<string, unknown> | undefined =>
     ? (value as Record<string, unknown>)
     : undefined;
 
-/** A list in every case: some servers send one block without a list around it. */
+/** Some servers send a single block instead of a list. */
 function itemsOf(content: unknown): readonly unknown[] {
   if (Array.isArray(content)) return content;
   return content === undefined || content === null ? [] : [content];
 }
 
-/** More than these of a kind are only counted: a million of them fit into one message. */
+/** Further items are only counted: one message can contain a million. */
 const MAX_MALFORMED = 100;
 
-/** An item that is no block stays, as the `value` of a block that says so. */
+/** An item that is not a block becomes the `value` of a block that marks it as malformed. */
 function readBlocks(items: readonly unknown[]): ContentBlock[] {
   const blocks: ContentBlock[] = [];
   let odd = 0;
@@ -94,7 +94,7 @@ function readBlocks(items: readonly unknown[]): ContentBlock[] {
   return blocks;
 }
 
-/** Stands for items of the server that are no blocks. */
+/** Replaces items that are not blocks. */
 const malformedBlock = (fields: Readonly<Record<string, unknown>>): ContentBlock =>
   ({ type: MALFORMED_TYPE, ...fields }) as unknown as OtherContent;
 
@@ -113,7 +113,7 @@ export function toToolResult<Structured>(
     isError: raw["isError"] === true,
     _meta: objectOf(raw["_meta"]),
     server,
-    // Known when the whole call is over; the pipeline fills them in.
+    // The pipeline sets both at the end of the call.
     attempts: 1,
     durationMs: 0,
     ...(malformed !== undefined && { malformed }),

@@ -1,4 +1,4 @@
-/** Ties the catalog of one port to its options, its store and those who listen. */
+/** Creates the catalog of a port from its options, its store and its events. */
 import { Catalog, type CatalogOptions } from "../catalog/catalog.js";
 import type { FilterSet } from "../catalog/filters/filter-set.js";
 import type { SharedLists } from "../catalog/public-lists.js";

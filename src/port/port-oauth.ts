@@ -1,4 +1,4 @@
-/** The credentials of one port: one keeper per server, made when a server first needs it. */
+/** The OAuth credentials of one port: one `ServerOAuth` for each server, created on first use. */
 import type { OAuthStatus, ServerOAuth } from "../auth/server-oauth.js";
 import { identifyUrl } from "../config/config-identity.js";
 import type { NetworkConfig } from "../config/read-network.js";
@@ -13,11 +13,11 @@ export interface PortOAuthOptions {
   readonly store: Store;
   readonly principal: string | undefined;
   readonly callbackUrl: string | undefined;
-  /** The store was given by the user, and may hold logins from elsewhere. */
+  /** The user configured the store, so it may contain logins of other processes. */
   readonly isSaved: boolean;
   readonly clientName: string;
   readonly configOf: (server: string) => ServerConfig | undefined;
-  /** All servers of the user, once those that were saved are among them. */
+  /** All servers of the user, after the saved ones are restored. */
   readonly allConfigs: () => Promise<readonly ServerConfig[]>;
   readonly http: (config: NetworkConfig) => Promise<HttpClient>;
   readonly warn: (server: string, message: string) => void;
@@ -25,38 +25,38 @@ export interface PortOAuthOptions {
 
 export class PortOAuth {
   readonly #options: PortOAuthOptions;
-  /** By identity: another URL under the same name must not get the tokens of the old one. */
+  /** By identity, so that another URL under the same name does not get the old tokens. */
   readonly #keepers = new Map<string, Promise<ServerOAuth>>();
 
   constructor(options: PortOAuthOptions) {
     this.#options = options;
   }
 
-  /** Puts credentials on a server's requests; undefined where that is the user's own business. */
+  /** Adds credentials to the requests of a server; undefined if the user does that. */
   authorize = (server: string): AuthorizedSend | undefined => {
     const config = this.#configOf(server);
     if (config === undefined || !this.#isOurs(config)) return undefined;
     const isAsked = typeof config.oauth === "object";
     return async (request, send) => {
-      // A token the user has put there by hand says that no other is wanted.
+      // A token in the configured headers takes precedence.
       if (request.authorization !== undefined && !isAsked) return send({});
       return (await this.#keeper(config)).send(request, send);
     };
   };
 
-  /** Somebody has authorized since the server last refused us. */
+  /** True if the user has logged in since the server last rejected the credentials. */
   async hasNewCredentials(server: string): Promise<boolean> {
     const config = this.#configOf(server);
     if (config === undefined || !this.#isOurs(config)) return false;
     try {
       return await (await this.#keeper(config)).hasNewCredentials();
     } catch {
-      // The store is away. Whoever asked has an error of its own to show.
+      // The store failed. The caller throws its own error.
       return false;
     }
   }
 
-  /** The keeper of a server's credentials, for who wants to log in or out. */
+  /** For logging in and out. Throws if Toolport does not handle the credentials of the server. */
   async require(server: string): Promise<ServerOAuth> {
     const config = this.#configOf(server);
     if (config !== undefined && config.oauth !== false && config.authProvider === undefined)
@@ -68,11 +68,11 @@ export class PortOAuth {
         config === undefined
           ? "Only servers reached over HTTP are authorized by OAuth"
           : "The tokens of this server are kept by its own `authProvider`, or it has none (`oauth: false`)",
-      next: config === undefined ? "Give it what it needs in `env` or `headers`" : "Set `oauth` on its entry",
+      next: config === undefined ? "Pass its credentials in `env` or `headers`" : "Set `oauth` on its entry",
     });
   }
 
-  /** Ends a login, whichever provider began it. `onSpent` is called once its URL is of no use any more. */
+  /** Finishes a login of any provider. `onSpent` is called once its URL cannot be used again. */
   async finish(server: string, params: URLSearchParams, onSpent?: () => void): Promise<void> {
     const config = this.#configOf(server);
     const provider = config?.authProvider;
@@ -84,7 +84,7 @@ export class PortOAuth {
     await finishProviderLogin({ server, provider, serverUrl: new URL(config.url), http, onSpent }, params);
   }
 
-  /** A server is removed: one that is added later under the same name reads its credentials from the store. */
+  /** The server was removed: one added later under the same name reads its credentials from the store. */
   forget(config: ServerConfig): void {
     this.#keepers.delete(serverIdentity(config));
   }
@@ -94,7 +94,7 @@ export class PortOAuth {
     return config !== undefined && this.#isOurs(config) ? (await this.#keeper(config)).status() : undefined;
   }
 
-  /** Whether credentials that version 0.1 kept by address can only be this server's. */
+  /** True if credentials that version 0.1 stored by URL can belong to this server only. */
   async #ownsAddress(config: HttpConfig | SseConfig): Promise<boolean> {
     const all = (await this.#options.allConfigs()).filter(isOverHttp).filter((each) => this.#isOurs(each));
     const own = all.find(({ name }) => name === config.name);
@@ -116,7 +116,7 @@ export class PortOAuth {
     const known = this.#keepers.get(identity);
     if (known !== undefined) return known;
     const { store, principal, callbackUrl, clientName, http, warn } = this.#options;
-    // Loaded when a server first needs it: most ports never do.
+    // Loaded on first use: most ports need no OAuth.
     const made = import("../auth/server-oauth.js").then(({ createServerOAuth }) =>
       createServerOAuth({
         server: config.name,

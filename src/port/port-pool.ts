@@ -1,4 +1,4 @@
-/** Ties the connections of one port to its options, its credentials, its catalog and those who listen. */
+/** Creates the connections of a port from its options, its credentials, its catalog and its events. */
 import type { Catalog } from "../catalog/catalog.js";
 import { toDiscoveryError } from "../catalog/discovery-error.js";
 import { secretsOf } from "../config/known-secrets.js";
@@ -71,7 +71,7 @@ export function createPortPool(port: PoolHost): ConnectionPool {
     onInvalidMessage: (server, { code, what, next }, source) => {
       const message = next === undefined ? what : `${what}. ${next}`;
       if (code !== "BAD_RESPONSE" || source === "response") return parts.warn(server, message);
-      // A banner is printed at every start of the process; `next` tells its kinds apart, its text may hold the time.
+      // A server prints its banner at every start; `next` identifies the kind, because the text may contain the time.
       const key = JSON.stringify([server, next]);
       if (reported.has(key)) return;
       reported.add(key);
@@ -98,13 +98,13 @@ export function createPortPool(port: PoolHost): ConnectionPool {
   return new ConnectionPool(connectionParts, (config) => configFor(config, principal));
 }
 
-/** A server that cannot be reached, and whose error a fallback can cure, may have its tools offered by that. */
+/** The tools of an unreachable server are taken from its fallback servers, if a fallback can handle the error. */
 function noteAbsence({ catalog }: PoolHost, { server, to, error }: StateChange): void {
   if (to === "failed") catalog.setAway(server, error !== undefined && classifyError(error).useFallback);
   else if (to === "authenticating" || to === "ready") catalog.setAway(server, false);
 }
 
-/** A server told something by itself. */
+/** Forgets cached resources that a notification reports as changed, and notifies subscribers. */
 function heard(port: PoolHost, server: string, { method, uri }: { method: string; uri: unknown }): void {
   if (method === "notifications/resources/list_changed") port.resourceCache.forget(server);
   if (method !== "notifications/resources/updated" || typeof uri !== "string") return;

@@ -38,22 +38,22 @@ import type { ServerRead } from "./server-access.js";
 import type { SharedParts } from "./shared-parts.js";
 import { PortTasks } from "./tasks/port-tasks.js";
 
-/** Whose port it is; nothing: the plain port. */
+/** Empty for the plain port. */
 interface PortOf {
   readonly principal?: Principal | undefined;
-  /** The plain port, whose servers every user has. */
+  /** The plain port, which provides its servers to every user. */
   readonly parent?: Port | undefined;
-  /** All ports that there are, this one included. */
+  /** All ports, this one included. */
   readonly all?: (() => readonly Port[]) | undefined;
-  /** Filters of an earlier port of the same user. @default none but those that apply to all users */
+  /** Filters of an earlier port of the same user. @default those that apply to all users */
   readonly filters?: FilterSet | undefined;
 }
 
-/** What `toolport.ts` puts its methods on. */
+/** The state of one port. `create-toolport.ts` adds the public methods. */
 export class Port {
   readonly parts: SharedParts;
   readonly principal: Principal | undefined;
-  /** All ports that there are, this one included. */
+  /** All ports, this one included. */
   readonly all: () => readonly Port[];
   readonly pool: ConnectionPool;
   readonly catalog: Catalog;
@@ -66,12 +66,12 @@ export class Port {
   readonly subscriptions = new Subscriptions(this);
   readonly tasks = new PortTasks(this);
   readonly malformed: MalformedCounts;
-  /** Tools that no server offers. */
+  /** Tools of the port itself. */
   readonly own: OwnToolSet;
   readonly #stopUpkeep: () => void;
-  /** Servers that came from the store, and that the program has not named since. */
+  /** Servers from the store that the program has not named since. */
   readonly #restoredNames = new Set<string>();
-  /** One for each set of network options that a server has. */
+  /** One for each combination of network options. */
   readonly #clients = new Map<string, Promise<HttpClient>>();
   #closing: Promise<void> | undefined;
 
@@ -109,18 +109,18 @@ export class Port {
     });
   }
 
-  /** Everything but closing ends here once the port is closed. */
+  /** Throws once the port is closed. */
   assertOpen(): void {
     if (this.#closing === undefined) return;
     throw new ConnectionError({
       code: "CLOSED",
       what: "This port is closed",
-      next: "Make a new one",
+      next: "Create a new one",
       outcome: "unsent",
     });
   }
 
-  /** Access to the network for a server, opened when something first needs it. */
+  /** The HTTP client for a server, created on first use. */
   http(config: ServerConfig | NetworkConfig): Promise<HttpClient> {
     const network = this.parts.networkOf(config);
     const key = JSON.stringify([network.proxy, network.maxSockets]);
@@ -132,26 +132,26 @@ export class Port {
     return client;
   }
 
-  /** Refuses if the port is closed. Undefined if there is nothing to wait for. */
+  /** Throws if the port is closed. Undefined if there is nothing to wait for. */
   opened(): Promise<void> | undefined {
     this.assertOpen();
     if (this.saved?.isRestoring !== true && !this.catalog.isRestoring) return undefined;
     return this.restored().then(() => this.assertOpen());
   }
 
-  /** Waits for what was saved or exported earlier. */
+  /** Waits until saved and exported lists are restored. */
   async restored(): Promise<void> {
     await this.saved?.restored;
     await this.catalog.restored();
   }
 
-  /** Adds a server, or finds the same one that is there already. */
+  /** Adds a server, or returns the same server if it exists. */
   register(config: ServerConfig): ServerConnection {
     this.assertOpen();
     const known = this.pool.get(config.name);
     if (known === undefined) return this.pool.add(config);
     const isSame = configIdentity(known.config) === configIdentity(config);
-    // What the program says comes before what was saved.
+    // The configuration of the program takes precedence over the saved one.
     if (this.#restoredNames.has(config.name) && !(isSame && known.session !== undefined)) {
       this.#restoredNames.delete(config.name);
       if (!isSame) this.catalog.drop(config.name);
@@ -167,14 +167,14 @@ export class Port {
     });
   }
 
-  /** Takes over a server that was saved, unless the program has one of this name. */
+  /** Adds a saved server, unless the program has one of this name. */
   restore(config: ServerConfig): void {
     if (this.#closing !== undefined || this.pool.get(config.name) !== undefined) return;
     this.#restoredNames.add(config.name);
     this.pool.add(config);
   }
 
-  /** Ends a server of this port. Records of it stay in the store. */
+  /** Removes a server from this port. Its records stay in the store. */
   async remove(name: string): Promise<void> {
     const config = this.pool.get(name)?.config;
     this.#restoredNames.delete(name);
@@ -186,7 +186,7 @@ export class Port {
     this.catalog.drop(name);
   }
 
-  /** Whether a server came from the store, and the program has not named it since. */
+  /** True if the server came from the store and the program has not named it since. */
   isRestored(name: string): boolean {
     return this.#restoredNames.has(name);
   }
@@ -209,7 +209,7 @@ export class Port {
     return bringUp(this, connections, wait);
   }
 
-  /** Reads a server's lists anew. */
+  /** Reads the lists of a server again. */
   reread(connection: ServerConnection, wait: WaitOptions = {}): Promise<void> {
     const reading = this.read(connection, (session) => this.catalog.read(session, wait), wait);
     return reading.catch((error: unknown) => {
@@ -217,7 +217,7 @@ export class Port {
     });
   }
 
-  /** Runs something that may safely run twice. */
+  /** Runs an operation that may run twice. */
   read<Result>(
     connection: ServerConnection,
     run: (session: Session) => Promise<Result>,
@@ -227,7 +227,7 @@ export class Port {
     return runOnSession(connection, run, { repeatable: true, waitMs, signal: wait.signal });
   }
 
-  /** Makes one request that may safely run twice, in a span of its own. */
+  /** Sends one request that may run twice, in a span of its own. */
   ask(
     connection: ServerConnection,
     { method, params, ...facts }: ServerRead,
@@ -270,7 +270,7 @@ export class Port {
     options: CallToolOptions | TaskCallOptions,
   ): Promise<ToolResult> {
     const startedAt = performance.now();
-    // An explicit limit that is longer than the cap raises the cap for this call.
+    // An explicit timeout longer than the maximum raises the maximum for this call.
     const limitMs = Math.max(this.parts.settings.maxTimeoutMs, options.timeoutMs ?? 0);
     const attempts: never[] = [];
     const calling = this.pipeline.call({
@@ -308,7 +308,7 @@ export class Port {
     return this.#closing;
   }
 
-  /** Runs one request in a span, and gives it what belongs into its `_meta`. */
+  /** Runs one request in a span, with the trace context for its `_meta`. */
   trace<Result>(
     session: Session,
     facts: Omit<RequestFacts, keyof ServerFacts>,
@@ -319,7 +319,7 @@ export class Port {
     return telemetry.attempt({ ...facts, ...this.factsOf(session) }, (meta) => run(meta));
   }
 
-  /** What spans and metrics tell of a session. */
+  /** Attributes of a session for spans and metrics. */
   factsOf({ server, transport, protocolVersion }: Session): ServerFacts {
     const config = this.pool.get(server)?.config;
     const address = config !== undefined && "url" in config ? config.url : undefined;

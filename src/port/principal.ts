@@ -1,4 +1,4 @@
-/** One user of a port: the same servers, reached with that user's own credentials. */
+/** One user of a port, who reaches the same servers with other credentials. */
 import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
 import { ConfigIssues } from "../config/config-issues.js";
 import { freezeConfig } from "../config/config-view.js";
@@ -8,15 +8,15 @@ import { SecretRecord } from "../config/secret-record.js";
 import type { HeaderSource, ServerConfig } from "../config/server-config.js";
 import type { HeadersOption } from "../config/server-entry.js";
 
-/** What `as()` takes besides the name. */
+/** Options of `as()`. */
 export interface PrincipalOptions {
-  /** Sent to every server reached over HTTP or WebSocket, in place of a configured header of the same name. */
+  /** Headers for every server over HTTP or WebSocket. They replace configured headers of the same name. */
   headers?: HeadersOption;
-  /** Used for every server reached over HTTP, in place of the configured one. */
+  /** Used for every server over HTTP in place of the configured one. */
   authProvider?: AuthProvider | OAuthClientProvider;
   /**
-   * Environment variables for this user's processes and containers, in place of configured ones of the same name.
-   * Servers reached over the network do not get them. Other values start the processes anew.
+   * Environment variables for the processes and containers of this user. They replace configured ones of the same name.
+   * Servers over the network do not get them. Changed values restart the processes.
    *
    * @default none
    * @example
@@ -27,10 +27,10 @@ export interface PrincipalOptions {
   env?: Readonly<Record<string, string>>;
 }
 
-/** What a later `as()` of the same name takes: nothing, new processes, or new connections to all servers. */
+/** What an update of a principal requires: nothing, new processes, or new connections to all servers. */
 type Renewal = "nothing" | "processes" | "connections";
 
-/** Headers, provider and environment as they are now: a later `as()` of the same name may bring a new token. */
+/** Holds the current headers, provider and environment: a later `as()` with the same name may replace them. */
 export class Principal {
   readonly name: string;
   #options: PrincipalOptions;
@@ -44,7 +44,7 @@ export class Principal {
     return this.#options.authProvider;
   }
 
-  /** The headers of this moment; asked before every request. */
+  /** The current headers; called before every request. */
   async headers(): Promise<Readonly<Record<string, string>>> {
     const { headers = {} } = this.#options;
     return typeof headers === "function" ? headers() : headers;
@@ -54,7 +54,7 @@ export class Principal {
     return this.#options.env ?? {};
   }
 
-  /** Takes over what is given; what is not given stays as it was. */
+  /** Replaces the given options; the others stay. */
   update(options: PrincipalOptions): Renewal {
     const { authProvider: provider, env } = this;
     this.#options = { ...this.#options, ...copyOf(options) };
@@ -63,7 +63,7 @@ export class Principal {
   }
 }
 
-/** Only what is given, so that an explicit undefined does not count as a new value. The caller may change its object later. */
+/** Copies the options that are set, because an explicit undefined must not replace a value. */
 function copyOf({ headers, authProvider, env }: PrincipalOptions): PrincipalOptions {
   return {
     ...(headers !== undefined && { headers }),
@@ -84,7 +84,7 @@ function hasSameEntries(
 }
 
 /**
- * Reads what `as()` was given.
+ * Validates the arguments of `as()`.
  *
  * @throws ConfigError with every problem
  */
@@ -100,7 +100,7 @@ export function readPrincipal(name: string, options: PrincipalOptions): Principa
   return new Principal(name, options);
 }
 
-/** Header names are the same in any case; the user's own value wins. */
+/** Header names are case-insensitive; the values of the user take precedence. */
 function merge(
   base: Readonly<Record<string, string>>,
   own: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** What `connect()` tells about each server. */
+/** The reports of `connect()`. */
 import type { Catalog } from "../catalog/catalog.js";
 import type { ConnectOutcome } from "../connection/connection-pool.js";
 import type { ConnectionStatus } from "../connection/connection-state.js";
@@ -7,19 +7,19 @@ import { ToolportError } from "../errors/toolport-error.js";
 import { callSafely } from "../util/call-safely.js";
 import type { ServerErrorPolicy } from "./options.js";
 
-/** How one server came up. */
+/** The outcome for one server. */
 export interface ServerReport {
   state: ConnectionStatus;
-  /** Why it is not ready. */
+  /** Why the server is not ready. */
   error?: ToolportError | undefined;
-  /** Where the user can authorize, while `state` is `"authenticating"`. */
+  /** Where the user can log in, while `state` is `"authenticating"`. */
   authUrl?: string | undefined;
   toolCount: number;
-  /** How long it took. */
+  /** Duration in milliseconds. */
   ms: number;
 }
 
-/** What {@link Toolport.connect} returns. */
+/** Returned by {@link Toolport.connect}. */
 export interface ConnectReport {
   servers: Record<string, ServerReport>;
 }
@@ -56,14 +56,14 @@ export function throwFailures(errors: readonly ToolportError[]): void {
   throw new ToolportError({
     code: "SERVERS_FAILED",
     what: `${errors.length} servers could not be connected: ${errors.map((error) => error.message).join(" ")}`,
-    next: "Look at errors for each of them",
+    next: "See errors for the error of each server",
     retryable: errors.some((error) => error.retryable),
     outcome: "unsent",
     errors,
   });
 }
 
-/** Tools that a program cannot do without: by public name, or as `server.tool`. */
+/** Throws if a required tool is missing. Tools are named by public name, or as `server.tool`. */
 export function checkRequiredTools(required: readonly string[], catalog: Catalog): void {
   const missing = required.filter((name) => {
     if (catalog.entry(name) !== undefined) return false;
@@ -75,7 +75,7 @@ export function checkRequiredTools(required: readonly string[], catalog: Catalog
   throw new CatalogError({
     code: "REQUIRED_TOOLS_MISSING",
     what: `Required tools are missing: ${missing.join(", ")}`,
-    next: "Look at the servers that should have them, or take them out of requiredTools",
+    next: "Check the servers that should have them, or remove them from requiredTools",
     missing,
   });
 }

@@ -1,19 +1,19 @@
-/** The filters of a port, which can be added, replaced and reset while it runs. Each user has its own set. */
+/** The filters of a port, which can change while it runs. Each user has its own set. */
 import { type CompiledFilter, compileFilter, type ToolFilter, type ToolFilters } from "./filters.js";
 
-/** What `addFilter` and `setFilters` take. */
+/** Accepted by `addFilter` and `setFilters`. */
 export type FilterInput = ToolFilters | ToolFilter;
 
 export interface FilterSet {
-  /** Grows with every change, so that a snapshot knows whether it is still right. */
+  /** Increases with every change, so that the catalog notices it. */
   readonly version: number;
-  /** All of them, in the order in which they are asked. */
+  /** All filters, in the order in which they are applied. */
   readonly filters: readonly CompiledFilter[];
-  /** One more that must agree. Returns the new version. */
+  /** Adds a filter. Returns the new version. */
   add(filter: FilterInput): number;
-  /** Replaces everything added to this set before. Returns the new version. */
+  /** Replaces the filters added to this set. Returns the new version. */
   set(filters: FilterInput | readonly FilterInput[]): number;
-  /** Removes everything added to this set. Returns the new version. */
+  /** Removes the filters added to this set. Returns the new version. */
   reset(): number;
 }
 
@@ -24,17 +24,16 @@ const isList = (input: FilterInput | readonly FilterInput[]): input is readonly 
   Array.isArray(input);
 
 /**
- * Makes the filter set of the plain port, which every user's set builds on.
+ * Creates the filter set of the plain port, which the sets of all users extend.
  *
- * @param configured rules from the options. They always hold: what is added, replaced and reset at run time can narrow
- *   them, never widen.
+ * @param configured rules of the options. They always apply: changes at run time can only narrow them.
  */
 export function createFilterSet(configured: ToolFilters = {}): FilterSet {
   const fixed: readonly CompiledFilter[] = [compile(configured)];
   return changeable({ version: 0, filters: fixed });
 }
 
-/** Makes the filter set of one user: everything in `shared`, as it is at that moment, and the user's own filters. */
+/** Creates the filter set of one user: the current filters of `shared`, and those of the user. */
 export function extendFilterSet(shared: FilterSet): FilterSet {
   return changeable(shared);
 }

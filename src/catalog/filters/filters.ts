@@ -1,36 +1,36 @@
-/** Which tools are offered: `only`, `except` and `filter`, per server and for all, every one of which must agree. */
+/** Decides which tools are offered: `only`, `except` and `filter`, for each server and for all. A tool must pass all of them. */
 import type { ListedTool, ServerRef, ToolFilter } from "../../model/listed-tool.js";
 import type { WithheldTool } from "../../model/tool-info.js";
 import { compileNames } from "./glob.js";
 
 export type { ToolFilter } from "../../model/listed-tool.js";
 
-/** Rules that a tool must pass, all of them. */
+/** Rules that a tool must pass. */
 export interface ToolFilters {
   /**
-   * Offer these tools and no others: exact names or globs (`*`, `?`). In rules for all servers, `server__tool` and
-   * `server.tool` name a tool of one server.
+   * Offer only these tools: exact names or globs (`*`, `?`). In rules for all servers, `server__tool` and `server.tool` name a
+   * tool of one server.
    * @default all
    * @example ["read_*", "github__list_issues"]
    */
   readonly only?: readonly string[] | undefined;
-  /** Offer none of these. @default none */
+  /** Do not offer these tools. @default none */
   readonly except?: readonly string[] | undefined;
-  /** Asked last. @default every tool passes */
+  /** Called last. @default every tool passes */
   readonly filter?: ToolFilter | undefined;
 }
 
 /** Why a tool is not offered. */
 export interface FilterRefusal {
   readonly reason: string;
-  /** The filter itself is broken; somebody should be told. */
+  /** The filter itself failed, so a warning is needed. */
   readonly broken: boolean;
 }
 
-/** Undefined: the tool passes. */
+/** Undefined if the tool passes. */
 export type CompiledFilter = (server: ServerRef, tool: FilterableTool) => FilterRefusal | undefined;
 
-/** A tool as listed or, with its public name, as `tools()` gives it. */
+/** A tool as listed, or with its public name as `tools()` returns it. */
 export type FilterableTool = ListedTool & { readonly sourceName: string };
 
 type NameTest = (server: ServerRef, tool: FilterableTool) => boolean;
@@ -38,8 +38,8 @@ type NameTest = (server: ServerRef, tool: FilterableTool) => boolean;
 const SEPARATORS = /__|\./g;
 
 /**
- * A qualified pattern is split where its separators stand, and both halves are matched on their own: matched as one
- * text, `read*` would let through every tool of a server named "readme".
+ * Splits a qualified pattern at its separator and matches both parts separately. Matched as one text, `read*` would accept
+ * every tool of a server named "readme".
  */
 function compileQualified(patterns: readonly string[]): NameTest {
   const own = compileNames(patterns);
@@ -64,7 +64,7 @@ const refuse = (reason: string, broken = false): FilterRefusal => ({ reason, bro
 function ask(filter: ToolFilter, server: ServerRef, tool: FilterableTool): FilterRefusal | undefined {
   try {
     const verdict: unknown = filter(server, tool);
-    // A promise is truthy: an asynchronous filter would let everything through.
+    // A promise is truthy, so an asynchronous filter would accept everything.
     if (verdict instanceof Promise) {
       verdict.catch(() => {});
       return refuse("The filter is asynchronous, which filters cannot be", true);
@@ -75,7 +75,7 @@ function ask(filter: ToolFilter, server: ServerRef, tool: FilterableTool): Filte
   }
 }
 
-/** No rules: every tool passes. It can be told from others, so that nobody needs to ask it a thousand times. */
+/** No rules: every tool passes. Comparing with this constant saves the calls. */
 export const passAll: CompiledFilter = () => undefined;
 
 /** Compiles one set of rules. `scope`: rules for all servers may name a tool of one of them (`server__tool`). */
@@ -96,13 +96,13 @@ export function compileFilter(
 
 export interface FilteredTools<Entry> {
   readonly tools: readonly Entry[];
-  /** Left out because the rules say so. */
+  /** Left out by the rules. */
   readonly excluded: readonly WithheldTool[];
-  /** Left out because a filter failed on them. */
+  /** Left out because a filter failed. */
   readonly withheld: readonly WithheldTool[];
 }
 
-/** Keeps the tools that pass every filter. A filter that throws costs only the tool it threw on. */
+/** Keeps the tools that pass every filter. If a filter throws, only that tool is left out. */
 export function filterTools<Entry extends { server: ServerRef; tool: FilterableTool }>(
   entries: readonly Entry[],
   filters: (server: ServerRef) => readonly CompiledFilter[],

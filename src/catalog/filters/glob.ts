@@ -1,12 +1,12 @@
-/** Matches names against exact names and globs, without building a regular expression out of somebody's text. */
+/** Matches names against exact names and globs, without regular expressions. */
 
-/** One part of a compiled glob: a text in which `?` is one character. */
+/** One part of a compiled glob: a text in which `?` matches one character. */
 type Segment = readonly string[];
 
 interface Glob {
-  /** What stands between the stars, the first and the last anchored. */
+  /** The texts between the stars; the first and the last are anchored. */
   readonly segments: readonly Segment[];
-  /** Fewest characters a matching name has. */
+  /** Minimum length of a matching name. */
   readonly minLength: number;
 }
 
@@ -19,7 +19,7 @@ function fitsAt(name: readonly string[], segment: Segment, start: number): boole
   return segment.every((wanted, offset) => wanted === "?" || wanted === name[start + offset]);
 }
 
-/** Each part takes the first place where it fits, which is never worse than a later one: no backtracking. */
+/** Each part takes its first match, which is never worse than a later one, so there is no backtracking. */
 function matchesGlob(name: readonly string[], { segments, minLength }: Glob): boolean {
   if (name.length < minLength) return false;
   const first = segments[0]!;

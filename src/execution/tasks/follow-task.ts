@@ -1,4 +1,4 @@
-/** Follows a task to its end: asks at the server's pace, answers what it wants to know, outlives connections. */
+/** Polls a task until its result is there, answers its input requests, and survives reconnects. */
 import { runOnSession } from "../../connection/run-on-session.js";
 import type { ServerConnection } from "../../connection/server-connection.js";
 import { ConnectionError } from "../../errors/connection-error.js";
@@ -14,28 +14,28 @@ export interface FollowParts {
   readonly taskId: string;
   /** Name of the tool on the server. */
   readonly tool: string;
-  /** Longest silence: a question about the task must be answered within it. */
+  /** How long the server may take to answer one poll. */
   readonly timeoutMs: number;
-  /** When it must be over (`performance.now()`). */
+  /** When the task must be over (`performance.now()`). */
   readonly deadline: number;
-  /** Aborted by whoever wants no result any more, and when the time is over. */
+  /** Aborted when the caller gives up, and at the deadline. */
   readonly signal: AbortSignal;
-  /** The server said how the task stands. */
+  /** Called with every status message. */
   readonly onStatus: (message: string | undefined) => void;
-  /** Calls back when the server says by itself that the task changed; returns what stops it. */
+  /** Registers a listener for notifications about the task; returns a function that removes it. */
   readonly onNews: (listener: () => void) => () => void;
 }
 
-/** What the call would have answered, and whether a user had a say in it. */
+/** The raw result, and whether input of the user went into it. */
 export interface FollowedTask {
   readonly raw: Record<string, unknown>;
   readonly usedInput: boolean;
 }
 
-/** A server that wants more than that never comes to an end. */
+/** Limit for servers that never stop asking. */
 const MAX_INPUT_ROUNDS = 100;
 
-/** Resolves with the result of a task; `first` is how it stood when it was made. */
+/** Resolves with the result of a task; `first` is its state at creation. */
 export async function followTask(parts: FollowParts, first?: TaskState): Promise<FollowedTask> {
   const follower = new Follower(parts);
   const raw = await follower.run(first);
@@ -49,7 +49,7 @@ class Follower {
   readonly #answered = new Set<string>();
   #polls = 0;
   #rounds = 0;
-  /** Legacy wire: the result is asked for already, since the server asks on the way of that answer. */
+  /** Legacy era: the pending request for the result, opened early because the server sends its input requests on it. */
   #early: Promise<Record<string, unknown>> | undefined;
 
   constructor(parts: FollowParts) {
@@ -58,7 +58,7 @@ class Follower {
   }
 
   async run(first: TaskState | undefined): Promise<Record<string, unknown>> {
-    // The news that a task was made holds no result, whatever it says.
+    // The message that creates a task contains no result, even if its status is final.
     let state = first === undefined || isFinal(first.status.status) ? await this.#poll() : first;
     for (;;) {
       this.#parts.onStatus(state.status.message);
@@ -75,7 +75,7 @@ class Follower {
     }
   }
 
-  /** Asks until there is an answer; what is wrong with the way may pass, within the limit for silence. */
+  /** Polls until the server answers. Connection errors are retried within `timeoutMs`. */
   async #poll(): Promise<TaskState> {
     const { taskId, timeoutMs, signal } = this.#parts;
     const askedAt = performance.now();
@@ -131,7 +131,7 @@ class Follower {
       throw taskFault(this.#where, `The task still wanted input after ${MAX_INPUT_ROUNDS} rounds`);
     const session = connection.session ?? (await connection.acquire({ signal, timeoutMs }));
     const inputResponses = await session.answerInputRequests(Object.fromEntries(fresh), { tool, signal });
-    // Every key counts once for the server too, so this may be sent twice.
+    // May be sent twice, because the server counts every key once.
     await this.#onSession(
       (current) => updateTask(current, { taskId, inputResponses }, this.#limits(timeoutMs)),
       timeoutMs,
@@ -139,11 +139,11 @@ class Follower {
     for (const [key] of fresh) this.#answered.add(key);
   }
 
-  /** Legacy wire: what the server wants to know comes while the result is waited for. */
+  /** Legacy era: the server sends its input requests while the client waits for the result. */
   #openResult(): void {
     const { taskId, tool, timeoutMs, connection } = this.#parts;
     if (this.#early !== undefined || connection.session?.era === "modern") return;
-    // The questions beside it show whether the server is alive.
+    // No timeout here: the polls show whether the server is alive.
     const limits = { ...this.#limits(Number.POSITIVE_INFINITY), tool };
     const asked = this.#onSession((session) => getTaskResult(session, taskId, limits), timeoutMs);
     this.#early = new Promise((resolve) => {
@@ -165,7 +165,7 @@ class Follower {
   }
 }
 
-/** The way to the server is bad; the task may be well. */
+/** A connection error, which does not affect the task itself. */
 const mayPass = (error: unknown): boolean =>
   ToolportError.isInstance(error) &&
   error.retryable &&

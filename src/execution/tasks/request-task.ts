@@ -1,4 +1,4 @@
-/** Whether a call goes out as a task, and what comes back in place of a result when its caller wants a handle. */
+/** Decides whether a call is sent as a task, and creates the receipt for callers that want a handle. */
 import { CatalogError } from "../../errors/catalog-error.js";
 import type { Session } from "../../protocol/session.js";
 import { taskSupport } from "../../protocol/tasks.js";
@@ -10,8 +10,8 @@ import { TASK_META_KEY, type TaskRecord } from "./task-record.js";
 const DEFAULT_TTL_MS = 60 * 60 * 1_000;
 
 /**
- * The `task` parameter of `tools/call`; undefined for none. On the modern wire the server alone decides. Throws if the
- * caller wants a task and this tool cannot be one.
+ * The `task` parameter of `tools/call`; undefined for none. In the modern era the server decides alone. Throws if the caller
+ * wants a task and the tool does not support it.
  */
 export function requestTask(
   { tool, options, deadline }: ToolCall,
@@ -32,11 +32,11 @@ export function requestTask(
   if (support === "optional" && !options.task) return undefined;
   const wish = typeof options.task === "object" ? options.task.ttlMs : undefined;
   const leftMs = deadline - performance.now();
-  // Kept at least as long as somebody waits.
+  // At least as long as the caller waits.
   return { ttl: wish ?? Math.max(DEFAULT_TTL_MS, Number.isFinite(leftMs) ? Math.ceil(leftMs) : 0) };
 }
 
-/** The answer is no task that can be understood: then it must be a result. */
+/** Throws if the server announces a task in a form that is not supported. */
 export function requireResult({ tool }: ToolCall, raw: Record<string, unknown>): Record<string, unknown> {
   if (raw["resultType"] !== "task") return raw;
   const where = { server: tool.server, tool: tool.sourceName };
@@ -45,7 +45,7 @@ export function requireResult({ tool }: ToolCall, raw: Record<string, unknown>):
 
 const receipts = new WeakSet<object>();
 
-/** In place of a result: which task was made. */
+/** Takes the place of the result: names the created task. */
 export function taskReceipt(record: TaskRecord): Record<string, unknown> {
   const content = [{ type: "text", text: "The work goes on as a task at the server." }];
   const receipt = { content, _meta: { [TASK_META_KEY]: record } };
@@ -53,7 +53,7 @@ export function taskReceipt(record: TaskRecord): Record<string, unknown> {
   return receipt;
 }
 
-/** What only we may say is taken out of what a server said. */
+/** Removes a receipt that came from the server, because only Toolport creates receipts. */
 export function withoutReceipt(
   { options, task }: ToolCall,
   result: ToolResult,

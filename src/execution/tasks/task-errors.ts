@@ -1,4 +1,4 @@
-/** How a task can end without a result. */
+/** Errors of tasks that end without a result. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { TaskState } from "../../protocol/tasks.js";
 
@@ -10,13 +10,13 @@ interface Where {
 const INTERNAL_ERROR = -32603;
 const INVALID_PARAMS = -32602;
 
-/** The server knows no such task. */
+/** The server does not know the task. */
 export const isUnknownTask = (error: unknown): boolean =>
   error instanceof ToolCallError && error.code === "PROTOCOL" && error.rpcCode === INVALID_PARAMS;
 
 const ends = new WeakSet<object>();
 
-/** The task itself is over: there is nothing to wait for and nothing to cancel. */
+/** The task itself has ended: there is nothing left to wait for or to cancel. */
 export const isTaskOver = (error: unknown): boolean =>
   typeof error === "object" && error !== null && ends.has(error);
 
@@ -27,14 +27,14 @@ function over(error: ToolCallError): ToolCallError {
 
 const said = (message: string | undefined): string => (message === undefined ? "" : `: ${message}`);
 
-/** The server will never give a result, because it does not know the task any more. */
+/** The server does not know the task any more, so there will be no result. */
 export const taskLost = (where: Where, cause: unknown): ToolCallError =>
   over(
     new ToolCallError({
       ...where,
       code: "TASK_LOST",
       what: "The server no longer knows the task",
-      next: "Start it again if that is safe; ask for a longer ttlMs if it was too old",
+      next: "Start it again if that is safe; set a longer ttlMs if it expired",
       rpcCode: INVALID_PARAMS,
       cause,
     }),
@@ -50,7 +50,7 @@ export const taskCancelled = (where: Where, { status }: TaskState): ToolCallErro
     }),
   );
 
-/** The call itself ended in an error; where the wire tells which, it is the same as without a task. */
+/** The call itself failed. The error is the same as without a task, if the server sends it. */
 export function taskFailed(where: Where, { status, error }: TaskState, cause?: unknown): ToolCallError {
   const told = cause instanceof ToolCallError ? cause : undefined;
   const rpcCode = error?.code ?? told?.rpcCode;
@@ -80,7 +80,7 @@ export const taskTimedOut = (where: Where, limitMs: number): ToolCallError =>
   new ToolCallError({
     ...where,
     code: "TIMEOUT",
-    what: `The task was not over after ${Math.round(limitMs)} ms`,
+    what: `The task did not finish within ${Math.round(limitMs)} ms`,
     next: "Raise maxTimeoutMs, or start it with task: true and fetch the result later",
     phase: "task",
   });

@@ -1,16 +1,16 @@
-/** How long to wait before a task is asked about again: as its server wants it, within reason. */
+/** When to poll a task: at the interval that its server asks for, within limits. */
 import { onSharedAbort } from "../../util/shared-abort.js";
 
 export const MIN_PACE_MS = 100;
 const MAX_PACE_MS = 60_000;
-/** Where the server does not say: soon at first, then less and less often. */
+/** Default interval if the server gives none; it grows with every poll. */
 const FIRST_PACE_MS = 250;
 const LAST_PACE_MS = 5_000;
 const GROWTH = 1.5;
-/** On top, so that many clients do not ask in step; never below what the server wants. */
+/** Added at random, so that many clients do not poll at the same time. Never less than the server asks for. */
 const JITTER = 0.1;
 
-/** @param polls how often it was asked about so far */
+/** @param polls number of polls so far */
 export function taskPaceMs(
   wishMs: number | undefined,
   polls: number,
@@ -24,15 +24,15 @@ export function taskPaceMs(
 export interface RestParts<Result> {
   ms: number;
   signal: AbortSignal;
-  /** Calls back when the server says by itself that something changed; returns what stops it. */
+  /** Registers a listener for notifications about the task; returns a function that removes it. */
   onNews: (listener: () => void) => () => void;
-  /** The result itself may come first. */
+  /** May settle before the next poll is due. */
   result?: Promise<Result> | undefined;
 }
 
 /**
- * Ends after `ms`, or sooner by news of the server's, or with the result. Somebody waits for the call at the other end,
- * so it keeps the process alive.
+ * Resolves after `ms`, or earlier after a notification, or with the result. The timer keeps the process alive, because a
+ * caller waits for the task.
  */
 export function restFromTask<Result>({
   ms,
@@ -53,7 +53,7 @@ export function restFromTask<Result>({
     let timer = setTimeout(done, ms);
     const stopNews = onNews(() => {
       clearTimeout(timer);
-      // A server that tells much does not set the pace.
+      // Frequent notifications must not cause more frequent polls than the minimum interval.
       timer = setTimeout(done, Math.max(0, startedAt + MIN_PACE_MS - performance.now()));
     });
     const stopAbort = onSharedAbort(signal, () => settle(() => reject(signal.reason)));

@@ -1,4 +1,4 @@
-/** Calls that became tasks: noted down, followed to their end, cancelled when nobody wants them any more. */
+/** Calls that became tasks: records them, waits for their results, and cancels them when the caller gives up. */
 import { runOnSession } from "../../connection/run-on-session.js";
 import type { ServerConnection } from "../../connection/server-connection.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
@@ -12,23 +12,23 @@ import { followTask } from "./follow-task.js";
 import { isTaskOver, isUnknownTask, taskTimedOut } from "./task-errors.js";
 import type { TaskRecord } from "./task-record.js";
 
-/** What a port does for its tasks. */
+/** The part of a port that tasks need. */
 export interface TaskRunsParts {
-  /** Remembers a task that runs. Never rejects. */
+  /** Saves a running task. Never rejects. */
   keep(record: TaskRecord): Promise<void>;
-  /** Forgets one that is over. Never rejects. */
+  /** Deletes a task that has ended. Never rejects. */
   drop(record: TaskRecord): Promise<void>;
-  /** Calls back when the server says by itself that the task changed; returns what stops it. */
+  /** Registers a listener for notifications about the task; returns a function that removes it. */
   onNews(record: TaskRecord, listener: () => void): () => void;
-  /** Aborted when the port closes: its tasks go on at their servers. */
+  /** Aborted when the port closes. The tasks continue on their servers. */
   readonly closing: AbortSignal;
 }
 
-/** A task, and how it stood when it was made. */
+/** A task and its state at creation. */
 export interface StartedTask {
   readonly record: TaskRecord;
   readonly state?: TaskState | undefined;
-  /** A user had a say in it before it was made. */
+  /** Input of the user went into the call before the task was created. */
   readonly usedInput?: boolean;
 }
 
@@ -42,21 +42,21 @@ const CANCEL_TIMEOUT_MS = 5_000;
 
 export class TaskRuns {
   readonly #parts: TaskRunsParts;
-  /** By what all attempts at one call share: when one is repeated, it goes on with the task of the one before. */
+  /** By the array that all attempts of one call share: a repeated attempt continues with the same task. */
   readonly #started = new WeakMap<readonly CallAttempt[], StartedTask>();
 
   constructor(parts: TaskRunsParts) {
     this.#parts = parts;
   }
 
-  /** The task to go on with, if there is one. */
+  /** The task that this attempt continues with. */
   of({ task, attempts, tool }: ToolCall): StartedTask | undefined {
     if (task !== undefined) return { record: task };
     const started = this.#started.get(attempts);
     return started?.record.server === tool.server ? started : undefined;
   }
 
-  /** A server answered the call with a task. */
+  /** The server answered the call with a task. */
   async begin({ attempts, tool }: ToolCall, state: TaskState, usedInput: boolean): Promise<StartedTask> {
     const { createdAt = new Date().toISOString(), ttlMs = null } = state.status;
     const record: TaskRecord = {
@@ -73,7 +73,7 @@ export class TaskRuns {
     return started;
   }
 
-  /** The result of a task, as the call itself would have answered. */
+  /** The raw result of a task, as the call itself would have returned it. */
   async finish(
     call: ToolCall,
     started: StartedTask,
@@ -105,12 +105,12 @@ export class TaskRuns {
       throw reason;
     } finally {
       release();
-      // Ends what is still asked about it.
+      // Stops pending polls.
       over.abort();
     }
   }
 
-  /** Tells the server that nobody wants the result; true if it heard. */
+  /** Asks the server to cancel the task; false if it does not support that. */
   async cancel(connection: ServerConnection, record: TaskRecord, timeoutMs: number): Promise<boolean> {
     const limits = { timeoutMs, maxTimeoutMs: timeoutMs };
     const heard = await runOnSession(
@@ -118,7 +118,7 @@ export class TaskRuns {
       async (session) => {
         if (!canCancel(session)) return false;
         await cancelTask(session, record.taskId, limits).catch((error: unknown) => {
-          // It is over already, or forgotten: just as well.
+          // The task has already ended.
           if (!isUnknownTask(error)) throw error;
         });
         return true;
@@ -129,14 +129,14 @@ export class TaskRuns {
     return heard;
   }
 
-  /** Whoever called waits no longer, and not because of the way to the server: that may come back, and the call too. */
+  /** The caller has given up. Retryable errors do not count: the call may be repeated and continue with the task. */
   #isGivenUp({ options }: ToolCall, reason: unknown): boolean {
     if (options.signal?.aborted) return true;
     return reason instanceof ToolCallError && !reason.retryable;
   }
 
   #giveUp(connection: ServerConnection, record: TaskRecord): void {
-    // Nobody waits for it, and a server that cannot be told now forgets the task by itself some time.
+    // No caller waits for it; if the request fails, the server deletes the task when its ttl ends.
     this.cancel(connection, record, CANCEL_TIMEOUT_MS).catch(() => {});
   }
 
@@ -145,7 +145,7 @@ export class TaskRuns {
     void this.#parts.drop(record);
   }
 
-  /** Ends with the caller's signal, the port or the time; returns what lets go of all three. */
+  /** Aborts `over` with the caller's signal, the port or the deadline; returns a function that removes all three. */
   #endWith(over: AbortController, call: ToolCall): () => void {
     const { tool, deadline, startedAt, options } = call;
     const signals = [options.signal, this.#parts.closing].filter((signal) => signal !== undefined);

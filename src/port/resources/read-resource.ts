@@ -1,4 +1,4 @@
-/** Reads one resource of one server, from what was kept if the server has said that it still holds. */
+/** Reads a resource, from the cache while the server's time to live lasts. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { ResourceContents } from "../../model/resource-info.js";
 import { dependsOnInput } from "../../protocol/session.js";
@@ -11,16 +11,16 @@ import {
 } from "./resource-address.js";
 import type { ResourceCache } from "./resource-cache.js";
 
-/** What may be said about reading a resource. */
+/** Options of `readResource()`. */
 export interface ReadResourceOptions extends AccessOptions {
-  /** Take what was read before, as long as the server said that it holds. @default the server's and the port's `cache` */
+  /** Use cached contents while the server's time to live lasts. @default `cache` of the server, or of the port */
   cache?: boolean;
 }
 
 const isContents = (value: unknown): value is ResourceContents =>
   typeof value === "object" && value !== null && typeof (value as { uri?: unknown }).uri === "string";
 
-/** Servers say it in two ways; both name the resource in `data.uri` or answer to a read. */
+/** Two codes are in use for a resource that does not exist. */
 const NOT_FOUND = [-32002, -32602];
 
 /** The part of a port that reading a resource needs. */
@@ -47,7 +47,7 @@ export async function readResource(
     const kept = cache ?? connection.config.cache ?? port.parts.settings.cache;
     const known = kept === false ? undefined : port.resourceCache.get(server, uri);
     if (known !== undefined) return known;
-    // A server that comes up has forgotten what it said before; this reading begins after that.
+    // A new connection clears the cache, so connect before the read begins.
     if (connection.session === undefined)
       await connection.acquire({ timeoutMs: port.parts.settings.timeoutMs, ...wait });
     const reason = port.catalog.refusalOf(server, "resources", uri);
@@ -56,7 +56,7 @@ export async function readResource(
     try {
       const result = await port.ask(connection, { method: "resources/read", params: { uri }, uri }, wait);
       const contents = Array.isArray(result["contents"]) ? result["contents"].filter(isContents) : [];
-      // What took answers of the user's is an answer to those answers, and to nothing else.
+      // A result that depends on the user's input must not be cached.
       if (kept !== false && !dependsOnInput(result)) {
         const ttlMs = Math.min(promised(result), typeof kept === "object" ? kept.ttlMs : promised(result));
         port.resourceCache.keep({ server, uri, ttlMs }, contents, begun);
@@ -74,5 +74,5 @@ export async function readResource(
   });
 }
 
-/** How long the server says the answer holds; servers that say nothing promise nothing. */
+/** The server's time to live; 0 if it gives none. */
 const promised = ({ ttlMs }: Record<string, unknown>): number => (typeof ttlMs === "number" ? ttlMs : 0);

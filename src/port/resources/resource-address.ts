@@ -1,37 +1,37 @@
-/** Which resource is meant: its address, or a template and what to fill in. */
+/** The URI of a resource, or of a template with its variables. */
 import { parseUriTemplate, type TemplateArguments } from "../../catalog/uri-template.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { suggest } from "../../util/suggest.js";
 
-/** A resource by its template. */
+/** A resource template and its variables. */
 export interface TemplateReference {
   /** The `uriTemplate` of {@link Toolport.resourceTemplates}. */
   readonly template: string;
-  /** A value for each of its variables; those of a query may be left out. */
+  /** A value for each variable; those of a query are optional. */
   readonly args: TemplateArguments;
 }
 
 /**
- * The address of a resource.
+ * Expands a template to a URI.
  *
- * @throws ToolCallError INVALID_ARGUMENTS if variables are missing or unknown, or the template is not one
+ * @throws ToolCallError INVALID_ARGUMENTS if variables are missing or unknown, or the template is invalid
  */
 export function resourceAddress(server: string, resource: string | TemplateReference): string {
   if (typeof resource === "string") return resource;
   const { template, args } = resource;
   const parsed = parseUriTemplate(template);
-  const refuse = (what: string, issues: { path: string; message: string }[] = []): never => {
+  const fail = (what: string, issues: { path: string; message: string }[] = []): never => {
     throw new ToolCallError({
       code: "INVALID_ARGUMENTS",
       server,
       what: `The template ${template} cannot be filled in: ${what}`,
-      next: "Look at resourceTemplates() for its variables",
+      next: "See resourceTemplates() for its variables",
       outcome: "unsent",
       issues,
     });
   };
-  if (parsed === undefined) return refuse("it is not a URI template");
+  if (parsed === undefined) return fail("it is not a URI template");
   const given = Object.keys(args ?? {}).filter((name) => args[name] !== undefined);
   const issues = [
     ...parsed.required
@@ -41,7 +41,7 @@ export function resourceAddress(server: string, resource: string | TemplateRefer
       .filter((name) => !parsed.names.includes(name))
       .map((name) => ({ path: `/${name}`, message: `is not a variable${meant(name, parsed.names)}` })),
   ];
-  if (issues.length > 0) refuse(issues.map(({ path, message }) => `${path} ${message}`).join(", "), issues);
+  if (issues.length > 0) fail(issues.map(({ path, message }) => `${path} ${message}`).join(", "), issues);
   return parsed.expand(args);
 }
 
@@ -50,7 +50,7 @@ function meant(name: string, names: readonly string[]): string {
   return close === undefined ? "" : `; did you mean ${close}?`;
 }
 
-/** The error for a resource that the scan leaves out. */
+/** The error for a resource that the scan withholds. */
 export const resourceWithheld = (server: string, uri: string, reason: string): CatalogError =>
   new CatalogError({
     code: "RESOURCE_NOT_FOUND",
@@ -59,7 +59,7 @@ export const resourceWithheld = (server: string, uri: string, reason: string): C
     reason,
   });
 
-/** The error for an address or a template that a server does not have. */
+/** The error for a URI or a template that the server does not have. */
 export function resourceMissing(
   { server, uri, why = "" }: { server: string; uri: string; why?: string },
   known: readonly string[],

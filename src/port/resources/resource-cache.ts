@@ -1,10 +1,10 @@
-/** Resources as they were read, for as long as their server says that they hold. Every principal has its own. */
+/** Caches resources for the time to live that their server gives. Every principal has its own cache. */
 import type { ResourceContents } from "../../model/resource-info.js";
 
 const MAX_ENTRIES = 512;
-/** Characters of all contents together. */
+/** Total length of all contents. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
-/** No promise counts for longer. */
+/** Upper bound of the time to live. */
 const MAX_TTL_MS = 24 * 60 * 60 * 1_000;
 
 interface CachedResource {
@@ -13,13 +13,13 @@ interface CachedResource {
   readonly characters: number;
 }
 
-/** When a reading began: what changes after it makes its result too old to be kept. */
+/** When a read began. A change after that makes its result too old to be cached. */
 export type ReadMark = number;
 
 export class ResourceCache {
-  /** The least recently used come first. */
+  /** Least recently used first. */
   readonly #entries = new Map<string, CachedResource>();
-  /** When something of a server was last said to have changed. */
+  /** When a resource of the server last changed. */
   readonly #changes = new Map<string, ReadMark>();
   #characters = 0;
   #clock = 0;
@@ -38,7 +38,7 @@ export class ResourceCache {
     return ++this.#clock;
   }
 
-  /** Keeps what was read, unless something has changed since it was asked for. */
+  /** Caches the contents, unless a resource of the server has changed since the read began. */
   keep(
     { server, uri, ttlMs }: { server: string; uri: string; ttlMs: number },
     contents: readonly ResourceContents[],
@@ -64,7 +64,7 @@ export class ResourceCache {
     }
   }
 
-  /** A resource has changed; without an address, any of the server's may have. */
+  /** A resource has changed; without a URI, any resource of the server. */
   forget(server: string, uri?: string): void {
     this.#changes.set(server, ++this.#clock);
     const prefix = keyOf(server, "");

@@ -1,4 +1,4 @@
-/** Subscriptions to resources: one on the wire for all who listen, opened again whenever the server comes back. */
+/** Subscriptions to resources: one request for all listeners of a resource, sent again after every reconnect. */
 import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
@@ -11,19 +11,19 @@ import type { SharedParts } from "../shared-parts.js";
 import type { ResourceReader } from "./read-resource.js";
 import { type ResourceListener, type ResourceUpdate, UpdateFeed } from "./update-feed.js";
 
-/** One resource that somebody listens to. */
+/** One resource with at least one listener. */
 interface Subscription {
   readonly connection: ServerConnection;
   readonly uri: string;
   readonly feeds: Set<UpdateFeed>;
-  /** The session it was opened on last. */
+  /** The session of the last subscription. */
   session?: Session | undefined;
-  /** Ends it there. */
+  /** Unsubscribes on that session. */
   end?: (() => Promise<void>) | undefined;
   opening?: Promise<void> | undefined;
-  /** It has been open before: whatever opens it now opens it again. */
+  /** The subscription has been open before, so the next opening is a renewal. */
   wasOpen: boolean;
-  /** Until then the connection is not closed for idleness, and the host does not end: somebody waits for news. */
+  /** Until this is called, the connection is not closed as idle, and the process stays alive. */
   readonly release: () => void;
 }
 
@@ -45,14 +45,14 @@ interface SubscriptionHost extends ResourceReader {
 export class Subscriptions {
   readonly #port: SubscriptionHost;
   readonly #open = new Map<string, Map<string, Subscription>>();
-  /** Those that are just being ended: the same resource is not subscribed to again before that is done. */
+  /** Subscriptions that are ending. A new subscription to the same resource waits for that. */
   readonly #ending = new Map<string, Promise<void>>();
 
   constructor(port: SubscriptionHost) {
     this.#port = port;
   }
 
-  /** Resolves when the server has agreed, with what stops it again. */
+  /** Resolves when the server has accepted the subscription, with a function that ends it. */
   async add(
     { server, uri, listener }: { server: string; uri: string; listener: ResourceListener },
     { context, ...wait }: AccessOptions,
@@ -73,22 +73,22 @@ export class Subscriptions {
     return remove;
   }
 
-  /** The server told that a resource changed. */
+  /** The server sent a notification about a changed resource. */
   updated(server: string, uri: string): void {
     for (const subscription of this.#of(server)) {
-      if (covers(subscription.uri, uri)) this.#tell(subscription, { uri, missed: false });
+      if (covers(subscription.uri, uri)) this.#notify(subscription, { uri, missed: false });
     }
   }
 
-  /** The server is there again: its old session, and what was subscribed on it, is gone. */
+  /** The server has reconnected: renews the subscriptions of the old session. */
   ready(server: string): void {
     for (const subscription of this.#of(server)) {
       if (subscription.opening !== undefined || !subscription.wasOpen) continue;
-      // The server was only silent for a while.
+      // The session is the same: the server was only silent.
       if (subscription.session === subscription.connection.session) continue;
       this.#begin(subscription).catch((error: unknown) => {
         if (this.#of(server).includes(subscription))
-          this.#port.parts.warn(server, `The subscription to ${subscription.uri} is gone: ${String(error)}`);
+          this.#port.parts.warn(server, `The subscription to ${subscription.uri} was lost: ${String(error)}`);
       });
     }
   }
@@ -122,7 +122,7 @@ export class Subscriptions {
     return made;
   }
 
-  /** Waits for the server's word within the caller's limits; the opening itself is everybody's. */
+  /** Waits for the server within the limits of the caller. Other callers may share the request. */
   #granted(subscription: Subscription, { signal, timeoutMs }: WaitOptions): Promise<void> {
     const { connection, uri } = subscription;
     if (subscription.session !== undefined && subscription.session === connection.session)
@@ -138,7 +138,7 @@ export class Subscriptions {
           server: connection.name,
           phase: "subscribe",
           what: `The subscription to ${uri} was not granted within ${limitMs} ms`,
-          next: "Wait longer, or look at the server",
+          next: "Raise timeoutMs, or check the server",
           retryable: true,
         }),
     });
@@ -148,7 +148,7 @@ export class Subscriptions {
     const opening = this.#openOn(subscription).finally(() => {
       subscription.opening = undefined;
     });
-    // Whoever waits for it hears of a failure; so does nobody if nobody waits any more.
+    // Avoid an unhandled rejection when no caller awaits.
     opening.catch(() => {});
     subscription.opening = opening;
     return opening;
@@ -159,7 +159,7 @@ export class Subscriptions {
     await this.#ending.get(keyOf(subscription));
     const { timeoutMs, maxTimeoutMs } = this.#port.parts.settings;
     const limits = { timeoutMs: connection.config.timeoutMs ?? timeoutMs, maxTimeoutMs };
-    const onGap = () => this.#tell(subscription, { uri, missed: true });
+    const onGap = () => this.#notify(subscription, { uri, missed: true });
     do {
       const { session, end } = await this.#port
         .read(
@@ -176,18 +176,21 @@ export class Subscriptions {
         });
       Object.assign(subscription, { session, end });
       if (subscription.feeds.size === 0) return;
-      // Lost again in the same moment: what was opened went with it.
+      // The connection was lost again, and the subscription with it.
     } while (connection.session !== undefined && connection.session !== subscription.session);
-    if (subscription.wasOpen) this.#tell(subscription, { uri, missed: true });
+    if (subscription.wasOpen) this.#notify(subscription, { uri, missed: true });
     subscription.wasOpen = true;
   }
 
-  #tell({ feeds, connection, uri: subscribed }: Subscription, what: Pick<ResourceUpdate, "uri" | "missed">) {
+  #notify(
+    { feeds, connection, uri: subscribed }: Subscription,
+    what: Pick<ResourceUpdate, "uri" | "missed">,
+  ) {
     const { name: server } = connection;
     const principal = this.#port.principal?.name;
     this.#port.resourceCache.forget(server, what.uri);
     for (const feed of [...feeds])
-      feed.tell({ server, ...what, ...(principal !== undefined && { principal }) }, subscribed);
+      feed.add({ server, ...what, ...(principal !== undefined && { principal }) }, subscribed);
   }
 
   async #remove(subscription: Subscription, feed: UpdateFeed): Promise<void> {
@@ -219,6 +222,6 @@ export class Subscriptions {
 
 const keyOf = ({ connection, uri }: Subscription): string => `${connection.name}\u0000${uri}`;
 
-/** Servers may tell of a part of what was subscribed to. */
+/** Servers may report a change of a sub-resource. */
 const covers = (subscribed: string, uri: string): boolean =>
   uri === subscribed || uri.startsWith(subscribed.endsWith("/") ? subscribed : `${subscribed}/`);

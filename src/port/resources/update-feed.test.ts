@@ -27,7 +27,7 @@ test.each<[string, (ends: (() => void)[]) => unknown]>([
     seen.push(update.uri);
     return wait(ends);
   }, report);
-  const tell = (uri: string) => feed.tell({ server: "s", uri, missed: false }, "t://all");
+  const tell = (uri: string) => feed.add({ server: "s", uri, missed: false }, "t://all");
   for (const uri of ["a", "b", "b", "b", "c"]) tell(uri);
   await turn();
   expect(seen).toEqual(["a"]);

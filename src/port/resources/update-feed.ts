@@ -1,26 +1,25 @@
-/** Hands updates of a resource to one listener: one after the other, and a flood of them as few. */
+/** Passes updates of a resource to one listener, one at a time, and merges updates that wait. */
 
 import { callSafely } from "../../util/call-safely.js";
 
-/** A resource changed, or may have. */
+/** A resource changed, or may have changed. */
 export interface ResourceUpdate {
   readonly server: string;
-  /** What changed: the address subscribed to, or one below it. */
+  /** The URI that changed: the subscribed one, or one below it. */
   readonly uri: string;
   /**
-   * The connection was gone for a while and is back: the resource may have changed unseen. Read it again to know.
+   * The connection was interrupted, so a change may have been missed. Read the resource to find out.
    */
   readonly missed: boolean;
   readonly principal?: string | undefined;
 }
 
 /**
- * Told of updates. Nothing waits for it, except the next update: while its promise is not settled, what changes is
- * gathered and told afterwards, each address once.
+ * Receives updates. If it returns a promise, further updates wait until it settles and are merged: one for each URI.
  */
 export type ResourceListener = (update: ResourceUpdate) => unknown;
 
-/** Addresses that can wait; beyond that it is only said that something changed. */
+/** Maximum number of waiting URIs. Beyond it, one update stands for all. */
 const MAX_WAITING = 100;
 
 export class UpdateFeed {
@@ -35,8 +34,8 @@ export class UpdateFeed {
     this.#report = report;
   }
 
-  /** @param subscribed the address that stands for all others when there are too many */
-  tell(update: ResourceUpdate, subscribed: string): void {
+  /** @param subscribed the URI that stands for all others when there are too many */
+  add(update: ResourceUpdate, subscribed: string): void {
     if (this.#closed) return;
     if (this.#waiting.size >= MAX_WAITING && !this.#waiting.has(update.uri)) {
       this.#waiting.clear();

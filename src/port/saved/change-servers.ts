@@ -1,4 +1,4 @@
-/** Servers that go, or change, at run time: removed by the program, or saved and removed by another process. */
+/** Removes and changes servers at run time, for the program and for other processes that share the store. */
 
 import { clientPrefixes, deleteCredentials, deleteLegacyCredentials } from "../../auth/credential-records.js";
 import { configIdentity, identifyUrl } from "../../config/config-identity.js";
@@ -35,7 +35,7 @@ interface SavedRecords {
   forgetLists(config: ServerConfig): Promise<void>;
 }
 
-/** Removes a server for everyone who has it from this port, and deletes its records unless they are to be kept. */
+/** Removes a server from this port and the ports that got it from there, and deletes its records unless `keepState` is set. */
 export async function removeServer(
   port: ServerHost,
   name: string,
@@ -59,9 +59,9 @@ export async function removeServer(
 }
 
 /**
- * Another process saved (`config`) or removed a server that was added at run time.
+ * Applies a change of another process: it saved (`config`) or removed a server that was added at run time.
  *
- * @returns the ports that have a new server of this name now
+ * @returns the ports that now have a new server of this name
  */
 export async function followServer(
   port: ServerHost,
@@ -69,7 +69,7 @@ export async function followServer(
   config: ServerConfig | undefined,
 ): Promise<readonly ServerHost[]> {
   const known = port.pool.get(name)?.config;
-  // What the program said of the same server comes before what another one saved of it.
+  // The configuration of the program takes precedence over the saved one.
   const isNamedHere = known !== undefined && !port.isRestored(name);
   if (isNamedHere && config !== undefined && isSame(known, config)) return [];
   const ports =
@@ -82,7 +82,7 @@ export async function followServer(
   return ports;
 }
 
-/** This port, and those of users who have the same server from it. They may have others of the same name. */
+/** This port, and the ports of users that have the same server. Other servers of the same name do not count. */
 function portsWith(port: ServerHost, config: ServerConfig): ServerHost[] {
   const hasIt = (each: ServerHost) => {
     const there = each.pool.get(config.name)?.config;
@@ -96,18 +96,18 @@ const isSame = (one: ServerConfig, other: ServerConfig): boolean =>
 
 interface ForgottenServer {
   readonly config: ServerConfig;
-  /** Whose records; "everyone": those of the plain port and of all users. */
+  /** Whose records to delete; "everyone": those of the plain port and of all users. */
   readonly of: { readonly principal: string | undefined } | "everyone";
-  /** No other entry leads to the same place: what is kept for all of them goes too. */
+  /** No other entry has the same target, so shared records are deleted as well. */
   readonly isLast: boolean;
 }
 
-/** Records that are kept by user and identity, logins and tasks apart. */
+/** Kinds of records by user and identity, except logins and tasks. */
 const KINDS = ["catalog", "discover", "pins"];
 
 /**
- * Deletes the lists, pins, tasks and logins of a server, and what is known of its era. The record of a server that was
- * added at run time is deleted by `SavedServers`, in the same step as its entry.
+ * Deletes the lists, pins, tasks, logins and the remembered era of a server. `SavedServers` deletes the record of a server
+ * that was added at run time, together with its entry.
  */
 async function forgetServer(store: Store, forgotten: ForgottenServer): Promise<void> {
   const { config, of, isLast } = forgotten;
@@ -127,10 +127,10 @@ async function forgetOf(
   await deleteCredentials(store, { principal, identity: serverIdentity(config) });
   for (const kind of KINDS) await store.delete(serverKey(kind, principal, config));
   const tasks = `${serverKey("tasks", principal, config)}/`;
-  // A server with a longer address has its tasks in a folder below.
+  // Keys below a further slash belong to a server with a longer URL.
   for (const key of await store.list(tasks))
     if (!key.slice(tasks.length).includes("/")) await store.delete(key);
-  // Where version 0.1 kept the same.
+  // Records of version 0.1.
   await store.delete(`${userPrefix("pins", principal)}${encodeURIComponent(config.name)}`);
   if (!isLast) return;
   const identity = configIdentity(config);
@@ -141,7 +141,7 @@ async function forgetOf(
   if ("url" in config) await deleteLegacyCredentials(store, principal, config.url);
 }
 
-/** Every user who has something of this server, and the plain port. */
+/** The plain port and every user with records of this server. */
 async function principalsOf(store: Store, config: ServerConfig): Promise<(string | undefined)[]> {
   const found = new Set<string>([""]);
   const identity = `/${serverIdentity(config)}`;
@@ -155,7 +155,7 @@ async function principalsOf(store: Store, config: ServerConfig): Promise<(string
   return [...found].map((principal) => (principal === "" ? undefined : principal));
 }
 
-/** What this application is at the authorization servers of an address. */
+/** Deletes the OAuth client registrations for a URL. */
 async function forgetClients(store: Store, url: string): Promise<void> {
   for (const prefix of clientPrefixes)
     for (const key of await store.list(prefix))

@@ -1,4 +1,4 @@
-/** The servers' lists as they were read last, kept in the store: the next start knows the tools before it connects. */
+/** Stores the last lists of the servers, so that the next process knows the tools before it connects. */
 import type { ExportedServer } from "../../catalog/exported-catalog.js";
 import type { PublicList, PublicLists } from "../../catalog/public-lists.js";
 import type { ListKey } from "../../catalog/server-lists.js";
@@ -9,49 +9,49 @@ import { isOnlyOne, serverKey, userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { hashText } from "../../util/hash-text.js";
 
-/** Older lists say too little about the server as it is now. */
+/** Older lists are ignored. */
 const MAX_AGE_MS = 30 * 24 * 60 * 60 * 1_000;
 
 export interface SavedCatalogsParts {
   readonly store: Store;
-  /** A server may offer other things to other users. */
+  /** Lists may differ between users. */
   readonly principal: string | undefined;
-  /** What servers call public is kept once for all users. */
+  /** Public lists are stored once for all users. */
   readonly publicLists: PublicLists;
   warn(server: string, message: string): void;
 }
 
-/** What a server listed for one user: all but the public lists. */
+/** The lists of one user, except public ones. */
 type OwnLists = Partial<ExportedServer>;
 
 export class SavedCatalogs {
   readonly #parts: SavedCatalogsParts;
-  /** What was written last, by key: most readings find what is there already. */
+  /** The last written value, by key: most reads find nothing new. */
   readonly #written = new Map<string, string>();
 
   constructor(parts: SavedCatalogsParts) {
     this.#parts = parts;
   }
 
-  /** Saves what was read from a server. Never throws. */
+  /** Saves the lists of a server. Never throws. */
   async save(config: ServerConfig, lists: ExportedServer, publicKeys: readonly ListKey[]): Promise<void> {
     const { principal, publicLists, warn } = this.#parts;
     const own = Object.entries(lists).filter(([key]) => !publicKeys.includes(key as ListKey));
     const { written } = publicLists;
     try {
       await this.#write(ownKey(principal, config), Object.fromEntries(own), this.#written);
-      // What is no longer public goes from the store too.
+      // Lists that are no longer public are deleted.
       if (publicKeys.length > 0 || written.has(publicKey(config)))
         await this.#write(publicKey(config), publicLists.all(config), written);
     } catch (error) {
-      warn(config.name, `Its lists could not be saved: ${toToolportError(error).message}`);
+      warn(config.name, `The lists of the server could not be saved: ${toToolportError(error).message}`);
     }
   }
 
   /**
-   * What is known of these servers from an earlier time.
+   * The saved lists of these servers.
    *
-   * @param all every server of the user: records of version 0.1 go to the only one they can be of. @default to none
+   * @param all every server of the user: a record of version 0.1 belongs to the only server that matches. @default none matches
    */
   async restore(
     configs: readonly ServerConfig[],
@@ -64,14 +64,14 @@ export class SavedCatalogs {
           this.#readPublic(config).catch(() => undefined),
         ]);
         const lists = { ...shared, ...own };
-        // Without its tools a server would look as if it had none.
+        // Without the list of tools, the server would seem to have none.
         return isExported(lists) ? [config.name, { ...NO_LISTS, ...lists }] : undefined;
       }),
     );
     return Object.fromEntries(found.filter((pair) => pair !== undefined));
   }
 
-  /** The records of a server are deleted: what is read from it next is saved again. */
+  /** The records of a server are deleted, so its next lists are saved again. */
   forget(config: ServerConfig): void {
     this.#written.delete(ownKey(this.#parts.principal, config));
     this.#parts.publicLists.written.delete(publicKey(config));
@@ -121,11 +121,11 @@ const NO_LISTS = { tools: [], resources: [], resourceTemplates: [], prompts: [] 
 const ownKey = (principal: string | undefined, config: ServerConfig): string =>
   serverKey("catalog", principal, config);
 
-/** Where version 0.1 kept the lists of all entries that lead to one place. */
+/** Where version 0.1 stored the lists of all entries with the same target. */
 export const ownKeyOfEarlier = (principal: string | undefined, config: ServerConfig): string =>
   `${userPrefix("catalog", principal)}${configIdentity(config)}`;
 
-/** The public lists of a server, for all users. */
+/** Key of the public lists of a server, for all users. */
 export const publicKey = (config: ServerConfig): string => `catalog-public/${configIdentity(config)}`;
 
 const readLists = (value: unknown): OwnLists | undefined =>

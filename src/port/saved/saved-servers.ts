@@ -1,4 +1,4 @@
-/** Servers added at run time, kept in the store so that the next start has them too. */
+/** Stores servers that were added at run time, for the next process. */
 
 import { freezeConfig } from "../../config/config-view.js";
 import { parseServerEntry } from "../../config/parse-servers.js";
@@ -10,16 +10,16 @@ import type { Store } from "../../state/store.js";
 import { hashText } from "../../util/hash-text.js";
 
 interface SavedServer {
-  /** The entry without what cannot be written down. */
+  /** The entry without fields that JSON cannot represent. */
   readonly entry: Record<string, unknown>;
-  /** Fields that held a function or an object with methods. */
+  /** Fields that contained a function or an object with methods. */
   readonly unsaved: readonly string[];
   readonly savedAt: number;
 }
 
 type Warn = (server: string, message: string) => void;
 
-/** What became of a saved server since it was last read or written here. */
+/** How a saved server changed since this process last read or wrote it. */
 type ServerNews = { readonly name: string } & (
   | { readonly kind: "same" | "removed" }
   | { readonly kind: "changed"; readonly config: ServerConfig }
@@ -29,13 +29,13 @@ export class SavedServers {
   readonly prefix: string;
   readonly #store: Store;
   readonly #warn: Warn;
-  /** Fingerprints of the records as they were last read or written here, by name. */
+  /** Fingerprints of the records that this process last read or wrote, by name. */
   readonly #known = new Map<string, string>();
-  /** Writes of our own, which come before anything that is read. */
+  /** Our own writes, which are completed before a read. */
   #writing: Promise<void> = Promise.resolve();
   #writes = 0;
 
-  /** @param principal who has added them; servers of the plain port are everybody's */
+  /** @param principal the user who adds them; undefined for the plain port, whose servers all users have */
   constructor(store: Store, principal: string | undefined, warn: Warn) {
     this.#store = store;
     this.prefix = userPrefix("servers", principal);
@@ -50,7 +50,7 @@ export class SavedServers {
       savedAt: Date.now(),
     };
     this.#known.set(name, printOf(record));
-    // An entry holds headers and variables, and may start a process: it is readable and writable only with the key.
+    // Secret, because an entry contains headers and variables, and may start a process.
     await this.#attempt(name, "saved", () => this.#store.put(this.#key(name), record, { secret: true }));
   }
 
@@ -59,21 +59,21 @@ export class SavedServers {
     await this.#attempt(name, "deleted from the store", () => this.#store.delete(this.#key(name)));
   }
 
-  /** Every saved server that can be read; what cannot be used as it was is blocked, and says why. */
+  /** All saved servers that can be read. Incomplete ones are blocked, with the reason. */
   async restore(): Promise<ServerConfig[]> {
     const keys = await this.#store.list(this.prefix);
     const found = await Promise.all(keys.map((key) => this.#read(key)));
     return found.flatMap((saved) => (typeof saved === "object" ? this.#take(saved) : []));
   }
 
-  /** Looks at one record again, because its key was written or deleted. */
+  /** Reads one record again after its key was written or deleted. */
   async reread(key: string): Promise<ServerNews> {
     const name = this.#nameOf(key);
     for (;;) {
       const writes = this.#writes;
       await this.#writing;
       const saved = await this.#read(key);
-      // What was read may be older than what is being written here.
+      // The record may be older than a write that is still under way here.
       if (writes !== this.#writes) continue;
       if (saved === "unreadable") return { name, kind: "same" };
       if (saved === "missing") return { name, kind: this.#known.delete(name) ? "removed" : "same" };
@@ -112,7 +112,7 @@ export class SavedServers {
     return `${this.prefix}${encodeURIComponent(name)}`;
   }
 
-  /** If the store fails, the server is not remembered; it works all the same. */
+  /** If the store fails, the server works but is not saved. */
   #attempt(name: string, what: string, run: () => Promise<unknown>): Promise<void> {
     this.#writes += 1;
     const attempt = async () => {
@@ -133,7 +133,7 @@ interface ReadServer {
   readonly print: string;
 }
 
-/** When it was saved does not matter. */
+/** Ignores the time of saving. */
 const printOf = ({ entry, unsaved }: SavedServer): string => hashText(JSON.stringify({ entry, unsaved }));
 
 function reasonToBlock(
@@ -148,7 +148,7 @@ function reasonToBlock(
   return undefined;
 }
 
-/** A copy that JSON can hold; `left` gets the paths of what it cannot. */
+/** A copy that JSON can represent; `left` receives the paths of all other fields. */
 function writable(value: unknown, left: string[], path = ""): unknown {
   if (value instanceof URL) return value.href;
   if (typeof value === "function" || typeof value === "symbol") {
@@ -174,7 +174,7 @@ function writable(value: unknown, left: string[], path = ""): unknown {
   );
 }
 
-/** A custom transport is nothing but a function: its place must hold one for the entry to be read. */
+/** Stands in for the function of a custom transport, so that the entry can be parsed. */
 function withoutFunctions(
   entry: Record<string, unknown>,
   unsaved: readonly string[],

@@ -1,4 +1,4 @@
-/** What a port takes over from its store, and what it leaves there for the next one. */
+/** Restores the state of a port from its store, and saves it for the next process. */
 import { tokensPrefix } from "../../auth/credential-records.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { ExportedServer } from "../../catalog/exported-catalog.js";
@@ -18,7 +18,7 @@ interface SavedStateHost extends ServerHost {
 }
 
 export class SavedState {
-  /** Settles when everything that could be restored is; never rejects. */
+  /** Settles when the state is restored; never rejects. */
   readonly restored: Promise<void>;
   isRestoring = false;
   readonly #port: SavedStateHost;
@@ -27,7 +27,7 @@ export class SavedState {
   readonly #catalogs: SavedCatalogs;
   readonly #stopWatching: (() => void)[];
   readonly #writing = new Set<Promise<void>>();
-  /** Changes that other processes made to the saved servers, one after the other. */
+  /** Applies the changes of other processes one after the other. */
   #following: Promise<void> = Promise.resolve();
   #isStopped = false;
 
@@ -42,7 +42,7 @@ export class SavedState {
     this.restored =
       settings.restore === false
         ? Promise.resolve()
-        : // After the constructor: what the program configures comes first.
+        : // After the constructor, because servers of the program take precedence.
           Promise.resolve().then(() =>
             this.#restore(parent).finally(() => {
               this.isRestoring = false;
@@ -52,36 +52,36 @@ export class SavedState {
     this.#stopWatching = [this.#watch(tokensPrefix(principal), () => void this.#onTokens())];
     if (settings.restore === false) return;
     const follow = (key: string) => {
-      // What is being restored may be older than this change.
+      // The state that is being restored may be older than this change.
       this.#following = this.#following.then(() => this.restored).then(() => this.#follow(key));
     };
     this.#stopWatching.push(this.#watch(this.#servers.prefix, follow));
   }
 
-  /** A server was added by the program. */
+  /** The program added a server. */
   keepServer(name: string, entry: ServerEntry): Promise<void> {
     return this.#track(this.#servers.save(name, entry));
   }
 
-  /** A server was removed by the program. */
+  /** The program removed a server. */
   forgetEntry(name: string): Promise<void> {
     return this.#track(this.#servers.forget(name));
   }
 
-  /** The saved lists of a server are about to be deleted. Those that are being saved must not come after that. */
+  /** Waits for pending writes, which must not follow the deletion of the lists. */
   async forgetLists(config: ServerConfig): Promise<void> {
     await Promise.all(this.#writing);
     this.#catalogs.forget(config);
   }
 
-  /** A server's lists were read. */
+  /** The lists of a server were read. */
   keepLists(server: string, lists: () => ExportedServer, publicKeys: readonly ListKey[]): void {
     const config = this.#port.pool.get(server)?.config;
     if (config !== undefined && config.cache !== false && this.#port.parts.settings.cache !== false)
       void this.#track(this.#catalogs.save(config, lists(), publicKeys));
   }
 
-  /** Nothing is taken over any more; what is being written is waited for. */
+  /** Stops watching the store, and waits for pending writes. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const stop of this.#stopWatching) stop();
@@ -107,7 +107,7 @@ export class SavedState {
       void port.pool.connect(port.pool.all().filter(({ config }) => isStartable(config)));
   }
 
-  /** Takes over the lists that were saved of these servers, where none are known. */
+  /** Restores the saved lists of these servers, unless newer ones are known. */
   async restoreLists(configs: readonly ServerConfig[]): Promise<void> {
     const { catalog, parts } = this.#port;
     const unknown = configs.filter(
@@ -122,7 +122,7 @@ export class SavedState {
     const { settings, warn } = this.#port.parts;
     try {
       const news = await this.#servers.reread(key);
-      // What the program configures comes first, and what all users have before what one of them saved.
+      // Servers of the program take precedence, then those of the plain port.
       const isConfigured = settings.servers.has(news.name) || this.#parent?.pool.get(news.name) !== undefined;
       if (this.#isStopped || news.kind === "same" || isConfigured) return;
       const { followServer } = await import("./change-servers.js");
@@ -141,7 +141,7 @@ export class SavedState {
     } catch (error) {
       warn(
         undefined,
-        `A change of the saved servers could not be followed: ${toToolportError(error).message}`,
+        `A change of the saved servers could not be applied: ${toToolportError(error).message}`,
       );
     }
   }
@@ -155,7 +155,7 @@ export class SavedState {
     try {
       const stop: unknown = settings.store.watch(prefix, listener);
       if (typeof stop === "function") return stop as () => void;
-      // A store of somebody else's, which promises instead of answering.
+      // A custom store may return a promise.
       Promise.resolve(stop).catch(fail);
       return () => {};
     } catch (error) {
@@ -163,16 +163,16 @@ export class SavedState {
     }
   }
 
-  /** Somebody has logged in, here or in another process: whoever waited for that goes on. */
+  /** A user has logged in, here or in another process: connects the servers that waited for it. */
   async #onTokens(): Promise<void> {
     const waiting = this.#port.pool
       .all()
       .filter(({ state }) => ["authenticating", "connecting"].includes(state.status));
-    await Promise.all(waiting.map((connection) => this.#retryLogin(connection)));
+    await Promise.all(waiting.map((connection) => this.#connectAfterLogin(connection)));
   }
 
-  async #retryLogin(connection: ServerConnection): Promise<void> {
-    // An attempt that is under way may have begun without the new tokens.
+  async #connectAfterLogin(connection: ServerConnection): Promise<void> {
+    // An attempt under way may have begun without the new tokens.
     if (connection.state.status === "connecting") await connection.connect().catch(() => {});
     if (connection.state.status !== "authenticating") return;
     if (await this.#port.oauth.hasNewCredentials(connection.name)) await connection.connect().catch(() => {});
