@@ -160,7 +160,7 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 
     await bench.toolport.callTool("weather__forecast", { city: "Bergen" });
     bench.rejectCalls = false;
     await page.getByRole("option", { name: /weather → weather-eu/ }).click();
-    await page.getByText("asked weather, answered by weather-eu").waitFor();
+    await page.getByText("sent to weather, answered by weather-eu").waitFor();
     await page.getByRole("listitem").filter({ hasText: "503" }).waitFor();
     const before = bench.weather.calls.length;
     await page.getByRole("button", { name: "Replay" }).click();

@@ -25,7 +25,7 @@ describe("the URL", () => {
     const port = Number(new URL(bench.console.url).port);
     await expect(
       startConsole({ toolport: bench.toolport, port, pageFolder: bench.pageFolder }),
-    ).rejects.toThrow("taken");
+    ).rejects.toThrow("in use");
   });
 });
 
