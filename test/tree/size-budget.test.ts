@@ -14,7 +14,7 @@ import { root } from "./source-files.js";
 const BUDGETS = [
   ["index.js", 4, 528, 152],
   ["index.cjs", 4, 540, 156],
-  ["cli/main.js", 4, 43, 16],
+  ["cli/main.js", 4, 44, 16],
 ] as const;
 
 const filesImported = (entry: string): string[] =>

@@ -11,7 +11,7 @@ export const PROGRAM_COMMANDS: readonly CommandSpec[] = [
     examples: [
       ["toolport types weather --out src/tools.ts", "then: createTools(toolport).weather.forecast({ … })"],
     ],
-    load: async () => (await import("./types.js")).typesCommand,
+    load: async () => (await import("./write-types.js")).typesCommand,
   },
   {
     name: "console",
