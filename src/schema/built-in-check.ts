@@ -35,7 +35,7 @@ export interface PreparedSchema {
 }
 
 /** Whether a schema needs the linear pattern engine, which is not loaded yet. */
-export const needsLinearEngine = (compiled: CompiledSchema | string, engine: ValidationEngine): boolean =>
+const needsLinearEngine = (compiled: CompiledSchema | string, engine: ValidationEngine): boolean =>
   typeof compiled !== "string" &&
   compiled.risky &&
   compiled.patternNodes.length > 0 &&
@@ -43,12 +43,12 @@ export const needsLinearEngine = (compiled: CompiledSchema | string, engine: Val
   engine.linear === undefined;
 
 /** Compiles a schema for an engine. */
-export function compileFor(engine: ValidationEngine, schema: JsonSchema): CompiledSchema | string {
+function compileFor(engine: ValidationEngine, schema: JsonSchema): CompiledSchema | string {
   return compileSchema(schema, { isFormat: (format) => Object.hasOwn(engine.formats, format) });
 }
 
 /** Uses the linear engine if it is loaded. */
-export function prepareSchema(engine: ValidationEngine, compiled: CompiledSchema | string): PreparedSchema {
+function prepareSchema(engine: ValidationEngine, compiled: CompiledSchema | string): PreparedSchema {
   const isBound = typeof compiled !== "string" && compiled.risky && engine.linear !== undefined;
   return {
     compiled,
@@ -58,7 +58,7 @@ export function prepareSchema(engine: ValidationEngine, compiled: CompiledSchema
 }
 
 /** All problems of `value`; none: it is valid. Never throws. */
-export function validatePrepared(
+function validatePrepared(
   engine: ValidationEngine,
   prepared: PreparedSchema,
   { value, budget, fairMs }: ValidationRun,

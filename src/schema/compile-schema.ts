@@ -242,7 +242,7 @@ const PART = [
 const OVERLAPPING = ["patternProperties", "contains"];
 
 /** Weighs everything that is referred to in a compiled schema, its root included. */
-export function measureSchema(targets: Readonly<Record<string, SchemaNode | true>>): SchemaMeasure {
+function measureSchema(targets: Readonly<Record<string, SchemaNode | true>>): SchemaMeasure {
   const weights = new Map<string, number>();
   const inProgress = new Set<string>();
   let [heaviest, recursive, branching, costly] = [0, false, false, false];

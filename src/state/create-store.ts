@@ -128,7 +128,7 @@ const closedError = (): StateError =>
   new StateError({ code: "UNAVAILABLE", what: "The store is closed", next: "Open a new one" });
 
 /** Returns the number of rewritten records. A record that changes meanwhile is read again, never overwritten. */
-export async function resealRecords(backend: StoreBackend, sealer: Sealer): Promise<number> {
+async function resealRecords(backend: StoreBackend, sealer: Sealer): Promise<number> {
   let count = 0;
   for (const key of await backend.list("")) {
     let outcome = await resealRecord(key, { backend, sealer });

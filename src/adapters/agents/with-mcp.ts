@@ -270,10 +270,10 @@ function asyncContext(): AsyncContext<string> | undefined {
 }
 
 /** Runs something that was caused by a request to this origin. */
-export function runForOrigin<Result>(origin: string, run: () => Result): Result {
+function runForOrigin<Result>(origin: string, run: () => Result): Result {
   const known = asyncContext();
   return known === undefined ? run() : known.run(origin, run);
 }
 
 /** Undefined outside a request, and where the runtime cannot tell. */
-export const currentOrigin = (): string | undefined => asyncContext()?.getStore();
+const currentOrigin = (): string | undefined => asyncContext()?.getStore();

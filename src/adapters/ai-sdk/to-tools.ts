@@ -187,7 +187,7 @@ interface ExecutionOptions {
 }
 
 /** Throws if the call fails; the AI SDK reports that to the model. A result with `isError` is returned like any other. */
-export function createExecute(offered: OfferedTool, parts: ToolSetParts) {
+function createExecute(offered: OfferedTool, parts: ToolSetParts) {
   return (input: unknown, execution: ExecutionOptions) => {
     const { options } = parts;
     const call = callOptions(options, execution);
@@ -255,7 +255,7 @@ type JsonSchemaText = Record<string, unknown>;
  * Like `ai.jsonSchema(make)`, for thousands of tools and for version 5, which takes no function: an object of `ai.jsonSchema` has a getter
  * of its own, so every one costs a hidden class. Here all objects share one getter, and have the AI SDK's own object as prototype.
  */
-export function listedSchemas(ai: Ai): (make: () => JsonSchemaText) => Schema {
+function listedSchemas(ai: Ai): (make: () => JsonSchemaText) => Schema {
   class ListedSchema {
     #make: () => JsonSchemaText;
     #made: JsonSchemaText | undefined;

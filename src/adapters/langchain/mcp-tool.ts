@@ -113,7 +113,7 @@ function withTimeout(config: ToolConfig | undefined, defaultToolTimeout: number 
 }
 
 /** Defines `schema` on a tool. It may be read, assigned, and shadowed by objects made from the tool, like a plain property. */
-export function defineLazySchema(tool: object, make: () => unknown): void {
+function defineLazySchema(tool: object, make: () => unknown): void {
   const define = (target: object, value: unknown) => {
     Object.defineProperty(target, "schema", { value, enumerable: true, configurable: true, writable: true });
     return value;

@@ -282,7 +282,7 @@ interface EmbeddedResource {
 }
 
 /** Its contents as embedded resources; undefined if they cannot be read or are over the cap. Rejects only on abort. */
-export async function readEmbedded(
+async function readEmbedded(
   toolport: Toolport,
   { server, uri, maxBytes, signal, context }: EmbeddedResource,
 ): Promise<ContentBlock[] | undefined> {

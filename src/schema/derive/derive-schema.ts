@@ -172,7 +172,7 @@ function giveUp(why: string, target: SchemaTarget): DerivedSchema {
 const MAX_LENGTH = 64;
 
 /** New names by old ones, for all properties of a schema. No two become one, and none becomes the name of another. */
-export function renameProperties(
+function renameProperties(
   root: SchemaTree,
   { names: rule, reservedNames }: Pick<TargetRules, "names" | "reservedNames">,
 ): ReadonlyMap<string, string> {
@@ -210,7 +210,7 @@ const LONG_ENUM = 250;
 const MAX_LONG_ENUM_TEXT = 15_000;
 
 /** Why a schema is too large for strict mode; undefined: it is not. */
-export function exceedsStrictLimits(schema: unknown): string | undefined {
+function exceedsStrictLimits(schema: unknown): string | undefined {
   const total = { properties: 0, values: 0, text: 0, levels: 0, longEnum: false };
   measure(schema, 0, total);
   if (total.levels > MAX_LEVELS) return `nested deeper than ${MAX_LEVELS} levels`;

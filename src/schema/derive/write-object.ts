@@ -99,14 +99,14 @@ function writeClosed(
 }
 
 /** Whether a written schema accepts null. */
-export function mayBeNull(schema: Json): boolean {
+function mayBeNull(schema: Json): boolean {
   const { type, anyOf, enum: values } = schema as { type?: unknown; anyOf?: Json[]; enum?: unknown[] };
   if (anyOf !== undefined) return anyOf.some(mayBeNull);
   return [type].flat().includes("null") && (values === undefined || values.includes(null));
 }
 
 /** The same schema, and null. */
-export function allowNull(schema: Json): Json {
+function allowNull(schema: Json): Json {
   if (mayBeNull(schema)) return schema;
   const { title, description, ...rest } = schema;
   const said = { ...(title !== undefined && { title }), ...(description !== undefined && { description }) };

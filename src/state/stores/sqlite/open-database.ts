@@ -149,7 +149,7 @@ const STALE_LOCK_MS = 10_000;
  * Renames the file and its companions if `isDamaged` still says so, and returns the new name. Undefined: another process did
  * it, or is about to.
  */
-export function setAside(path: string, isDamaged: () => boolean): string | undefined {
+function setAside(path: string, isDamaged: () => boolean): string | undefined {
   const lock = `${path}.repair`;
   if (!takeLock(lock)) return undefined;
   try {
