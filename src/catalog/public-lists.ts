@@ -1,4 +1,4 @@
-/** Lists that servers call public: read for one user, good for every other. */
+/** Lists that servers mark as public: read for one user and shared with all others. */
 import { configIdentity } from "../config/config-identity.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { CacheOption } from "../config/server-entry.js";
@@ -7,25 +7,25 @@ import { isStale } from "./freshness.js";
 import type { PagedList } from "./list-pages.js";
 import type { ListKey } from "./server-lists.js";
 
-/** A public list, as a store can keep it. */
+/** A public list, as it is stored. */
 export type PublicList = Pick<PagedList, "items" | "readAt" | "ttlMs">;
 
-/** The public lists of the servers of one port, by their names there. */
+/** The public lists of the servers of one port, by server name. */
 export interface SharedLists {
-  /** A list that is still fresh, by what its server and the user say. */
+  /** A list that is not stale yet. */
   fresh(server: string, key: string): PagedList | undefined;
   /** A list was read from the server itself. */
   keep(server: string, key: string, list: PagedList): void;
-  /** The server says that a list changed. */
+  /** The server reported a change of a list. */
   changed(server: string, list: ListName): void;
 }
 
-/** A longer time is not believed where a list is given to other users. */
+/** Maximum time to live of a list that is shared with other users. */
 const MAX_SHARED_MS = 24 * 60 * 60 * 1_000;
 
-/** By the `configIdentity` of their servers: names, users and headers do not matter to what is public. */
+/** By the `configIdentity` of the server: names, users and headers do not matter for public lists. */
 export class PublicLists {
-  /** Fingerprints of what the store holds of them, by key: the first of many users writes it. */
+  /** Fingerprints of the stored lists, by key: only the first of many users writes them. */
   readonly written = new Map<string, string>();
   readonly #lists = new Map<string, Map<string, PublicList>>();
 
@@ -35,7 +35,7 @@ export class PublicLists {
     else this.#lists.get(configIdentity(config))?.delete(key);
   }
 
-  /** Takes over what was saved, unless something newer is here. */
+  /** Restores a saved list, unless a newer one is known. */
   restore(config: ServerConfig, lists: Readonly<Record<string, PublicList>>): void {
     if (!isShareable(config)) return;
     const known = this.#of(config);
@@ -43,17 +43,17 @@ export class PublicLists {
       if (list.readAt > (known.get(key)?.readAt ?? 0)) known.set(key, list);
   }
 
-  /** A list that is still fresh. A recording has to hold the lists, so it asks for them. */
+  /** A list that is not stale yet. None for a recording, which must contain the request. */
   fresh(config: ServerConfig, key: string, cache: CacheOption): PagedList | undefined {
     if (!isShareable(config) || config.tap !== undefined) return undefined;
     const list = this.#lists.get(configIdentity(config))?.get(key);
-    // Without a time from the server another user would get a list of any age.
+    // Without a time to live, another user could get a list of any age.
     if (list?.ttlMs === undefined) return undefined;
     if (isStale({ ...list, ttlMs: Math.min(list.ttlMs, MAX_SHARED_MS) }, cache)) return undefined;
     return { ...list, isPublic: true };
   }
 
-  /** No other user is given the old list. */
+  /** Stops sharing the old list. */
   changed(config: ServerConfig, list: ListName): void {
     const known = this.#lists.get(configIdentity(config));
     for (const key of KEYS[list]) known?.delete(key);
@@ -82,5 +82,5 @@ const KEYS: Readonly<Record<ListName, readonly ListKey[]>> = {
   prompts: ["prompts"],
 };
 
-/** Two functions of two users are not one server because their entries have the same name. */
+/** Custom transports of two users are different servers, even if their entries have the same name. */
 const isShareable = ({ kind }: ServerConfig): boolean => kind !== "custom";

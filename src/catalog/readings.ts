@@ -1,9 +1,9 @@
-/** The readings of servers' lists that are under way, and the order in which they began. */
+/** Reads of lists that are under way, and the order in which they began. */
 export class Readings {
   readonly #underWay = new Map<string, Set<Promise<unknown>>>();
   #turns = 0;
 
-  /** Runs a reading of one server. `turn` is higher than that of every reading that began before. */
+  /** Runs a read of one server. `turn` is higher than that of every earlier read. */
   run<Result>(server: string, read: (turn: number) => Promise<Result>): Promise<Result> {
     const running = this.#underWay.get(server) ?? new Set();
     this.#underWay.set(server, running);
@@ -16,7 +16,7 @@ export class Readings {
     return reading;
   }
 
-  /** Resolves when no reading of this server is under way. */
+  /** Resolves when no read of this server is under way. */
   async idle(server: string): Promise<void> {
     for (;;) {
       const running = this.#underWay.get(server);

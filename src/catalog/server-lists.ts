@@ -1,4 +1,4 @@
-/** Everything one server lists, read at once. */
+/** Reads all lists of one server. */
 import type { ServerCapabilities } from "@modelcontextprotocol/client";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ListName } from "../protocol/change-watch.js";
@@ -11,11 +11,11 @@ export interface ServerLists {
   readonly resources: readonly Readonly<Record<string, unknown>>[];
   readonly resourceTemplates: readonly Readonly<Record<string, unknown>>[];
   readonly prompts: readonly Readonly<Record<string, unknown>>[];
-  /** When the oldest of them was read (epoch milliseconds). */
+  /** When the oldest list was read (epoch milliseconds). */
   readonly readAt: number;
-  /** How long the server says it holds. */
+  /** The server's shortest time to live. */
   readonly ttlMs: number | undefined;
-  /** Those that the server calls public: they may be given to any user. */
+  /** Public lists, which may be shared with any user. */
   readonly publicKeys: readonly ListKey[];
 }
 
@@ -24,7 +24,7 @@ export type ListKey = "tools" | "resources" | "resourceTemplates" | "prompts";
 interface PlainKind extends ListKind {
   key: ListKey;
   capability: keyof ServerCapabilities & ("resources" | "prompts");
-  /** What an entry must have to be of any use. */
+  /** The required field of an entry. */
   id: string;
 }
 
@@ -39,12 +39,12 @@ const TEMPLATES: PlainKind = {
   key: "resourceTemplates",
   capability: "resources",
   id: "uriTemplate",
-  // The capability speaks of resources. Many servers have no templates, and do not know the method.
+  // The capability covers resources only: many servers do not support the method for templates.
   isOptional: true,
 };
 const PROMPTS: PlainKind = { method: "prompts/list", key: "prompts", capability: "prompts", id: "name" };
 
-/** Reads all lists side by side. Only the tools can fail it: a server without its resources is still of use. */
+/** Reads all lists at the same time. Rejects only if the tools cannot be read: the other lists are optional. */
 export async function readServerLists(
   session: Session,
   options: ListOptions,
@@ -72,23 +72,23 @@ export async function readServerLists(
     resources: resources.items,
     resourceTemplates: resourceTemplates.items,
     prompts: prompts.items,
-    // All lists are kept together, so the oldest and the shortest promise count.
+    // The lists are stored together, so the oldest time and the shortest time to live count.
     readAt: Math.min(Date.now(), ...readTimes([tools, resources, resourceTemplates, prompts])),
     ttlMs: shortest([tools, resources, resourceTemplates, prompts]),
     publicKeys: publicAmong({ tools, resources, resourceTemplates, prompts }),
   };
 }
 
-/** What came of reading some lists again. */
+/** The outcome of reading some lists again. */
 export interface RereadLists {
   readonly lists: ServerLists;
-  /** Lists that could not be read; they are as they were before. */
+  /** Lists that could not be read; they stay unchanged. */
   readonly failed: readonly ListName[];
 }
 
 /**
- * Reads the lists that changed; the others, and those that cannot be read, stay as they are. Rejects when the session is
- * over: the next one reads all lists anew.
+ * Reads the changed lists; the others, and those that cannot be read, stay unchanged. Rejects when the session has closed,
+ * because the next session reads all lists.
  */
 export async function rereadLists(
   session: Session,
@@ -129,7 +129,7 @@ export async function rereadLists(
     resources: resources?.items ?? previous.resources,
     resourceTemplates: resourceTemplates?.items ?? previous.resourceTemplates,
     prompts: prompts?.items ?? previous.prompts,
-    // The oldest of them counts: they expire together.
+    // The oldest counts, because the lists expire together.
     readAt: previous.readAt,
     ttlMs: shortest(read),
     publicKeys: [...previous.publicKeys.filter((key) => reread[key] === undefined), ...publicAmong(reread)],
@@ -181,7 +181,7 @@ async function readPlain(
   return { items: good, ...facts };
 }
 
-/** Entries that can be asked for. */
+/** Entries with the required field. */
 export function usable(items: readonly unknown[], id: string): Readonly<Record<string, unknown>>[] {
   return items.filter(
     (item): item is Record<string, unknown> =>

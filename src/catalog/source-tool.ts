@@ -1,21 +1,21 @@
-/** A tool as its server lists it, read with tolerance: one bad tool costs only itself. */
+/** Reads a tool as its server lists it. An invalid tool does not affect the others. */
 import type { JsonSchema, ListedTool } from "../model/listed-tool.js";
 import { PARAM_HEADER_KEY, type ParamHeader, readParamHeaders } from "../protocol/param-headers.js";
 import { checkToolSchema, type WatchedKey } from "../schema/check-schema.js";
 import { isNestedDeeper } from "../util/json.js";
 import { sanitiseTexts } from "./safety/sanitise.js";
 
-/** What is kept of a listed tool, before it gets its public name. */
+/** A listed tool before it gets its public name. */
 export interface SourceTool extends ListedTool {
-  /** Its name on the server, under the key that stays when `name` becomes the public one. */
+  /** Name on the server. Stays when `name` becomes the public name. */
   readonly sourceName: string;
-  /** The definition as it was sent: pins are made of it. */
+  /** The definition as sent, for pins. */
   readonly raw: Readonly<Record<string, unknown>>;
-  /** Characters taken out of titles and description because nobody could see them. */
+  /** Number of invisible characters removed from titles and description. */
   readonly removedCharacters: number;
-  /** Arguments that the modern wire repeats as HTTP headers. */
+  /** Arguments that the modern era repeats as HTTP headers. */
   readonly paramHeaders: readonly ParamHeader[];
-  /** The fallback server whose definition this is. */
+  /** The fallback server that defined the tool. */
   readonly definedBy?: string | undefined;
 }
 
@@ -23,9 +23,9 @@ export type ReadTool = { tool: SourceTool } | { withheld: { name: string; reason
 
 const NO_HEADERS: readonly ParamHeader[] = [];
 const MAX_SHOWN_NAME = 200;
-/** Deeper than any definition, and no danger to the stack of whoever writes it as JSON. */
+/** Deeper than any real definition, and shallow enough to be serialised without a stack overflow. */
 const MAX_LEVELS = 500;
-/** Looked at more closely. What stands beside them is shown, saved and compared too. */
+/** Checked separately, with stricter limits. */
 const SCHEMAS: ReadonlySet<string> = new Set(["inputSchema", "outputSchema"]);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -34,7 +34,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const objectOf = (value: unknown): Record<string, unknown> | undefined =>
   isObject(value) ? value : undefined;
 
-/** Reads one entry of `tools/list`. `withHeaders`: the wire repeats arguments as headers, so look for such. */
+/** Reads one entry of `tools/list`. `withHeaders`: also read which arguments are repeated as headers. */
 export function readSourceTool(raw: unknown, { withHeaders }: { withHeaders: boolean }): ReadTool {
   if (!isObject(raw)) return { withheld: { name: shown(raw), reason: "The entry is not an object" } };
   const { name } = raw;
@@ -44,7 +44,7 @@ export function readSourceTool(raw: unknown, { withHeaders }: { withHeaders: boo
   const declared = withHeaders ? { key: PARAM_HEADER_KEY, isThere: false } : undefined;
   const fault = problemOf(raw, declared);
   if (fault !== undefined) return { withheld: { name: shown(name), reason: fault } };
-  // Hardly any tool has one, and the look at its schema told whether it does.
+  // Hardly any tool has one, and the check of the schema already shows whether it does.
   const headers = declared?.isThere ? readParamHeaders(raw["inputSchema"] as JsonSchema) : NO_HEADERS;
   if (typeof headers === "string") return { withheld: { name: shown(name), reason: headers } };
   const texts = sanitiseTexts({
@@ -83,7 +83,7 @@ function problemOf(raw: Record<string, unknown>, watched: WatchedKey | undefined
     : undefined;
 }
 
-/** What stands in place of a name, short enough for a log. */
+/** A short text in place of a missing name, for logs. */
 function shown(value: unknown): string {
   if (isNestedDeeper(value, MAX_LEVELS)) return "(nested too deep to show)";
   return (typeof value === "string" ? value : (JSON.stringify(value) ?? String(value))).slice(

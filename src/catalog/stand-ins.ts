@@ -1,14 +1,14 @@
-/** Tools of a server that was never listed, taken from its fallback servers while it is away. */
+/** Tools of a server that was never listed, taken from its fallback servers while it is unreachable. */
 import type { ServerConfig } from "../config/server-config.js";
 import { type CatalogSource, offeredTools } from "./build-snapshot.js";
 import type { FilterSet } from "./filters/filter-set.js";
 import type { SourceTool } from "./source-tool.js";
 
 export class StandIns {
-  /** Servers that cannot be reached now, and whose calls may go to a fallback. */
+  /** Unreachable servers whose calls may go to a fallback. */
   readonly #away = new Set<string>();
 
-  /** Returns whether this is news. */
+  /** Returns true if the state changed. */
   mark(server: string, isAway: boolean): boolean {
     if (this.#away.has(server) === isAway) return false;
     if (isAway) this.#away.add(server);
@@ -16,14 +16,14 @@ export class StandIns {
     return true;
   }
 
-  /** Whether the fallback servers of this one have to be asked for its tools. */
+  /** True if the fallback servers have to provide the tools of this server. */
   isNeeded({ name, fallback }: ServerConfig): boolean {
     return fallback !== undefined && this.#away.has(name);
   }
 
   /**
-   * What the fallback servers offer, under the names that the server itself would have for it. A tool that several have comes
-   * from the first of them: it is the one that is asked first.
+   * The tools of the fallback servers, under the names that the server itself would use. If several have a tool, the first one
+   * defines it, because it is also asked first.
    */
   sourceOf(
     config: ServerConfig,
@@ -47,10 +47,10 @@ export class StandIns {
   }
 }
 
-/** The names that lead to this tool of a fallback server. */
+/** The names that `fallback.tools` maps to this tool of a fallback server. */
 function namesFor(tool: string, renamed: Readonly<Record<string, string>>): readonly string[] {
   const names = Object.keys(renamed).filter((name) => renamed[name] === tool);
   if (names.length > 0) return names;
-  // A name that leads to another tool there does not lead to this one.
+  // A name that is mapped to another tool does not count.
   return Object.hasOwn(renamed, tool) ? [] : [tool];
 }

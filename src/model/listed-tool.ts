@@ -1,6 +1,6 @@
 /** A tool as its server lists it; the input of the user's filters and mappers. */
 
-/** A JSON Schema object, exactly as the server sent it. */
+/** A JSON Schema object, as the server sent it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** Hints from the server about a tool. They are claims: do not rely on them unless you trust the server. */
@@ -14,7 +14,7 @@ export interface ToolAnnotations {
 
 /** A tool of one server, before it gets its public name. */
 export interface ListedTool {
-  /** Its name on the server. */
+  /** Name of the tool on the server. */
   readonly name: string;
   readonly title?: string | undefined;
   readonly description?: string | undefined;

@@ -9,7 +9,7 @@ export interface ResourceInfo {
   readonly description?: string;
   readonly mimeType?: string;
   readonly size?: number;
-  /** The resource is a user interface for a host to render (MCP Apps). */
+  /** The resource is a user interface that a host renders (MCP Apps). */
   readonly isUi?: true;
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
@@ -22,7 +22,7 @@ export interface ResourceTemplateInfo {
   readonly title?: string;
   readonly description?: string;
   readonly mimeType?: string;
-  /** The resources are user interfaces for a host to render (MCP Apps). */
+  /** The resources are user interfaces that a host renders (MCP Apps). */
   readonly isUi?: true;
   readonly _meta?: Readonly<Record<string, unknown>>;
 }

@@ -1,4 +1,4 @@
-/** Gives every tool its public name: fit for every provider, unlike any other, and the same tomorrow as today. */
+/** Gives every tool a public name: valid for every provider, unique, and stable over time. */
 import type { ServerRef } from "../../model/listed-tool.js";
 import { lookOf, mixesLookAlikes } from "../safety/look-alikes.js";
 import type { SourceTool } from "../source-tool.js";
@@ -9,33 +9,33 @@ import { isSafeName, type NameParts } from "./safe-name.js";
 export interface NameOptions {
   /** `server__tool` instead of `tool`. */
   readonly prefix: boolean;
-  /** Stands before everything else: `additional__server__tool`. Empty: nothing does. */
+  /** Comes before everything else: `additional__server__tool`. Empty for none. */
   readonly additionalToolNamePrefix: string;
-  /** Its name replaces every prefix; it is still made safe and unlike all others. */
+  /** The returned name replaces every prefix. It is still made valid and unique. */
   readonly toolNameMapper?: ((server: ServerRef, tool: SourceTool) => string) | undefined;
-  /** {@link AssignedNames.given} of the last time: who has a name keeps it, and nobody else gets it. */
+  /** {@link AssignedNames.given} of the last time: tools keep their names, and no other tool gets them. */
   readonly previous?: ReadonlyMap<string, string> | undefined;
-  /** More names of Toolport's own than those that always are. */
+  /** Reserved names, in addition to those that always are. */
   readonly reserved?: readonly string[] | undefined;
 }
 
 /**
- * - `invalid`: some provider would refuse the name
+ * - `invalid`: some provider would reject the name
  * - `reserved`: the name is one of Toolport's own
- * - `collision`: another tool has the name, or one too much like it
- * - `look-alike`: the name could be taken for another's, or mixes letters that look alike
+ * - `collision`: another tool has the name, or a very similar one
+ * - `look-alike`: the name could be mistaken for another, or mixes letters that look alike
  * - `mapper`: the name mapper threw or returned no name
  */
 export type NameIssueKind = "invalid" | "reserved" | "collision" | "look-alike" | "mapper";
 
-/** Something to be told about a tool's name. */
+/** A problem with the name of a tool. */
 export interface NameIssue {
   readonly kind: NameIssueKind;
-  /** The public name it got. */
+  /** The public name that the tool got. */
   readonly name: string;
   readonly server: string;
   readonly sourceName: string;
-  /** The name it would have had. */
+  /** The name that it would have had. */
   readonly wanted: string;
   readonly reason: string;
 }
@@ -44,21 +44,21 @@ export interface AssignedNames {
   /** One for each tool, in the order of the tools. */
   readonly names: readonly string[];
   readonly issues: readonly NameIssue[];
-  /** Who has which name, by {@link toolIdentity}; to be handed back the next time. */
+  /** The owner of each name, by {@link toolIdentity}; pass it as `previous` the next time. */
   readonly given: ReadonlyMap<string, string>;
 }
 
-/** How many names of tools that are gone are still kept for them. */
+/** How many names stay reserved for tools that are no longer listed. */
 const MAX_ABSENT = 10_000;
-/** Nothing in such a name has to be replaced. */
+/** Characters that need no replacement. */
 const CLEAN = /^[a-zA-Z0-9_-]*$/;
-/** Longer names are told apart by their fingerprint alone. */
+/** Longer names are distinguished by their fingerprint only. */
 const MAX_COMPARED = 256;
 
 /**
- * Names all tools. `tools` come in the order in which their servers were configured: an earlier server keeps the plain
- * name, a later one gets a fingerprint, so adding a server renames nothing. The order of tools within a server does not
- * matter. With `previous`, nothing that was named before is renamed, whoever comes and goes.
+ * Names all tools. `tools` are in the configured order of their servers: an earlier server keeps the plain name, a later one
+ * gets a fingerprint, so adding a server renames nothing. The order of tools within a server does not matter. With
+ * `previous`, no named tool is renamed when others are added or removed.
  */
 export function assignNames(tools: readonly NamedTool[], options: NameOptions): AssignedNames {
   const { toolNameMapper, previous = new Map(), reserved } = options;
@@ -71,7 +71,7 @@ export function assignNames(tools: readonly NamedTool[], options: NameOptions): 
   let given: ReadonlyMap<string, string> | undefined;
   return {
     ...named,
-    // Most lists are never followed by another.
+    // Computed lazily: most lists are never followed by another.
     get given() {
       given ??= givenNames(tools, named.names, previous);
       return given;
@@ -81,7 +81,7 @@ export function assignNames(tools: readonly NamedTool[], options: NameOptions): 
 
 type NamesAndIssues = Pick<AssignedNames, "names" | "issues">;
 
-/** One after another, the first come first, where some want what others have. */
+/** Names the tools one after the other, when some names collide. */
 function nameInTurn(
   tools: readonly NamedTool[],
   prefixesOf: (server: string) => readonly string[],
@@ -118,7 +118,7 @@ function nameInTurn(
   return { names, issues };
 }
 
-/** What stands before the names of a server's tools, put together once a server. */
+/** The prefixes of a server's tools, computed once for each server. */
 function createPrefixes({ prefix, additionalToolNamePrefix }: NameOptions) {
   const known = new Map<string, readonly string[]>();
   return (server: string): readonly string[] => {
@@ -132,8 +132,8 @@ function createPrefixes({ prefix, additionalToolNamePrefix }: NameOptions) {
 }
 
 /**
- * Servers as they come, the tools of each by name: how a server sorts its list must not matter. Names that can stay as they are
- * come first, so that `files_read` keeps its name beside `files.read`.
+ * Servers in order, the tools of each by name, because the order of a server's list must not matter. Names that can stay
+ * unchanged come first, so that `files_read` keeps its name beside `files.read`.
  */
 function namingOrder(tools: readonly NamedTool[]): number[] {
   const ranks = new Map<string, number>();
@@ -151,14 +151,14 @@ function namingOrder(tools: readonly NamedTool[]): number[] {
     );
 }
 
-/** What the name is made of: a name of the user's making stands alone, a server's own goes behind the prefixes. */
+/** The parts of the name: a name from the mapper stands alone, the name from the server gets the prefixes. */
 function nameParts(
   { server, tool }: NamedTool,
   prefixes: readonly string[],
   toolNameMapper: NameOptions["toolNameMapper"],
 ): { parts: NameParts; problem?: string } {
   const alone = (name: string): { parts: NameParts } => ({ parts: { prefixes: [], tool: name } });
-  // A specification mapper may have changed `name`; `sourceName` is always what the server calls it.
+  // A specification mapper may have changed `name`; `sourceName` is the name on the server.
   if (tool.name !== tool.sourceName && isName(tool.name)) return alone(tool.name);
   const parts: NameParts = { prefixes, tool: tool.sourceName };
   if (toolNameMapper === undefined) return { parts };
@@ -175,7 +175,7 @@ function nameParts(
 
 const isName = (name: unknown): name is string => typeof name === "string" && name !== "";
 
-/** Names of tools that are gone are kept for their return, up to a limit; the longest gone are forgotten first. */
+/** Keeps the names of tools that are no longer listed, up to a limit; the oldest are dropped first. */
 function givenNames(
   tools: readonly NamedTool[],
   names: readonly string[],
@@ -192,7 +192,7 @@ function givenNames(
   return new Map([...absent.slice(-MAX_ABSENT), ...present]);
 }
 
-/** Returns who had the look before, if it was somebody else. */
+/** Returns the previous owner of the look, if it is another tool. */
 function remember(looks: Map<string, string>, look: string, identity: string): string | undefined {
   const first = looks.get(look);
   if (first === undefined) looks.set(look, identity);

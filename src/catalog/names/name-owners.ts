@@ -1,8 +1,8 @@
-/** Who has which name while names are given out; names that look alike count as one. */
+/** The owner of each name while names are assigned. Names that look alike count as equal. */
 import { lookOf, lookOfAscii } from "../safety/look-alikes.js";
 import { cleanName, isSafeName, joinName, markedNames, type NameParts } from "./safe-name.js";
 
-/** Names of Toolport's own tools; no server's tool ever gets one, nor one that looks like it. */
+/** Names of Toolport's own tools. No tool of a server gets one of them, or one that looks like it. */
 export const RESERVED_NAMES: readonly string[] = [
   "search_tools",
   "call_tool",
@@ -10,16 +10,16 @@ export const RESERVED_NAMES: readonly string[] = [
   "read_resource",
 ];
 
-/** The owner of the reserved names. No tool's identity is a text like this. */
+/** The owner of the reserved names. No tool has this identity. */
 export const RESERVED = "toolport";
 
 export interface Assigned {
   readonly name: string;
-  /** The name it would have if providers took anything and nobody else had it. */
+  /** The name that the tool would have without provider rules and collisions. */
   readonly wanted: string;
-  /** What {@link wanted} looks like, where that had to be known. */
+  /** What {@link wanted} looks like, if that was needed. */
   readonly look: string | undefined;
-  /** Who has the one it would have got first, if that is somebody else. */
+  /** The owner of the first choice, if it is another tool. */
   readonly holder: string | undefined;
 }
 
@@ -28,8 +28,8 @@ export class NameOwners {
   readonly #kept = new Map<string, string>();
 
   /**
-   * @param previous names given before, by identity: they stay, also those of tools that are gone for now.
-   * @param reserved more names that no server's tool gets
+   * @param previous names given before, by identity: they stay, including those of tools that are no longer listed.
+   * @param reserved further names that no tool of a server gets
    */
   constructor(previous: ReadonlyMap<string, string>, reserved: readonly string[] = []) {
     for (const name of [...RESERVED_NAMES, ...reserved]) this.#owners.set(lookOf(name), RESERVED);
@@ -41,7 +41,7 @@ export class NameOwners {
     }
   }
 
-  /** Gives a tool its plain name, if providers take it and nobody has it; false: it is a matter for {@link assign}. */
+  /** Gives a tool its plain name, if it is valid and free; false if {@link assign} has to find another. */
   claim(name: string, identity: string): boolean {
     if (!isSafeName(name)) return false;
     const look = lookOfAscii(name);
@@ -52,10 +52,10 @@ export class NameOwners {
     return true;
   }
 
-  /** The name for a tool, and who has the one it would have got first, if that is somebody else. */
+  /** The name for a tool, and the owner of its first choice, if that is another tool. */
   assign(parts: NameParts, identity: string): Assigned {
     const plain = joinName(parts);
-    // The plain name where providers take it, or the same without what they refuse, unless another tool has that already.
+    // The plain name if it is valid, or with invalid characters replaced, unless another tool has it.
     const isSafe = isSafeName(plain);
     const unmarked = isSafe ? plain : cleanName(parts);
     const marked = unmarked === undefined ? markedNames(parts, identity) : undefined;

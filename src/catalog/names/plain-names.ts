@@ -1,4 +1,4 @@
-/** The names of a list in which every tool can have its plain one, which is nearly every list there is. */
+/** Fast path for lists in which every tool can have its plain name, which is nearly every list. */
 import type { ServerRef } from "../../model/listed-tool.js";
 import type { SourceTool } from "../source-tool.js";
 import type { NameOwners } from "./name-owners.js";
@@ -9,12 +9,12 @@ export interface NamedTool {
   readonly tool: SourceTool;
 }
 
-/** Who a tool is, whatever it is called in public. */
+/** Identifies a tool, independent of its public name. */
 export const toolIdentity = (server: string, sourceName: string): string => `${server}\u0000${sourceName}`;
 
 /**
- * Undefined as soon as one tool cannot have the name it wants. Until then nobody stands in anybody's way, so it does not
- * matter who is asked first, and there is nothing to tell about any of them.
+ * Undefined as soon as one tool cannot have the name it wants. Without collisions the order does not matter, and there are
+ * no issues to report.
  */
 export function plainNames(
   tools: readonly NamedTool[],
@@ -26,7 +26,7 @@ export function plainNames(
   let lead = "";
   for (const { server, tool } of tools) {
     const { sourceName } = tool;
-    // A name of the user's making.
+    // A name from the user's mapper.
     if (tool.name !== sourceName) return undefined;
     if (server !== last) lead = joinName({ prefixes: prefixesOf(server.name), tool: "" });
     last = server;

@@ -1,37 +1,37 @@
-/** One tool's name in the form every provider takes, whatever its server calls it. */
+/** Converts the name of a tool to a form that every provider accepts. */
 import { fingerprint } from "../safety/fingerprint.js";
 import { toAsciiName } from "../safety/look-alikes.js";
 
 const MAX_LENGTH = 64;
-/** The length is not part of it: a pattern that counts takes milliseconds to compile. */
+/** Without the length, because a counting pattern takes milliseconds to compile. */
 const VALID_CHARACTERS = /^[a-zA-Z_][a-zA-Z0-9_-]*$/;
 const SEPARATOR = "__";
-/** What a long prefix keeps at least, so that one still sees whose tool it is. */
+/** Minimum length of a shortened prefix, so that the server stays recognisable. */
 const MIN_PREFIX = 16;
 
-/** What a name is made of. */
+/** The parts of a name. */
 export interface NameParts {
-  /** What stands before the tool's own name, in order. */
+  /** Prefixes of the tool's own name, in order. */
   readonly prefixes: readonly string[];
   readonly tool: string;
 }
 
-/** Whether every provider takes the name as it is. */
+/** True if every provider accepts the name unchanged. */
 export const isSafeName = (name: string): boolean => name.length <= MAX_LENGTH && VALID_CHARACTERS.test(name);
 
-/** The name as it would be if providers took anything. */
+/** The name without provider rules. */
 export function joinName({ prefixes, tool }: NameParts): string {
   let name = "";
   for (const prefix of prefixes) name += prefix + SEPARATOR;
   return name + tool;
 }
 
-/** Control characters and other scripts apart, which a name without a mark would hide. */
+/** Matches control characters and other scripts, which must not be replaced silently. */
 const PLAIN_TEXT = /^[\x20-\x7e]*$/;
 
 /**
- * The name with `_` for what providers refuse: `files.read` → `files_read`. Undefined where nothing would be left of a part, or
- * where the name is too long.
+ * The name with `_` for invalid characters: `files.read` → `files_read`. Undefined if nothing of a part would be left, or if
+ * the name is too long.
  */
 export function cleanName({ prefixes, tool }: NameParts): string | undefined {
   const parts = [...prefixes, tool];
@@ -39,7 +39,7 @@ export function cleanName({ prefixes, tool }: NameParts): string | undefined {
   const cleaned = parts.map(toAsciiName);
   if (cleaned.includes("")) return undefined;
   const joined = cleaned.join(SEPARATOR);
-  // A tool's own name is not changed at its start: `_1ist_too1s` would not count as a look-alike of `list_tools`.
+  // The start of the tool's own name is not changed: `_1ist_too1s` would not count as a look-alike of `list_tools`.
   const name = prefixes.length === 0 ? joined : withFirstLetter(joined);
   return isSafeName(name) ? name : undefined;
 }
@@ -48,11 +48,11 @@ export function cleanName({ prefixes, tool }: NameParts): string | undefined {
 const withFirstLetter = (name: string): string => (/^[a-zA-Z_]/.test(name) ? name : `_${name}`);
 
 /**
- * The names a tool may get where it cannot have its plain one: ever new ones with a fingerprint. Which ones depends on
- * nothing but the tool, so they are the same every time.
+ * An endless sequence of names with fingerprints, for a tool that cannot have its plain name. It depends on the tool only, so
+ * it is the same every time.
  */
 export function* markedNames(parts: NameParts, identity: string): Generator<string, never> {
-  // Nothing beyond the first characters can end up in the name, however long a hostile server makes it.
+  // Only the first characters can end up in the name, so a very long name from a hostile server is cut first.
   const prefixes = parts.prefixes.map((part) => toAsciiName(part.slice(0, 256)) || "server");
   const prefix = prefixes.map((part) => part + SEPARATOR).join("");
   const tool = toAsciiName(parts.tool.slice(0, 256)) || "tool";
@@ -62,7 +62,7 @@ export function* markedNames(parts: NameParts, identity: string): Generator<stri
   }
 }
 
-/** A prefix gives way before the tool's own name does. */
+/** Shortens a prefix before the tool's own name. */
 function shorten(prefix: string, tool: string, room: number): string {
   const lead = withFirstLetter(prefix + tool).slice(0, -tool.length);
   const leadRoom = Math.max(Math.min(lead.length, MIN_PREFIX), room - tool.length);

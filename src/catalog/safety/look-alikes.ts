@@ -1,4 +1,4 @@
-/** Letters that look like others: what makes two names alike to a reader, and how a foreign name is written in ASCII. */
+/** Letters that look like others: compares names by their look, and spells foreign names in ASCII. */
 
 /**
  * For every ASCII letter, the letters of other scripts that pass for it (Cyrillic, Greek, Armenian, Cherokee, Lisu, small
@@ -61,14 +61,14 @@ const SOUNDS: ReadonlyMap<string, string> = new Map(
 /** Dashes, dots and lines between words. */
 const BETWEEN = /[\s._\u00b7\u2010-\u2015\u2027\u203f\u2040\u2043\u2212-]/gu;
 const ASCII = /^[\x20-\x7e]*$/;
-/** Marks, and what nobody sees. */
+/** Combining marks and invisible characters. */
 const UNSEEN = /[\p{M}\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}]+/gu;
 
 /** Of ASCII, without the line itself: most names have no other, and are not to be built anew for it. */
 const BETWEEN_ASCII = /[\s.-]/;
 const FOLDED = /[A-Z01\s.-]/;
 
-/** {@link lookOf} for text of ASCII. Every name of every tool comes through here: what has nothing to fold is handed back as it is. */
+/** {@link lookOf} for ASCII. Called for every tool, so a text without changes is returned as it is. */
 export function lookOfAscii(text: string): string {
   if (!FOLDED.test(text)) return text;
   let folded = text.toLowerCase();
@@ -111,7 +111,7 @@ export function toAsciiName(name: string): string {
   return ascii.replace(/\0+$|^\0+/g, "").replace(/\0+/g, "_");
 }
 
-/** NUL marks what has no spelling. */
+/** NUL marks characters without a spelling. */
 function spell(character: string, mixed: boolean): string {
   const lower = character.toLowerCase();
   const sound = ALWAYS_SPELT.get(lower) ?? (mixed ? undefined : SOUNDS.get(lower));

@@ -1,14 +1,14 @@
-/** Every string of a tool's definition that can reach a model, for whoever wants to look for hidden orders. */
+/** Every string of a tool's definition that can reach a model, for scans that look for hidden instructions. */
 import type { JsonSchema, ToolAnnotations } from "../../model/listed-tool.js";
 
-/** One string and where it stands. */
+/** One string and its location. */
 export interface ModelString {
-  /** JSON Pointer into the tool; for a name, to what has the name. */
+  /** JSON Pointer into the tool; for a name, to the named value. */
   readonly path: string;
   readonly text: string;
 }
 
-/** The part of a tool that a model can be shown. */
+/** The part of a tool that models may see. */
 export interface ModelVisibleTool {
   readonly name?: string | undefined;
   readonly sourceName?: string | undefined;
@@ -23,7 +23,7 @@ const MAX_DEPTH = 128;
 const MAX_STRINGS = 20_000;
 const MAX_CHARACTERS = 2_000_000;
 
-/** Keywords under which keys are names that the server chose. */
+/** Keywords whose keys are names that the server chose. */
 const NAMED = new Set([
   "properties",
   "patternProperties",
@@ -33,9 +33,9 @@ const NAMED = new Set([
   "dependentRequired",
   "dependencies",
 ]);
-/** Keywords whose values are anything the server likes. */
+/** Keywords with arbitrary values. */
 const DATA = new Set(["enum", "const", "default", "example", "examples"]);
-/** Keywords with schemas or settings below them. Any other key was made up by the server, so it counts as a string. */
+/** Keywords that contain schemas or settings. Any other key is invented by the server and counts as a string. */
 const KNOWN = new Set(
   (
     "$schema $id $ref $anchor $dynamicRef $dynamicAnchor $comment $vocabulary type title description format pattern " +

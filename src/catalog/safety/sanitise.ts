@@ -1,22 +1,21 @@
-/** Takes out of titles and descriptions what a reader cannot see but a model reads, and counts it everywhere else. */
+/** Removes invisible characters from titles and descriptions, and counts them everywhere else. */
 
 import type { ListedTool } from "../../model/listed-tool.js";
 import { isNeverShown, isPlainAscii, replaceHidden } from "../../util/visible-text.js";
 
 export interface SanitisedText {
   readonly text: string;
-  /** How many characters were taken out, or replaced. */
+  /** Number of characters removed or replaced. */
   readonly removed: number;
 }
 
 /**
- * Removes characters that a reader cannot see. Joiners stay inside emoji and in the scripts that need them. What comes out
- * comes out the same if it is put in again.
+ * Removes characters that a reader cannot see. Joiners stay inside emoji and in the scripts that need them. Idempotent.
  */
 export function sanitiseText(text: string): SanitisedText {
   if (isPlainAscii(text)) return { text, removed: 0 };
   let removed = 0;
-  // First everything that never stays: what is decided by its neighbours must see the neighbours it will have.
+  // Remove unconditional characters first, because the others depend on their remaining neighbours.
   let kept = "";
   for (const character of text) {
     if (!isNeverShown(character)) kept += character;
@@ -32,20 +31,20 @@ export function sanitiseText(text: string): SanitisedText {
   return { text: result, removed };
 }
 
-/** How many characters of a text {@link sanitiseText} would remove. */
+/** Number of characters that {@link sanitiseText} would remove. */
 const countSuspicious = (text: string): number => sanitiseText(text).removed;
 
 export interface SuspiciousStrings {
   /** Characters that {@link sanitiseText} would remove, in all strings and keys together. */
   readonly count: number;
-  /** JSON Pointers to the first strings and keys that have some. */
+  /** JSON Pointers to the first strings and keys with such characters. */
   readonly paths: readonly string[];
 }
 
 const MAX_PATHS = 20;
 const MAX_PATH_LENGTH = 1_000;
 
-/** Looks at every string and every key of a JSON value, such as a schema. Nothing is changed. */
+/** Checks every string and key of a JSON value, such as a schema. Changes nothing. */
 export function findSuspicious(value: unknown): SuspiciousStrings {
   const paths: string[] = [];
   let count = 0;
@@ -74,7 +73,7 @@ export function findSuspicious(value: unknown): SuspiciousStrings {
 
 const escapePointer = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
 
-/** Where a tool's name and schemas hold such characters. They are reported only: what a server expects back stays as it is. */
+/** Finds such characters in the name and schemas of a tool. They are only reported, because the server expects them unchanged. */
 export const suspiciousIn = ({
   sourceName: name,
   inputSchema,
@@ -89,11 +88,11 @@ const isPlain = (text: unknown): boolean =>
 
 type ToolTexts = Pick<ListedTool, "title" | "description" | "annotations">;
 
-/** Cleans a tool's description, its title and the title among its hints, and counts what it takes out. */
+/** Sanitises the description and both titles of a tool, and counts the removed characters. */
 export function sanitiseTexts({ title, description, annotations }: ToolTexts): ToolTexts & {
   readonly removedCharacters: number;
 } {
-  // Nearly every tool has plain texts: nothing is made for them.
+  // Fast path: nearly every tool has plain texts.
   if (isPlain(title) && isPlain(description) && isPlain(annotations?.title))
     return { title, description, annotations, removedCharacters: 0 };
   let removedCharacters = 0;

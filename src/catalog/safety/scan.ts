@@ -1,19 +1,18 @@
-/** A look of the user's at everything that a server would tell a model about itself. */
+/** Calls the user's scan for every text of a server that a model may read. */
 import type { ServerRef } from "../../model/listed-tool.js";
 import type { ServerLists } from "../server-lists.js";
 import type { SourceTool } from "../source-tool.js";
 import { dataStrings, type ModelString, modelStrings } from "./model-strings.js";
 
-/** What is looked at: a tool, an entry of another list (resources by URI), or what the server says on how to use it. */
+/** What is scanned: a tool, an entry of another list (resources by URI), or the instructions of the server. */
 export interface Scanned {
   readonly kind: "tool" | "prompt" | "resource" | "resourceTemplate" | "instructions";
   readonly name: string;
 }
 
 /**
- * Sees every text of a tool that a model will read; also those of prompts and resources in their lists, and a server's
- * instructions before `instructions()` gives them out. A reason returned withholds the tool, leaves the entry out of its
- * list, or the instructions out.
+ * Receives every text of a tool that a model may read, the texts of listed prompts and resources, and the instructions of a
+ * server. If it returns a reason, Toolport withholds the tool, the entry or the instructions.
  *
  * @example
  * ```ts
@@ -27,7 +26,7 @@ export type ScanHook = (
   strings: readonly ModelString[],
 ) => string | undefined | Promise<string | undefined>;
 
-/** Why these tools are withheld, by name. A scan that throws withholds the tool it threw on. */
+/** Why tools are withheld, by name. A scan that throws withholds the tool. */
 export async function scanTools(
   scan: ScanHook | undefined,
   server: ServerRef,
@@ -43,7 +42,7 @@ export async function scanTools(
   return refused;
 }
 
-/** An entry of a list as it came. */
+/** An entry of a list as the server sent it. */
 export type ListItem = Readonly<Record<string, unknown>>;
 
 const LISTS = [
@@ -52,7 +51,7 @@ const LISTS = [
   { key: "resourceTemplates", kind: "resourceTemplate", id: "uriTemplate" },
 ] as const;
 
-/** The same for entries of the other lists, by the entry. */
+/** The same for entries of the other lists, by entry. */
 export async function scanItems(
   scan: ScanHook | undefined,
   server: ServerRef,
@@ -70,7 +69,7 @@ export async function scanItems(
   return refused;
 }
 
-/** Why a server's instructions are not given out; undefined: they are. */
+/** Why the instructions of a server are withheld. */
 export async function scanInstructions(
   scan: ScanHook | undefined,
   server: ServerRef,

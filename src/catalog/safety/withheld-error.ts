@@ -3,7 +3,7 @@ import { CatalogError } from "../../errors/catalog-error.js";
 import type { WithheldTool } from "../../model/tool-info.js";
 import { CHANGED, UNCHECKED } from "./examine-lists.js";
 
-/** `TOOL_CHANGED` if the user only has to accept a new definition, else `TOOL_WITHHELD`. */
+/** `TOOL_CHANGED` if the user can accept a new definition, otherwise `TOOL_WITHHELD`. */
 export function withheldError({ server, name, reason }: WithheldTool): CatalogError {
   return new CatalogError({
     code: reason === CHANGED ? "TOOL_CHANGED" : "TOOL_WITHHELD",

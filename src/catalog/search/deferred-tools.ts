@@ -1,8 +1,8 @@
-/** Two tools in place of hundreds: the model searches for what it needs, then calls it by name. */
+/** Two tools in place of hundreds: the model searches for tools, then calls them by name. */
 import type { JsonSchema } from "../../model/listed-tool.js";
 import type { SearchMatch } from "./search-index.js";
 
-/** What a model is told about a tool. */
+/** The definition of a tool, as models see it. */
 export interface ToolDefinition {
   readonly name: string;
   readonly description: string;
@@ -12,10 +12,10 @@ export interface ToolDefinition {
 export const SEARCH_TOOLS_NAME = "search_tools";
 export const CALL_TOOL_NAME = "call_tool";
 
-/** How many matches the model gets, if it does not say. */
+/** Default number of matches. */
 const DEFAULT_SEARCH_LIMIT = 5;
 const MAX_SEARCH_LIMIT = 20;
-/** More than this of definitions would undo what deferring saves. */
+/** Maximum size of all definitions; more would defeat the purpose. */
 const MAX_ANSWER_CHARACTERS = 32_000;
 const MAX_SHORT_DESCRIPTION = 200;
 const MAX_SERVERS_NAMED = 50;
@@ -23,7 +23,7 @@ const MAX_SERVERS_NAMED = 50;
 /**
  * The definitions of `search_tools` and `call_tool`.
  *
- * @param servers names of the servers, so that the model knows what kind of tools there are to be found
+ * @param servers names of the servers, which tell the model what kind of tools it can find
  */
 export function deferredTools(servers: readonly string[] = []): readonly [ToolDefinition, ToolDefinition] {
   const named = servers.slice(0, MAX_SERVERS_NAMED).join(", ");
@@ -70,7 +70,7 @@ export function deferredTools(servers: readonly string[] = []): readonly [ToolDe
   ];
 }
 
-/** What `search_tools` was asked. Tolerant: a limit that makes no sense is brought into bounds. */
+/** Reads the arguments of `search_tools`. An invalid limit is corrected. */
 export function readSearchArguments(args: Readonly<Record<string, unknown>>): {
   query: string;
   limit: number;
@@ -88,7 +88,7 @@ export type CallToolArguments =
   | { readonly name: string; readonly args: Readonly<Record<string, unknown>> }
   | { readonly problem: string };
 
-/** What `call_tool` was asked. Some models write `arguments` as JSON text, or leave them out where there are none. */
+/** Reads the arguments of `call_tool`. Some models write `arguments` as JSON text, or leave them out. */
 export function readCallArguments(args: Readonly<Record<string, unknown>>): CallToolArguments {
   const { name } = args;
   if (typeof name !== "string" || name === "") return { problem: "name must be the name of a tool" };
@@ -107,8 +107,8 @@ function parse(text: string): unknown {
 }
 
 /**
- * The answer of `search_tools` as compact JSON. The best match is always whole; when there is no room for more
- * schemas, the rest are only named.
+ * The result of `search_tools` as compact JSON. The best match is always complete; when the size limit is reached, the rest
+ * are only named.
  */
 export function searchAnswer(matches: readonly SearchMatch[]): string {
   if (matches.length === 0) return JSON.stringify({ tools: [], hint: "Nothing found. Try other words." });

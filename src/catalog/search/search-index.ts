@@ -1,9 +1,9 @@
-/** Finds tools by words, without a model: BM25 over an inverted index, the fields of a tool weighed differently. */
+/** Full-text search for tools: BM25 over an inverted index, with different weights for the fields of a tool. */
 
 import type { ToolInfo } from "../../model/tool-info.js";
 import { createWordCutter, searchWords } from "./search-words.js";
 
-/** A tool that was found. Scores compare within one search only. */
+/** A match. Scores are comparable within one search only. */
 export interface SearchMatch {
   readonly tool: ToolInfo;
   readonly score: number;
@@ -14,7 +14,7 @@ export interface SearchIndex {
   search(query: string, options?: { limit?: number | undefined }): SearchMatch[];
 }
 
-/** Where a word stands: how much it counts there, and how many words such a field usually has. */
+/** A field: its weight, and its usual number of words. */
 interface Field {
   readonly weight: number;
   readonly usualLength: number;
@@ -28,16 +28,16 @@ const DESCRIPTION: Field = { weight: 2, usualLength: 20, maxCharacters: 4_000 };
 const PARAMETER: Field = { weight: 1, usualLength: 8, maxCharacters: 2_000 };
 const PARAMETER_TEXT: Field = { weight: 0.5, usualLength: 30, maxCharacters: 4_000 };
 
-/** BM25's usual figures: how soon repetition stops to count, and how much long fields are held against themselves. */
+/** The usual parameters of BM25: saturation of repetitions, and normalisation by length. */
 const K1 = 1.2;
 const B = 0.6;
-/** A word of which only the beginning was asked for. */
+/** Weight of a prefix match. */
 const PREFIX_WEIGHT = 0.5;
 const MIN_PREFIX = 3;
 const MAX_PREFIX_WORDS = 64;
 const MAX_QUERY_CHARACTERS = 1_000;
 const MAX_QUERY_WORDS = 32;
-/** The name itself was asked for. */
+/** Bonus for the exact name. */
 const EXACT_NAME_BONUS = 100;
 const DEFAULT_LIMIT = 10;
 const MAX_PARAMETERS = 200;
@@ -46,7 +46,7 @@ const STOP_TEXT =
   "a an and are as at be by can do for from how i in is it me my of on or please that the this to use want what which with you";
 let stopWords: ReadonlySet<string> | undefined;
 
-/** Words of questions that say nothing about tools; cut at the first search, because cutting is not cheap the first time. */
+/** Stop words; stemmed at the first search, because stemming is slow the first time. */
 function isStopWord(word: string): boolean {
   stopWords ??= new Set(searchWords(STOP_TEXT));
   return stopWords.has(word);
@@ -57,7 +57,7 @@ interface Postings {
   readonly weights: number[];
 }
 
-/** Builds the index of one snapshot, in time linear in its text. */
+/** Builds the index of one snapshot in linear time. */
 export function createSearchIndex(tools: readonly ToolInfo[]): SearchIndex {
   const postings = new Map<string, Postings>();
   const exact = new Map<string, number[]>();
@@ -96,7 +96,7 @@ export function createSearchIndex(tools: readonly ToolInfo[]): SearchIndex {
   };
 }
 
-/** What one word of the query gives each tool: by the best of the words it stands for, not by their sum. */
+/** The score of one query word for each tool: the best of the matching words, not their sum. */
 function addScores(
   scores: Float64Array,
   asked: string,
@@ -120,7 +120,7 @@ function addScores(
       const before = given[index]!;
       if (score <= before) continue;
       scores[index]! += score - before;
-      // With one word only, nothing is counted twice, and nothing need be remembered.
+      // With a single word, nothing can be counted twice.
       if (lists.length > 1) given[index] = score;
     }
   }
@@ -133,7 +133,7 @@ function queryWords(query: string): string[] {
   return telling.length > 0 ? telling : words;
 }
 
-/** How much every word counts for a tool, over all fields, before BM25 bends it. */
+/** The weight of every word of a tool, over all fields, before BM25. */
 function weighWords(tool: ToolInfo, cut: (text: string) => string[]): Map<string, number> {
   const weights = new Map<string, number>();
   const add = ({ weight, usualLength, maxCharacters }: Field, text: string | undefined): void => {
@@ -143,7 +143,7 @@ function weighWords(tool: ToolInfo, cut: (text: string) => string[]): Map<string
     for (const word of words) weights.set(word, (weights.get(word) ?? 0) + share);
   };
   add(NAME, tool.sourceName);
-  // A name that a mapper made up has words of its own; the usual one only repeats server and tool.
+  // A name from a mapper has its own words; a default name only repeats server and tool.
   if (!tool.name.includes(tool.sourceName)) add(NAME, tool.name);
   add(SERVER, tool.server);
   add(TITLE, tool.title ?? tool.annotations?.title);
@@ -169,7 +169,7 @@ function parameters(schema: Readonly<Record<string, unknown>>): { names: string[
   return { names: entries.map(([name]) => name), texts };
 }
 
-/** The longer words that begin so, found by halving. */
+/** The longer words with this prefix, found by binary search. */
 function withPrefix(sorted: readonly string[], prefix: string): string[] {
   let low = 0;
   let high = sorted.length;
@@ -191,7 +191,7 @@ function best(scores: Float64Array, tools: readonly ToolInfo[], limit: number): 
   const byScore = (a: SearchMatch, b: SearchMatch): number =>
     b.score - a.score || (a.tool.name < b.tool.name ? -1 : a.tool.name > b.tool.name ? 1 : 0);
   let matches: SearchMatch[] = [];
-  /** The last of the best so far: whoever is behind it is not even looked at. */
+  /** The lowest score among the best so far; lower ones are skipped. */
   let last: SearchMatch | undefined;
   for (let index = 0; index < scores.length; index += 1) {
     const score = scores[index]!;
@@ -199,7 +199,7 @@ function best(scores: Float64Array, tools: readonly ToolInfo[], limit: number): 
     const match = { tool: tools[index]!, score };
     if (last !== undefined && byScore(last, match) < 0) continue;
     matches.push(match);
-    // Never sort all of 100,000: only what can still be among the best.
+    // Avoids sorting 100,000 matches: only those that can still be among the best.
     if (matches.length < size * 2 + 100) continue;
     matches = matches.sort(byScore).slice(0, size);
     last = matches[size - 1];

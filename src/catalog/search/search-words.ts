@@ -1,15 +1,14 @@
-/** Cuts text into the words a search compares: `getHTTPIssues` → get, http, issu. */
+/** Splits text into stemmed words for search: `getHTTPIssues` → get, http, issu. */
 
 const MAX_WORD = 64;
-/** How many words a cutter remembers. */
+/** Maximum size of the cache. */
 const MAX_KNOWN = 50_000;
-/** Scripts that write without blanks: every character is a word, and so is every pair. */
+/** Scripts without spaces: every character is a word, and so is every pair. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
 const ASCII = /^[\0-\x7f]*$/;
 
 /**
- * A light stem, good enough to bring singular and plural, create, created and creating together. It need not be a
- * word, only the same for all of them.
+ * A light stemmer: maps singular and plural, create, created and creating to the same text, which need not be a word.
  */
 export function stem(word: string): string {
   let root = word;
@@ -27,7 +26,7 @@ export function searchWords(text: string): string[] {
   return createWordCutter()(text);
 }
 
-/** {@link searchWords} for many texts: it remembers how the words were cut that come again and again. */
+/** {@link searchWords} for many texts, with a cache of words. */
 export function createWordCutter(): (text: string) => string[] {
   const known = new Map<string, readonly string[]>();
   return (text) => {
