@@ -21,6 +21,13 @@ const { platform } = process;
 const { comspec, PATHEXT } = process.env;
 let start: typeof spawnOnWindows;
 
+const require = createRequire(import.meta.url);
+function forgetCrossSpawn(): void {
+  for (const file of Object.keys(require.cache)) {
+    if (/[\\/](cross-spawn|which|isexe)[\\/]/.test(file)) delete require.cache[file];
+  }
+}
+
 beforeAll(async () => {
   write("cmd.exe", CMD);
   write("recorder.cjs", RECORDER);
@@ -34,10 +41,7 @@ beforeAll(async () => {
   process.env["comspec"] = at("cmd.exe");
   process.env["PATHEXT"] = ".COM;.EXE;.BAT;.CMD";
   // Another test file of this worker may have loaded `cross-spawn` for the real platform.
-  const require = createRequire(import.meta.url);
-  for (const file of Object.keys(require.cache)) {
-    if (/[\\/](cross-spawn|which|isexe)[\\/]/.test(file)) delete require.cache[file];
-  }
+  forgetCrossSpawn();
   const crossSpawn = require("cross-spawn");
   vi.doMock("cross-spawn", () => ({ default: crossSpawn }));
   vi.resetModules();
@@ -45,6 +49,8 @@ beforeAll(async () => {
 });
 
 afterAll(() => {
+  // The next file needs one for the real platform again.
+  forgetCrossSpawn();
   vi.doUnmock("cross-spawn");
   vi.resetModules();
   Object.defineProperty(process, "platform", { value: platform });
