@@ -102,9 +102,9 @@ test.skipIf(!hasTerminal)("opens the browser without a shell in a real terminal"
   await using setup = await setUp();
   const { sandbox } = setup;
   const opener = await sandbox.write(
-      "home/bin/xdg-open",
-      '#!/bin/sh\nprintf %s "$1" > "$HOME/opening" && mv "$HOME/opening" "$HOME/opened"\n',
-    );
+    "home/bin/xdg-open",
+    '#!/bin/sh\nprintf %s "$1" > "$HOME/opening" && mv "$HOME/opening" "$HOME/opened"\n',
+  );
   await chmod(opener, 0o755);
   const opened = join(sandbox.home, "opened");
   const terminal = openTerminal([process.execPath, sandbox.main, "auth", "vault"], {
