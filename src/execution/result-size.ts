@@ -172,13 +172,13 @@ function payloadOf(block: Block): string {
 }
 
 /** Size of the text or base64 data of a block. */
-export const blockBytes = (block: Block): number => utf8Length(payloadOf(block));
+const blockBytes = (block: Block): number => utf8Length(payloadOf(block));
 
 /** Upper bound of the size, computed without reading the text. */
-export const blockBytesAtMost = (block: Block): number => 3 * payloadOf(block).length;
+const blockBytesAtMost = (block: Block): number => 3 * payloadOf(block).length;
 
 /** The start of a text, at most `maxBytes` in UTF-8, without splitting a character. */
-export function cutText(text: string, maxBytes: number): string {
+function cutText(text: string, maxBytes: number): string {
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(maxBytes));
   return text.slice(0, read);
 }

@@ -1,7 +1,7 @@
 /** When to poll a task: at the interval that its server asks for, within limits. */
 import { onSharedAbort } from "../../util/shared-abort.js";
 
-export const MIN_PACE_MS = 100;
+const MIN_PACE_MS = 100;
 const MAX_PACE_MS = 60_000;
 /** Default interval if the server gives none; it grows with every poll. */
 const FIRST_PACE_MS = 250;
