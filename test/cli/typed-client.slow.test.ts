@@ -1,5 +1,5 @@
 /** `toolport types`: the generated file compiles in strict mode, and its client calls a real tool. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkSnippets } from "../docs/check-snippets.js";
