@@ -19,7 +19,7 @@ import ts from "typescript";
 /** Files that matter, with the tests that have to notice a change. */
 const FILES = {
   "src/util/emitter.ts": ["src/util/emitter.test.ts"],
-  "src/execution/retry.ts": ["src/execution/retry.test.ts"],
+  "src/execution/retry.ts": ["src/execution/retry.test.ts", "src/execution/retry-limits.test.ts"],
   "src/execution/breaker.ts": ["src/execution/breaker.test.ts"],
   "src/transports/resends.ts": ["src/transports/resends.test.ts"],
   "src/errors/from-http-status.ts": [

@@ -45,6 +45,6 @@ describe("proxy", () => {
     expect(own.text).toContain("http://p:1/");
     expect(own.warnings.join()).toContain("password of its proxy are left out");
     expect(exportConfig(mcpServers, "toolport", { secrets: "keep" }).text).toContain("s3cret");
-    expect(exportConfig(mcpServers, "cursor").warnings.join()).toContain("has a proxy of its own");
+    expect(exportConfig(mcpServers, "cursor").warnings.join()).toContain("has its own proxy");
   });
 });

@@ -35,7 +35,7 @@ describe("the error", () => {
   test.each([
     [401, "AUTH_REQUIRED", "authorization", "token"],
     [403, "FORBIDDEN", "denied access", "account"],
-    [404, "HTTP_STATUS", "HTTP 404", "path of its URL"],
+    [404, "HTTP_STATUS", "HTTP 404", "path of the URL"],
     [405, "HTTP_STATUS", "HTTP 405", "transport"],
     [429, "HTTP_STATUS", "HTTP 429", "less often"],
     [500, "HTTP_STATUS", "HTTP 500", "log"],

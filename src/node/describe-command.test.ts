@@ -34,13 +34,13 @@ describe("the text for consent", () => {
     [
       "a URL",
       { url: "https://example.com/mcp?key=CANARY", headers: { "X-Id": "CANARY" } },
-      'calls     https://example.com/mcp?[redacted]\nsends     X-Id\nDANGER    holds a secret ("key"), and addresses end up in logs; use "headers" instead',
+      'calls     https://example.com/mcp?[redacted]\nsends     X-Id\nDANGER    contains a secret ("key"), and URLs end up in logs; use "headers" instead',
     ],
     ["a plain address", { url: "https://example.com/mcp" }, "calls     https://example.com/mcp"],
     [
       "a name that imitates another",
       { url: "https://xn--exmple-cua.com/mcp" },
-      "calls     https://xn--exmple-cua.com/mcp\nDANGER    has a host whose name may only look like the one you know",
+      "calls     https://xn--exmple-cua.com/mcp\nDANGER    has a host name that may imitate another one",
     ],
   ])("of %s is short", (_name, entry, text) => {
     expect(describeCommand(entry).text).toBe(text);
@@ -52,7 +52,7 @@ describe("the text for consent", () => {
       const before = cpuTimeMs();
       const { risks, text } = describeCommand({ command: "x", args: [part.repeat(1_000_000 / part.length)] });
       expect(cpuTimeMs() - before).toBeLessThan(20_000);
-      expect(risks.map(({ message }) => message)).toContain("is far too long to be examined");
+      expect(risks.map(({ message }) => message)).toContain("is too long to be examined");
       expect(text.length).toBeGreaterThan(900_000);
     },
   );

@@ -74,7 +74,7 @@ test.each(["${command:pick}", "${config:some.setting}", "${workspaceFolder:other
   "%s is reported, not sent",
   async (text) => {
     expect((await expandVariables(text, source)).problems[0]).toContain(
-      `holds ${text}, which is not understood`,
+      `contains ${text}, which is not supported`,
     );
   },
 );

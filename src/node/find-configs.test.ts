@@ -125,7 +125,7 @@ describe("loadConfig", () => {
         file: join(project, ".vscode/mcp.json"),
         line: 1,
         path: "both",
-        message: `is not used: ${join(project, ".mcp.json")}:1 has a server of this name and comes first`,
+        message: `is not used: ${join(project, ".mcp.json")}:1 has a server of this name and takes precedence`,
       },
     ]);
   });
@@ -148,7 +148,7 @@ describe("loadConfig", () => {
     await expect(loadConfig(undefined, options)).rejects.toMatchObject({
       code: "UNREADABLE_CONFIG",
       message: expect.stringContaining(
-        `there is no file with servers in ${project} or above it; make a toolport.json`,
+        `no configuration file with servers was found in ${project} or above it; create a toolport.json`,
       ),
     });
     expect(await loadConfig(undefined, { ...options, onProblem: "report" })).toMatchObject({

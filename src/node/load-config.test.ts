@@ -111,7 +111,7 @@ describe("a file that is not JSON", () => {
   });
 
   test.each<[string, string | Uint8Array, string]>([
-    ["too large", " ".repeat(50_000_000), "larger than 8388608 bytes; keep only servers in it"],
+    ["too large", " ".repeat(50_000_000), "larger than 8388608 bytes; move other content elsewhere"],
     ["not UTF-8", new Uint8Array([0x7b, 0xff, 0x7d]), "not UTF-8"],
     ["endlessly nested", "[".repeat(500_000), "nested too deeply"],
     [
@@ -205,7 +205,7 @@ describe("a file with invalid entries", () => {
   });
 
   test.each([
-    ['{ "mcpservers": {} }', '"mcpservers" is something else'],
+    ['{ "mcpservers": {} }', '(did you mean it instead of "mcpservers"?)'],
     ["[]", "is missing"],
     ['{ "mcpServers": [] }', "must be an object"],
     ['{ "mcpServers": null }', "must be an object"],

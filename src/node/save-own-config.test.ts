@@ -93,12 +93,12 @@ describe("saveOwnConfig", () => {
   it.each([
     [{ remove: ["fils"] }, "UNKNOWN_SERVER", /no server "fils" in the file; did you mean "files"\?/],
     [{ enable: ["nope"] }, "UNKNOWN_SERVER", /no server "nope"/],
-    [{ add: { files: { command: "x" } } }, "DUPLICATE_SERVER", /already has a server "files"/],
+    [{ add: { files: { command: "x" } } }, "DUPLICATE_SERVER", /already contains a server "files"/],
     [{ add: { bad: { url: "nowhere" } } }, "INVALID_CONFIG", /bad\.url/],
     [
       { add: { bad: { url: "https://x.example", headers: () => ({}) } } },
       "INVALID_CONFIG",
-      /no file can hold/,
+      /which a file cannot contain/,
     ],
   ])("rejects %j and changes nothing", async (changes, code, message) => {
     await writeFile(file, written);
@@ -113,7 +113,7 @@ describe("saveOwnConfig", () => {
     "%s belongs to another program",
     async (name) => {
       const failure = saveOwnConfig(join(folder, name), { add: { a: { command: "x" } } });
-      await expect(failure).rejects.toThrow("belongs to another program and is only read");
+      await expect(failure).rejects.toThrow("belongs to another program, whose files Toolport does not change");
       expect(await readdir(folder)).toEqual([]);
     },
   );

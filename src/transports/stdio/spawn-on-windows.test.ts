@@ -156,7 +156,7 @@ describe("a batch file", () => {
     const cause = Object.assign(new Error("no"), { code: "EINVAL" });
     const error = await explainSpawnError({ server: "files", command: "npx", cwd: undefined }, cause);
     expect(error).toMatchObject({ code: "SPAWN_FAILED", server: "files", errno: "EINVAL", retryable: false });
-    expect(error.message).toContain('"npx" is a batch file, which cannot take these arguments');
+    expect(error.message).toContain('"npx" is a batch file, which cannot receive these arguments');
     expect(error.message).toContain('from "args"');
   });
 
