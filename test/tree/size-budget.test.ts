@@ -12,8 +12,8 @@ import { root } from "./source-files.js";
  * are a fifth of it; they keep the output of uncaught errors short, and the time of an import is the same without them.
  */
 const BUDGETS = [
-  ["index.js", 4, 536, 152],
-  ["index.cjs", 4, 550, 156],
+  ["index.js", 4, 536, 154],
+  ["index.cjs", 4, 550, 158],
   ["cli/main.js", 4, 44, 16],
 ] as const;
 
