@@ -64,7 +64,7 @@ export interface BuildOptions {
 interface Candidate {
   readonly server: ServerRef;
   readonly source: SourceTool;
-  /** As the mapper of the user returns it. */
+  /** As the user's mapper returns it. */
   readonly tool: SourceTool;
 }
 

@@ -9,7 +9,7 @@ export function toDiscoveryError(error: unknown, server: string): unknown {
     code: "DISCOVERY_FAILED",
     server,
     what: `Its tools could not be listed: ${error.what}`,
-    next: "Look at what the server answers to tools/list",
+    next: "Check the response of the server to tools/list",
     retryable: error.retryable,
     cause: error,
   });

@@ -26,7 +26,7 @@ export function readCatalogExport(value: unknown): CatalogExport {
   if (!isObject(value) || value["toolport"] !== 1 || !isObject(servers)) {
     throw new ConfigError({
       code: "INVALID_CONFIG",
-      issues: [{ path: "catalog", message: "must be what exportCatalog() returned" }],
+      issues: [{ path: "catalog", message: "must be the return value of exportCatalog()" }],
       next: "Export the catalog again with this version",
     });
   }

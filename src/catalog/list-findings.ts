@@ -14,8 +14,8 @@ export function listFindings({ tools: { tools, withheld } }: ServerLists): strin
     ...some(
       dirty,
       ({ name, removedCharacters }) =>
-        `Tool ${name}: hidden characters were taken out of its texts (${removedCharacters})`,
-      "tools had hidden characters",
+        `Tool ${name}: invisible characters were removed from its texts (${removedCharacters})`,
+      "tools had invisible characters",
     ),
   ];
 }

@@ -65,7 +65,8 @@ async function readPages(session: Session, kind: ListKind, options: ListOptions)
     const result = await fetchPage(session, { method, cursor }, { ...options, timeoutMs });
     if (result === undefined && kind.isOptional && page === 0)
       return { items, ttlMs, readAt, isPublic: false };
-    if (result === undefined) return cutBecause(`The server declares it but does not know ${method}`);
+    if (result === undefined)
+      return cutBecause(`The server declares the capability but does not support ${method}`);
     const found = result[key];
     ttlMs = shorter(ttlMs, result["ttlMs"]);
     isShared &&= isPublic(result);

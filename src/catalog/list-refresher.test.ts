@@ -1,4 +1,4 @@
-/** How often a server is asked for its lists when it keeps saying that they changed. */
+/** How often lists are requested while a server keeps reporting changes. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ListName } from "../protocol/change-watch.js";
 import { ListRefresher } from "./list-refresher.js";
@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A refresher over a server whose lists take `tookMs`, and what became of it. */
+/** A refresher whose reads take `tookMs`, and a record of its reads. */
 function setup({ tookMs = 0, failing = (): ListName[] => [] } = {}) {
   const readings: { at: number; lists: readonly ListName[]; version: number }[] = [];
   const announced: ListName[][] = [];
@@ -41,7 +41,7 @@ function setup({ tookMs = 0, failing = (): ListName[] => [] } = {}) {
   return { refresher, readings, announced, server, known, storm };
 }
 
-test("a single change is read after 50 ms, and so is the next one a while later", async () => {
+test("reads a single change after 50 ms, and a later one too", async () => {
   const { refresher, readings, announced } = setup();
   for (let change = 0; change < 3; change += 1) {
     refresher.changed("prompts");
@@ -51,15 +51,15 @@ test("a single change is read after 50 ms, and so is the next one a while later"
   expect(announced).toEqual([["prompts"], ["prompts"], ["prompts"]]);
 });
 
-test("changes that come together are read together, each list once", async () => {
+test("reads simultaneous changes together, each list once", async () => {
   const { refresher, readings } = setup();
   for (const list of ["tools", "prompts", "tools", "resources", "tools"] as const) refresher.changed(list);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(readings.map(({ lists }) => lists)).toEqual([["tools", "prompts", "resources"]]);
 });
 
-describe("a storm", () => {
-  test("of five seconds costs a handful of readings, and the last change is in the last one", async () => {
+describe("continuous changes", () => {
+  test("for five seconds cause a few reads, the last one after the last change", async () => {
     const { readings, server, known, storm } = setup();
     await storm(2, 5_000);
     expect(readings.length).toBeLessThanOrEqual(6);
@@ -68,7 +68,7 @@ describe("a storm", () => {
     expect(readings.length).toBeLessThanOrEqual(7);
   });
 
-  test("of ten minutes costs one reading in five seconds, and no pause is longer than that", async () => {
+  test("for ten minutes cause one read every five seconds, without longer pauses", async () => {
     const { readings, storm } = setup();
     await storm(100, 600_000);
     expect(readings.length).toBeLessThan(600 / 5 + 8);
@@ -77,14 +77,14 @@ describe("a storm", () => {
     await vi.advanceTimersByTimeAsync(10_000);
   });
 
-  test("one change a second cannot get round it", async () => {
+  test("once a second are limited as well", async () => {
     const { readings, storm } = setup();
     await storm(1_000, 600_000);
     expect(readings.length).toBeLessThan(600 / 5 + 8);
     await vi.advanceTimersByTimeAsync(10_000);
   });
 
-  test("over slow lists has one reading under way at a time, never back to back", async () => {
+  test("of slow lists cause one read at a time, with pauses in between", async () => {
     const { readings, known, server, storm } = setup({ tookMs: 700 });
     await storm(5, 20_000);
     await vi.advanceTimersByTimeAsync(20_000);
@@ -94,7 +94,7 @@ describe("a storm", () => {
       expect(at - readings[index]!.at).toBeGreaterThanOrEqual(700 + 50);
   });
 
-  test("is forgotten: a single change afterwards is read at once", async () => {
+  test("no longer delay a single change afterwards", async () => {
     const { refresher, readings, storm } = setup();
     await storm(2, 5_000);
     await vi.advanceTimersByTimeAsync(10_000);
@@ -106,7 +106,7 @@ describe("a storm", () => {
 });
 
 describe("a list that cannot be read", () => {
-  test("is read again until it can be", async () => {
+  test("is read again until it succeeds", async () => {
     let left = 3;
     const { refresher, announced, known, server } = setup({ failing: () => (left-- > 0 ? ["tools"] : []) });
     server.version = 7;
@@ -117,7 +117,7 @@ describe("a list that cannot be read", () => {
     expect(known.version).toBe(7);
   });
 
-  test("is left alone after six failures, until it changes again", async () => {
+  test("is not read again after six failures, until it changes", async () => {
     const { refresher, readings } = setup({ failing: () => ["tools"] });
     refresher.changed("tools");
     await vi.advanceTimersByTimeAsync(600_000);
@@ -128,7 +128,7 @@ describe("a list that cannot be read", () => {
   });
 });
 
-test("nothing is read, and no timer left, after close()", async () => {
+test("close() stops reads and clears the timer", async () => {
   const { refresher, readings } = setup();
   refresher.changed("tools");
   refresher.close();

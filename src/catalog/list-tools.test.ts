@@ -1,4 +1,4 @@
-/** Reading a tool list: pages, servers that never end, entries that are none. */
+/** Reading a tool list: pages, endless lists, invalid entries. */
 import { describe, expect, test } from "vitest";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ChannelRequestOptions } from "../protocol/request-channel.js";
@@ -10,7 +10,7 @@ type Page = Record<string, unknown>;
 const inputSchema = { type: "object" };
 const tool = (name: unknown, more: Page = {}) => ({ name, inputSchema, ...more });
 
-/** As much of a session as a list needs. */
+/** The part of a session that reading a list needs. */
 function serve(answer: (cursor: unknown, page: number) => Page, more: Partial<Session> = {}) {
   const asked: { cursor: unknown; options: ChannelRequestOptions }[] = [];
   const session = {
@@ -42,13 +42,13 @@ describe("pages", () => {
     expect(asked.map(({ cursor }) => cursor)).toEqual([undefined, "c1", "c2"]);
   });
 
-  test("an empty cursor is a cursor; null is none", async () => {
+  test("treats an empty string as a cursor, but not null", async () => {
     const { list, asked } = serve((_cursor, page) => ({ tools: [], nextCursor: page === 1 ? "" : null }));
     expect((await list()).cut).toBeUndefined();
     expect(asked.map(({ cursor }) => cursor)).toEqual([undefined, ""]);
   });
 
-  test("a list of a million entries is cut, and so is a page that is none", async () => {
+  test("truncates a list of a million entries, and stops at an invalid page", async () => {
     const many = serve(() => ({ tools: Array.from({ length: 1_000_000 }, () => 0) }));
     const found = await many.list();
     expect(found.withheld).toHaveLength(10_000);
@@ -57,7 +57,7 @@ describe("pages", () => {
     expect((await none.list()).cut).toContain("without its list of tools");
   });
 
-  test("the same cursor again ends the list, and it is said to be cut", async () => {
+  test("stops at a repeated cursor, and reports it", async () => {
     const { list, asked } = serve((_cursor, page) => ({ tools: [tool(`t${page}`)], nextCursor: "again" }));
     const found = await list();
     expect(found.cut).toContain("same cursor");
@@ -65,13 +65,13 @@ describe("pages", () => {
     expect(asked).toHaveLength(2);
   });
 
-  test("cursors that go round in a circle are seen", async () => {
+  test("detects a cycle of cursors", async () => {
     const { list, asked } = serve((_cursor, page) => ({ tools: [], nextCursor: `c${page % 3}` }));
     expect((await list()).cut).toContain("same cursor");
     expect(asked).toHaveLength(4);
   });
 
-  test("64 and no more", async () => {
+  test("reads at most 64 pages", async () => {
     const { list, asked } = serve((_cursor, page) => ({ tools: [tool(`t${page}`)], nextCursor: `c${page}` }));
     const found = await list();
     expect(found.cut).toContain("64 pages");
@@ -79,14 +79,14 @@ describe("pages", () => {
     expect(found.tools).toHaveLength(64);
   });
 
-  test.each([5, {}, [], true])("a cursor %j ends the list, and it is said to be cut", async (nextCursor) => {
+  test.each([5, {}, [], true])("stops at the cursor %j, and reports it", async (nextCursor) => {
     const { list } = serve(() => ({ tools: [tool("one")], nextCursor }));
     const found = await list();
     expect(found.cut).toContain("not text");
     expect(names(found)).toEqual(["one"]);
   });
 
-  test("all share one time limit", async () => {
+  test("share one time limit", async () => {
     const { list, asked } = serve((_cursor, page) => {
       const until = performance.now() + 20;
       while (performance.now() < until);
@@ -114,14 +114,14 @@ describe("entries", () => {
     [{ name: "list", inputSchema: [] }, "inputSchema"],
     [tool("bad-output", { outputSchema: "x" }), "outputSchema"],
     [tool("null-output", { outputSchema: null }), "outputSchema"],
-  ])("%j is withheld with a reason, and costs only itself", async (entry, reason) => {
+  ])("withholds only %j, with a reason", async (entry, reason) => {
     const { list } = serve(() => ({ tools: [tool("before"), entry, tool("after")] }));
     const found = await list();
     expect(names(found)).toEqual(["before", "after"]);
     expect(found.withheld).toEqual([{ name: expect.any(String), reason: expect.stringContaining(reason) }]);
   });
 
-  test("a name listed twice counts once, also on another page", async () => {
+  test("a name listed twice counts once, even on another page", async () => {
     const { list } = serve((_cursor, page) => ({
       tools: [tool("same", { description: `page ${page}` })],
       ...(page === 1 && { nextCursor: "c" }),
@@ -131,7 +131,7 @@ describe("entries", () => {
     expect(found.withheld).toEqual([{ name: "same", reason: "Listed twice" }]);
   });
 
-  test("fields of the wrong kind are left out, the tool stays", async () => {
+  test("fields of the wrong type are left out, the tool stays", async () => {
     const { list } = serve(() => ({
       tools: [tool("odd", { title: 5, description: {}, annotations: [], icons: "x", _meta: 1 })],
     }));
@@ -147,12 +147,12 @@ describe("entries", () => {
     ]);
   });
 
-  test.each([undefined, null, "x", {}])("tools: %j is an empty list, and said to be none", async (tools) => {
+  test.each([undefined, null, "x", {}])("tools: %j is an empty list with a reason", async (tools) => {
     const { list } = serve(() => ({ tools }));
     expect(await list()).toMatchObject({ tools: [], withheld: [], cut: expect.stringContaining("tools") });
   });
 
-  test("bad header declarations withhold a tool only where headers are sent", async () => {
+  test("invalid header declarations withhold a tool only if headers are sent", async () => {
     const bad = tool("bad", {
       inputSchema: { type: "object", properties: { a: { type: "object", "x-mcp-header": "A" } } },
     });
@@ -164,7 +164,7 @@ describe("entries", () => {
 });
 
 describe("a server", () => {
-  test("that offers no tools is not asked", async () => {
+  test("without the capability gets no request", async () => {
     const { list, asked } = serve(() => ({ tools: [tool("x")] }), { capabilities: {} });
     expect(await list()).toEqual({ tools: [], withheld: [] });
     expect(asked).toEqual([]);
@@ -174,16 +174,16 @@ describe("a server", () => {
     throw new ToolCallError({ code: "PROTOCOL", what: "?", rpcCode: -32601 });
   };
 
-  test("that declares tools but does not know the method has none, and it is said", async () => {
+  test("that declares tools but does not support the method has none, with a reason", async () => {
     const found = await serve(unknown).list();
     expect(found).toMatchObject({ tools: [], cut: expect.stringContaining("tools/list") });
   });
 
-  test("whose era is only remembered may be another one by now: the error goes up", async () => {
+  test("whose era is remembered may have changed it: the error is thrown", async () => {
     await expect(serve(unknown, { unproven: true }).list()).rejects.toMatchObject({ rpcCode: -32601 });
   });
 
-  test("that fails otherwise fails the list", async () => {
+  test("that fails with another error rejects the list", async () => {
     const { list } = serve(() => {
       throw new ToolCallError({ code: "TIMEOUT", what: "?" });
     });

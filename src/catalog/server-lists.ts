@@ -162,7 +162,7 @@ async function readTools(
   onWarning: (message: string) => void,
 ): Promise<ToolList> {
   const tools = await listTools(session, options);
-  if (tools.cut !== undefined) onWarning(`The list of tools is not whole: ${tools.cut}`);
+  if (tools.cut !== undefined) onWarning(`The list of tools is incomplete: ${tools.cut}`);
   return tools;
 }
 
@@ -174,7 +174,7 @@ async function readPlain(
 ): Promise<PlainList> {
   if (session.capabilities[kind.capability] === undefined) return { items: [] };
   const { items, cut, ...facts } = await listPages(session, kind, options);
-  if (cut !== undefined) onWarning(`The list of ${kind.key} is not whole: ${cut}`);
+  if (cut !== undefined) onWarning(`The list of ${kind.key} is incomplete: ${cut}`);
   const good = usable(items, kind.id);
   if (good.length < items.length)
     onWarning(`${items.length - good.length} of its ${kind.key} have no ${kind.id}`);

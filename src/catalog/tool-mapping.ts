@@ -33,7 +33,7 @@ export function mapTool<Tool extends ListedTool>(
     // Avoids an unhandled rejection; a promise is not a tool.
     if (mapped instanceof Promise) {
       mapped.catch(() => {});
-      throw new TypeError("it is asynchronous, which mappers cannot be");
+      throw new TypeError("it is asynchronous; mappers must be synchronous");
     }
     const { name, title, description, inputSchema, outputSchema, annotations, icons, _meta } = mapped;
     return { ...tool, name, title, description, inputSchema, outputSchema, annotations, icons, _meta };

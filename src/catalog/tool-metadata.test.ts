@@ -3,11 +3,11 @@ import { McpToolMetadataKeys as Keys, toolMetadata } from "./tool-metadata.js";
 
 const bare = { name: "s__t", server: "s", sourceName: "t", inputSchema: {} };
 
-test("what the server does not say is not there", () => {
+test("leaves out fields that the server does not send", () => {
   expect(toolMetadata(bare)).toEqual({ [Keys.SERVER]: "s", [Keys.SOURCE_NAME]: "t" });
 });
 
-test("everything is kept and told apart", () => {
+test("keeps all fields under different keys", () => {
   const tool = {
     ...bare,
     title: "The title",
@@ -41,7 +41,7 @@ test("everything is kept and told apart", () => {
   });
 });
 
-test("_meta cannot pass for anything of ours, whether we have it or not", () => {
+test("entries of _meta never use a key of Toolport", () => {
   const _meta = JSON.parse(
     '{"server":"evil","readOnlyHint":true,"title":"evil","__proto__":{"polluted":true}}',
   );
@@ -53,7 +53,7 @@ test("_meta cannot pass for anything of ours, whether we have it or not", () => 
   expect(metadata["polluted"]).toBeUndefined();
 });
 
-test("no two keys are the same", () => {
+test("all keys are different", () => {
   const values = Object.values(Keys);
   expect(new Set(values).size).toBe(values.length);
 });

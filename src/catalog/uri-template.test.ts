@@ -1,4 +1,4 @@
-/** URI templates as RFC 6570 has them, and templates that are none. */
+/** URI templates of RFC 6570, and invalid templates. */
 import { describe, expect, test } from "vitest";
 import { cpuTimeMs } from "../../test/support/cpu-time.js";
 import { parseUriTemplate, type TemplateArguments } from "./uri-template.js";
@@ -64,13 +64,13 @@ test.each(examples)("%s", (template, expanded) => {
   expect(parseUriTemplate(template)?.expand(values)).toBe(expanded);
 });
 
-test("what can be left out", () => {
+test("variables of a query are optional", () => {
   const template = parseUriTemplate("repo://{owner}/{repo}{/path*}{?ref,depth}");
   expect(template?.names).toEqual(["owner", "repo", "path", "ref", "depth"]);
   expect(template?.required).toEqual(["owner", "repo", "path"]);
 });
 
-test("a value cannot leave its place, and inherited properties are no values", () => {
+test("values are encoded, and inherited properties are ignored", () => {
   expect(parseUriTemplate("file:///{name}/x")?.expand({ name: "../../etc/passwd?#" })).toBe(
     "file:///..%2F..%2Fetc%2Fpasswd%3F%23/x",
   );
@@ -78,7 +78,7 @@ test("a value cannot leave its place, and inherited properties are no values", (
   expect(parseUriTemplate("{half}")?.expand({ half: "\ud800" })).toBe("%EF%BF%BD");
 });
 
-describe("no template", () => {
+describe("an invalid template", () => {
   test.each([
     "{",
     "}",
@@ -93,7 +93,7 @@ describe("no template", () => {
     "{a,,b}",
     "x".repeat(10_001),
   ])("%s", (text) => expect(parseUriTemplate(text)).toBeUndefined());
-  test("a hostile one is read in no time", () => {
+  test("is parsed in linear time", () => {
     const startedAt = cpuTimeMs();
     parseUriTemplate("{a".repeat(5_000));
     parseUriTemplate(`{${"a,".repeat(4_900)}a}`);

@@ -110,7 +110,7 @@ faultCase("R08", "tools are declared, but their list is not found: none, and a w
   const toolport = harness.open({ it: speaksOddly("--list=unknown") });
   const { servers } = await toolport.connect();
   expect(servers["it"]).toMatchObject({ state: "ready", toolCount: 0 });
-  expect(warningsOf(harness)).toEqual([expect.stringContaining("does not know tools/list")]);
+  expect(warningsOf(harness)).toEqual([expect.stringContaining("does not support tools/list")]);
 });
 
 faultCase("R08", "tools are declared, but a page has none: none, and a warning", async (harness) => {

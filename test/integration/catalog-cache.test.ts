@@ -260,8 +260,8 @@ test("an endless list is truncated and reported; a repeated cursor is detected",
   expect(await toolport.tools({ servers: ["endless"] })).toHaveLength(64);
   expect(await toolport.tools({ servers: ["looping"] })).toHaveLength(2);
   expect(warnings).toEqual([
-    expect.stringMatching(/^(endless|looping): The list of tools is not whole/),
-    expect.stringMatching(/^(endless|looping): The list of tools is not whole/),
+    expect.stringMatching(/^(endless|looping): The list of tools is incomplete/),
+    expect.stringMatching(/^(endless|looping): The list of tools is incomplete/),
   ]);
 });
 

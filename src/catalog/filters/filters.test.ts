@@ -23,7 +23,7 @@ describe("rules for all servers", () => {
   test.each<[string, ToolFilters, string[]]>([
     ["nothing", {}, shown(ALL)],
     ["only: one name", { only: ["read_file"] }, ["files/read_file", "github/read_file"]],
-    ["only: nothing at all", { only: [] }, []],
+    ["only: an empty list", { only: [] }, []],
     ["only: a glob", { only: ["*_file"] }, ["files/read_file", "files/write_file", "github/read_file"]],
     ["only: server__tool", { only: ["github__read_file"] }, ["github/read_file"]],
     ["only: server.tool", { only: ["github.read_file"] }, ["github/read_file"]],
@@ -33,7 +33,7 @@ describe("rules for all servers", () => {
     ["only: a dotted name, qualified", { only: ["github__delete.*"] }, ["github/delete.repo"]],
     // "readme__delete_all" begins with "read" as well, but its tool does not.
     [
-      "a glob never reaches into the server's name",
+      "a glob does not match across the server name",
       { only: ["read*"] },
       ["files/read_file", "github/read_file"],
     ],
@@ -53,21 +53,21 @@ describe("rules for all servers", () => {
     expect(keep(filters)).toEqual(expected);
   });
 
-  test("take a public name as well", () => {
+  test("accept a public name", () => {
     const entries = [entry("files", "read.file", "files__read_file_0123456789")];
     const { tools } = filterTools(entries, () => [compileFilter({ only: ["files__read_file_0123456789"] })]);
     expect(tools).toEqual(entries);
   });
 });
 
-test("rules of one server know nothing of servers' names", () => {
+test("rules of one server match plain tool names only", () => {
   expect(keep({ only: ["read_file", "github__delete.repo"] }, "server")).toEqual([
     "files/read_file",
     "github/read_file",
   ]);
 });
 
-test("every set of rules must agree, and the reason is told", () => {
+test("a tool must pass all rules, and exclusions have a reason", () => {
   const perServer = compileFilter({ except: ["write_file"] }, "server");
   const global = compileFilter({ only: ["files__*"] });
   const { tools, excluded, withheld } = filterTools(ALL.slice(0, 3), ({ name }) =>
@@ -81,7 +81,7 @@ test("every set of rules must agree, and the reason is told", () => {
   expect(withheld).toEqual([]);
 });
 
-describe("a broken filter costs only the tool it broke on", () => {
+describe("a failing filter withholds only the tool it failed for", () => {
   test.each<[string, () => boolean, string]>([
     [
       "throws",
@@ -91,7 +91,7 @@ describe("a broken filter costs only the tool it broke on", () => {
       "The filter threw: boom",
     ],
     [
-      "throws something odd",
+      "throws a string",
       () => {
         throw "text";
       },
@@ -102,9 +102,9 @@ describe("a broken filter costs only the tool it broke on", () => {
       (async () => {
         throw new Error("late");
       }) as unknown as () => boolean,
-      "The filter is asynchronous, which filters cannot be",
+      "The filter is asynchronous; filters must be synchronous",
     ],
-  ])("one that %s", (_what, bad, reason) => {
+  ])("a filter that %s", (_what, bad, reason) => {
     const filter: ToolFilters["filter"] = (_server, tool) => (tool.name === "write_file" ? bad() : true);
     const { tools, withheld } = filterTools(ALL, () => [compileFilter({ filter })]);
     expect(tools).toHaveLength(ALL.length - 1);
@@ -115,7 +115,7 @@ describe("a broken filter costs only the tool it broke on", () => {
 describe("a filter set", () => {
   const kept = (set: ReturnType<typeof createFilterSet>) => shown(filterTools(ALL, () => set.filters).tools);
 
-  test("adds by AND, replaces, and resets; every change is a new version", () => {
+  test("adds filters, replaces them and resets; every change increases the version", () => {
     const set = createFilterSet();
     expect(set.version).toBe(0);
     expect(set.add({ only: ["*_file"] })).toBe(1);
@@ -138,7 +138,7 @@ describe("a filter set", () => {
     expect(kept(set)).not.toContain("readme/delete_all");
   });
 
-  test("hands out lists that later changes leave alone", () => {
+  test("returns lists that later changes do not affect", () => {
     const set = createFilterSet();
     const before = set.filters;
     set.add({ only: [] });

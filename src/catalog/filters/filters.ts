@@ -67,7 +67,7 @@ function ask(filter: ToolFilter, server: ServerRef, tool: FilterableTool): Filte
     // A promise is truthy, so an asynchronous filter would accept everything.
     if (verdict instanceof Promise) {
       verdict.catch(() => {});
-      return refuse("The filter is asynchronous, which filters cannot be", true);
+      return refuse("The filter is asynchronous; filters must be synchronous", true);
     }
     return verdict ? undefined : refuse("Excluded by a filter");
   } catch (error) {

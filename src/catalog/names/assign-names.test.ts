@@ -1,4 +1,4 @@
-/** Public names: fit for every provider, and no two alike. */
+/** Public names: valid for every provider, and unique. */
 import { describe, expect, test } from "vitest";
 import {
   assign,
@@ -54,7 +54,7 @@ describe("one tool", () => {
     ["a long server, a long tool", ["s".repeat(99), "t".repeat(99)], `${"s".repeat(14)}__${"t".repeat(37)}`],
     ["control characters", ["s", "a\u0000\n\u001bb"], "s__ab"],
     ["a lone surrogate", ["s", "a\ud83d"], "s__a"],
-  ])("%s is made fit, with a fingerprint", (_what, tool, stem) => {
+  ])("%s becomes valid, with a fingerprint", (_what, tool, stem) => {
     const { names, issues } = assign([tool]);
     expect(names[0]).toMatch(new RegExp(`^${stem}_${FINGERPRINT}$`));
     expect(issues).toContainEqual(
@@ -88,11 +88,11 @@ describe("reserved names", () => {
     expect(issues.length).toBeGreaterThan(0);
   });
 
-  test("are free behind a prefix", () => {
+  test("are allowed after a prefix", () => {
     expect(assign([["s", "search_tools"]]).names).toEqual(["s__search_tools"]);
   });
 
-  test("are not given by a mapper either, and the issue says why", () => {
+  test("are not available to a mapper, and the issue says why", () => {
     const { names, issues } = assign([["s", "x"]], { toolNameMapper: () => "call_tool" });
     expect(names[0]).toMatch(new RegExp(`^call_tool_${FINGERPRINT}$`));
     expect(issues).toEqual([
@@ -102,13 +102,13 @@ describe("reserved names", () => {
         server: "s",
         sourceName: "x",
         wanted: "call_tool",
-        reason: "call_tool is a name of Toolport's own",
+        reason: "call_tool is reserved for a tool of Toolport",
       },
     ]);
   });
 });
 
-describe("names that would be alike", () => {
+describe("names that would collide", () => {
   test.each<[string, readonly Listed[], Partial<NameOptions>]>([
     [
       "two servers, one tool",
@@ -159,7 +159,7 @@ describe("names that would be alike", () => {
       { prefix: false },
     ],
     [
-      "one mapper's name for all",
+      "a mapper that returns one name for all",
       [
         ["a", "x"],
         ["b", "y"],
@@ -176,7 +176,7 @@ describe("names that would be alike", () => {
     expect(issues[0]!.reason).toBe(`The name belongs to tool "${tools[0]![1]}" of server "${tools[0]![0]}"`);
   });
 
-  test("letters of another script are told apart and flagged", () => {
+  test("letters of another script are distinguished and reported", () => {
     const { names, issues } = assign([
       ["s", "read_file"],
       ["s", "re\u0430d_file"],
@@ -190,7 +190,7 @@ describe("names that would be alike", () => {
     expect(issues[1]!.reason).toBe('Looks like tool "read_file" of server "s"');
   });
 
-  test("such letters are flagged also where a prefix keeps the names apart", () => {
+  test("such letters are reported even if prefixes differ", () => {
     const { issues } = assign([
       ["a", "read_file"],
       ["b", "re\u0430d_file"],
@@ -198,7 +198,7 @@ describe("names that would be alike", () => {
     expect(issues.map(({ kind }) => kind)).toEqual(["invalid", "look-alike"]);
   });
 
-  test("cleaned to the same text", () => {
+  test("names that become the same text", () => {
     const { names } = assign(["a.b", "a b", "a/b", "a🔥b", "a_b"].map((tool): Listed => ["s", tool]));
     expectSound(names);
     expect(names.at(-1)).toBe("s__a_b");
@@ -224,7 +224,7 @@ describe("names that would be alike", () => {
     expect(names[1]).toBe(taken);
   });
 
-  test("the very same tool twice", () => {
+  test("the same tool twice", () => {
     expectSound(
       assign([
         ["a", "t"],
@@ -249,7 +249,7 @@ describe("names that would be alike", () => {
   });
 });
 
-test("20,000 hostile names: all fit, all different, soon done", () => {
+test("makes 20,000 hostile names valid and unique in time", () => {
   const kinds = ["🔥", ".", "x".repeat(200), "-", "same", "天", "re\u0430d", "Search_Tools"];
   const tools = Array.from(
     { length: 20_000 },

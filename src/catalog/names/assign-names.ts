@@ -99,21 +99,21 @@ function nameInTurn(
     const { name, wanted, look, holder } = owners.assign(parts, identity);
     names[index] = name;
 
-    const told = (kind: NameIssueKind, reason: string): NameIssue => {
+    const issue = (kind: NameIssueKind, reason: string): NameIssue => {
       return { kind, name, server: server.name, sourceName, wanted, reason };
     };
-    if (problem !== undefined) issues.push(told("mapper", problem));
-    if (holder === RESERVED) issues.push(told("reserved", `${wanted} is a name of Toolport's own`));
-    else if (holder !== undefined) issues.push(told("collision", `The name belongs to ${describe(holder)}`));
+    if (problem !== undefined) issues.push(issue("mapper", problem));
+    if (holder === RESERVED) issues.push(issue("reserved", `${wanted} is reserved for a tool of Toolport`));
+    else if (holder !== undefined) issues.push(issue("collision", `The name belongs to ${describe(holder)}`));
     else if (name !== wanted && !isSafeName(wanted))
-      issues.push(told("invalid", "Providers would refuse the name"));
+      issues.push(issue("invalid", "Some providers would reject the name"));
 
     const double =
       wanted.length <= MAX_COMPARED ? remember(looks, look ?? lookOf(wanted), identity) : undefined;
     if (double !== undefined && holder === undefined)
-      issues.push(told("look-alike", `Looks like ${describe(double)}`));
+      issues.push(issue("look-alike", `Looks like ${describe(double)}`));
     else if (mixesLookAlikes(sourceName.slice(0, MAX_COMPARED)))
-      issues.push(told("look-alike", "Mixes Latin letters with others that look like them"));
+      issues.push(issue("look-alike", "Mixes Latin letters with others that look like them"));
   }
   return { names, issues };
 }
@@ -151,7 +151,7 @@ function namingOrder(tools: readonly NamedTool[]): number[] {
     );
 }
 
-/** The parts of the name: a name from the mapper stands alone, the name from the server gets the prefixes. */
+/** The parts of the name: a name from the mapper gets no prefix, the name from the server does. */
 function nameParts(
   { server, tool }: NamedTool,
   prefixes: readonly string[],

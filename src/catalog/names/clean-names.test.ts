@@ -1,4 +1,4 @@
-/** Names that only need `_` for some characters: no fingerprint where the name is free. */
+/** Names that only need `_` for some characters: no fingerprint if the name is free. */
 import { describe, expect, test } from "vitest";
 import type { SourceTool } from "../source-tool.js";
 import { assignNames, type NameOptions } from "./assign-names.js";
@@ -25,14 +25,14 @@ describe("a name with punctuation or blanks", () => {
     ["a server that begins with a digit", ["7z", "get"], "_7z__get"],
     ["a hyphen first", ["-s", "get"], "_-s__get"],
     ["64 characters", ["s", `${"x".repeat(30)}.${"x".repeat(30)}`], `s__${"x".repeat(30)}_${"x".repeat(30)}`],
-  ])("%s is made fit, without a fingerprint where the name is free", (_what, tool, expected) => {
+  ])("%s becomes valid, without a fingerprint if the name is free", (_what, tool, expected) => {
     const { names, issues } = assign([tool]);
     expect(names).toEqual([expected]);
     expect(issues).toMatchObject([{ kind: "invalid", server: tool[0], sourceName: tool[1] }]);
     expect(names.every(isSafeName)).toBe(true);
   });
 
-  test("a tool's own name that begins with a digit has a fingerprint, so that it cannot pass for another tool", () => {
+  test("a tool name that begins with a digit gets a fingerprint, so that it cannot imitate another tool", () => {
     const { names, issues } = assign(
       [
         ["s", "list_tools"],
@@ -44,7 +44,7 @@ describe("a name with punctuation or blanks", () => {
     expect(issues).toContainEqual(expect.objectContaining({ kind: "look-alike" }));
   });
 
-  test("a name that had to be cleaned gives way to one that is written so, wherever it stands in the list", () => {
+  test("an unchanged name takes precedence over an equal replaced name, in any order of the list", () => {
     for (const tools of [
       ["files.read", "files_read"],
       ["files_read", "files.read"],
@@ -59,7 +59,7 @@ describe("a name with punctuation or blanks", () => {
     }
   });
 
-  test("a cleaned name stays when another tool of that name comes later", () => {
+  test("a replaced name stays when a tool with that name is added later", () => {
     const first = assign([["s", "files.read"]]);
     const { names } = assign(
       [
@@ -72,7 +72,7 @@ describe("a name with punctuation or blanks", () => {
     expect(names[1]).toMatch(new RegExp(`^s__files_read_${FINGERPRINT}$`));
   });
 
-  test("without a prefix, the server that is configured first has the cleaned name", () => {
+  test("without a prefix, the server configured first gets the replaced name", () => {
     const { names } = assign(
       [
         ["a", "files.read"],

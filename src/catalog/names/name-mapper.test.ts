@@ -1,4 +1,4 @@
-/** Names that a mapper gives: valid and unlike each other, as all names. */
+/** Names from a mapper are made valid and unique, like all names. */
 import { describe, expect, test } from "vitest";
 import { assign, expectSound, toEntry } from "../../../test/support/assigned-names.js";
 import { assignNames } from "./assign-names.js";
@@ -15,7 +15,7 @@ describe("a mapper", () => {
     ["that returns nothing", () => undefined, "The name mapper returned no name"],
     ["that returns an empty name", () => "", "The name mapper returned no name"],
     ["that is asynchronous", async () => "x", "The name mapper returned no name"],
-  ])("%s: the tool gets its usual name, and it is reported", (_what, mapper, reason) => {
+  ])("%s: the tool gets its default name, and an issue is reported", (_what, mapper, reason) => {
     const { names, issues } = assign([["s", "get"]], { toolNameMapper: mapper as () => string });
     expect(names).toEqual(["s__get"]);
     expect(issues).toEqual([
@@ -23,7 +23,7 @@ describe("a mapper", () => {
     ]);
   });
 
-  test("may return anything: it is made fit", () => {
+  test("may return any name: it is made valid", () => {
     const { names } = assign(
       [
         ["s", "a"],
@@ -35,7 +35,7 @@ describe("a mapper", () => {
     expect(names[0]).toMatch(/^Meine_Bucher_a_/);
   });
 
-  test("a name changed by a specification mapper stands alone, too", () => {
+  test("a name changed by a specification mapper gets no prefix", () => {
     const { server, tool } = toEntry(["s", "get"]);
     const renamed = { server, tool: { ...tool, name: "fetch" } };
     expect(assignNames([renamed], { prefix: true, additionalToolNamePrefix: "" }).names).toEqual(["fetch"]);

@@ -2,7 +2,7 @@
 import { lookOf, lookOfAscii } from "../safety/look-alikes.js";
 import { cleanName, isSafeName, joinName, markedNames, type NameParts } from "./safe-name.js";
 
-/** Names of Toolport's own tools. No tool of a server gets one of them, or one that looks like it. */
+/** Names of Toolport's own tools. No tool of a server gets one of them, or a name that looks like one. */
 export const RESERVED_NAMES: readonly string[] = [
   "search_tools",
   "call_tool",

@@ -1,4 +1,4 @@
-/** Public names stay what they are, whichever servers come and go. */
+/** Public names stay the same when servers are added or removed. */
 import { describe, expect, test } from "vitest";
 import { lookOf } from "../safety/look-alikes.js";
 import type { SourceTool } from "../source-tool.js";
@@ -23,7 +23,7 @@ function expectSound(names: readonly string[]): void {
   expect(new Set(names.map(lookOf)).size).toBe(names.length);
 }
 
-describe("servers come and go", () => {
+describe("when servers are added and removed", () => {
   const A: Listed[] = [
     ["a", "search"],
     ["a", "get.it"],
@@ -56,7 +56,7 @@ describe("servers come and go", () => {
     expect(again.names).toEqual(after.names);
   });
 
-  test("with what was given, a server added in front renames nothing either", () => {
+  test("with the previous names, a server added in front renames nothing", () => {
     const before = assign(B, { prefix: false });
     const after = assign([...A, ...B], { prefix: false, previous: before.given });
     expect(after.names.slice(4)).toEqual(before.names);
@@ -64,11 +64,11 @@ describe("servers come and go", () => {
     expect(after.issues).toContainEqual(expect.objectContaining({ kind: "collision", server: "a" }));
   });
 
-  test("a removed server's names are kept for its return", () => {
+  test("the names of a removed server stay reserved", () => {
     const both = assign([...A, ...B], { prefix: false });
     const without = assign(B, { prefix: false, previous: both.given });
     expect(without.names).toEqual(both.names.slice(4));
-    // A newcomer does not get the name by which a model knew the other.
+    // A new tool does not get a name that a model may still use for the old one.
     const newcomer = assign([...B, ...C], { prefix: false, previous: without.given });
     expect(newcomer.names).not.toContain("search");
     const back = assign([...B, ...C, ...A], { prefix: false, previous: newcomer.given });
@@ -76,7 +76,7 @@ describe("servers come and go", () => {
     expectSound(back.names);
   });
 
-  test("nothing unsound is taken from what was given", () => {
+  test("ignores invalid previous names", () => {
     const previous = new Map([
       [toolIdentity("a", "x"), "not a name"],
       [toolIdentity("a", "y"), "call_tool"],
@@ -95,7 +95,7 @@ describe("servers come and go", () => {
     expect(names).toEqual(["a__x", "a__y", "same", "b__z"]);
   });
 
-  test("what is kept for the absent is bounded", () => {
+  test("limits the number of names reserved for removed tools", () => {
     const many = Array.from({ length: 12_000 }, (_, index): Listed => ["s", `t${index}`]);
     const { given } = assign(many);
     const after = assign([["s", "new"]], { previous: given });

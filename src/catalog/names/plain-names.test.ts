@@ -18,7 +18,7 @@ const entries = (listed: readonly Listed[]) =>
 const plain = (listed: readonly Listed[], previous = new Map<string, string>()) =>
   plainNames(entries(listed), new NameOwners(previous), (server) => [server]);
 
-test("tools in nobody's way have their plain names, in the order of the list", () => {
+test("tools without collisions get their plain names, in the order of the list", () => {
   expect(
     plain([
       ["a", "z"],
@@ -30,26 +30,26 @@ test("tools in nobody's way have their plain names, in the order of the list", (
 
 test.each<[string, Listed[]]>([
   [
-    "two that look alike",
+    "two names that look alike",
     [
       ["a", "search"],
       ["a", "Search"],
     ],
   ],
-  ["one that providers refuse", [["a", "get.it"]]],
+  ["a name that providers reject", [["a", "get.it"]]],
   [
-    "one listed twice",
+    "a name listed twice",
     [
       ["a", "x"],
       ["a", "x"],
     ],
   ],
-  ["one that is too long", [["a", "x".repeat(64)]]],
-])("%s are no matter for it", (_what, listed) => {
+  ["a name that is too long", [["a", "x".repeat(64)]]],
+])("returns undefined for %s", (_what, listed) => {
   expect(plain(listed)).toBeUndefined();
 });
 
-test("a name given before stays, and so does one of a tool that is gone", () => {
+test("keeps previous names, including those of removed tools", () => {
   const previous = new Map([
     ["a\u0000x", "a__x"],
     ["b\u0000gone", "a__y"],
@@ -59,8 +59,8 @@ test("a name given before stays, and so does one of a tool that is gone", () => 
   expect(plain([["b", "gone"]], previous)).toBeUndefined();
 });
 
-test("names are the same whether all are plain or each is given in its turn", () => {
-  // Few names, so that many meet.
+test("assigns the same names as the path for collisions", () => {
+  // Few names, so that many collide.
   const names = ["x", "X", "y", "l1", "ll", "a.b", "a_b", "search_tools", "s\u0435arch", "search"];
   const listed = fc.uniqueArray(fc.tuple(fc.constantFrom("a", "b"), fc.constantFrom(...names)), {
     selector: ([server, name]) => `${server} ${name}`,

@@ -11,7 +11,7 @@ describe("canonical JSON", () => {
     ["a list", [1, "a", true, null, []], '[1,"a",true,null,[]]'],
     ["an empty object", {}, "{}"],
     ["sorted keys", { b: 1, a: { d: 2, c: 3 } }, '{"a":{"c":3,"d":2},"b":1}'],
-    ["members that are undefined", { a: undefined, b: [undefined] }, '{"b":[null]}'],
+    ["undefined members", { a: undefined, b: [undefined] }, '{"b":[null]}'],
     ["the same object twice", new Array(2).fill([1]), "[[1],[1]]"],
   ])("%s", (_what, value, expected) => {
     expect(canonicalJson(value)).toBe(expected);
@@ -43,7 +43,7 @@ describe("canonical JSON", () => {
     ]);
   });
 
-  test("any depth and any length", () => {
+  test("supports any depth and any length", () => {
     let deep: unknown = 1;
     for (let level = 0; level < 100_000; level += 1) deep = { a: [deep] };
     expect(canonicalJson(deep)).toHaveLength(100_000 * 8 + 1);
@@ -60,7 +60,7 @@ describe("canonical JSON", () => {
     [Symbol("x")],
     [undefined],
     [round],
-  ])("what JSON cannot hold is refused: %s", (value) => {
+  ])("throws for a value that JSON cannot represent: %s", (value) => {
     expect(() => canonicalJson(value)).toThrow(TypeError);
   });
 });
@@ -75,7 +75,7 @@ describe("the hash of a definition", () => {
     annotations: { readOnlyHint: true, title: "Reader" },
   };
 
-  test("is SHA-256 over the canonical JSON, and stays so", async () => {
+  test("is SHA-256 over the canonical JSON, with a fixed value", async () => {
     // printf '%s' '{"description":"d","inputSchema":{},"name":"n"}' | sha256sum
     expect(await definitionHash({ name: "n", description: "d", inputSchema: {} })).toBe(
       "b69520745d81e201b107d859a81ec2ba8966ef0859e9ec9b7f3e3389541fdf7b",
@@ -105,11 +105,11 @@ describe("the hash of a definition", () => {
     ["order of a list", { inputSchema: { enum: [2, 1] } }],
     ["output schema", { outputSchema: {} }],
     ["annotations", { annotations: { readOnlyHint: false, title: "Reader" } }],
-  ])("changes with one byte of it: %s", async (_what, change) => {
+  ])("changes with one byte of: %s", async (_what, change) => {
     expect(await definitionHash({ ...tool, ...change })).not.toBe(await definitionHash(tool));
   });
 
-  test("does not change with what no model reads", async () => {
+  test("does not change with fields that models do not see", async () => {
     const dressed = {
       ...tool,
       icons: [{ src: "x" }],

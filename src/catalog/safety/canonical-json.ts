@@ -1,14 +1,14 @@
-/** JSON with one spelling for one value (RFC 8785): sorted keys, no blanks. Equal values give equal text. */
+/** Canonical JSON (RFC 8785): sorted keys, no whitespace. Equal values give equal text. */
 
-/** What is still to be written: literal text, a value, or the end of a container. */
+/** A pending write: literal text, a value, or the end of a container. */
 type Task = { text: string } | { value: unknown } | { leave: object };
 
 /**
  * Writes a JSON value in canonical form: keys in the order of their UTF-16 code units, numbers and strings as
- * ECMAScript writes them. Members that are undefined are left out, as `JSON.stringify` does. Not recursive, so no
+ * ECMAScript writes them. Undefined members are left out, as `JSON.stringify` does. Not recursive, so no
  * nesting is too deep.
  *
- * @throws TypeError for what JSON cannot hold: NaN, Infinity, bigint, a function, a value that contains itself
+ * @throws TypeError for values that JSON cannot represent: NaN, Infinity, bigint, a function, a circular value
  * @see https://www.rfc-editor.org/rfc/rfc8785
  */
 export function canonicalJson(root: unknown): string {
@@ -20,9 +20,9 @@ export function canonicalJson(root: unknown): string {
     else if ("leave" in task) open.delete(task.leave);
     else if (typeof task.value !== "object" || task.value === null) pieces.push(scalar(task.value));
     else {
-      if (open.has(task.value)) throw new TypeError("A JSON value cannot contain itself");
+      if (open.has(task.value)) throw new TypeError("A circular value cannot be written as JSON");
       open.add(task.value);
-      // The last task pushed is the first one done. No spread: a long list would not fit on the stack.
+      // Last in, first out. No spread: a long list would overflow the stack.
       for (const next of containerTasks(task.value).reverse()) tasks.push(next);
     }
   }
@@ -45,8 +45,8 @@ function containerTasks(container: object): Task[] {
 
 function scalar(value: unknown): string {
   if (typeof value === "number" && !Number.isFinite(value))
-    throw new TypeError("JSON has no NaN or Infinity");
+    throw new TypeError("JSON cannot represent NaN or Infinity");
   const text = typeof value === "bigint" ? undefined : JSON.stringify(value);
-  if (text === undefined) throw new TypeError(`JSON cannot hold a ${typeof value}`);
+  if (text === undefined) throw new TypeError(`JSON cannot represent a ${typeof value}`);
   return text;
 }

@@ -1,17 +1,17 @@
-/** A tool's definition as one hash, to notice when its server changes it. */
+/** Hashes the definition of a tool, to detect changes by its server. */
 import { canonicalJson } from "./canonical-json.js";
 
 /**
- * What counts as the definition: what a model reads and what decides how the tool is judged. Icons, `_meta` and
- * `execution` do not: they change with a server's version and cannot speak to a model.
+ * Fields that belong to the definition: those that models see and the annotations. Icons, `_meta` and
+ * `execution` do not: they change with the version of a server, and models do not see them.
  */
 const HASHED_FIELDS = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"] as const;
 
 const encoder = new TextEncoder();
 
 /**
- * SHA-256, in hexadecimal, over the canonical JSON of a tool as its server sent it: before any character was removed
- * or anything renamed. The order of keys does not matter, every other byte does.
+ * Hexadecimal SHA-256 over the canonical JSON of a tool as its server sent it, before sanitising and renaming.
+ * The order of keys does not matter; every other byte does.
  *
  * @param rawTool the entry of `tools/list`
  */

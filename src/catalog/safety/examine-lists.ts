@@ -1,16 +1,16 @@
-/** Decides which listed tools, prompts and resources may be offered: the user's scan first, then the pins. */
+/** Decides which listed tools, prompts and resources are offered: the user's scan runs first, then the pins are compared. */
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { ServerLists } from "../server-lists.js";
 import type { ChangedTool, PinCheck, Pins } from "./pins.js";
 import { type ListItem, type ScanHook, scanItems, scanTools } from "./scan.js";
 
-/** Why a tool is withheld whose definition is no longer the pinned one. */
+/** Reason for withholding a tool whose definition differs from the pinned one. */
 export const CHANGED = "Its definition changed since it was pinned";
 
-/** Begins the reason why a tool is withheld whose definition could not be compared with the pinned one. */
+/** Start of the reason for withholding a tool whose definition could not be compared with the pinned one. */
 export const UNCHECKED = "Its definition could not be compared with the pinned one";
 
-/** What may not be offered, and why. */
+/** What is withheld, and why. */
 export interface Examined {
   /** Tools that the scan or the pins withhold, by name. */
   readonly refused: ReadonlyMap<string, string>;
@@ -18,9 +18,9 @@ export interface Examined {
   readonly changed: ReadonlySet<string>;
   /** Tools that the scan withholds, by name. */
   readonly scanned: ReadonlyMap<string, string>;
-  /** Entries of the other lists that the scan leaves out. */
+  /** Entries of the other lists that the scan withholds. */
   readonly refusedItems: ReadonlyMap<ListItem, string>;
-  /** The store failed when definitions were compared: compare again. */
+  /** The store failed during the comparison: compare again later. */
   readonly isPinCheckDue: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface ExaminationRules {
   readonly onWarning: (message: string) => void;
 }
 
-/** Scans the lists and compares the tools with their pins. A store that fails withholds tools if the pins are to block. */
+/** Scans the lists and compares the tools with their pins. If the store fails in mode `block`, tools are withheld. */
 export async function examineLists(
   server: string,
   lists: ServerLists,
@@ -53,7 +53,7 @@ export async function examineLists(
 
 type Compared = Pick<Examined, "refused" | "changed" | "isPinCheckDue">;
 
-/** Compares the same tools with the pins as they are now and reports new changes; undefined if nothing is new. */
+/** Compares the same tools with the current pins and reports new changes; undefined if there are none. */
 export async function comparePinsAgain(
   server: string,
   before: Examined & { readonly lists: ServerLists },
@@ -75,7 +75,7 @@ export async function comparePinsAgain(
   return isSame ? undefined : now;
 }
 
-/** What the scan withholds stays withheld for that reason. */
+/** The reasons of the scan take precedence over those of the pins. */
 async function comparePins(
   server: string,
   { lists, scanned }: { lists: ServerLists; scanned: Examined["scanned"] },
@@ -104,8 +104,8 @@ const whatOf = (error: unknown): string => toToolportError(error).what;
 function warningOf({ unchecked }: PinCheck, { mode }: Pins): string {
   const [first] = unchecked;
   const which = unchecked.length === 1 ? `The tool ${first!.tool}` : `${unchecked.length} tools`;
-  const fate = mode === "block" ? "withheld" : "offered unchecked";
+  const outcome = mode === "block" ? "withheld" : "offered unchecked";
   const { what, next, code } = toToolportError(first!.error);
   const advice = next === undefined ? "" : ` ${next}.`;
-  return `${which} could not be compared with the pinned definitions and will be ${fate}: ${what}.${advice} (${code})`;
+  return `${which} could not be compared with the pinned definitions and will be ${outcome}: ${what}.${advice} (${code})`;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fingerprint } from "./fingerprint.js";
 
-/** The same by its definition, slowly: FNV-1a 64 over UTF-8, folded to 50 bits, ten digits of base 32. */
+/** A slow reference implementation: FNV-1a 64 over UTF-8, folded to 50 bits, ten digits of base 32. */
 function slowFingerprint(text: string): string {
   let hash = 0xcbf29ce484222325n;
   for (const byte of new TextEncoder().encode(text))
@@ -16,22 +16,22 @@ function slowFingerprint(text: string): string {
 }
 
 test.each(["", "a", "foobar", "files\u0000read_file", "天气🔥", "x".repeat(1_000)])(
-  "%j by its definition",
+  "%j equals the reference implementation",
   (text) => {
     expect(fingerprint(text)).toBe(slowFingerprint(text));
   },
 );
 
-// Written down: names that users and models keep depend on it.
+// Fixed values: names that users and models store depend on them.
 test.each([
   ["", "mwwj2244es"],
   ["files\u0000read_file", "q5g2rwmts4"],
   ["weather\u0000天气", "b36drdmvzy"],
-])("%j stays %s for ever", (text, expected) => {
+])("%j is always %s", (text, expected) => {
   expect(fingerprint(text)).toBe(expected);
 });
 
-test("200,000 tools, no two alike", () => {
+test("200,000 tools have different fingerprints", () => {
   const seen = new Set<string>();
   for (let index = 0; index < 200_000; index += 1)
     seen.add(fingerprint(`server-${index % 10}\u0000tool_${index}`));

@@ -1,4 +1,4 @@
-/** Ten characters that tell two tools apart in their names: the same in every process and every version. */
+/** Ten characters that distinguish two tools in their names: the same in every process and every version. */
 
 /** Base 32 without i, l, o and u: no two of its characters look alike. */
 const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -21,9 +21,9 @@ function fnv1a64(text: string): readonly [high: number, low: number] {
 
 /**
  * A fingerprint of 50 bits: FNV-1a 64 over UTF-8, its upper 14 bits XORed into the lower 50 (the fold its authors
- * advise), written as ten digits of base 32, most significant first. Names are kept by users and models, so this never
- * changes. Among 100,000 tools the chance of any clash is about 1 in 200,000; it is not safe against forgery, and need
- * not be, since whoever uses it looks whether the name is free.
+ * recommend), written as ten digits of base 32, most significant first. Users and models store names, so this must
+ * never change. Among 100,000 tools the probability of a collision is about 1 in 200,000. It can be forged, so
+ * callers check that the name is free.
  */
 export function fingerprint(text: string): string {
   const [high, low] = fnv1a64(text);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { lookOf, mixesLookAlikes, toAsciiName } from "./look-alikes.js";
 
-describe("names that look alike have the same look", () => {
+describe("lookOf", () => {
   test.each([
     ["case", "Read_File", "read_file"],
     ["hyphen", "read-file", "read_file"],
@@ -36,7 +36,7 @@ describe("names that look alike have the same look", () => {
     ["a__b", "a_b"],
     ["天気", "天气"],
     ["v2", "v3"],
-  ])("%s and %s do not", (one, other) => {
+  ])("%s and %s do not look alike", (one, other) => {
     expect(lookOf(one)).not.toBe(lookOf(other));
   });
 });
@@ -70,6 +70,6 @@ test.each([
   ["\uff52\uff45\uff41\uff44", "read"],
   ["a\u0000\n b", "a_b"],
   ["!?", ""],
-])("%j is written %j", (name, expected) => {
+])("%j becomes %j", (name, expected) => {
   expect(toAsciiName(name)).toBe(expected);
 });

@@ -1,9 +1,9 @@
-/** Letters that look like others: compares names by their look, and spells foreign names in ASCII. */
+/** Look-alike letters: compares names by their look, and transliterates names to ASCII. */
 
 /**
- * For every ASCII letter, the letters of other scripts that pass for it (Cyrillic, Greek, Armenian, Cherokee, Lisu, small
- * capitals, dotless and barred Latin). NFKC takes care of full-width, mathematical, circled and ligature forms. Chosen
- * from https://www.unicode.org/Public/security/latest/confusables.txt; escaped, so that a reviewer sees what is there.
+ * For every ASCII letter, the letters of other scripts that look like it (Cyrillic, Greek, Armenian, Cherokee, Lisu, small
+ * capitals, dotless and barred Latin). NFKC handles full-width, mathematical, circled and ligature forms. Selected
+ * from https://www.unicode.org/Public/security/latest/confusables.txt; escaped, so that a reviewer can tell them apart.
  */
 const ALIKE: Readonly<Record<string, string>> = {
   a: "\u0430\u0410\u03b1\u0391\u0251\u237a\u13aa\ua4ee\u1d00",
@@ -34,7 +34,7 @@ const ALIKE: Readonly<Record<string, string>> = {
   z: "\u0396\u13c3\ua4dc\u1d22",
 };
 
-/** How a whole word of another alphabet is spelt; a word mixed with Latin letters is read by its looks instead. */
+/** Transliteration of words in one other alphabet; in a word mixed with Latin letters the look counts instead. */
 const SPELT =
   "\u0430a \u0431b \u0432v \u0433g \u0434d \u0435e \u0436zh \u0437z \u0438i \u043ak \u043bl \u043cm \u043dn \u043eo \u043fp " +
   "\u0440r \u0441s \u0442t \u0443u \u0444f \u0445kh \u0446ts \u0447ch \u0448sh \u0449shch \u044a \u044by \u044c \u044de " +
@@ -64,7 +64,7 @@ const ASCII = /^[\x20-\x7e]*$/;
 /** Combining marks and invisible characters. */
 const UNSEEN = /[\p{M}\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}]+/gu;
 
-/** Of ASCII, without the line itself: most names have no other, and are not to be built anew for it. */
+/** The ASCII part of {@link BETWEEN} without `_`: most names only have `_`, and need no copy. */
 const BETWEEN_ASCII = /[\s.-]/;
 const FOLDED = /[A-Z01\s.-]/;
 
@@ -78,8 +78,8 @@ export function lookOfAscii(text: string): string {
 }
 
 /**
- * What two names have in common if they look alike: case, accents, look-alike letters, invisible characters, the digits
- * 0 and 1, and the difference between `_`, `-`, `.` and blanks are folded away.
+ * A key that is equal for names that look alike: case, accents, look-alike letters, invisible characters, the digits
+ * 0 and 1, and the difference between `_`, `-`, `.` and spaces are ignored.
  */
 export function lookOf(name: string): string {
   if (ASCII.test(name)) return lookOfAscii(name);
@@ -89,17 +89,17 @@ export function lookOf(name: string): string {
   return lookOfAscii(look.normalize("NFKC").replace(BETWEEN, "_"));
 }
 
-/** Latin letters of ASCII mixed with letters that only look like such. */
+/** True if a name mixes ASCII letters with letters that only look like them. */
 export function mixesLookAlikes(name: string): boolean {
   if (ASCII.test(name) || !/[a-zA-Z]/.test(name)) return false;
-  // Accents and ligatures are honest; full-width and mathematical letters inside a word are not.
+  // Accents and ligatures are legitimate; full-width and mathematical letters inside a word are not.
   return [...name.normalize("NFC")].some(
     (character) => LOOKS.has(character) || /^[\uff21-\uff5a\u{1d400}-\u{1d6a5}]$/u.test(character),
   );
 }
 
 /**
- * A name in the characters every provider takes, as readable as can be; runs of what has no spelling become one `_`.
+ * Transliterates a name to characters that every provider accepts. Runs of characters without a spelling become one `_`.
  * Empty if nothing is left.
  */
 export function toAsciiName(name: string): string {

@@ -1,4 +1,4 @@
-/** Every string of a tool's definition that can reach a model, for scans that look for hidden instructions. */
+/** Lists every string of a tool definition that can reach a model, for scans that look for hidden instructions. */
 import type { JsonSchema, ToolAnnotations } from "../../model/listed-tool.js";
 
 /** One string and its location. */
@@ -47,7 +47,7 @@ const KNOWN = new Set(
 );
 const TYPES = new Set(["string", "number", "integer", "boolean", "object", "array", "null"]);
 
-/** `schema`: keys are keywords. `names`: keys are names, values are schemas. `data`: both are whatever they are. */
+/** `schema`: keys are keywords. `names`: keys are names, values are schemas. `data`: both are arbitrary. */
 type Mode = "schema" | "names" | "data";
 
 interface Visit {
@@ -59,9 +59,9 @@ interface Visit {
 
 /**
  * Lists names, titles, descriptions, parameter names, and every string in the schemas (enum, const, default, examples,
- * `$comment`, made-up keywords: providers hand schemas to the model whole).
+ * `$comment`, unknown keywords), because providers send whole schemas to the model.
  *
- * @throws RangeError if the definition is so deep or so large that something could hide in what is not looked at
+ * @throws RangeError if the definition is too deep or too large to be scanned completely
  */
 export function modelStrings(tool: ModelVisibleTool): ModelString[] {
   const { strings, add } = collect();
@@ -80,7 +80,7 @@ export function modelStrings(tool: ModelVisibleTool): ModelString[] {
 }
 
 /**
- * Lists every string and every key of plain data, such as a prompt or a resource as it is listed.
+ * Lists every string and every key of plain data, such as a listed prompt or resource.
  *
  * @throws RangeError as {@link modelStrings} does
  */
@@ -100,7 +100,7 @@ function collect(): { readonly strings: ModelString[]; readonly add: Add } {
     add(text, path) {
       characters += text.length;
       if (strings.length >= MAX_STRINGS || characters > MAX_CHARACTERS)
-        throw new RangeError("The definition has more text than can be looked at");
+        throw new RangeError("The definition has too much text to be scanned");
       strings.push({ path, text });
     },
   };
@@ -111,7 +111,7 @@ function walk(visits: Visit[], add: Add): void {
     const { value, path, mode, depth } = visit;
     if (typeof value === "string") add(value, path);
     else if (typeof value === "object" && value !== null) {
-      if (depth >= MAX_DEPTH) throw new RangeError("The definition is nested too deep to be looked at");
+      if (depth >= MAX_DEPTH) throw new RangeError("The definition is nested too deep to be scanned");
       for (const child of children(value, { path, mode, depth }, add).reverse()) visits.push(child);
     }
   }

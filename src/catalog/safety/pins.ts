@@ -1,14 +1,14 @@
-/** Definitions are pinned by hash when they are first listed; every later list is compared with the pins. */
+/** Pins the hashes of definitions when they are first listed, and compares every later list with the pins. */
 import { StateError } from "../../errors/state-error.js";
 import { userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import type { SourceTool } from "../source-tool.js";
 import { definitionHash } from "./definition-hash.js";
 
-/** What happens to a tool whose definition changed: nothing, a warning, or it is withheld. */
+/** What happens if the definition of a tool changed: nothing, a warning, or Toolport withholds the tool. */
 export type PinMode = "off" | "warn" | "block";
 
-/** A definition that is not the one first seen. */
+/** A definition that differs from the pinned one. */
 export interface ChangedTool {
   readonly server: string;
   readonly tool: string;
@@ -22,7 +22,7 @@ export interface UncheckedTool {
   readonly error: unknown;
 }
 
-/** What came of comparing a list with its pins. A tool in neither list is the one that was pinned. */
+/** The result of comparing a list with its pins. A tool in neither list equals its pin. */
 export interface PinCheck {
   readonly changed: readonly ChangedTool[];
   readonly unchecked: readonly UncheckedTool[];
@@ -37,14 +37,14 @@ const ALL_FINE: PinCheck = { changed: [], unchecked: [], isIncomplete: false };
 export interface PinParts {
   readonly store: Store;
   readonly principal: string | undefined;
-  /** What `serverIdentity` says of a server; undefined: no entry has this name. */
+  /** Returns the `serverIdentity` of a server; undefined if no entry has this name. */
   readonly identityOf: (server: string) => string | undefined;
 }
 
 export class Pins {
   readonly mode: PinMode;
   readonly #parts: PinParts;
-  /** Hashes as listed last, for `approve`. */
+  /** Hashes of the last list, for `approve`. */
   readonly #current = new Map<string, Hashes>();
 
   constructor(mode: PinMode, parts: PinParts) {
@@ -52,7 +52,7 @@ export class Pins {
     this.#parts = parts;
   }
 
-  /** Compares a list with what was pinned, and pins what is new. Never throws. */
+  /** Compares a list with the pins, and pins new tools. Never throws. */
   async check(server: string, tools: readonly SourceTool[]): Promise<PinCheck> {
     if (this.mode === "off") return ALL_FINE;
     const hashed = await Promise.all(
@@ -79,7 +79,7 @@ export class Pins {
         return added.length === 0 ? undefined : { ...read, ...Object.fromEntries(added) };
       });
     } catch (error) {
-      // `known` holds what could be read: a store that refuses writes still tells which tools changed.
+      // `known` contains the pins that were read: changes are found even if the store rejects writes.
       failure = { error };
     }
     const changed: ChangedTool[] = [];
@@ -91,7 +91,7 @@ export class Pins {
     return { changed, unchecked, isIncomplete: failure !== undefined };
   }
 
-  /** Accepts the definitions as they are now: of the named tools, or of all. */
+  /** Accepts the current definitions of the named tools, or of all. */
   async approve(server: string, tools?: readonly string[]): Promise<void> {
     const current = this.#current.get(server) ?? {};
     const accepted = Object.entries(current).filter(([name]) => tools === undefined || tools.includes(name));
@@ -103,7 +103,7 @@ export class Pins {
     );
   }
 
-  /** Compare-and-set: other processes may pin at the same time, and what they pinned first holds. */
+  /** Compare-and-set: other processes may pin at the same time; the first pin wins. */
   async #update(
     server: string,
     change: (known: Hashes) => Hashes | undefined,
@@ -113,7 +113,7 @@ export class Pins {
   ): Promise<Hashes> {
     const { store, principal, identityOf } = this.#parts;
     const prefix = userPrefix("pins", principal);
-    // Version 0.1 kept pins by the name alone.
+    // Version 0.1 stored pins under the name only.
     const keyByName = `${prefix}${encodeURIComponent(server)}`;
     const identity = identityOf(server);
     const key = identity === undefined ? keyByName : `${prefix}${identity}`;
@@ -131,7 +131,7 @@ export class Pins {
   }
 }
 
-/** Undefined if it is no record of pins. An unreadable record must not pass for one without pins. */
+/** Undefined if it is not a record of pins. A damaged record must not count as one without pins. */
 function readHashes(value: unknown): Hashes | undefined {
   const isRecord =
     typeof value === "object" &&
@@ -146,5 +146,5 @@ const damaged = (server: string): StateError =>
     code: "CORRUPT",
     server,
     what: "The record of pinned definitions is damaged",
-    next: "Look at the tools of the server, then pin them anew with approveTools()",
+    next: "Review the tools of the server, then pin them again with approveTools()",
   });

@@ -6,10 +6,10 @@ import { findSuspicious, sanitiseText, suspiciousIn } from "./sanitise.js";
 const tags = (text: string) =>
   [...text].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join("");
 
-/** What is hidden, and how many characters it has. */
+/** Hidden text, and its number of characters. */
 const HIDDEN: readonly [string, string, number][] = [
   ["control characters", "\u0000\u0007\u001b\u007f\u0085\u009b", 6],
-  ["marks of direction", "\u202a\u202e\u2066\u2069\u200e\u200f\u061c", 7],
+  ["direction marks", "\u202a\u202e\u2066\u2069\u200e\u200f\u061c", 7],
   ["zero-width characters", "\u200b\ufeff\u2060\u2064\u180e\u200c\u200d", 7],
   ["Unicode tags", `\u{e0001}${tags("do evil")}\u{e007f}`, 9],
   ["variation selectors and fillers", "\ufe00\ufe0f\u{e0100}\u{e01ef}\u3164\u115f\ufff9", 7],
@@ -33,7 +33,7 @@ describe.each(HIDDEN)("%s", (_what, hidden, count) => {
       (tool) => tool.annotations?.title,
       { annotations: { title: dirty, readOnlyHint: true } },
     ],
-  ])("are taken out of the %s and counted", (_field, textOf, fields) => {
+  ])("are removed from the %s and counted", (_field, textOf, fields) => {
     const tool = read(fields);
     expect(textOf(tool)).toBe("List files");
     expect(tool.removedCharacters).toBe(count);
@@ -63,7 +63,7 @@ describe.each(HIDDEN)("%s", (_what, hidden, count) => {
   });
 });
 
-test("of all texts of one tool together they are counted once, and what is no text is left alone", () => {
+test("counts hidden characters of all texts of a tool together, and ignores values that are not text", () => {
   const tool = read({ title: "a\u200b", description: "b\u200b\u200b", annotations: { title: "c\u200b" } });
   expect(tool).toMatchObject({
     title: "a",
@@ -75,7 +75,7 @@ test("of all texts of one tool together they are counted once, and what is no te
   expect(odd).toMatchObject({ title: undefined, description: undefined, removedCharacters: 0 });
 });
 
-describe("what people write stays", () => {
+describe("keeps legitimate characters", () => {
   test.each([
     ["plain text", "Reads a file.\n\t- quickly"],
     ["accents", "Crée un résumé"],
@@ -103,33 +103,28 @@ describe("what people write stays", () => {
   });
 });
 
-describe("what only pretends to be needed goes", () => {
+describe("removes characters that are not needed", () => {
   test.each([
     ["joiners between Latin letters", "a\u200db\u200cc", "abc", 2],
     ["one of two joiners in a row", "👨\u200d\u200d👩", "👨\u200d👩", 1],
     ["a joiner before nothing", "👨\u200d", "👨", 1],
     ["a selector on a letter", "a\ufe0f", "a", 1],
-    ["a selector on a digit that is no keycap", "1\ufe0f2", "12", 1],
+    ["a selector on a digit that is not a keycap", "1\ufe0f2", "12", 1],
     ["a second selector", "❤\ufe0f\ufe0f", "❤\ufe0f", 1],
     ["selectors that carry bytes", "😊\u{e0158}\u{e0155}", "😊", 2],
-    ["tags behind a flag that is none", `🏴${tags("evil")}\u{e007f}`, "🏴", 5],
-    [
-      "tags behind a flag that is one",
-      `🏴${tags("gbeng")}\u{e007f}${tags("x")}`,
-      `🏴${tags("gbeng")}\u{e007f}`,
-      1,
-    ],
-    ["a joiner held by something that goes", "👨\u200d\u200b👩", "👨\u200d👩", 1],
+    ["tags after an invalid flag", `🏴${tags("evil")}\u{e007f}`, "🏴", 5],
+    ["tags after a valid flag", `🏴${tags("gbeng")}\u{e007f}${tags("x")}`, `🏴${tags("gbeng")}\u{e007f}`, 1],
+    ["a joiner next to a removed character", "👨\u200d\u200b👩", "👨\u200d👩", 1],
     ["carriage returns", "a\r\nb", "a\nb", 1],
     ["terminal sequences", "\u001b[31mred\u001b]8;;x\u0007", "[31mred]8;;x", 3],
     ["half a pair", "a\ud83db\udc00", "a\ufffdb\ufffd", 2],
-    ["half a pair, made whole by what goes", "\ud83d\u200b\ude00", "\ufffd\ufffd", 3],
+    ["two halves of a pair around a removed character", "\ud83d\u200b\ude00", "\ufffd\ufffd", 3],
   ])("%s", (_what, text, expected, removed) => {
     expect(sanitiseText(text)).toEqual({ text: expected, removed });
   });
 });
 
-test("cleaning twice is cleaning once", () => {
+test("is idempotent", () => {
   const alphabet = [
     ...["a", "1", "#", " ", "\n", "\r", "\u001b", "\u200b", "\u200c", "\u200d", "\ufe0e", "\ufe0f", "\ufe00"],
     ...[
@@ -161,8 +156,8 @@ test("cleaning twice is cleaning once", () => {
   }
 });
 
-describe("looking at a schema", () => {
-  test("names the first places only, and escapes them", () => {
+describe("checking a schema", () => {
+  test("reports the first locations only, escaped", () => {
     const list = Array.from({ length: 100 }, () => "a\u200b");
     const { count, paths } = findSuspicious({ "a/b~c": list });
     expect(count).toBe(100);
@@ -170,7 +165,7 @@ describe("looking at a schema", () => {
     expect(paths[0]).toBe("/a~1b~0c/0");
   });
 
-  test("bears any depth, and values that contain themselves", () => {
+  test("supports any depth and circular values", () => {
     let deep: unknown = "\u200b";
     for (let level = 0; level < 100_000; level += 1) deep = { a: deep };
     expect(findSuspicious(deep).count).toBe(1);
@@ -180,7 +175,7 @@ describe("looking at a schema", () => {
   });
 });
 
-test("a long text of hidden characters takes no time", () => {
+test("sanitises a long text of hidden characters in linear time", () => {
   const started = cpuTimeMs();
   expect(sanitiseText("a\u200d".repeat(200_000)).removed).toBe(200_000);
   expect(cpuTimeMs() - started).toBeLessThan(20_000);

@@ -81,7 +81,6 @@ export const suspiciousIn = ({
 }: Pick<ListedTool, "inputSchema" | "outputSchema"> & { readonly sourceName: string }): SuspiciousStrings =>
   findSuspicious({ name, inputSchema, outputSchema });
 
-/** What a tool says to people. */
 /** A text that has nothing to clean, or none at all. */
 const isPlain = (text: unknown): boolean =>
   text === undefined || (typeof text === "string" && isPlainAscii(text));

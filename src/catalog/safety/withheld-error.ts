@@ -16,8 +16,7 @@ export function withheldError({ server, name, reason }: WithheldTool): CatalogEr
 }
 
 function adviceOn(reason: string): string {
-  if (reason === CHANGED) return "Look at the new definition, and accept it with approveTools()";
-  if (reason.startsWith(UNCHECKED))
-    return "Make the store work again; the definitions are compared at the next call";
-  return "Look at the filters, or at withheldTools in snapshot()";
+  if (reason === CHANGED) return "Review the new definition, and accept it with approveTools()";
+  if (reason.startsWith(UNCHECKED)) return "Repair the store; the next call compares the definitions again";
+  return "Check the filters, or withheldTools in snapshot()";
 }

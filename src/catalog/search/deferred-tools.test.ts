@@ -13,7 +13,7 @@ import { createSearchIndex } from "./search-index.js";
 
 const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 
-/** Ten servers with fifty tools each, as wordy as tools are. */
+/** Ten servers with fifty tools each, with descriptions of realistic length. */
 const TOOLS: ToolInfo[] = [
   "github",
   "jira",
@@ -49,7 +49,7 @@ test("their names are reserved", () => {
   expect(deferredTools().map(({ name }) => name)).toEqual([SEARCH_TOOLS_NAME, CALL_TOOL_NAME]);
 });
 
-test("500 tools: at least 90 % fewer bytes for the model, also after a search", () => {
+test("saves at least 90 % of the bytes of 500 tools, even after a search", () => {
   const whole = bytes(
     TOOLS.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
   );
@@ -63,7 +63,7 @@ test("500 tools: at least 90 % fewer bytes for the model, also after a search", 
   expect(1 - (deferred + Buffer.byteLength(answer)) / whole).toBeGreaterThan(0.9);
 });
 
-test("the servers are named, but not hundreds of them", () => {
+test("the description names a limited number of servers", () => {
   expect(deferredTools()[0].description).not.toContain("come from");
   expect(deferredTools(["files", "mail"])[0].description).toContain("The tools come from: files, mail.");
   const many = Array.from({ length: 100 }, (_, index) => `server${index}`);
@@ -121,13 +121,13 @@ test.each([
   expect(readCallArguments(args)).toEqual(expected);
 });
 
-describe("the answer of search_tools", () => {
+describe("the result of search_tools", () => {
   const match = (name: string, extra: Partial<ToolInfo> = {}) => ({
     score: 1,
     tool: { name, server: "s", sourceName: name, inputSchema: { type: "object" }, ...extra },
   });
 
-  test("is compact JSON with what a model needs and no more", () => {
+  test("is compact JSON with only the fields that a model needs", () => {
     const answer = searchAnswer([
       match("a", { title: "A", description: "Does a", _meta: { secret: 1 } }),
       match("b"),
@@ -142,7 +142,7 @@ describe("the answer of search_tools", () => {
     expect(JSON.parse(searchAnswer([]))).toEqual({ tools: [], hint: "Nothing found. Try other words." });
   });
 
-  test("has no room for many huge schemas: the first is whole, others are named", () => {
+  test("is limited in size: the first match is complete, the rest are only named", () => {
     const huge = { inputSchema: { enum: ["x".repeat(40_000)] }, description: "y".repeat(1_000) };
     const answer = searchAnswer([match("a", huge), match("b", huge), match("c", huge)]);
     const { tools, hint } = JSON.parse(answer);

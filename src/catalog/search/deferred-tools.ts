@@ -23,7 +23,7 @@ const MAX_SERVERS_NAMED = 50;
 /**
  * The definitions of `search_tools` and `call_tool`.
  *
- * @param servers names of the servers, which tell the model what kind of tools it can find
+ * @param servers names of the servers, so that the model knows what kind of tools it can find
  */
 export function deferredTools(servers: readonly string[] = []): readonly [ToolDefinition, ToolDefinition] {
   const named = servers.slice(0, MAX_SERVERS_NAMED).join(", ");

@@ -46,11 +46,11 @@ test.each([
   ["stop", "stopped"],
   ["box", "boxes"],
   ["delete", "deletes"],
-])("%s and %s have one stem", (one, other) => {
+])("%s and %s have the same stem", (one, other) => {
   expect(stem(other)).toBe(stem(one));
 });
 
-test.each(["address", "status", "is", "as", "red", "ring"])("%s stays whole enough", (word) => {
+test.each(["address", "status", "is", "as", "red", "ring"])("does not shorten %s too much", (word) => {
   expect(word.startsWith(stem(word))).toBe(true);
   expect(stem(word).length).toBeGreaterThanOrEqual(Math.min(word.length, 2));
 });
@@ -62,7 +62,7 @@ describe("searching", () => {
     tool("github", "create_pull_request", "Open a pull request", { head: "Branch with the changes" }),
     tool("files", "read_file", "Read the text of a file", { path: "Where the file is" }),
     tool("files", "write_file", "Write text to a file", { path: "Where the file is", text: "What to write" }),
-    tool("mail", "send", "Deliver an email to somebody", {
+    tool("mail", "send", "Deliver an email to a person", {
       recipient: "E-mail address",
       subject: "Subject line",
     }),
@@ -98,7 +98,7 @@ describe("searching", () => {
     ]);
   });
 
-  test("words that say nothing are looked for if there are no others", () => {
+  test("stop words are used if there are no other words", () => {
     expect(found("the")).not.toEqual([]);
   });
 
@@ -110,8 +110,8 @@ describe("searching", () => {
     expect(index.search("archive").map((match) => match.tool.sourceName)).toEqual(["archive", "other"]);
   });
 
-  test.each([["nothing like it: xyzzy"], [""], ["   "], ["\u0000🔥"]])("%j", (query) => {
-    expect(found(query.replace("nothing like it: ", ""))).toEqual([]);
+  test.each([["no match: xyzzy"], [""], ["   "], ["\u0000🔥"]])("%j", (query) => {
+    expect(found(query.replace("no match: ", ""))).toEqual([]);
   });
 
   test.each([
@@ -127,7 +127,7 @@ describe("searching", () => {
     expect(found("github", limit)).toHaveLength(count);
   });
 
-  test("scores fall, and equal ones go by name, whatever the order of the tools", () => {
+  test("sorts by score, then by name, in any order of the tools", () => {
     const same = ["c", "a", "b"].map((server) => tool(server, "ping", "Ping it"));
     const names = (list: ToolInfo[]) =>
       createSearchIndex(list)
@@ -139,7 +139,7 @@ describe("searching", () => {
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));
   });
 
-  test("schemas of any shape are borne", () => {
+  test("accepts schemas of any shape", () => {
     const odd = [
       { properties: null },
       { properties: { a: null, b: { description: 1 } } },
@@ -154,7 +154,7 @@ describe("searching", () => {
   });
 });
 
-test("50,000 tools: soon built, quickly searched", () => {
+test("builds and searches an index of 50,000 tools in time", () => {
   const verbs = ["create", "list", "delete", "update", "search", "export", "import"];
   const nouns = [
     "issue",
