@@ -1,4 +1,4 @@
-/** The public door: named exports only. */
+/** The main entry point `toolport`: named exports only. */
 export type { OAuthStatus } from "./auth/server-oauth.js";
 export type { CatalogExport, ExportedServer } from "./catalog/exported-catalog.js";
 export type { FilterInput } from "./catalog/filters/filter-set.js";

@@ -10,17 +10,12 @@ it.each<[string, JsonSchema, Record<string, unknown>, unknown]>([
   ["an undefined one", { properties: { unit } }, { unit: undefined }, { unit: "metric" }],
   ["a null that was given", { properties: { unit } }, { unit: null }, { unit: null }],
   [
-    "defaults that are false, 0 and null",
+    "the defaults false, 0 and null",
     { properties: { a: { default: false }, b: { default: 0 }, c: { default: null } } },
     {},
     { a: false, b: 0, c: null },
   ],
-  [
-    "an object that is there",
-    { properties: { o: { properties: { unit } } } },
-    { o: {} },
-    { o: { unit: "metric" } },
-  ],
+  ["a given object", { properties: { o: { properties: { unit } } } }, { o: {} }, { o: { unit: "metric" } }],
   ["an object that is not there", { properties: { o: { properties: { unit } } } }, {}, {}],
   [
     "an object that is a default itself",
@@ -35,7 +30,7 @@ it.each<[string, JsonSchema, Record<string, unknown>, unknown]>([
     { l: [{ unit: "metric" }, { unit: "us" }, 1] },
   ],
   [
-    "places in a list",
+    "prefix items of a list",
     { properties: { l: { prefixItems: [{ properties: { unit } }], items: {} } } },
     { l: [{}, {}] },
     { l: [{ unit: "metric" }, {}] },
@@ -69,7 +64,7 @@ it.each<[string, JsonSchema, Record<string, unknown>, unknown]>([
   expect({ schema, args }).toEqual(before);
 });
 
-it("follows recursion only as far as it is worth", () => {
+it("limits the depth of recursion", () => {
   const schema = {
     $defs: { n: { default: {}, properties: { n: { $ref: "#/$defs/n" } } } },
     $ref: "#/$defs/n",
@@ -79,23 +74,23 @@ it("follows recursion only as far as it is worth", () => {
   expect(text.length).toBeLessThan(500);
 });
 
-it("does not follow recursion that branches for long", () => {
+it("limits branching recursion", () => {
   const again = Array.from({ length: 30 }, () => ({ $ref: "#" }));
   const names = Array.from({ length: 30 }, (_, index) => [`p${index}`, { default: {}, allOf: again }]);
-  // Without a limit this takes longer than any test may.
+  // Without a limit this would exceed the timeout of the test.
   expect(applyDefaults({ allOf: again, properties: Object.fromEntries(names) }, { a: 1 })).toMatchObject({
     a: 1,
   });
 });
 
-it("gives every caller a default of its own", () => {
+it("gives every caller its own copy of a default", () => {
   const schema = { properties: { tags: { default: ["a"] } } };
   const first = applyDefaults(schema, {}) as { tags: string[] };
   first.tags.push("b");
   expect(applyDefaults(schema, {})).toEqual({ tags: ["a"] });
 });
 
-it("always gives a copy, also of frozen arguments", () => {
+it("always returns a copy, even of frozen arguments", () => {
   const args = Object.freeze({ o: Object.freeze({}) });
   const filled = applyDefaults({ properties: { o: { properties: { unit } }, b: unit } }, args);
   expect(filled).toEqual({ o: { unit: "metric" }, b: "metric" });
@@ -113,7 +108,7 @@ it("cannot be used to change prototypes", () => {
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
 });
 
-it("leaves objects of classes as they are", () => {
+it("does not change class instances", () => {
   const when = new Date(0);
   expect(applyDefaults({ properties: { when: { properties: { unit } } } }, { when })["when"]).toBe(when);
 });

@@ -1,18 +1,18 @@
-/** Fills in what a caller left out and the schema has a default for. */
+/** Fills in the defaults of a schema for missing arguments. */
 import { isObject, type JsonSchema } from "./json-schema.js";
 import { resolveLocalRef } from "./local-ref.js";
 
-/** References and objects inside objects are followed so far. */
+/** Maximum depth of references and nested objects. */
 const MAX_DEPTH = 16;
-/** Recursion that branches grows fast within any depth. */
+/** Maximum number of steps: branching recursion grows exponentially with the depth. */
 const MAX_STEPS = 10_000;
 
 type Values = Record<string, unknown>;
 
 /**
- * A copy of `args` with the defaults of missing properties, inside objects and lists that are there too. A property that
- * is `undefined` counts as missing. Objects are not made up to hold defaults; alternatives (`anyOf`, `oneOf`, `if`) are
- * not looked into, because which of them is meant is not known. Nothing that is given is changed.
+ * Returns a copy of `args` with the defaults of missing properties, including those of nested objects and lists. A property that
+ * is `undefined` counts as missing. Missing objects are not created for their defaults. Alternatives (`anyOf`, `oneOf`, `if`)
+ * are skipped, because it is unknown which one applies. Given values never change.
  */
 export function applyDefaults(schema: JsonSchema, args: Readonly<Values>): Values {
   return fill(schema, args, { root: schema, depth: 0, steps: { left: MAX_STEPS } }) as Values;
@@ -21,7 +21,7 @@ export function applyDefaults(schema: JsonSchema, args: Readonly<Values>): Value
 interface Place {
   root: JsonSchema;
   depth: number;
-  /** Shared by the whole run. */
+  /** Shared by all levels. */
   steps: { left: number };
 }
 
@@ -57,7 +57,7 @@ function fillItems(schema: JsonSchema, value: unknown[], place: Place): unknown[
   return value.map((item, index) => fill(prefix[index] ?? items, item, place));
 }
 
-/** A property's own default, or that of what it refers to. */
+/** The default of a property, or of the schema it refers to. */
 function defaultOf(property: unknown, { root }: Place): unknown {
   let schema = property;
   for (let step = 0; step < MAX_DEPTH && isObject(schema); step++) {
@@ -81,13 +81,13 @@ function copyOf(value: Readonly<Values>): Values {
   return copy;
 }
 
-/** Assigning to `__proto__` would change what the object is. */
+/** Assigning to `__proto__` would change the prototype. */
 function set(object: Values, key: string, value: unknown): void {
   if (key !== "__proto__") object[key] = value;
   else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** A default belongs to the schema, a filled-in value to the caller. */
+/** Copies a default, so that callers cannot modify the schema. */
 function clone(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(clone);
   if (!isObject(value)) return value;

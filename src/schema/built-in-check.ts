@@ -114,7 +114,7 @@ export interface ValidationEngine {
   readonly validate: typeof validate;
   readonly formats: FormatTable;
   readonly bounded: BoundedRun;
-  /** Undefined where it is not needed, or not yet. */
+  /** Undefined if it is not needed, or not loaded yet. */
   linear?: LinearEngine | undefined;
 }
 

@@ -9,7 +9,7 @@ const deep = (levels: number, wrap: (inner: unknown) => unknown): unknown => {
 };
 const asProperty = (inner: unknown) => ({ type: "object", properties: { a: inner } });
 
-describe("schemas that are fine", () => {
+describe("usable schemas", () => {
   it.each<[string, unknown]>([
     ["an empty one", {}],
     ["an ordinary one", { type: "object", properties: { city: { type: "string" } }, required: ["city"] }],
@@ -29,7 +29,7 @@ describe("schemas that are fine", () => {
     ["dynamic references", { $dynamicAnchor: "node", properties: { a: { $dynamicRef: "#node" } } }],
     ["recursive references", { $recursiveAnchor: true, properties: { a: { $recursiveRef: "#" } } }],
     [
-      "properties that are called like keywords",
+      "properties named like keywords",
       { properties: { pattern: { type: "string" }, $ref: { type: "string" }, enum: { type: "array" } } },
     ],
     ["a remote reference that is only an example", { examples: [{ $ref: "https://example.com/a.json" }] }],
@@ -52,7 +52,7 @@ describe("schemas that are fine", () => {
     expect(checkToolSchema({ $schema, type: "object" }, "input")).toBeUndefined();
   });
 
-  it("an output that is no object", () => {
+  it("an output schema that is not an object", () => {
     expect(checkToolSchema({ type: "array" }, "output")).toBeUndefined();
   });
 });
@@ -64,8 +64,8 @@ describe("schemas that are withheld", () => {
     ["a string", "object", "inputSchema is not an object"],
     ["nothing", undefined, "inputSchema is not an object"],
     ["another type at the root", { type: "string" }, "does not describe an object"],
-    ["an unknown dialect", { $schema: "https://example.com/schema" }, "a dialect that is not known"],
-    ["a dialect that is a number", { $schema: 7 }, "a dialect that is not known"],
+    ["an unknown dialect", { $schema: "https://example.com/schema" }, "an unknown dialect"],
+    ["a dialect that is a number", { $schema: 7 }, "an unknown dialect"],
     ["65 levels", deep(64, asProperty), "nested deeper than 64 levels"],
     ["10,000 levels", deep(10_000, asProperty), "nested deeper than 64 levels"],
     ["10,000 levels of allOf", deep(10_000, (inner) => ({ allOf: [inner] })), "nested deeper than"],
@@ -94,11 +94,11 @@ describe("schemas that are withheld", () => {
     expect(cpuTimeMs() - before).toBeLessThan(5_000);
   });
 
-  it("names the schema it is about", () => {
+  it("names the schema in the reason", () => {
     expect(checkToolSchema({ $ref: "b.json" }, "output")).toMatch(/^outputSchema refers/);
   });
 
-  it("an object that holds itself", () => {
+  it("a circular object", () => {
     const schema: Record<string, unknown> = {};
     schema["not"] = schema;
     expect(checkToolSchema(schema, "input")).toContain("nested deeper than 64 levels");

@@ -1,4 +1,4 @@
-/** Decides whether a tool's schema is one that Toolport can handle at all, in time that does not depend on how bad it is. */
+/** Decides whether Toolport can handle the schema of a tool, in bounded time. */
 import { draftOf, isObject, type JsonSchema, type KeywordKind, keywordKind } from "./json-schema.js";
 import { isLocalRef } from "./local-ref.js";
 
@@ -15,7 +15,7 @@ export interface WatchedKey {
   isThere: boolean;
 }
 
-/** What has been seen of one schema so far. */
+/** Totals of one schema so far. */
 interface Seen {
   schemas: number;
   size: number;
@@ -25,7 +25,7 @@ interface Seen {
 const quote = (text: string): string =>
   JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);
 
-/** Why a tool with this schema must be withheld; undefined: it is fine. */
+/** Why a tool with this schema must be withheld; undefined if the schema is usable. */
 export function checkToolSchema(
   schema: unknown,
   role: "input" | "output",
@@ -40,18 +40,18 @@ export function checkToolSchema(
 function rootProblem(schema: JsonSchema, role: "input" | "output"): string | undefined {
   const { $schema, type } = schema;
   if ($schema !== undefined && draftOf(schema) === undefined)
-    return `is written in a dialect that is not known ($schema ${quote(String($schema))})`;
+    return `is written in an unknown dialect ($schema ${quote(String($schema))})`;
   return role === "output" || type === undefined || type === "object"
     ? undefined
     : `does not describe an object (type ${quote(String(type))})`;
 }
 
 /**
- * Looks at everything once. Every tool of every server comes through here, so nothing is made on the way: no pairs, no
- * lists of what is still to do. It goes no deeper than the limit, so it cannot overflow the stack.
+ * Visits every value once. It runs for every tool of every server, so it allocates no pairs and no
+ * queue. The depth limit prevents a stack overflow.
  *
- * One function on purpose. Cut up, its parts are small enough for the engine to build them into each other and into
- * everybody who calls them, and compiling that takes longer than going through a thousand schemas.
+ * It is one function on purpose: smaller functions would be inlined into each other and into
+ * all callers, and compiling that takes longer than visiting a thousand schemas.
  */
 function visit(value: object, kind: KeywordKind, depth: number, seen: Seen): string | undefined {
   if (depth > MAX_DEPTH) return `is nested deeper than ${MAX_DEPTH} levels`;
@@ -74,7 +74,7 @@ function visit(value: object, kind: KeywordKind, depth: number, seen: Seen): str
     if (key === seen.watched?.key) seen.watched.isThere = true;
     let problem: string | undefined;
     if (typeof child === "string") {
-      // About as many bytes as it takes in JSON.
+      // Approximately its size as JSON.
       seen.size += key.length + child.length + 6;
       if (isSchema && (key === "pattern" || key === "$ref")) problem = checkText(key, child);
     } else {
@@ -82,7 +82,7 @@ function visit(value: object, kind: KeywordKind, depth: number, seen: Seen): str
       if (typeof child === "object" && child !== null) {
         if (isSchema && (key === "enum" || key === "patternProperties")) problem = checkParts(key, child);
         const inside = isSchema ? keywordKind(key, child) : below;
-        // Lists and maps of schemas are part of their keyword, not a level of their own.
+        // Lists and maps of schemas belong to their keyword and do not count as a level.
         const isPart = isSchema && (inside === "list" || inside === "map");
         if (seen.size <= MAX_SIZE) problem ??= visit(child, inside, isPart ? depth : depth + 1, seen);
       }

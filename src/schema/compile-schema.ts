@@ -4,16 +4,16 @@ import { type Draft, draftOf, isObject, type JsonSchema } from "./json-schema.js
 import { resolveLocalRef } from "./local-ref.js";
 import { isSimplePattern } from "./pattern-risk.js";
 
-/** A schema of the rewritten form. `$ref` holds a key of `CompiledSchema.targets`. */
+/** A schema of the rewritten form. `$ref` contains a key of `CompiledSchema.targets`. */
 export type SchemaNode = Record<string, unknown>;
 
 /** A schema ready to validate with. */
 export interface CompiledSchema {
   readonly root: SchemaNode | true;
   readonly draft: Draft;
-  /** What references point at, by key. */
+  /** Targets of references, by key. */
   readonly targets: Record<string, SchemaNode | true>;
-  /** The schemas that hold patterns. */
+  /** The schemas that contain patterns. */
   readonly patternNodes: readonly SchemaNode[];
   /** Validating may take long and needs a time limit. */
   readonly risky: boolean;
@@ -70,7 +70,7 @@ export function compileSchema(schema: JsonSchema, context: CompileContext): Comp
   };
 }
 
-/** The patterns that stand directly in a schema. */
+/** The patterns directly in a schema. */
 function patternsOf(node: SchemaNode): string[] {
   const keys = Object.keys(node["patternProperties"] ?? {});
   return typeof node["pattern"] === "string" ? [node["pattern"], ...keys] : keys;
@@ -82,7 +82,7 @@ class SchemaCompiler {
   readonly patternNodes: SchemaNode[] = [];
   readonly unresolved = new Map<unknown, string>();
   readonly #keys = new Map<unknown, string>();
-  /** Referenced and not yet rewritten, with the document that its own references are about. */
+  /** Referenced but not rewritten yet, with the document that its own references resolve against. */
   readonly #open: { schema: JsonSchema; base: JsonSchema; key: string }[] = [];
 
   constructor(
@@ -94,7 +94,7 @@ class SchemaCompiler {
 
   compile(): SchemaNode | true {
     const root = this.#keyOf(this.document, this.document);
-    // References are followed one after the other, not one inside the other: a chain of them cannot overflow the stack.
+    // References are followed iteratively: a chain of them cannot overflow the stack.
     for (let item = this.#open.pop(); item !== undefined; item = this.#open.pop())
       this.targets[item.key] = this.#rewrite(item.schema, item.base);
     return this.targets[root]!;
@@ -125,7 +125,7 @@ class SchemaCompiler {
     return node;
   }
 
-  /** A schema with an `$id` of its own is a document in the document. */
+  /** A schema with its own `$id` is an embedded document. */
   #baseOf(schema: JsonSchema, outer: JsonSchema): JsonSchema {
     const id = schema[this.draft === "4" ? "id" : "$id"];
     return typeof id === "string" && !id.startsWith("#") ? schema : outer;
@@ -133,7 +133,7 @@ class SchemaCompiler {
 
   #target(ref: string, base: JsonSchema): string {
     const inBase = resolveLocalRef(base, ref);
-    // Some generators write ids that mean nothing and references from the top all the same.
+    // Some generators write meaningless ids, and references that start at the root.
     const found = inBase ?? resolveLocalRef(this.document, ref);
     if (isObject(found)) return this.#keyOf(found, inBase === undefined ? this.document : base);
     const key = found === undefined ? `unresolved ${ref}` : String(found);
@@ -144,7 +144,7 @@ class SchemaCompiler {
     return key;
   }
 
-  /** Within one document the dynamic references lead where plain ones would. */
+  /** Within one document, dynamic references resolve like plain ones. */
   #followDynamic(schema: JsonSchema, node: SchemaNode, base: JsonSchema): void {
     for (const ref of [schema["$dynamicRef"], schema["$recursiveRef"]]) {
       if (typeof ref !== "string" || resolveLocalRef(base, ref) === undefined) continue;
@@ -152,7 +152,7 @@ class SchemaCompiler {
     }
   }
 
-  /** Keywords whose value makes no sense are left out, as if they were not known. */
+  /** Leaves out keywords with an invalid value, like unknown keywords. */
   #copyData(schema: JsonSchema, node: SchemaNode): void {
     const copy = (keyword: string, isFine: (value: unknown) => boolean) => {
       const value = schema[keyword];
@@ -164,7 +164,7 @@ class SchemaCompiler {
     for (const keyword of ["exclusiveMaximum", "exclusiveMinimum"]) copy(keyword, isLimit);
     copy("multipleOf", (value) => isNumber(value) && (value as number) > 0);
     copy("uniqueItems", (value) => value === true);
-    // Says nothing in JSON Schema; the lenient reading knows what OpenAPI means by it.
+    // Has no meaning in JSON Schema; the lenient reading handles it as in OpenAPI.
     copy("nullable", (value) => value === true);
     copy("required", isStrings);
     copy("pattern", (value) => typeof value === "string");
@@ -210,11 +210,11 @@ class SchemaCompiler {
   }
 }
 
-/** The validator writes the whole list into every error it makes; of this copy it writes nothing. */
+/** Prevents the validator from writing the whole list into every error. */
 const quietList = (values: readonly unknown[]): readonly unknown[] =>
   Object.defineProperty([...values], "toJSON", { value: () => undefined });
 
-/** The map under a keyword, made when it is first needed. It has no prototype: keys come from the server. */
+/** The map under a keyword, created on first use. It has no prototype, because keys come from the server. */
 function entriesOf(node: SchemaNode, keyword: string): Record<string, unknown> {
   node[keyword] ??= Object.create(null);
   return node[keyword] as Record<string, unknown>;
@@ -241,7 +241,7 @@ const PART = [
 /** Keywords that apply to parts which other keywords cover too. */
 const OVERLAPPING = ["patternProperties", "contains"];
 
-/** Weighs everything that is referred to in a compiled schema, its root included. */
+/** Computes the cost of every referenced part of a compiled schema, including its root. */
 function measureSchema(targets: Readonly<Record<string, SchemaNode | true>>): SchemaMeasure {
   const weights = new Map<string, number>();
   const inProgress = new Set<string>();

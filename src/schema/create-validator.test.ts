@@ -15,7 +15,7 @@ const validate = (schema: JsonSchema, value: unknown): ValidationIssue[] => {
 const lines = (schema: JsonSchema, value: unknown): string[] =>
   validate(schema, value).map(({ path, message }) => `${path} ${message}`);
 
-it("needs a promise the first time only, and then answers at once", async () => {
+it("is asynchronous the first time, then synchronous", async () => {
   const first = createSchemaValidator().validate({ type: "string" }, 1);
   expect(await first).toEqual([{ path: "$", message: "must be a string, but is a number" }]);
   await validator.prepare();
@@ -25,7 +25,7 @@ it("needs a promise the first time only, and then answers at once", async () => 
 describe("issues", () => {
   beforeAll(() => validator.prepare());
 
-  it("name every problem by its path", () => {
+  it("contain the path of every problem", () => {
     const schema = {
       type: "object",
       properties: {
@@ -84,19 +84,19 @@ describe("issues", () => {
     [
       { contains: { type: "string" } },
       [1, 2],
-      ["$ must hold an item that the schema asks for, and holds none"],
+      ["$ must contain an item that matches the schema of `contains`, but contains none"],
     ],
     [
       { contains: { type: "string" }, minContains: 2 },
       [1, "a"],
-      ["$ must hold at least 2 of the items that the schema asks for"],
+      ["$ must contain at least 2 items that match the schema of `contains`"],
     ],
     [
       { uniqueItems: true, maxItems: 1 },
       [1, 1],
-      ["$ must have at most 1 item", "$ must not hold the same item twice"],
+      ["$ must have at most 1 item", "$ must not contain duplicate items"],
     ],
-    [{ not: { type: "string" } }, "a", ["$ is one of the values that the schema rules out"]],
+    [{ not: { type: "string" } }, "a", ["$ is a value that the schema excludes"]],
     [
       { properties: { "a/b~c d": { type: "string" } } },
       { "a/b~c d": 1 },
@@ -112,7 +112,7 @@ describe("issues", () => {
     expect(lines(schema, value)).toEqual(expected);
   });
 
-  it("are those of the alternative that is meant", () => {
+  it("are those of the intended alternative", () => {
     const circle = {
       properties: { kind: { const: "circle" }, radius: { type: "number" } },
       required: ["radius"],
@@ -132,20 +132,20 @@ describe("issues", () => {
     ).toEqual(["$.shapes[1].side must be a number, but is a string"]);
   });
 
-  it("are twenty at most and never hold the value", () => {
+  it("are at most twenty and never contain the value", () => {
     const issues = validate({ items: { type: "string" } }, new Array(50_000).fill(123_456_789));
     expect(issues).toHaveLength(20);
     expect(JSON.stringify(issues)).not.toContain("123456789");
   });
 });
 
-describe("values are seen as they will be on the wire", () => {
+describe("values are validated in the form in which JSON sends them", () => {
   const schema = { type: "object", properties: { a: { type: "string" } }, additionalProperties: false };
   it.each<[string, unknown, string[]]>([
     ["undefined properties are not there", { a: "x", b: undefined }, []],
     ["dates are text", { a: new Date(0) }, []],
     [
-      "a value that holds itself",
+      "a circular value",
       (() => {
         const o: Record<string, unknown> = {};
         o["a"] = o;
@@ -165,14 +165,14 @@ describe("schemas that cannot be used", () => {
   it.each<[string, JsonSchema, unknown, string]>([
     ["a schema that is itself", { $ref: "#" }, {}, "refers to itself without end"],
     [
-      "a reference to nowhere",
+      "an unresolved reference",
       { properties: { a: { $ref: "#/$defs/x" } } },
       { a: 1 },
       'refers to "#/$defs/x", which it does not define',
     ],
     ["a reference to an unknown anchor", { $ref: "#x" }, {}, 'refers to "#x"'],
     ["a broken pattern", { pattern: "([" }, "a", "not a regular expression"],
-    ["an unknown dialect", { $schema: "urn:other" }, {}, "a dialect that is not known"],
+    ["an unknown dialect", { $schema: "urn:other" }, {}, "an unknown dialect"],
     ["no schema at all", false as never, {}, "the schema is not an object"],
   ])("%s fails closed", (_name, schema, value, expected) => {
     expect(lines(schema, value)).toEqual([expect.stringContaining(expected)]);
@@ -188,7 +188,7 @@ describe("schemas that cannot be used", () => {
     expect(validate({ $ref: "#/$defs/d0", $defs }, 1)).toHaveLength(1);
   });
 
-  it("10,000 levels are refused in no time", () => {
+  it("rejects 10,000 levels quickly", () => {
     let schema: JsonSchema = {};
     for (let level = 0; level < 10_000; level++) schema = { properties: { a: schema } };
     const before = cpuTimeMs();
@@ -196,7 +196,7 @@ describe("schemas that cannot be used", () => {
     expect(cpuTimeMs() - before).toBeLessThan(5_000);
   });
 
-  it("an unused reference to nowhere does no harm", () => {
+  it("ignores an unused unresolved reference", () => {
     expect(validate({ properties: { a: { $ref: "#/$defs/x" } } }, {})).toEqual([]);
   });
 });
@@ -233,7 +233,7 @@ it("never fetches a reference", async () => {
   }
 });
 
-it("leaves schemas and values as they are, also frozen ones", () => {
+it("does not change schemas and values, which may be frozen", () => {
   const schema = Object.freeze({
     properties: Object.freeze({ a: Object.freeze({ $ref: "#/$defs/s" }) }),
     $defs: Object.freeze({ s: Object.freeze({ type: "string" }) }),
@@ -243,7 +243,7 @@ it("leaves schemas and values as they are, also frozen ones", () => {
   expect(Reflect.ownKeys(schema.properties.a)).toEqual(["$ref"]);
 });
 
-it("compiles a thousand schemas one by one, each when it is needed", () => {
+it("compiles each of a thousand schemas on first use", () => {
   let reads = 0;
   const schemas = Array.from({ length: 1_000 }, (_, index) => ({
     type: "object",
@@ -262,8 +262,8 @@ it("compiles a thousand schemas one by one, each when it is needed", () => {
   expect(reads).toBe(afterFirst);
 });
 
-describe("a validator of one's own", () => {
-  it("is used instead, compiled once, and cannot throw into the caller", async () => {
+describe("a custom validator", () => {
+  it("replaces the built-in one, compiles once, and its errors do not reach the caller", async () => {
     let compiled = 0;
     const own = createSchemaValidator({
       validator: {

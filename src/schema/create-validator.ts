@@ -20,7 +20,7 @@ const DEFAULT_TIMEOUT_MS = 200;
 /**
  * Creates a validator.
  *
- * The draft is the one that `$schema` names, 2020-12 without it. Formats are checked as `@cfworker/json-schema` knows them
+ * `$schema` selects the draft; the default is 2020-12. The formats of `@cfworker/json-schema` are checked
  * (date, time, date-time, duration, email, hostname, ipv4, ipv6, uri, uri-reference, uri-template, url, uuid, regex and
  * the JSON pointers); others are ignored. A value is checked as it will be sent: `undefined` properties are left out.
  */

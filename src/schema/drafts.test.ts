@@ -1,4 +1,4 @@
-/** What Ajv reads otherwise or not at all, and what makes no sense: decided here, case by case. */
+/** Cases that Ajv handles differently or not at all, and invalid keywords. */
 import { beforeAll, expect, it } from "vitest";
 import { createSchemaValidator } from "./create-validator.js";
 import type { JsonSchema } from "./json-schema.js";
@@ -22,7 +22,7 @@ it.each<[string, JsonSchema, unknown[], boolean[]]>([
     [true, false, false],
   ],
   [
-    "a reference of draft-07 stands alone",
+    "a reference of draft-07 with ignored keywords beside it",
     {
       $schema: DRAFT_07,
       properties: { a: { $ref: "#/definitions/s", minLength: 5 } },
@@ -32,7 +32,7 @@ it.each<[string, JsonSchema, unknown[], boolean[]]>([
     [true, false],
   ],
   [
-    "dependencies of draft-07, called like keywords",
+    "dependencies of draft-07, named like keywords",
     {
       $schema: DRAFT_07,
       dependencies: { type: { $ref: "#/definitions/r" }, pattern: ["b"] },
@@ -64,7 +64,7 @@ it.each<[string, JsonSchema, unknown[], boolean[]]>([
     [true, false],
   ],
   [
-    "ids that mean nothing",
+    "meaningless ids",
     {
       properties: { a: { $ref: "#/$defs/A" } },
       $defs: { A: { id: "A", properties: { b: { $ref: "#/$defs/B" } } }, B: { id: "B", type: "string" } },
@@ -73,7 +73,7 @@ it.each<[string, JsonSchema, unknown[], boolean[]]>([
     [true, false],
   ],
   [
-    "keywords that make no sense",
+    "keywords with invalid values",
     {
       properties: { a: { type: "string", required: true, enum: "x", minLength: "y", allOf: {} } },
       required: 5,
@@ -83,7 +83,7 @@ it.each<[string, JsonSchema, unknown[], boolean[]]>([
     [true, false],
   ],
   [
-    "formats called like methods",
+    "formats named like methods",
     {
       properties: {
         a: { format: "__defineGetter__" },
@@ -95,7 +95,7 @@ it.each<[string, JsonSchema, unknown[], boolean[]]>([
     [true],
   ],
   [
-    "a property called __proto__",
+    "a property named __proto__",
     JSON.parse('{"properties":{"__proto__":{"type":"string"}},"additionalProperties":false}'),
     [JSON.parse('{"__proto__":"x"}'), JSON.parse('{"__proto__":1}'), {}, { constructor: 1 }],
     [true, false, true, false],

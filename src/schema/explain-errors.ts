@@ -1,4 +1,4 @@
-/** From the validator's flat list of errors, parents and all alternatives included, to what a caller has to change. */
+/** Converts the validator's flat list of errors, which includes parents and all alternatives, into issues for the caller. */
 import type { OutputUnit } from "@cfworker/json-schema";
 import { suggest } from "../util/suggest.js";
 import { type CompiledSchema, NEVER, type SchemaNode } from "./compile-schema.js";
@@ -6,15 +6,15 @@ import { adviceFor, choiceMessage, messageFor, typeMessage, unknownNameMessage }
 import { MAX_ISSUES, uncheckedIssue, type ValidationIssue } from "./validation-issue.js";
 import { keysOf, lookUp, propertyPath, shorten } from "./value-location.js";
 
-/** What the errors are about. */
-interface Scene {
+/** The schema and the value of the errors. */
+interface ErrorContext {
   compiled: CompiledSchema;
   value: unknown;
-  /** Also say what would be right, for the author of the value. @default false */
+  /** Also add a hint how to correct the value. @default false */
   isAdvice?: boolean;
 }
 
-/** These only say that something inside them failed, and that follows in the list. */
+/** Keywords whose error only says that a subschema failed; that error follows in the list. */
 const PARENTS = new Set([
   "$ref",
   "allOf",
@@ -30,22 +30,22 @@ const PARENTS = new Set([
   "unevaluatedItems",
 ]);
 
-/** Keywords whose schemas are about a property of the value; about an item of it. */
+/** Keywords whose subschemas apply to a property, and to an item. */
 const PROPERTIES = new Set([
   ...["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"],
 ]);
 const ITEMS = new Set(["items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"]);
 
-/** All problems, in the order they were found, the same one once. */
-export function explainErrors(units: readonly OutputUnit[], scene: Scene): ValidationIssue[] {
+/** All issues in the order of the errors, without duplicates. */
+export function explainErrors(units: readonly OutputUnit[], context: ErrorContext): ValidationIssue[] {
   const seen = new Set<string>();
-  return collect(units, scene).filter(({ path, message }) => {
+  return collect(units, context).filter(({ path, message }) => {
     const key = `${path} ${message}`;
     return seen.has(key) ? false : seen.add(key);
   });
 }
 
-function collect(units: readonly OutputUnit[], scene: Scene): ValidationIssue[] {
+function collect(units: readonly OutputUnit[], context: ErrorContext): ValidationIssue[] {
   const issues: ValidationIssue[] = [];
   for (let index = 0; index < units.length && issues.length < MAX_ISSUES; ) {
     const unit = units[index]!;
@@ -57,17 +57,17 @@ function collect(units: readonly OutputUnit[], scene: Scene): ValidationIssue[] 
       index = endOf(units, start, unit);
       return units.slice(start, index);
     };
-    const place = locate(unit, scene.compiled);
-    // Items that failed to be the one asked for; `contains` or `minContains` itself speaks for them.
+    const place = locate(unit, context.compiled);
+    // Items that do not match `contains`; the error of `contains` or `minContains` itself is reported.
     if (place.inContains) continue;
-    if (keyword === "anyOf" || keyword === "oneOf") issues.push(...explainChoice(unit, inside(), scene));
-    else if (keyword === "propertyNames") issues.push(explainName(unit, inside(), scene));
+    if (keyword === "anyOf" || keyword === "oneOf") issues.push(...explainChoice(unit, inside(), context));
+    else if (keyword === "propertyNames") issues.push(explainName(unit, inside(), context));
     else if (keyword === "required" || keyword === "dependentRequired") {
       while (units[index] !== undefined && isSamePlace(units[index]!, unit)) index++;
-      issues.push(...explainMissing(unit, place.node, scene));
+      issues.push(...explainMissing(unit, place.node, context));
     } else {
       if (keyword === "contains") inside();
-      issues.push(explainOne(unit, place, scene));
+      issues.push(explainOne(unit, place, context));
     }
   }
   return issues.slice(0, MAX_ISSUES);
@@ -78,7 +78,7 @@ const isSamePlace = (left: OutputUnit, right: OutputUnit): boolean =>
   left.keywordLocation === right.keywordLocation &&
   left.instanceLocation === right.instanceLocation;
 
-/** The errors inside an error follow it, at locations below its own. */
+/** The errors of subschemas, which follow at locations below the error. */
 function endOf(units: readonly OutputUnit[], start: number, { keywordLocation }: OutputUnit): number {
   let end = start;
   while (units[end]?.keywordLocation.startsWith(`${keywordLocation}/`)) end++;
@@ -89,7 +89,7 @@ function endOf(units: readonly OutputUnit[], start: number, { keywordLocation }:
 interface KeywordPlace {
   node: SchemaNode;
   inContains: boolean;
-  /** The schema of the object whose property is wrong, if it is one. */
+  /** The schema of the object, if the error is about a property. */
   owner?: SchemaNode | undefined;
 }
 
@@ -113,30 +113,30 @@ function locate(unit: OutputUnit, { root, targets }: CompiledSchema): KeywordPla
   return { node, inContains, owner };
 }
 
-function explainOne(unit: OutputUnit, { node, owner }: KeywordPlace, scene: Scene): ValidationIssue {
-  const { compiled, value } = scene;
+function explainOne(unit: OutputUnit, { node, owner }: KeywordPlace, context: ErrorContext): ValidationIssue {
+  const { compiled, value } = context;
   const { path, part } = lookUp(value, unit.instanceLocation);
   const ref = compiled.unresolved.get(node);
   if (ref !== undefined)
     return uncheckedIssue(path, `the schema refers to ${JSON.stringify(ref)}, which it does not define`);
-  const advice = scene.isAdvice ? advise(unit, { node, owner, part, scene }) : undefined;
+  const advice = context.isAdvice ? advise(unit, { node, owner, part, context }) : undefined;
   return { path, message: advice ?? messageFor(unit.keyword, node, part) };
 }
 
-/** What would be right, where the schema says it clearly. */
+/** A hint how to correct the value, if the schema is clear. */
 function advise(
   unit: OutputUnit,
   {
     node,
     owner,
     part,
-    scene,
-  }: { node: SchemaNode; owner: SchemaNode | undefined; part: unknown; scene: Scene },
+    context,
+  }: { node: SchemaNode; owner: SchemaNode | undefined; part: unknown; context: ErrorContext },
 ): string | undefined {
   const name = keysOf(unit.instanceLocation).at(-1);
   if (owner === undefined || name === undefined) return adviceFor(unit.keyword, node, part);
   if (node === NEVER) {
-    const parent = lookUp(scene.value, unit.instanceLocation.replace(/\/[^/]*$/, "")).part;
+    const parent = lookUp(context.value, unit.instanceLocation.replace(/\/[^/]*$/, "")).part;
     const isThere = (other: string) => Object.hasOwn((parent ?? {}) as object, other);
     const names = Object.keys((owner["properties"] as object) ?? {});
     const [meant] = suggest(
@@ -151,7 +151,7 @@ function advise(
   return adviceFor(unit.keyword, node, part);
 }
 
-function explainMissing(unit: OutputUnit, node: SchemaNode, { value }: Scene): ValidationIssue[] {
+function explainMissing(unit: OutputUnit, node: SchemaNode, { value }: ErrorContext): ValidationIssue[] {
   const { path, part } = lookUp(value, unit.instanceLocation);
   const has = (key: string) => Object.hasOwn(part as object, key);
   const missing = (keys: readonly string[], message: string) =>
@@ -162,30 +162,38 @@ function explainMissing(unit: OutputUnit, node: SchemaNode, { value }: Scene): V
     .flatMap(([key, needed]) => missing(needed, `is required beside ${JSON.stringify(key)}`));
 }
 
-function explainName(unit: OutputUnit, inside: readonly OutputUnit[], scene: Scene): ValidationIssue {
+function explainName(
+  unit: OutputUnit,
+  inside: readonly OutputUnit[],
+  context: ErrorContext,
+): ValidationIssue {
   const at = inside[0]?.instanceLocation ?? unit.instanceLocation;
-  const reasons = collect(inside, { ...scene, value: undefined }).map(({ message }) => message);
+  const reasons = collect(inside, { ...context, value: undefined }).map(({ message }) => message);
   return {
-    path: lookUp(scene.value, at).path,
+    path: lookUp(context.value, at).path,
     message: `has a name that is not allowed: it ${reasons.join(", ")}`,
   };
 }
 
-/** None of several alternatives fits, or too many do. */
-function explainChoice(unit: OutputUnit, inside: readonly OutputUnit[], scene: Scene): ValidationIssue[] {
-  const { path, part } = lookUp(scene.value, unit.instanceLocation);
-  const { node } = locate(unit, scene.compiled);
+/** No alternative matches, or too many do. */
+function explainChoice(
+  unit: OutputUnit,
+  inside: readonly OutputUnit[],
+  context: ErrorContext,
+): ValidationIssue[] {
+  const { path, part } = lookUp(context.value, unit.instanceLocation);
+  const { node } = locate(unit, context.compiled);
   const total = (node[unit.keyword] as unknown[]).length;
   const branches = groupByBranch(unit, inside);
   if (branches.length < total)
     return [{ path, message: `must match exactly one of ${total} alternatives, but matches several` }];
-  // The one alternative that is meant, if the value's type or a telling constant shows it.
+  // Find the intended alternative by the type of the value or by a constant.
   const meant = branches.filter((units) => !units.some((error) => rulesOut(error, unit)));
-  if (meant.length === 1) return collect(meant[0]!, scene);
+  if (meant.length === 1) return collect(meant[0]!, context);
   const only = branches.map((units) => (units.length === 1 ? units[0]! : undefined));
   const here = only.flatMap((error) =>
     error?.instanceLocation === unit.instanceLocation
-      ? [{ keyword: error.keyword, node: locate(error, scene.compiled).node }]
+      ? [{ keyword: error.keyword, node: locate(error, context.compiled).node }]
       : [],
   );
   if (here.length === total) {
@@ -220,7 +228,7 @@ function groupByBranch(unit: OutputUnit, inside: readonly OutputUnit[]): OutputU
   return [...branches.values()];
 }
 
-/** Whether an error shows that its alternative was never meant: another type, or another kind of object. */
+/** Whether an error rules out its alternative: another type, or another kind of object. */
 function rulesOut(error: OutputUnit, choice: OutputUnit): boolean {
   if (error.instanceLocation === choice.instanceLocation)
     return ["type", "const", "enum"].includes(error.keyword);

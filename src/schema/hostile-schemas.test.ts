@@ -1,4 +1,4 @@
-/** Schemas made to be slow: the event loop is never held longer than 250 ms. */
+/** Schemas that are slow on purpose: the event loop is never blocked longer than 250 ms. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { createSchemaValidator } from "./create-validator.js";
 import type { JsonSchema } from "./json-schema.js";
@@ -23,7 +23,7 @@ it("arguments and result of one call share the time", async () => {
 it("is remembered for the schema: the next validation fails at once", () => {
   const schema = structuredClone(hostile);
   expect(validator.validate(schema, bait)).toEqual(TOO_SLOW);
-  // An honest value, which would be accepted if it were checked.
+  // A valid value, which would be accepted if it were checked.
   expect(validator.validate(schema, { text: "a" })).toEqual(TOO_SLOW);
 });
 
@@ -33,7 +33,7 @@ it("is not remembered when there was hardly any time left", () => {
   expect(validator.validate(schema, { text: "aaa" })).toEqual([]);
 });
 
-it("does no harm to honest values", () => {
+it("does not affect ordinary values", () => {
   const schema = structuredClone(hostile);
   expect(validator.validate(schema, { text: "aaaa" })).toEqual([]);
   expect(validator.validate(schema, { text: "aaab" })).toEqual([
@@ -60,7 +60,7 @@ const doubled = Object.fromEntries(
   }),
 );
 
-// Again where the machine was too busy to tell.
+// Retry on a busy machine.
 describe("other ways to be slow", { retry: 2 }, () => {
   it.each<[string, JsonSchema, unknown]>([
     ["look-around", { pattern: "^(?=(a+)+$)a" }, `${"a".repeat(40)}!`],

@@ -1,4 +1,4 @@
-/** Says in plain words what a keyword asks for. */
+/** Writes the messages of validation issues. */
 import { NEVER, type SchemaNode } from "./compile-schema.js";
 
 const MAX_CHOICES = 10;
@@ -20,7 +20,7 @@ const cut = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0,
 const count = (amount: unknown, one: string, many: string): string =>
   `${amount} ${amount === 1 ? one : many}`;
 
-/** What a value is, in words. */
+/** The type of a value, in words. */
 function typeOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
@@ -30,7 +30,7 @@ function typeOf(value: unknown): string {
 /** `must be a string or null, but is a number`. */
 export function typeMessage(types: readonly string[], value: unknown): string {
   const words = [...new Set(types.map((type) => TYPE_WORDS[type] ?? type))];
-  // "must be an integer, but is a number" says less than it could.
+  // More precise than "must be an integer, but is a number".
   const actual =
     types.includes("integer") && typeof value === "number" ? "has a fraction" : `is ${typeOf(value)}`;
   return `must be ${words.join(" or ")}, but ${actual}`;
@@ -38,14 +38,14 @@ export function typeMessage(types: readonly string[], value: unknown): string {
 
 /** `must be one of "a", "b"`. */
 export function choiceMessage(choices: readonly unknown[]): string {
-  if (choices.length === 0) return "cannot be right: the schema allows no value";
+  if (choices.length === 0) return "cannot be valid: the schema allows no value";
   const shown = choices.slice(0, MAX_CHOICES).map((choice) => cut(JSON.stringify(choice) ?? "?"));
   if (shown.length === 1 && choices.length === 1) return `must be ${shown[0]}`;
   const more = choices.length > shown.length ? ` and ${choices.length - shown.length} more` : "";
   return `must be one of ${shown.join(", ")}${more}`;
 }
 
-/** A name that could be taken for something else is quoted. */
+/** Quotes a name that is not a plain identifier. */
 const nameText = (name: string): string => (/^[\w.$-]+$/.test(name) ? cut(name) : JSON.stringify(cut(name)));
 
 /** `is not a parameter; did you mean "a"? There are: a, b`. */
@@ -65,14 +65,14 @@ const LISTS: Readonly<Record<string, string>> = {
   object: "[{ … }]",
 };
 
-/** What would be right; undefined where {@link messageFor} says it already. */
+/** A hint how to correct the value; undefined if {@link messageFor} already says it. */
 export function adviceFor(keyword: string, node: SchemaNode, value: unknown): string | undefined {
   if (keyword !== "type" || node["type"] !== "array" || Array.isArray(value)) return undefined;
   const { type } = (node["items"] ?? {}) as SchemaNode;
   return `must be an array: write ${LISTS[String(type)] ?? "[ … ]"}`;
 }
 
-/** What is wrong when `keyword` of `node` fails on `value`. */
+/** The message when `keyword` of `node` fails for `value`. */
 export function messageFor(keyword: string, node: SchemaNode, value: unknown): string {
   const limit = node[keyword];
   switch (keyword) {
@@ -83,7 +83,7 @@ export function messageFor(keyword: string, node: SchemaNode, value: unknown): s
     case "enum":
       return choiceMessage(limit as unknown[]);
     case "not":
-      return node === NEVER ? "is not allowed" : "is one of the values that the schema rules out";
+      return node === NEVER ? "is not allowed" : "is a value that the schema excludes";
     case "minimum":
       return `must be ${node["exclusiveMinimum"] === true ? "more than" : "at least"} ${limit}`;
     case "maximum":
@@ -109,17 +109,17 @@ export function messageFor(keyword: string, node: SchemaNode, value: unknown): s
     case "maxItems":
       return `must have at most ${count(limit, "item", "items")}`;
     case "uniqueItems":
-      return "must not hold the same item twice";
+      return "must not contain duplicate items";
     case "minProperties":
       return `must have at least ${count(limit, "property", "properties")}`;
     case "maxProperties":
       return `must have at most ${count(limit, "property", "properties")}`;
     case "contains":
-      return "must hold an item that the schema asks for, and holds none";
+      return "must contain an item that matches the schema of `contains`, but contains none";
     case "minContains":
-      return `must hold at least ${limit} of the items that the schema asks for`;
+      return `must contain at least ${limit} items that match the schema of \`contains\``;
     case "maxContains":
-      return `must hold at most ${limit} of the items that the schema asks for`;
+      return `must contain at most ${limit} items that match the schema of \`contains\``;
     default:
       return `is not valid (${keyword})`;
   }

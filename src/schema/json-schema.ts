@@ -1,4 +1,4 @@
-/** What a JSON Schema is made of: which keywords hold further schemas, and where. */
+/** The structure of JSON Schema: which keywords contain subschemas, and in which form. */
 
 /** Any JSON Schema object, exactly as the server sent it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -6,7 +6,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /** `either`: one schema or a list of them. */
 type Holds = "schema" | "list" | "map" | "either";
 
-/** What the keywords hold that have schemas in them. */
+/** The form of the value of each keyword with subschemas. */
 const HOLDS: ReadonlyMap<string, Holds> = new Map<string, Holds>([
   ["not", "schema"],
   ["if", "schema"],
@@ -19,7 +19,7 @@ const HOLDS: ReadonlyMap<string, Holds> = new Map<string, Holds>([
   ["additionalItems", "schema"],
   ["unevaluatedItems", "schema"],
   ["contentSchema", "schema"],
-  // A list until 2020-12, and still one in the wild.
+  // A list before 2020-12, and still common.
   ["items", "either"],
   ["allOf", "list"],
   ["anyOf", "list"],
@@ -36,10 +36,10 @@ const HOLDS: ReadonlyMap<string, Holds> = new Map<string, Holds>([
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The kind of value that a keyword takes. */
+/** The form of the value of a keyword. */
 export type KeywordKind = "schema" | "list" | "map" | "data";
 
-/** Tells schemas from data, so that a property called `pattern` is not taken for the keyword. */
+/** Distinguishes schemas from data, so that a property named `pattern` is not mistaken for the keyword. */
 export function keywordKind(keyword: string, value: unknown): KeywordKind {
   const holds = HOLDS.get(keyword);
   if (holds === undefined) return "data";
@@ -68,7 +68,7 @@ const DRAFTS: Readonly<Record<string, Draft>> = {
   "json-schema.org/draft-04/schema": "4",
 };
 
-/** The draft that `$schema` names; without `$schema` it is 2020-12, undefined when it names none we know. */
+/** The draft that `$schema` names: 2020-12 without `$schema`, undefined if it is unknown. */
 export function draftOf(schema: JsonSchema): Draft | undefined {
   const declared = schema["$schema"];
   if (declared === undefined) return "2020-12";

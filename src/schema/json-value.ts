@@ -1,11 +1,11 @@
-/** Sees a value as the wire will: what JSON leaves out is not there, what it rewrites is rewritten. */
+/** Converts a value to the form in which JSON sends it. */
 
 const MAX_DEPTH = 500;
 
-/** The value as JSON has it, or why there is none. */
+/** The value as JSON, or why it cannot be converted. */
 export type JsonValue = { readonly value: unknown } | { readonly problem: string };
 
-/** The same value when it is JSON already (no copy), a copy when it is not. Never changes what it is given. */
+/** Returns the same value if it is JSON already, otherwise a copy. Never changes its argument. */
 export function toJsonValue(value: unknown): JsonValue {
   const form = formOf(value, 0);
   if (form === "json") return { value };
@@ -31,7 +31,7 @@ function formOf(value: unknown, depth: number): "json" | "other" | "deep" {
       return "other";
   }
   if (value === null) return "json";
-  // A value that holds itself ends here too.
+  // Circular values end here too.
   if (depth >= MAX_DEPTH) return "deep";
   if (!Array.isArray(value)) {
     const prototype = Object.getPrototypeOf(value);
@@ -54,7 +54,7 @@ export function setKey(object: Record<string, unknown>, key: string, value: unkn
   else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** Whether two JSON values are the same, whatever the order of their properties. */
+/** Whether two JSON values are equal, regardless of the order of their properties. */
 export function isSameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;

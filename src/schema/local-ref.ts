@@ -1,4 +1,4 @@
-/** Follows `$ref` inside one document. Nothing is ever fetched: what is not in the document does not exist. */
+/** Resolves `$ref` inside one document. Nothing is ever fetched. */
 import { isObject, type JsonSchema, subschemas } from "./json-schema.js";
 
 /** Whether a `$ref` stays in its document. */
@@ -6,7 +6,7 @@ export const isLocalRef = (ref: string): boolean => ref.startsWith("#");
 
 const anchorsOf = new WeakMap<object, Map<string, object>>();
 
-/** What `ref` points at inside `root`: a JSON pointer (`#/$defs/a`) or an anchor (`#a`); undefined: nothing. */
+/** The target of `ref` inside `root`, a JSON pointer (`#/$defs/a`) or an anchor (`#a`); undefined if there is none. */
 export function resolveLocalRef(root: JsonSchema, ref: string): JsonSchema | boolean | undefined {
   if (!isLocalRef(ref)) return undefined;
   const fragment = decodeFragment(ref.slice(1));
@@ -49,7 +49,7 @@ function collectAnchors(root: JsonSchema): Map<string, object> {
   const anchors = new Map<string, object>();
   const open: JsonSchema[] = [root];
   for (let schema = open.pop(); schema !== undefined; schema = open.pop()) {
-    // Until draft-07 an `$id` that is only a fragment was the anchor.
+    // Up to draft-07, an `$id` that is only a fragment is an anchor.
     for (const key of ["$anchor", "$dynamicAnchor", "$id", "id"]) {
       const value = schema[key];
       if (typeof value !== "string") continue;

@@ -1,4 +1,4 @@
-/** Ajv is the oracle: over many generated schemas and values the two must agree on what is valid. */
+/** Compares validation with Ajv for many generated schemas and values. */
 import { Ajv, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";

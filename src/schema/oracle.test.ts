@@ -1,4 +1,4 @@
-/** Ajv is the oracle: over schemas written by hand the two must agree on what is valid. */
+/** Compares validation with Ajv for hand-written schemas. */
 import type { ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
@@ -36,7 +36,7 @@ const TREE = {
   $ref: "#/$defs/node",
 };
 
-describe("schemas written by hand", () => {
+describe("hand-written schemas", () => {
   it.each<[string, JsonSchema, unknown[]]>([
     [
       "recursion",

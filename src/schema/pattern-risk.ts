@@ -1,9 +1,9 @@
-/** Tells patterns that any engine answers at once from patterns that might keep a backtracking engine busy. */
+/** Distinguishes patterns that are always fast from patterns that may be slow on a backtracking engine. */
 
-/** Ways to match one position that a simple pattern may have at most, with and without an endless quantifier. */
+/** Maximum number of ways to match one position in a simple pattern, with and without an unbounded quantifier. */
 const MAX_WAYS = 256;
 const MAX_WAYS_ENDLESS = 16;
-/** Longer patterns are not read: reading them would cost more than the bound does. */
+/** Longer patterns are not analysed: that would cost more than the time limit. */
 const MAX_LENGTH = 1_000;
 
 const QUANTIFIER = /^(?:[*+?]|\{(\d+)(,(\d*))?\})\??/;
@@ -12,9 +12,9 @@ const ESCAPE = /^\\(?:u\{[^}]*\}|[pP]\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c
 const GROUP = /^\((?:\?:|\?<[^=!>][^>]*>)?/;
 
 /**
- * Whether a pattern is plainly simple: no group under a quantifier, no look-around, no back-reference, at most one
- * endless quantifier and then only anchored at the start, and few alternatives. Its cost grows with the length of the
- * text and no faster. False does not mean that a pattern is slow, only that it is not known to be fast.
+ * Whether a pattern is simple: no group under a quantifier, no look-around, no back-reference, at most one
+ * unbounded quantifier and then only anchored at the start, and few alternatives. Its cost is linear in the length of the
+ * text. False does not mean that a pattern is slow, only that it is not known to be fast.
  */
 export function isSimplePattern(pattern: string): boolean {
   if (pattern.length > MAX_LENGTH) return false;
@@ -33,7 +33,7 @@ export function isSimplePattern(pattern: string): boolean {
       else if (range !== undefined) ways *= Number(most) - Number(least) + 1;
       else if (least !== undefined) ways *= anchored ? 1 : Math.max(1, Number(least));
       else ways *= 2;
-      // The shortest run of an endless quantifier costs as much as a fixed one.
+      // The minimum of an unbounded quantifier costs as much as a fixed one.
       if (range !== undefined && !anchored) ways *= Math.max(1, Number(least));
       last = "none";
       rest = rest.slice(text.length);

@@ -58,16 +58,16 @@ describe("the shortcut", () => {
     ["choices that are no leaves", { type: "object", properties: { a: { type: "string", enum: [{}] } } }],
     ["a list of choices that is none", { type: "object", properties: { a: { type: "string", enum: "a" } } }],
     ["a boolean", true],
-  ])("does not exist for %s", (_what, schema) => expect(compilePlainSchema(schema)).toBeUndefined());
+  ])("is undefined for %s", (_what, schema) => expect(compilePlainSchema(schema)).toBeUndefined());
 
-  test("closed objects take nothing else", () => {
+  test("closed objects accept no other properties", () => {
     const closed = compilePlainSchema({ type: "object", additionalProperties: false })!;
     expect(closed({})).toBe(true);
     expect(closed({ a: 1 })).toBe(false);
   });
 });
 
-/** Every name is one of few, so that schemas and values meet. */
+/** Few names, so that schemas and values overlap. */
 const name = fc.constantFrom("a", "b", "c", "__proto__", "toString");
 const leaf = fc.oneof(
   fc.string({ maxLength: 3 }),
@@ -103,7 +103,7 @@ const { schema } = fc.letrec<{ schema: JsonSchema }>((tie) => ({
   ),
 }));
 
-test("whatever it accepts, the validator accepts", async () => {
+test("accepts only values that the validator accepts", async () => {
   // A user's validator is always called, so wrapping the built-in one bypasses the shortcut.
   const { createBuiltInCheck } = await import("./built-in-check.js");
   const { check } = createBuiltInCheck(100, undefined);
@@ -122,6 +122,6 @@ test("whatever it accepts, the validator accepts", async () => {
 test("the validator uses the shortcut, unless the user supplied a validator", () => {
   const own = createSchemaValidator({ validator: { compile: () => () => [{ path: "$", message: "no" }] } });
   expect(own.validate(tool, { text: "a" })).toHaveLength(1);
-  // At once, although nothing was loaded.
+  // Synchronous, although no code was loaded.
   expect(createSchemaValidator().validate(tool, { text: "a" })).toEqual([]);
 });

@@ -2,14 +2,14 @@
  * Accepts values of simple schemas without the validator: objects with members of plain types, as most tools have them.
  *
  * It only answers "this is valid" or "ask the validator", which finds and describes problems. So a
- * keyword that is not listed here costs nothing but the shortcut.
+ * keyword that is not listed here only disables the shortcut.
  */
 import { isObject, type JsonSchema } from "./json-schema.js";
 
-/** True: valid. False: not known. */
+/** True: valid. False: unknown. */
 export type Acceptance = (value: unknown) => boolean;
 
-/** Say nothing about a value. */
+/** Keywords that do not constrain values. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([
   "$schema",
   "$comment",
@@ -26,7 +26,7 @@ const MAX_DEPTH = 4;
 
 const isText: Acceptance = (value) => typeof value === "string";
 const isFlag: Acceptance = (value) => typeof value === "boolean";
-/** What JSON has no word for is no number there. */
+/** NaN and Infinity are not numbers in JSON. */
 const isNumber: Acceptance = (value) => typeof value === "number" && Number.isFinite(value);
 const isNothing: Acceptance = (value) => value === null;
 const isLeaf: Acceptance = (value) => isText(value) || isNumber(value) || isFlag(value) || isNothing(value);
@@ -42,7 +42,7 @@ const LEAVES: Readonly<Record<string, Acceptance>> = {
 const hasOnly = (schema: JsonSchema, keywords: readonly string[]): boolean =>
   Object.keys(schema).every((key) => keywords.includes(key) || ANNOTATIONS.has(key));
 
-/** The shortcut for a schema; undefined where it has none. */
+/** The shortcut for a schema; undefined if it is not simple. */
 export function compilePlainSchema(schema: unknown, depth = 0): Acceptance | undefined {
   if (!isObject(schema) || depth > MAX_DEPTH) return undefined;
   const { type } = schema;
@@ -94,7 +94,7 @@ function compileObject(schema: JsonSchema, depth: number): Acceptance | undefine
   };
 }
 
-/** One that JSON writes as it is. */
+/** An object that JSON writes unchanged. */
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

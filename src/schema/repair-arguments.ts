@@ -11,9 +11,9 @@ let validator: SchemaValidator | undefined;
 export interface RepairedArguments {
   /** The arguments to send: the same object if nothing was changed. */
   readonly args: Readonly<Record<string, unknown>>;
-  /** What was changed; empty: nothing. */
+  /** The changes; empty if there are none. */
   readonly repaired: readonly ArgumentRepair[];
-  /** What is still wrong after the repair; empty: `args` can be sent. */
+  /** The remaining issues after the repair; if empty, `args` can be sent. */
   readonly issues: readonly ValidationIssue[];
 }
 

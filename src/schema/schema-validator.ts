@@ -7,7 +7,7 @@ import type { ValidationIssue } from "./validation-issue.js";
  * A validator that replaces the built-in one.
  *
  * `compile` is called once for every schema, before its first use. The function that it returns gives the
- * problems of a value, or undefined. Limit its time yourself: schemas come from servers.
+ * issues of a value, or undefined. Limit its time yourself, because schemas come from servers.
  *
  * @example
  * ```ts
@@ -40,8 +40,8 @@ export interface SchemaValidatorOptions {
 /** Validates values against schemas, each compiled when it is first needed and forgotten with the schema object. */
 export interface SchemaValidator {
   /**
-   * All problems of `value`, at most twenty; none: it is valid. A list at once when everything needed is loaded, a
-   * promise of one otherwise. Never throws and never fetches anything.
+   * Returns the issues of `value`, at most twenty; none if it is valid. Synchronous if all code is loaded, otherwise a
+   * promise. Never throws and never fetches anything.
    *
    * `budget` is the time that the validations of one call share; a new one is used without it.
    */
@@ -83,7 +83,7 @@ export type SchemaCheck = (
 
 export interface PreparableCheck {
   readonly check: SchemaCheck;
-  /** Loads what a check would otherwise have to wait for. */
+  /** Loads the code, so that checks are synchronous. */
   prepare(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** The SDK's own client with our validator: an output schema cannot freeze it. */
+/** The SDK's client with our validator: an output schema cannot freeze it. */
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { Server } from "@modelcontextprotocol/server";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -29,17 +29,17 @@ afterEach(async () => {
   await server.close();
 });
 
-it("lets valid results through", async () => {
+it("accepts valid results", async () => {
   answer = { text: "aaa" };
   expect((await client.callTool({ name: "say" })).structuredContent).toEqual(answer);
 });
 
-it("refuses others, with the problems", async () => {
+it("rejects invalid results, with the issues", async () => {
   answer = { text: 1 };
   await expect(client.callTool({ name: "say" })).rejects.toThrow("$.text must be a string, but is a number");
 });
 
-it("is not held by a hostile pattern", async () => {
+it("is not blocked by a hostile pattern", async () => {
   answer = { text: `${"a".repeat(28)}!` };
   const before = cpuTimeMs();
   await expect(client.callTool({ name: "say" })).rejects.toThrow("pattern too slow");

@@ -1,4 +1,4 @@
-/** Our validator for the SDK's client, which a hostile pattern in an `outputSchema` could freeze otherwise, and the reverse. */
+/** Adapts our validator to the SDK's client, so that a hostile pattern in an `outputSchema` cannot freeze it, and the reverse. */
 import type {
   JsonSchemaType,
   JsonSchemaValidatorResult,
@@ -7,7 +7,7 @@ import type {
 import type { SchemaValidator, SchemaValidatorFactory } from "./create-validator.js";
 import type { JsonSchema } from "./json-schema.js";
 
-/** The SDK's view of a validator. The SDK asks for answers at once, so everything is loaded before this resolves. */
+/** Adapts a validator for the SDK. The SDK validates synchronously, so all code is loaded before this resolves. */
 export async function createSdkValidator(validator: SchemaValidator): Promise<jsonSchemaValidator> {
   await validator.prepare();
   return {

@@ -1,10 +1,10 @@
-/** One thing that is wrong with a value. */
+/** One issue of a value. */
 export interface ValidationIssue {
   /** Where: `$` is the value itself, `$.items[2].name` a part of it. */
   readonly path: string;
-  /** What, in plain words that fit after the path: `must be a string, but is a number`. Never holds the value. */
+  /** The problem, to be read after the path: `must be a string, but is a number`. Never contains the value. */
   readonly message: string;
-  /** Nothing is known about the value: the schema could not be applied to it (a slow pattern, a reference that leads nowhere). */
+  /** The validity is unknown: the schema could not be applied (a slow pattern, an unresolved reference). */
   readonly unchecked?: true;
 }
 

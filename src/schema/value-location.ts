@@ -1,4 +1,4 @@
-/** Finds a part of a value by the validator's location and writes its path for people. */
+/** Finds a part of a value by the validator's location and writes its path for messages. */
 import { unescapeToken } from "./local-ref.js";
 
 const MAX_PATH = 300;

@@ -1,4 +1,4 @@
-/** Puts a linear engine in the place of the validator's regular expressions, which it builds itself and offers no hook for. */
+/** Replaces the regular expressions of the validator, which has no hook for them, by a linear-time engine. */
 import type { CompiledSchema, SchemaNode } from "../compile-schema.js";
 import { PATTERN_FORMAT } from "../issue-message.js";
 import { isSimplePattern } from "../pattern-risk.js";
@@ -9,7 +9,7 @@ export type FormatTable = Record<string, (text: string) => boolean>;
 
 /** A schema whose risky patterns no longer reach the runtime's own engine. */
 export interface LinearPatterns {
-  /** Patterns that the engine could not take. They are not checked. */
+  /** Patterns that the engine does not support. They are not checked. */
   readonly skipped: readonly string[];
   /** Runs `task`, in which `value` is validated. */
   around<T>(value: unknown, formats: FormatTable, task: () => T): T;
@@ -53,7 +53,7 @@ function replacePattern(node: SchemaNode, testFor: (pattern: string) => LinearTe
   node["allOf"] = [...((node["allOf"] as unknown[]) ?? []), { format: PATTERN_FORMAT + pattern }];
 }
 
-/** A pattern for names becomes the list of those names in the value that match it: a pattern without a choice. */
+/** A pattern for names becomes the list of names in the value that match it, which needs no backtracking. */
 function replacePatternProperties(
   node: SchemaNode,
   testFor: (pattern: string) => LinearTest | undefined,
@@ -86,7 +86,7 @@ function replacePatternProperties(
   });
 }
 
-// The index that is added to it means nothing; it keeps two patterns that match the same names apart.
+// The index only distinguishes two patterns that match the same names.
 const exactly = (names: readonly string[]): string =>
   names.length === 0 ? "^[]" : `^(?:${names.map(escapeName).join("|")})$`;
 

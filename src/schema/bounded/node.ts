@@ -4,7 +4,7 @@ import { type BoundedRun, TIMED_OUT } from "./bounded-run.js";
 
 let stage: { context: Context; script: Script } | undefined;
 
-/** The script does nothing but call back; only its end by the clock matters. */
+/** The script only calls back; running it as a script enables the timeout. */
 function prepareStage(): { context: Context; script: Script } {
   stage ??= { context: createContext(Object.create(null)), script: new Script("task()") };
   return stage;
@@ -23,7 +23,7 @@ export const boundedRun: BoundedRun = {
       if ((error as { code?: unknown }).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
       return TIMED_OUT;
     } finally {
-      // Holds the value otherwise.
+      // Otherwise the value would be retained.
       context["task"] = undefined;
     }
     return result;

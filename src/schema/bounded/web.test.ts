@@ -1,4 +1,4 @@
-/** The same promises where a script cannot be stopped: what `#run-bounded` is on Workers, in browsers and in Bun. */
+/** Validation with the `#run-bounded` of Workers, browsers and Bun, where a script cannot be stopped. */
 import { format } from "@cfworker/json-schema";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { cpuTimeMs } from "../../../test/support/cpu-time.js";
@@ -23,7 +23,7 @@ beforeEach(() => {
   skipped.length = 0;
 });
 
-it("loads the other engine only for a risky pattern, then answers at once", async () => {
+it("loads the linear-time engine only for a risky pattern, then validates synchronously", async () => {
   await validator.validate({}, 1);
   expect(validator.validate({ pattern: "^a" }, "b")).toHaveLength(1);
   const risky = validator.validate({ pattern: "^(a+)+$" }, "b");
@@ -56,7 +56,7 @@ it.each<[string, JsonSchema, unknown, string[]]>([
     [],
   ],
   [
-    "names that match, wrong inside",
+    "names that match, with an invalid value",
     { patternProperties: { "^(a+)+$": { type: "string" } } },
     { aa: 1, ["b.$"]: 1 },
     ["$.aa must be a string, but is a number"],
@@ -68,7 +68,7 @@ it.each<[string, JsonSchema, unknown, string[]]>([
     [`$["${"a".repeat(60)}!"] is not allowed`],
   ],
   [
-    "names full of signs",
+    "names with punctuation",
     { patternProperties: { "^(.+)+$": { type: "string" } } },
     { "a.*[$^|(": 1 },
     ['$["a.*[$^|("] must be a string, but is a number'],
@@ -92,7 +92,7 @@ it.each<[string, JsonSchema, unknown, string[]]>([
   expect(skipped).toEqual([]);
 });
 
-describe("a pattern that the engine does not take", () => {
+describe("a pattern that the engine does not support", () => {
   it("is left out and reported once", async () => {
     const schema = { properties: { a: { type: "string", pattern: "^(?=(a+)+$)a" } } };
     expect(await lines(schema, { a: `${"a".repeat(60)}!` })).toEqual([]);
@@ -100,14 +100,14 @@ describe("a pattern that the engine does not take", () => {
     expect(skipped).toEqual(["^(?=(a+)+$)a"]);
   });
 
-  it("makes no name unknown", async () => {
+  it("does not make names undeclared", async () => {
     const schema = { patternProperties: { "(?<=(a+)+)b": { type: "string" } }, additionalProperties: false };
     expect(await lines(schema, { zzz: 1 })).toEqual([]);
     expect(skipped).toEqual(["(?<=(a+)+)b"]);
   });
 });
 
-it("leaves nothing in the validator's table of formats", async () => {
+it("leaves no entries in the validator's table of formats", async () => {
   const before = Object.keys(format);
   await lines({ pattern: "^(a+)+$" }, "b");
   expect(Object.keys(format)).toEqual(before);

@@ -1,4 +1,4 @@
-/** Workers, browsers and Bun cannot stop a script in time: patterns go to an engine that needs no stopping. */
+/** Workers, browsers and Bun cannot stop a script in time: patterns run on a linear-time engine. */
 import type { BoundedRun, LinearEngine } from "./bounded-run.js";
 
 export const boundedRun: BoundedRun = {
@@ -10,7 +10,7 @@ export const boundedRun: BoundedRun = {
         const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
         return (text) => compiled.test(text);
       } catch {
-        // Look-around, back-references, very long repeats: not linear, so not taken.
+        // Look-around, back-references and very long repeats are not linear, so the engine rejects them.
         return undefined;
       }
     };

@@ -1,4 +1,4 @@
-/** Roots that are wrapped and names that are changed: in the schema, and back in the arguments. */
+/** Wrapped roots and renamed properties: in the schema, and reverted in the arguments. */
 import { describe, expect, it } from "vitest";
 import type { JsonSchema } from "../json-schema.js";
 import { deriveSchema } from "./derive-schema.js";
@@ -19,14 +19,14 @@ const object = (properties: Record<string, unknown>, required?: string[]): JsonS
 });
 
 describe("a root", () => {
-  it.each(TARGETS.slice(1))("that is no object is wrapped for %s, and unwrapped", (target) => {
+  it.each(TARGETS.slice(1))("that is not an object is wrapped for %s, and unwrapped", (target) => {
     const { wrapped, schema, unwrap } = deriveSchema({ type: "string", description: "Name" }, target);
     expect(wrapped).toBe(true);
     expect(schema).toMatchObject({ properties: { value: { description: "Name" } }, required: ["value"] });
     expect(unwrap({ value: "Ada" })).toBe("Ada");
   });
 
-  it.each(TARGETS.slice(1))("that is a choice of objects is wrapped for %s", (target) => {
+  it.each(TARGETS.slice(1))("that is a union of objects is wrapped for %s", (target) => {
     const choice = {
       type: "object",
       oneOf: [object({ a: { type: "string" } }, ["a"]), object({ b: { type: "string" } }, ["b"])],
@@ -38,28 +38,31 @@ describe("a root", () => {
     expect(unwrap({ b: "x" })).toEqual({ b: "x" });
   });
 
-  it.each(TARGETS.slice(1))("that asks for one of its properties says so in words for %s", (target) => {
-    const either = {
-      ...object({ url: { type: "string" }, path: { type: "string" } }),
-      anyOf: [{ required: ["url"] }, { required: ["path"] }],
-    };
-    const { schema, wrapped, changes } = deriveSchema(either, target);
-    expect(wrapped).toBe(false);
-    expect(schema["description"]).toBe("At least one of these must be given: url, path.");
-    expect(schema).not.toHaveProperty("anyOf");
-    expect(changes).toContainEqual(
-      expect.objectContaining({ what: "described", keyword: "anyOf", path: "#" }),
-    );
-  });
+  it.each(TARGETS.slice(1))(
+    "that requires one of several properties is described in words for %s",
+    (target) => {
+      const either = {
+        ...object({ url: { type: "string" }, path: { type: "string" } }),
+        anyOf: [{ required: ["url"] }, { required: ["path"] }],
+      };
+      const { schema, wrapped, changes } = deriveSchema(either, target);
+      expect(wrapped).toBe(false);
+      expect(schema["description"]).toBe("At least one of these must be given: url, path.");
+      expect(schema).not.toHaveProperty("anyOf");
+      expect(changes).toContainEqual(
+        expect.objectContaining({ what: "described", keyword: "anyOf", path: "#" }),
+      );
+    },
+  );
 
-  it("gets what it lacks", () => {
+  it("gets a missing type and properties", () => {
     expect(deriveSchema({}, "openai").schema).toEqual({ type: "object", properties: {} });
     expect(deriveSchema({ properties: { a: {} } }, "anthropic").schema).toEqual(object({ a: {} }));
     expect(deriveSchema({ type: "object" }, "gemini-openapi").schema).toEqual({ type: "OBJECT" });
   });
 });
 
-describe("names that a target refuses", () => {
+describe("names that a target rejects", () => {
   const schema = object(
     {
       $select: { type: "string" },
@@ -69,7 +72,7 @@ describe("names that a target refuses", () => {
     ["$select"],
   );
 
-  it("are others for the model and the same for the server", () => {
+  it("are changed for the model and restored for the server", () => {
     const { schema: derived, unwrap, wrap, changes } = deriveSchema(schema, "anthropic");
     expect(Object.keys(derived["properties"] as object)).toEqual(["select_2", "select", "filter_name"]);
     expect(derived["required"]).toEqual(["select_2"]);
@@ -79,7 +82,7 @@ describe("names that a target refuses", () => {
     expect(unwrap(wrap(args))).toEqual(args);
   });
 
-  it("stay where there is no rule", () => {
+  it("stay if the target has no rule", () => {
     expect(deriveSchema(schema, "openai").changes).toEqual([]);
   });
 });

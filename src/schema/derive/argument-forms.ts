@@ -1,10 +1,10 @@
-/** Takes arguments from the form a model was asked for to the form the server knows, and back. */
+/** Converts arguments from the derived schema, which the model sees, to the original schema, and back. */
 import { isObject } from "../json-schema.js";
 import { setKey } from "../json-value.js";
 import type { Json, ObjectNotes } from "./derivation.js";
 import { type JsonTextKind, readJsonText, writeJsonText } from "./json-text.js";
 
-/** What was done to a schema, by the objects of the derived schema. */
+/** The changes to a schema, by the objects of the derived schema. */
 export interface FormNotes {
   readonly objects: ReadonlyMap<object, ObjectNotes>;
   readonly texts: ReadonlyMap<object, JsonTextKind>;
@@ -17,7 +17,7 @@ export function toOriginalForm(schema: unknown, value: unknown, notes: FormNotes
   return convert(schema, value, { ...notes, depth: 0, back: true });
 }
 
-/** New names, JSON text where it is asked for, and null for what is not there but must be. */
+/** Applies new names, writes JSON text where the schema requires it, and sends null for missing required properties. */
 export function toDerivedForm(schema: unknown, value: unknown, notes: FormNotes): unknown {
   return convert(schema, value, { ...notes, depth: 0, back: false });
 }
@@ -62,7 +62,7 @@ function convertObject(schema: Json, value: Json, way: Way): Json {
   return out;
 }
 
-/** The first alternative that the value in its derived form fits; without one, the value as it is. */
+/** Uses the first alternative that the derived value matches; without one, the value stays unchanged. */
 function choose(alternatives: readonly unknown[], value: unknown, way: Way): unknown {
   for (const alternative of alternatives) {
     const converted = convert(alternative, value, way);
@@ -71,7 +71,7 @@ function choose(alternatives: readonly unknown[], value: unknown, way: Way): unk
   return value;
 }
 
-/** Whether a value has the shape that a derived schema asks for. Bounds and patterns tell no alternatives apart. */
+/** Whether a value has the shape of a derived schema. Bounds and patterns are ignored. */
 function fits(schema: unknown, value: unknown, way: Way): boolean {
   if (!isObject(schema) || way.depth > MAX_DEPTH) return true;
   if (way.texts.get(schema) === "object" && !isObject(readJsonText(value, "object"))) return false;

@@ -1,4 +1,4 @@
-/** Collects what was changed, each thing once. */
+/** Collects the changes of a derivation, each one once. */
 import type { SchemaChange, SchemaChangeKind } from "./derived-schema.js";
 
 const MAX_CHANGES = 1_000;
@@ -20,7 +20,7 @@ export class ChangeLog {
   /** How often meaning was lost so far. */
   losses = 0;
 
-  /** Notes the same change at every place that a keyword came from. */
+  /** Records the same change at every location that a keyword came from. */
   add(what: SchemaChangeKind, keyword: string, paths: readonly string[], detail?: string): void {
     if (LOOSENING.has(what) && !ANNOTATIONS.has(keyword)) this.losses++;
     for (const path of paths) {

@@ -1,9 +1,9 @@
-/** Says in words what a keyword demands, for descriptions of targets that refuse the keyword. */
+/** Describes keywords in words, for targets that reject the keyword itself. */
 import { SchemaTree, treeToJson } from "./schema-tree.js";
 
 const MAX_QUOTE = 600;
 
-/** Keywords that are said in one sentence, and which. */
+/** Keywords that share one sentence, and the sentence. */
 const PAIRS: readonly { min: string; max: string; say: (bounds: string, one: boolean) => string }[] = [
   {
     min: "minLength",
@@ -26,7 +26,7 @@ export interface Sentence {
   readonly keywords: readonly string[];
 }
 
-/** Sentences for some keywords of a schema, in a steady order. `words` is empty for what nothing can be said about. */
+/** Sentences for some keywords of a schema, in a stable order. `words` is empty for keywords without a sentence. */
 export function sayKeywords(tree: SchemaTree, keywords: readonly string[]): Sentence[] {
   const left = new Set(keywords);
   const sentences: Sentence[] = [];
@@ -101,7 +101,7 @@ function sayKeyword(keyword: string, tree: SchemaTree): string {
   }
 }
 
-/** Whether the alternatives say nothing but which properties must be there. */
+/** Whether the alternatives only list required properties. */
 export const isChoiceOfRequired = (alternatives: readonly SchemaTree[]): boolean =>
   alternatives.length > 0 &&
   alternatives.every(
@@ -151,7 +151,7 @@ const shortened = (words: string): string => (words.length > MAX_QUOTE ? "" : wo
 const shorten = (parts: TemplateStringsArray, value: unknown): string =>
   shortened(`${parts[0]}${quote(value)}${parts[1]}`);
 
-/** A description with sentences after it. */
+/** Appends sentences to a description. */
 export function describe(description: unknown, sentences: readonly string[]): string | undefined {
   const own = typeof description === "string" ? description.trimEnd() : "";
   const added = sentences.filter((words) => words !== "" && !own.includes(words)).join(" ");

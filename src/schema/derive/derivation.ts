@@ -1,4 +1,4 @@
-/** The state that the writers of one derivation share. */
+/** The shared state of the writers of one derivation. */
 
 import type { ChangeLog } from "./change-log.js";
 import { describe, type Sentence, sayKeywords } from "./constraint-words.js";
@@ -13,9 +13,9 @@ export type Json = Record<string, unknown>;
 export interface ObjectNotes {
   /** Names in the original, by the new names. */
   readonly names: ReadonlyMap<string, string>;
-  /** Properties that must be there now, if only as null. */
+  /** Properties that are now required, possibly as null. */
   readonly optional: ReadonlySet<string>;
-  /** Those of them whose null means that they are not there. */
+  /** Those of them whose null means "not given". */
   readonly absentIfNull: ReadonlySet<string>;
 }
 
@@ -26,14 +26,14 @@ export class Derivation {
   readonly notes = new Map<object, ObjectNotes>();
   /** Why strict mode cannot express the schema. */
   readonly problems: { path: string; keyword: string; why: string }[] = [];
-  /** Whether the schema that was read is looser than the original already. */
+  /** Whether the schema that was read is already looser than the original. */
   readonly hasCuts: boolean;
   #written = 0;
 
   constructor(
     readonly rules: TargetRules,
     readonly log: ChangeLog,
-    /** New names of properties, for the whole schema, so that one name is the same everywhere. */
+    /** New names of properties, for the whole schema, so that a property has the same new name everywhere. */
     readonly names: ReadonlyMap<string, string>,
     readonly writer: (tree: SchemaTree, to: Derivation) => Json,
   ) {
@@ -53,12 +53,12 @@ export class Derivation {
     return this.names.get(name) ?? name;
   }
 
-  /** Strict mode cannot say this. */
+  /** Reports that strict mode cannot express this. */
   problem(tree: SchemaTree, keyword: string, why: string): void {
     if (this.rules.strict) this.problems.push({ path: tree.at, keyword, why });
   }
 
-  /** Puts keywords into words and notes it; gives the words. */
+  /** Describes keywords in words, logs the change, and returns the words. */
   say(tree: SchemaTree, keywords: readonly string[]): string[] {
     const sentences: Sentence[] = sayKeywords(tree, keywords);
     for (const { words, keywords: said } of sentences)
@@ -66,7 +66,7 @@ export class Derivation {
     return sentences.map(({ words }) => words);
   }
 
-  /** Puts what could not be merged into words. */
+  /** Describes schemas that could not be merged in words. */
   saySpoken(tree: SchemaTree): string[] {
     for (const { keyword, words, from } of tree.spoken) this.#note(keyword, from, words);
     return tree.spoken.map(({ words }) => words);

@@ -22,14 +22,14 @@ describe("every target", () => {
     "city",
   ]);
 
-  it("leaves plain as it is", () => {
+  it("does not change the schema for plain", () => {
     const derived = deriveSchema(ordinary, "plain");
     expect(derived.schema).toBe(ordinary);
     expect(derived.changes).toEqual([]);
   });
 
   it.each(["portable", "openai", "anthropic", "gemini-json"] as const)(
-    "changes nothing that %s takes",
+    "changes nothing that %s accepts",
     (target) => {
       const { schema, changes, strict, wrapped, unwrap } = deriveSchema(ordinary, target);
       expect(schema).toEqual(ordinary);
@@ -39,7 +39,7 @@ describe("every target", () => {
     },
   );
 
-  it.each(SCHEMA_TARGETS)("does not touch what %s is given", (target) => {
+  it.each(SCHEMA_TARGETS)("does not modify the original for %s", (target) => {
     const schema = {
       ...object({ a: { allOf: [{ type: "string" }, { minLength: 1 }], nullable: true } }),
       $defs: {},
@@ -63,7 +63,7 @@ describe("an unknown target", () => {
   );
 });
 
-describe("the examples of the reference, where a target refuses the keywords", () => {
+describe("the examples of the reference, for targets that reject the keywords", () => {
   it.each<[string, unknown, SchemaTarget, unknown]>([
     [
       "lengths",
@@ -90,13 +90,13 @@ describe("the examples of the reference, where a target refuses the keywords", (
       { type: "STRING", format: "enum", enum: ["pending", "approved"], description: "Request status" },
     ],
     [
-      "bounds that are taken",
+      "supported bounds",
       { type: "integer", minimum: 0, maximum: 150 },
       "gemini-json",
       { type: "integer", minimum: 0, maximum: 150 },
     ],
     [
-      "bounds that are not",
+      "unsupported bounds",
       { type: "number", exclusiveMinimum: 0, exclusiveMaximum: 1 },
       "gemini-json",
       { type: "number", description: "Must be > 0 and < 1." },
@@ -175,19 +175,19 @@ describe("alternatives keep their meaning", () => {
     ],
     ["nullable", { type: "string", nullable: true }, "openai", { type: ["string", "null"] }],
     [
-      "oneOf that is taken",
+      "supported oneOf",
       { oneOf: [{ type: "integer" }, { type: "string" }] },
       "openai",
       { oneOf: [{ type: "integer" }, { type: "string" }] },
     ],
     [
-      "oneOf that is not",
+      "unsupported oneOf",
       { oneOf: [{ type: "integer" }, { type: "string" }] },
       "gemini-json",
       { anyOf: [{ type: "integer" }, { type: "string" }] },
     ],
     [
-      "what stands beside anyOf",
+      "keywords beside anyOf",
       {
         type: "object",
         properties: { a: { type: "string" } },
@@ -239,7 +239,7 @@ describe("references", () => {
     },
   };
 
-  it.each(SCHEMA_TARGETS.slice(1))("are inlined and cut for %s", (target) => {
+  it.each(SCHEMA_TARGETS.slice(1))("are inlined and limited for %s", (target) => {
     const { schema, changes } = deriveSchema(tree, target);
     const text = JSON.stringify(schema);
     expect(text).not.toContain("$ref");
@@ -250,17 +250,17 @@ describe("references", () => {
     );
   });
 
-  it("keep the words beside them", () => {
+  it("keep the description beside them", () => {
     expect(deriveSchema(tree, "openai").schema).toMatchObject({
       properties: { root: { description: "The top", type: "object" } },
     });
   });
 
-  it("to nothing are reported", () => {
+  it("without a target are reported", () => {
     expect(kinds(object({ a: { $ref: "#/$defs/none" } }), "openai")).toEqual(["cut $ref #/properties/a"]);
   });
 
-  it("do not make strict mode promise what it cannot hold", () => {
+  it("that were cut disable strict mode", () => {
     expect(deriveSchema(tree, "openai-strict").strict).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-/** The original JSON Schema of a tool in the form that a model's provider accepts. */
+/** Converts the JSON Schema of a tool into a form that the provider of a model accepts. */
 
 import { ConfigError } from "../../errors/config-error.js";
 import { isObject, type JsonSchema } from "../json-schema.js";
@@ -17,7 +17,7 @@ import { TARGET_RULES, type TargetRules } from "./target-rules.js";
 import { writeLenient, writeLenientRoot } from "./write-lenient.js";
 import { writeRestricted } from "./write-restricted.js";
 
-/** The property that holds what is no object. */
+/** The property that contains a value that is not an object. */
 const WRAPPED = "value";
 const MAX_UNROLLED_CHARS = 16_000;
 
@@ -25,9 +25,9 @@ const asItIs = (args: Json): Json => args;
 const NO_CHANGES: readonly never[] = Object.freeze([]);
 
 /**
- * Derives the schema that `target` accepts from the one that the server published. Nothing is lost without a word: what a
- * target refuses is moved into descriptions, and `changes` names everything that differs. Arguments are still to be validated
- * against the original, after `unwrap`. It never changes the schema it is given, and never throws because of it.
+ * Derives the schema that `target` accepts from the one that the server published. Keywords that a
+ * target rejects are moved into descriptions, and `changes` lists all differences. Validate arguments
+ * against the original, after `unwrap`. The input is never modified, and an invalid schema never throws.
  *
  * @example
  * ```ts
@@ -54,7 +54,7 @@ export function deriveSchema(schema: JsonSchema, target: SchemaTarget): DerivedS
   }
 }
 
-/** Throws for a name that is no target. `also`: names that are accepted besides. */
+/** Throws for an unknown target. `also`: further accepted names. */
 export function checkTarget(target: unknown, also: readonly string[] = []): void {
   if (SCHEMA_TARGETS.includes(target as SchemaTarget)) return;
   const known = [...SCHEMA_TARGETS, ...also].map((name) => JSON.stringify(name)).join(", ");
@@ -89,13 +89,13 @@ function derive(schema: JsonSchema, rules: TargetRules, limits: RefLimits) {
   return { derived: toDerived(written, log, { wrapped, derivation }), derivation };
 }
 
-/** Whether recursion that is written out would cost more tokens than the levels are worth. */
+/** Whether inlined recursion would cost too many tokens. */
 function isBloated(written: Json, original: JsonSchema): boolean {
   const size = JSON.stringify(written).length;
   return size > MAX_UNROLLED_CHARS && size > 2 * JSON.stringify(original).length;
 }
 
-/** A choice between one thing is no choice. */
+/** Replaces a union of one alternative by that alternative. */
 function unwrapSingleChoices(tree: SchemaTree): SchemaTree {
   const single = ["anyOf", "oneOf"].filter((keyword) => tree.trees(keyword).length === 1);
   if (single.length === 0) return tree;
@@ -103,7 +103,7 @@ function unwrapSingleChoices(tree: SchemaTree): SchemaTree {
   return tree.without(...single).set("allOf", [...tree.trees("allOf"), ...parts], tree.from(single[0]!));
 }
 
-/** Whether the root describes one object, which is what arguments are. */
+/** Whether the root describes one object, as arguments must be. */
 function isObjectRoot(tree: SchemaTree): boolean {
   if (tree.isNever() || tree.has("enum") || tree.has("const")) return false;
   if (tree.types()?.includes("object") === false) return false;
@@ -152,7 +152,7 @@ function toDerived(
     unwrap(args) {
       if (isSame || !isObject(args)) return args;
       const original = !hasForm ? args : (toOriginalForm(schema, args, notes) as Json);
-      // A model that left the wrapping out is understood as well.
+      // Also accepts arguments without the wrapper.
       return wrapped && Object.hasOwn(original, WRAPPED) ? (original[WRAPPED] as Json) : original;
     },
     wrap(args) {
@@ -171,7 +171,7 @@ function giveUp(why: string, target: SchemaTarget): DerivedSchema {
 
 const MAX_LENGTH = 64;
 
-/** New names by old ones, for all properties of a schema. No two become one, and none becomes the name of another. */
+/** New names by old ones, for all properties of a schema. New names are unique and differ from all old names. */
 function renameProperties(
   root: SchemaTree,
   { names: rule, reservedNames }: Pick<TargetRules, "names" | "reservedNames">,
@@ -205,11 +205,11 @@ const MAX_LEVELS = 10;
 const MAX_PROPERTIES = 5_000;
 const MAX_ENUM_VALUES = 1_000;
 const MAX_TEXT = 120_000;
-/** A long list of texts may not be long in characters too. */
+/** Long enums have an additional limit on their total characters. */
 const LONG_ENUM = 250;
 const MAX_LONG_ENUM_TEXT = 15_000;
 
-/** Why a schema is too large for strict mode; undefined: it is not. */
+/** Why a schema is too large for strict mode; undefined if it is not. */
 function exceedsStrictLimits(schema: unknown): string | undefined {
   const total = { properties: 0, values: 0, text: 0, levels: 0, longEnum: false };
   measure(schema, 0, total);
@@ -237,7 +237,7 @@ function measure(schema: unknown, level: number, total: Totals): void {
   total.text += text;
   if (values.length > LONG_ENUM && text > MAX_LONG_ENUM_TEXT) total.longEnum = true;
   const properties = isObject(schema["properties"]) ? Object.entries(schema["properties"]) : undefined;
-  // Lists count as a level as well: the documentation does not say, and one level too few is the safe side.
+  // Lists count as a level too: the documentation does not say, so assume the stricter limit.
   const inside = properties !== undefined || schema["items"] !== undefined ? level + 1 : level;
   total.levels = Math.max(total.levels, inside);
   for (const [name, property] of properties ?? []) {

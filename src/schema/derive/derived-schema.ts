@@ -1,11 +1,11 @@
-/** What a JSON Schema becomes for one target, and what that took. */
+/** A JSON Schema derived for one target, and the changes that were needed. */
 import type { JsonSchema } from "../json-schema.js";
 
 /**
  * The API that a schema is for.
  *
  * - `plain`: unchanged.
- * - `portable`: one form that OpenAI, Anthropic and Gemini all take, for frameworks that choose the provider later.
+ * - `portable`: one form that OpenAI, Anthropic and Gemini all accept, for frameworks that choose the provider later.
  * - `openai`, `openai-strict`: OpenAI function parameters, without and with `strict: true`.
  * - `anthropic`: `input_schema`.
  * - `gemini-json`: `parametersJsonSchema`.
@@ -23,16 +23,16 @@ export type SchemaTarget =
 /**
  * What happened to a keyword.
  *
- * The meaning is kept by `inlined` (a reference became what it points at), `rewritten` (said in other keywords), `renamed` (a
- * property's name; `unwrap` gives it back), `required` (an optional property that the model must send, if only as null;
+ * These keep the meaning: `inlined` (a reference was replaced by its target), `rewritten` (expressed by other keywords), `renamed` (a
+ * property; `unwrap` restores the name), `required` (an optional property that the model must send, possibly as null;
  * `unwrap` drops that null), `encoded` (a free-form object or value that is sent as JSON text; `unwrap` parses it) and `wrapped`
  * (the whole schema is now the property `value`).
  *
- * It is narrowed by `typed` (a type was added that the other keywords imply) and `closed` (undeclared properties are
- * refused).
+ * These narrow it: `typed` (a type was added that the other keywords imply) and `closed` (undeclared properties are
+ * rejected).
  *
- * It is loosened by `described` (said in words, in a description), `relaxed` (a weaker form is left), `cut` (a reference was
- * not followed any deeper) and `removed` (nothing is left of it).
+ * These loosen it: `described` (expressed in words, in a description), `relaxed` (a weaker form remains), `cut` (a reference was
+ * not followed any deeper) and `removed` (without a replacement).
  *
  * `not-strict`: why a schema is sent without strict mode. `replaced`: the schema could not be derived at all.
  */
@@ -63,27 +63,27 @@ export const SCHEMA_TARGETS: readonly SchemaTarget[] = [
   "gemini-openapi",
 ];
 
-/** One thing in which a derived schema differs from its original. */
+/** One difference between a derived schema and its original. */
 export interface SchemaChange {
   /** The location of the keyword in the original: a JSON pointer to its schema, `#/properties/city`. */
   readonly path: string;
   readonly keyword: string;
   readonly what: SchemaChangeKind;
-  /** The words that took the keyword's place, the new name, or the reason. */
+  /** The words that replace the keyword, the new name, or the reason. */
   readonly detail?: string;
 }
 
 /** A schema that its target accepts. */
 export interface DerivedSchema {
   readonly schema: JsonSchema;
-  /** Everything in which it differs from the original; at most 1,000. */
+  /** All differences from the original; at most 1,000. */
   readonly changes: readonly SchemaChange[];
-  /** Whether it may be sent with `strict: true`. False for every target but `openai-strict`, and there when a tool cannot be expressed. */
+  /** Whether it may be sent with `strict: true`. Only true for `openai-strict`, if strict mode can express the schema. */
   readonly strict: boolean;
-  /** Whether the original is no object, or a choice of objects, and is now wrapped in the property `value`. */
+  /** True if the original is not an object, or a union of objects, and is now wrapped in the property `value`. */
   readonly wrapped: boolean;
-  /** Arguments that a model wrote for the derived schema, as arguments for the original. Gives back what it got when there is nothing to do. */
+  /** Converts arguments for the derived schema into arguments for the original. Returns its argument if nothing changes. */
   unwrap(args: Record<string, unknown>): Record<string, unknown>;
-  /** Arguments for the original as a model would have written them for the derived schema: for calls shown to it again. */
+  /** Converts arguments for the original into arguments for the derived schema, for calls that the model sees again. */
   wrap(args: Record<string, unknown>): Record<string, unknown>;
 }

@@ -1,4 +1,4 @@
-/** One object for a root that is a choice between objects, for targets that take no union there and no wrapping. */
+/** Merges a union of objects at the root into one object, for targets that accept neither a union nor a wrapper there. */
 
 import { isSameJson } from "../json-value.js";
 import type { ChangeLog } from "./change-log.js";
@@ -9,8 +9,8 @@ import { SchemaTree, treeToJson } from "./schema-tree.js";
 const MAX_WORDS = 1_200;
 
 /**
- * An object with the properties of all alternatives, of which only those are required that every alternative requires. Which
- * properties belong together is said in words. The schema as it was if an alternative is no object.
+ * Returns an object with the properties of all alternatives; required are those that every alternative requires. A description says which
+ * properties belong together. Returns the schema unchanged if an alternative is not an object.
  */
 export function flattenRootUnion(tree: SchemaTree, log: ChangeLog): SchemaTree {
   let flat = tree;
@@ -22,7 +22,7 @@ export function flattenRootUnion(tree: SchemaTree, log: ChangeLog): SchemaTree {
 }
 
 /**
- * The alternatives that arguments can fit, which are objects, without unions of their own; undefined: there are none, or one is a
+ * The alternatives that arguments can match: objects without nested unions. Undefined if there are none, or if one is a
  * list of values.
  */
 function readAlternatives(tree: SchemaTree, keyword: string, log: ChangeLog): SchemaTree[] | undefined {
@@ -65,7 +65,7 @@ const sharedNames = ([first, ...others]: readonly SchemaTree[]): string[] =>
     others.every((item) => item.strings("required").includes(name)),
   );
 
-/** What any of the schemas accepts: values that are listed become one list. */
+/** A schema for everything that one of the schemas accepts. Enums are merged. */
 function oneOfTrees(trees: readonly SchemaTree[], at: string): SchemaTree {
   const distinct = trees.filter(
     (tree, index) => trees.findIndex((other) => isSameTree(tree, other)) === index,
@@ -79,7 +79,7 @@ function oneOfTrees(trees: readonly SchemaTree[], at: string): SchemaTree {
 
 const isSameTree = (a: SchemaTree, b: SchemaTree): boolean => isSameJson(treeToJson(a), treeToJson(b));
 
-/** The texts that a schema lists, if that is all it says. */
+/** The strings of a schema that is only an enum of strings. */
 function valuesOf(tree: SchemaTree): string[] | undefined {
   const isPlain = [...tree.keywords.keys()].every((key) => PLAIN.has(key)) && tree.spoken.length === 0;
   const values = tree.has("const") ? [tree.get("const")] : tree.get("enum");
@@ -95,7 +95,7 @@ function sayCombinations(tree: SchemaTree, alternatives: readonly SchemaTree[]):
   return forms.length < 2 || words.length > MAX_WORDS ? "" : words;
 }
 
-/** One alternative: the values that mark it, then what else it requires, then what it allows. */
+/** Describes one alternative: its distinguishing values, its other required properties, its optional ones. */
 function sayForm(tree: SchemaTree, shared: ReadonlySet<string>): string {
   const required = new Set(tree.strings("required"));
   const marks: string[] = [];

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { deriveSchema } from "./derive-schema.js";
 
-/** `allOf` of two schemas, as a target without `allOf` gets it. */
+/** `allOf` of two schemas, for a target without `allOf`. */
 const merged = (...parts: unknown[]): unknown =>
   deriveSchema({ type: "object", properties: { it: { allOf: parts } } }, "gemini-json").schema["properties"];
 
@@ -21,7 +21,7 @@ it.each<[string, unknown[], unknown]>([
   ],
   ["the shared values", [{ enum: ["a", "b"] }, { enum: ["b", "c"] }], { type: "string", enum: ["b"] }],
   [
-    "nothing, when they contradict",
+    "nothing if they contradict each other",
     [{ type: "string" }, { type: "number" }],
     { description: "Must not be given." },
   ],
@@ -31,12 +31,12 @@ it.each<[string, unknown[], unknown]>([
     { type: "string", description: "Must match the pattern b$. Must match the pattern ^a." },
   ],
   [
-    "items that fit both",
+    "items that match both",
     [{ type: "array", items: { type: ["string", "null"] } }, { items: { type: "string" } }],
     { type: "array", items: { type: "string" } },
   ],
   [
-    "properties, under what the other says about undeclared ones",
+    "properties, with the other schema's rule for undeclared ones",
     [
       { type: "object", properties: { a: { type: "string" } }, additionalProperties: { type: "integer" } },
       { properties: { b: {} }, required: ["b"] },

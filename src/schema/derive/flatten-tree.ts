@@ -1,4 +1,4 @@
-/** Makes one schema of a schema and its `allOf`, for targets that know no `allOf`. */
+/** Merges a schema with its `allOf`, for targets that do not support `allOf`. */
 
 import { isSameJson } from "../json-value.js";
 import type { ChangeLog } from "./change-log.js";
@@ -7,14 +7,14 @@ import { never, SchemaTree, type TreeKeyword, treeToJson } from "./schema-tree.j
 
 const LARGEST = new Set("minimum exclusiveMinimum minLength minItems minProperties minContains".split(" "));
 const SMALLEST = new Set("maximum exclusiveMaximum maxLength maxItems maxProperties maxContains".split(" "));
-/** Keywords that mean nothing without each other: they travel and are put into words together. */
+/** Keywords that depend on each other: they are merged and described together. */
 const COMPANIONS: Readonly<Record<string, readonly string[]>> = {
   if: ["then", "else"],
   contains: ["minContains", "maxContains"],
 };
 const FOLLOWERS = new Set(Object.values(COMPANIONS).flat());
 
-/** The same schema without `allOf` at its top. What cannot be merged is left to be said in words. */
+/** The same schema without `allOf` at its root. Parts that cannot be merged are described in words later. */
 export function flattenTree(tree: SchemaTree, log: ChangeLog): SchemaTree {
   const parts = tree.trees("allOf");
   if (parts.length === 0) return tree;
@@ -24,7 +24,7 @@ export function flattenTree(tree: SchemaTree, log: ChangeLog): SchemaTree {
   return merged;
 }
 
-/** What both accept, or a little more where `log` says so. */
+/** Accepts what both accept; `log` records where it accepts more. */
 export function mergeTrees(left: SchemaTree, right: SchemaTree, log: ChangeLog): SchemaTree {
   if (left.isNever() || right.isNever()) return never(left.at);
   const merged = left.copy();
@@ -51,7 +51,7 @@ export function mergeTrees(left: SchemaTree, right: SchemaTree, log: ChangeLog):
 
 const LIST_KEYWORDS = new Set(["items", "prefixItems"]);
 
-/** `items` means all items or those after the first ones: the two cannot be joined. */
+/** `items` applies to all items, or to those after `prefixItems`: the two cannot be merged. */
 const mixesTuples = (left: SchemaTree, right: SchemaTree): boolean =>
   (left.has("prefixItems") || right.has("prefixItems")) &&
   [...LIST_KEYWORDS].some((keyword) => left.has(keyword));
@@ -71,7 +71,7 @@ function speak(merged: SchemaTree, keyword: string, right: SchemaTree): void {
     for (const name of keywords) merged.spoken.push({ keyword: name, words, from: right.from(name) });
 }
 
-/** One keyword that both have; undefined: both cannot be said in one. */
+/** Merges a keyword that both have; undefined if that is not possible. */
 function joinKeyword(
   keyword: string,
   ours: TreeKeyword,
@@ -115,7 +115,7 @@ function intersectTypes(ours: unknown[], theirs: unknown[]): unknown[] {
   ].filter((type, index, all) => all.indexOf(type) === index);
 }
 
-/** Properties of both; what one says about undeclared properties holds for those that only the other declares. */
+/** Properties of both; the rule of one for undeclared properties applies to those that only the other declares. */
 function mergeObjects(merged: SchemaTree, left: SchemaTree, right: SchemaTree, log: ChangeLog): void {
   const [ours, theirs] = [left.map("properties"), right.map("properties")];
   const properties = new Map(ours);
@@ -140,12 +140,12 @@ function mergeObjects(merged: SchemaTree, left: SchemaTree, right: SchemaTree, l
   }
 }
 
-/** Properties that only the other schema declares are among the undeclared ones of this schema. */
+/** Properties that only the other schema declares count as undeclared in this schema. */
 function limit(properties: Map<string, SchemaTree>, names: string[], tree: SchemaTree, log: ChangeLog): void {
   const rest = tree.tree("additionalProperties");
   if (rest === undefined || names.length === 0) return;
   if (rest.isNever() || tree.has("patternProperties")) {
-    // To be exact they would be forbidden, which is hardly ever what was meant.
+    // Strictly they would be forbidden, which is rarely intended.
     log.add("relaxed", "additionalProperties", tree.from("additionalProperties"));
     return;
   }

@@ -1,11 +1,11 @@
-/** Free-form objects and values as JSON text, for targets that take only objects with declared properties. */
+/** Free-form objects and values as JSON text, for targets that accept only objects with declared properties. */
 import { isObject } from "../json-schema.js";
 import type { Json } from "./derivation.js";
 
-/** `object`: the text is an object. `any`: the text is itself, or an object or a list if it reads as one. */
+/** `object`: the text is a JSON object. `any`: a JSON object or list if it can be parsed as one, otherwise the text itself. */
 export type JsonTextKind = "object" | "any";
 
-/** The keyword of a `SchemaTree` that asks for text. Not a keyword of JSON Schema. */
+/** The keyword of a `SchemaTree` that requires JSON text. Not a keyword of JSON Schema. */
 export const JSON_TEXT = "JSON text";
 
 /** The sentences that models read. */
@@ -14,13 +14,13 @@ export const JSON_TEXT_WORDS: Readonly<Record<JsonTextKind, string>> = {
   any: "An object or a list is given as JSON text.",
 };
 
-/** Marks a schema while others are written around it: it survives copies, and JSON leaves it out. */
+/** Marks a schema during the derivation: copies keep the symbol, JSON leaves it out. */
 const MARK = Symbol("JSON text");
 
 export const markJsonText = (schema: Json, kind: JsonTextKind): Json =>
   Object.assign(schema, { [MARK]: kind });
 
-/** Takes the marks off a finished schema; returns the schemas that had one. */
+/** Removes the marks from a finished schema; returns the schemas that had one. */
 export function collectJsonTexts(schema: unknown, found = new Map<object, JsonTextKind>()) {
   if (!isObject(schema)) return found;
   const kind = (schema as { [MARK]?: JsonTextKind })[MARK];
@@ -34,7 +34,7 @@ export function collectJsonTexts(schema: unknown, found = new Map<object, JsonTe
   return found;
 }
 
-/** The value that a model meant. A model that sent the object itself is understood as well. */
+/** Parses the value of a model. Also accepts the object itself. */
 export function readJsonText(value: unknown, kind: JsonTextKind): unknown {
   if (typeof value !== "string" || !/^\s*[{[]/.test(value)) return value;
   try {
@@ -45,6 +45,6 @@ export function readJsonText(value: unknown, kind: JsonTextKind): unknown {
   }
 }
 
-/** The value as a model sends it. */
+/** Writes a value as a model sends it. */
 export const writeJsonText = (value: unknown): unknown =>
   typeof value === "object" && value !== null ? JSON.stringify(value) : value;

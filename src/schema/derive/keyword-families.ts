@@ -1,4 +1,4 @@
-/** Which types of value a keyword says something about. */
+/** Which types of value a keyword applies to. */
 import type { SchemaTree } from "./schema-tree.js";
 
 const FAMILIES: Readonly<Record<string, readonly string[]>> = {
@@ -17,7 +17,7 @@ const FAMILY_OF = new Map(
   Object.entries(FAMILIES).flatMap(([type, keywords]) => keywords.map((keyword) => [keyword, type] as const)),
 );
 
-/** The types that a keyword is about; undefined: all. */
+/** The types that a keyword applies to; undefined for all. */
 export function familyOf(keyword: string): readonly string[] | undefined {
   const type = FAMILY_OF.get(keyword);
   // Formats of numbers (int32, double) come from OpenAPI.
@@ -25,7 +25,7 @@ export function familyOf(keyword: string): readonly string[] | undefined {
   return type === "number" ? ["number", "integer"] : type === undefined ? undefined : [type];
 }
 
-/** The types of a schema that names none. `exact`: nothing else was accepted before. */
+/** The types of a schema without `type`. `exact`: the original accepts no other types. */
 export function inferTypes(tree: SchemaTree): { types: string[]; exact: boolean } | undefined {
   const values = tree.get("enum");
   if (Array.isArray(values)) return { types: [...new Set(values.map(jsonTypeOf))], exact: true };
@@ -33,7 +33,7 @@ export function inferTypes(tree: SchemaTree): { types: string[]; exact: boolean 
   return implied.size === 1 ? { types: [...implied], exact: false } : undefined;
 }
 
-/** Types without those that no listed value has. */
+/** Removes types that no listed value has. */
 export function refineTypes(types: string[], tree: SchemaTree): string[] {
   const values = tree.get("enum");
   if (!Array.isArray(values)) return types;

@@ -23,7 +23,7 @@ describe("the root", () => {
     expect(portable(schema).schema).toEqual({ type: "object", properties: {} });
   });
 
-  it("has the properties of all alternatives, and says which belong together", () => {
+  it("has the properties of all alternatives, and describes which belong together", () => {
     const schema = {
       type: "object",
       description: "A shape",
@@ -55,7 +55,7 @@ describe("the root", () => {
     expect(kinds(schema)).toContain("described anyOf #");
   });
 
-  it("takes what any alternative takes for a property that they share", () => {
+  it("accepts for a shared property what any alternative accepts", () => {
     const { schema } = portable({
       oneOf: [
         object({ value: { type: "string" }, same: { type: "boolean" } }),
@@ -71,7 +71,7 @@ describe("the root", () => {
     expect(schema).not.toHaveProperty("required");
   });
 
-  it("keeps what it says itself about a property of an alternative", () => {
+  it("keeps its own constraints for a property of an alternative", () => {
     const { schema } = portable({
       ...object({ kind: { type: "string", enum: ["a", "b", "c"], description: "Which" } }, ["kind"]),
       oneOf: [object({ kind: { const: "a" } }), object({ kind: { const: "b" }, more: { type: "string" } })],
@@ -82,7 +82,7 @@ describe("the root", () => {
     });
   });
 
-  it("leaves out alternatives that arguments cannot fit", () => {
+  it("leaves out alternatives that arguments cannot match", () => {
     const { schema, wrapped } = portable({
       anyOf: [object({ a: { type: "string" } }, ["a"]), { type: "null" }],
     });
@@ -93,14 +93,14 @@ describe("the root", () => {
   it.each<[string, JsonSchema]>([
     ["is no object", { anyOf: [{ type: "string" }, { type: "null" }] }],
     ["lists its values", { type: "object", enum: [{ a: 1 }, { a: 2 }] }],
-  ])("is wrapped where it %s", (_title, original) => {
+  ])("is wrapped if it %s", (_title, original) => {
     const { schema, wrapped, unwrap } = portable(original);
     expect(wrapped).toBe(true);
     expect(schema).toMatchObject({ type: "object", required: ["value"] });
     expect(unwrap({ value: '{"a":1}' })).toEqual(original["enum"] ? { a: 1 } : '{"a":1}');
   });
 
-  it("has no property whose name copies of it lose", () => {
+  it("renames properties whose names get lost in copies", () => {
     const original = JSON.parse('{"properties":{"__proto__":{"type":"string"},"strict":{"type":"boolean"}}}');
     const { schema, unwrap } = portable(original);
     expect(Object.keys(schema["properties"] as object)).toEqual(["proto", "strict_2"]);
@@ -161,13 +161,13 @@ describe("a property", () => {
       { type: "string", description: "A JSON object, given as JSON text." },
     ],
     [
-      "whose pattern only JavaScript knows",
+      "with a pattern that only JavaScript supports",
       { type: "string", pattern: "^\\p{L}+$" },
       { type: "string", description: "Must match the pattern ^\\p{L}+$." },
     ],
-    ["that nothing fits", false, { type: "string", description: "Must not be given." }],
+    ["that accepts nothing", false, { type: "string", description: "Must not be given." }],
     [
-      "whose limits JSON cannot write",
+      "with limits that JSON cannot represent",
       { type: "number", maximum: Number.POSITIVE_INFINITY },
       { type: "number" },
     ],
@@ -181,7 +181,7 @@ describe("a property", () => {
     expect(property(schema)).toEqual(expected);
   });
 
-  it("that is required but not declared is said in words", () => {
+  it("that is required but not declared is described in words", () => {
     expect(portable(object({ a: { type: "string" } }, ["a", "b"])).schema).toEqual({
       type: "object",
       description: "Must be given: b.",
@@ -190,7 +190,7 @@ describe("a property", () => {
     });
   });
 
-  it("that stands inside itself is written out, and then text", () => {
+  it("that contains itself is inlined to a limit, then becomes text", () => {
     const schema = {
       ...object({ tree: { $ref: "#/$defs/node" } }),
       $defs: { node: object({ next: { $ref: "#/$defs/node" } }) },
@@ -209,7 +209,7 @@ describe("arguments", () => {
     text: { type: ["string", "object"] },
   });
 
-  it("are converted there and back", () => {
+  it("are converted in both directions", () => {
     const { wrap, unwrap } = portable(schema);
     const original = { "a b": { x: 1 }, choice: { y: 2 }, text: "plain" };
     const sent = { a_b: '{"x":1}', choice: '{"y":2}', text: "plain" };
@@ -218,9 +218,12 @@ describe("arguments", () => {
     expect(unwrap({ choice: 3, text: "{}" })).toEqual({ choice: 3, text: "{}" });
   });
 
-  it.each(["not JSON", "{broken", '"text"', "[1]", "", "null"])("that are no object stay: %j", (text) => {
-    expect(portable(schema).unwrap({ a_b: text })).toEqual({ "a b": text });
-  });
+  it.each(["not JSON", "{broken", '"text"', "[1]", "", "null"])(
+    "that are not an object stay unchanged: %j",
+    (text) => {
+      expect(portable(schema).unwrap({ a_b: text })).toEqual({ "a b": text });
+    },
+  );
 
   it("with a key `__proto__` in the text change no prototype", () => {
     const { "a b": parsed } = portable(schema).unwrap({ a_b: '{"__proto__":{"bad":1}}' });
@@ -228,7 +231,7 @@ describe("arguments", () => {
     expect((parsed as { bad?: unknown }).bad).toBeUndefined();
   });
 
-  it("are given back as they are where nothing was changed", () => {
+  it("are returned unchanged if the schema was not changed", () => {
     const args = { city: "Oslo" };
     expect(portable(object({ city: { type: "string" } })).unwrap(args)).toBe(args);
   });

@@ -1,4 +1,4 @@
-/** Reads a schema of any draft into a tree: references inlined, recursion cut, old spellings in those of 2020-12. */
+/** Reads a schema of any draft into a tree: references inlined, recursion limited, old keywords converted to 2020-12. */
 import { draftOf, isObject, type JsonSchema, keywordKind } from "../json-schema.js";
 import { resolveLocalRef } from "../local-ref.js";
 import { ANNOTATIONS, type ChangeLog } from "./change-log.js";
@@ -7,7 +7,7 @@ import { never, SchemaTree } from "./schema-tree.js";
 
 const MAX_NODES = 6_000;
 const MAX_DEPTH = 64;
-/** Gone once references are inlined; none of them says anything about values. */
+/** Not needed after references are inlined; none of them constrains values. */
 const BOOKKEEPING = new Set(
   "$schema $id id $comment $anchor $dynamicAnchor $recursiveAnchor $vocabulary $defs definitions".split(" "),
 );
@@ -17,7 +17,7 @@ const NUMBERS = new Set("minimum maximum exclusiveMinimum exclusiveMaximum multi
 interface Place {
   readonly at: string;
   readonly depth: number;
-  /** The references that were followed to get here. */
+  /** The references that were followed to this schema. */
   readonly refs: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export function readTree(root: JsonSchema, log: ChangeLog, limits: RefLimits): S
 
 class TreeReader {
   #nodes = 0;
-  /** Until draft-07, what stood beside `$ref` was not read. */
+  /** Up to draft-07, keywords beside `$ref` are ignored. */
   readonly #refStandsAlone: boolean;
 
   constructor(
@@ -114,7 +114,7 @@ const isSchemaKeyword = (keyword: string): boolean => keywordKind(keyword, {}) =
 
 const TYPES = new Set("string number integer boolean object array null".split(" "));
 
-/** Whether a keyword's value is what every target's own check of the schema asks for. */
+/** Whether the value of a keyword passes the schema check of every target. */
 function isSound(keyword: string, value: unknown): boolean {
   if (keyword === "type") {
     const types = Array.isArray(value) ? value : [value];
@@ -134,7 +134,7 @@ function isSound(keyword: string, value: unknown): boolean {
   return keywordKind(keyword, {}) === "data" && keywordKind(keyword, [{}]) === "data";
 }
 
-/** Says what draft-04 to draft-07 and OpenAPI 3.0 say in the words of 2020-12. */
+/** Converts keywords of draft-04 to draft-07 and OpenAPI 3.0 to 2020-12. */
 function readOldSpellings(tree: SchemaTree, log: ChangeLog): void {
   if (Array.isArray(tree.get("items"))) {
     const rest = tree.keywords.get("additionalItems");

@@ -1,7 +1,7 @@
-/** A schema while it is being derived: references resolved, every keyword knowing where in the original it came from. */
+/** A schema during its derivation: references are resolved, and every keyword has its location in the original. */
 import { setKey } from "../json-value.js";
 
-/** One keyword: its value, with trees in the place of schemas, and the schemas of the original it was taken from. */
+/** One keyword: its value, with trees instead of schemas, and the locations in the original that it comes from. */
 export interface TreeKeyword {
   readonly value: unknown;
   readonly from: readonly string[];
@@ -9,7 +9,7 @@ export interface TreeKeyword {
 
 export class SchemaTree {
   readonly keywords = new Map<string, TreeKeyword>();
-  /** What could not be merged into the keywords, and must be said in words. */
+  /** Schemas that could not be merged and must be described in words. */
   readonly spoken: { keyword: string; words: string; from: readonly string[] }[] = [];
 
   constructor(readonly at: string) {}
@@ -45,7 +45,7 @@ export class SchemaTree {
     return copy;
   }
 
-  /** A copy with nothing but some keywords. */
+  /** A copy with only some keywords. */
   only(keywords: ReadonlySet<string>): SchemaTree {
     return this.without(...[...this.keywords.keys()].filter((keyword) => !keywords.has(keyword)));
   }
@@ -70,14 +70,14 @@ export class SchemaTree {
     return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
   }
 
-  /** The types it names; undefined: any. */
+  /** The values of `type`; undefined for any. */
   types(): string[] | undefined {
     const type = this.get("type");
     if (typeof type === "string") return [type];
     return Array.isArray(type) ? this.strings("type") : undefined;
   }
 
-  /** What accepts nothing: the schema `false`. */
+  /** The schema `false`, which accepts nothing. */
   isNever(): boolean {
     const not = this.tree("not");
     return not !== undefined && not.keywords.size === 0 && not.spoken.length === 0;
@@ -86,7 +86,7 @@ export class SchemaTree {
 
 export const never = (at: string): SchemaTree => new SchemaTree(at).set("not", new SchemaTree(at));
 
-/** The tree as JSON Schema again, for words that quote it. */
+/** Converts the tree back to JSON Schema, for descriptions that quote it. */
 export function treeToJson(value: unknown): unknown {
   if (value instanceof SchemaTree) return value.isNever() ? false : entriesToJson(entriesOf(value));
   if (value instanceof Map) return entriesToJson(value);

@@ -27,7 +27,7 @@ describe("strict mode", () => {
     ["city"],
   );
 
-  it("requires everything, closes everything, and lets what is optional be null", () => {
+  it("requires all properties, closes all objects, and makes optional properties nullable", () => {
     const { schema: derived, strict } = deriveSchema(schema, "openai-strict");
     expect(strict).toBe(true);
     expect(derived).toEqual({
@@ -55,7 +55,7 @@ describe("strict mode", () => {
     expect(kinds(schema, "openai-strict")).toContain("closed additionalProperties #/properties/at");
   });
 
-  it("takes back the nulls that the original does not allow, and no others", () => {
+  it("removes only the nulls that the original does not allow", () => {
     const { unwrap, wrap } = deriveSchema(schema, "openai-strict");
     expect(unwrap({ city: "Oslo", unit: null, at: { lat: null }, tag: null })).toEqual({
       city: "Oslo",
@@ -70,7 +70,7 @@ describe("strict mode", () => {
     });
   });
 
-  it("takes them back in lists and in alternatives", () => {
+  it("removes them in lists and in alternatives", () => {
     const line = object({ kind: { const: "line" }, width: { type: "number" } }, ["kind"]);
     const dot = object({ kind: { const: "dot" }, size: { type: "number" } }, ["kind"]);
     const { unwrap, strict } = deriveSchema(
@@ -100,14 +100,14 @@ describe("strict mode", () => {
     ["no properties at all", { type: "object" }, "#"],
     ["a list of objects", object({ a: { enum: [{}, { b: 1 }] } }), "#/properties/a"],
     ["too many values", object({ a: { enum: Array.from({ length: 1_001 }, (_, i) => `v${i}`) } }), "#"],
-  ])("gives up on %s and says so", (_name, given, path) => {
+  ])("is disabled for %s, with a reason", (_name, given, path) => {
     const { strict, changes, schema: derived } = deriveSchema(given, "openai-strict");
     expect(strict).toBe(false);
     expect(changes).toContainEqual(expect.objectContaining({ what: "not-strict", path }));
     expect(derived).toEqual(deriveSchema(given, "openai").schema);
   });
 
-  it("puts patterns into words that its engine does not know", () => {
+  it("describes patterns in words that its engine does not support", () => {
     expect(property({ type: "string", pattern: "^(?!x)" }, "openai-strict")).toEqual({
       type: "string",
       description: "Must match the pattern ^(?!x).",

@@ -1,13 +1,13 @@
-/** What each target takes, as its documentation says. */
+/** What each target accepts, according to its documentation. */
 import type { SchemaTarget } from "./derived-schema.js";
 
 /** The rules of one target. */
 export interface TargetRules {
-  /** Keywords that may stand; undefined: all of JSON Schema. */
+  /** Supported keywords; undefined for all of JSON Schema. */
   readonly keywords?: ReadonlySet<string>;
-  /** Formats that may stand; undefined: all. */
+  /** Supported formats; undefined for all. */
   readonly formats?: ReadonlySet<string>;
-  /** Which values an `enum` may list; undefined: any. */
+  /** Types of values that an `enum` may list; undefined for any. */
   readonly enumTypes?: ReadonlySet<string>;
   /** Whether `type` may be a list. */
   readonly typeLists: boolean;
@@ -24,9 +24,9 @@ export interface TargetRules {
   readonly message: boolean;
   /** Whether a union at the root becomes one object; otherwise it is wrapped. */
   readonly flattensRoot: boolean;
-  /** Whether patterns must compile in Python's `re` and in RE2 alike. */
+  /** Whether patterns must compile both in Python's `re` and in RE2. */
   readonly simplePatterns: boolean;
-  /** What property names must look like; undefined: no rule. */
+  /** Pattern for property names; undefined if there is no rule. */
   readonly names?: RegExp;
   /** Property names that must be replaced although they match `names`. */
   readonly reservedNames?: ReadonlySet<string>;
@@ -84,8 +84,8 @@ const GEMINI_OPENAPI: TargetRules = {
 
 export const TARGET_RULES: Readonly<Record<Exclude<SchemaTarget, "plain">, TargetRules>> = {
   /**
-   * What all of the others take: Gemini's message is the smallest of them, spelled as JSON Schema. The reserved names
-   * are lost on the way: `@langchain/google-genai` deletes them wherever they stand, and copies lose `__proto__`.
+   * What all other targets accept: Gemini's message, which is the most restrictive, written as JSON Schema. The reserved names
+   * would get lost: `@langchain/google-genai` deletes them everywhere, and copies lose `__proto__`.
    */
   portable: {
     ...GEMINI_OPENAPI,
@@ -98,9 +98,9 @@ export const TARGET_RULES: Readonly<Record<Exclude<SchemaTarget, "plain">, Targe
   /** https://platform.openai.com/docs/guides/function-calling: any JSON Schema, with an object at the root. */
   openai: { ...LENIENT, simplePatterns: true },
   "openai-strict": OPENAI_STRICT,
-  /** https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview: 2020-12; names as the API's own error message has them. */
+  /** https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview: 2020-12; the name pattern comes from an error message of the API. */
   anthropic: { ...LENIENT, names: /^[a-zA-Z0-9_.-]{1,64}$/ },
-  /** https://ai.google.dev/api/generate-content, the keywords of `responseJsonSchema`; references are inlined all the same. */
+  /** https://ai.google.dev/api/generate-content, the keywords of `responseJsonSchema`; references are inlined anyway. */
   "gemini-json": {
     keywords: words(
       "type format title description enum items prefixItems minItems maxItems minimum maximum anyOf properties " +

@@ -18,7 +18,7 @@ const object = (properties: Record<string, unknown>, required?: string[]): JsonS
   ...(required && { required }),
 });
 
-describe("schemas made to be trouble", () => {
+describe("hostile schemas", () => {
   const wide = { ...object({ a: { $ref: "#/$defs/a" } }), $defs: {} as Record<string, unknown> };
   for (let level = 0; level < 20; level++)
     wide.$defs[String.fromCharCode(97 + level)] = object(
@@ -69,7 +69,7 @@ describe("schemas made to be trouble", () => {
       object(Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`p${i}`, {}]))),
     ],
     [
-      "many alternatives beside many",
+      "many alternatives beside many others",
       object({
         a: {
           allOf: Array.from({ length: 40 }, () => ({
@@ -98,7 +98,7 @@ describe("schemas made to be trouble", () => {
     expect(({} as { type?: unknown }).type).toBeUndefined();
   });
 
-  it("says when nothing could be done", () => {
+  it("reports that a schema could not be derived", () => {
     expect(deriveSchema(deep as JsonSchema, "openai")).toMatchObject({
       schema: { type: "object", properties: {} },
       changes: [{ path: "#", what: "replaced" }],

@@ -1,4 +1,4 @@
-/** Writes a schema for targets that take all of JSON Schema below the root. */
+/** Writes a schema for targets that accept all of JSON Schema below the root. */
 
 import { setKey } from "../json-value.js";
 import type { Derivation, Json } from "./derivation.js";
@@ -6,13 +6,13 @@ import { isSimplePattern } from "./keyword-families.js";
 import { SchemaTree } from "./schema-tree.js";
 import { NOT_AT_ROOT } from "./target-rules.js";
 
-/** Keywords under which accepting more means accepting less: they stay exact or go into words. */
+/** Keywords whose looser subschema makes the whole stricter: they stay exact or are described in words. */
 const EXACT = new Set(["not", "if", "contains"]);
 const WRITTEN_WITH_OTHERS = new Set("title description then else minContains maxContains oneOf".split(" "));
-/** Where `false` is the usual way to say that nothing may stand there. */
+/** Keywords whose value is usually `false` to forbid everything. */
 const MAY_BE_FALSE = new Set("additionalProperties unevaluatedProperties items unevaluatedItems".split(" "));
 
-/** What is said about undeclared properties: without the patterns, the others would mean something else. */
+/** Keywords for undeclared properties. They depend on the patterns. */
 const OF_UNDECLARED = "patternProperties additionalProperties unevaluatedProperties".split(" ");
 
 /** The schema below the root. */
@@ -21,7 +21,7 @@ export function writeLenient(tree: SchemaTree, to: Derivation): Json {
   return tree.isNever() ? { not: {} } : writeKeywords(tree, to, []);
 }
 
-/** The root, an object whose `allOf` is merged: what may not stand at a root goes into words. */
+/** Writes the root, an object with merged `allOf`. Keywords that are not allowed at a root are described in words. */
 export function writeLenientRoot(tree: SchemaTree, to: Derivation): Json {
   const refused = [...tree.keywords.keys()].filter((keyword) => NOT_AT_ROOT.has(keyword));
   const words = to.say(tree, refused);
@@ -41,7 +41,7 @@ function writeKeywords(tree: SchemaTree, to: Derivation, words: string[]): Json 
     else setKey(out, keyword, writeValue(keyword, tree.get(keyword), to));
   }
   if (tree.has("oneOf")) writeOneOf(tree, out, to);
-  // OpenAI refuses a list that does not say what is in it.
+  // OpenAI rejects an array without `items`.
   const isList = tree.types()?.includes("array") === true;
   if (isList && !tree.has("items") && !tree.has("prefixItems")) out["items"] = {};
   return to.annotate(out, tree, said);
@@ -105,7 +105,7 @@ function writeProperties(tree: SchemaTree, out: Json, to: Derivation): void {
   if (names.size > 0) to.notes.set(properties, { names, optional: new Set(), absentIfNull: new Set() });
 }
 
-/** Alternatives of which exactly one must fit can only stay as they are; loosened ones could fit two at a time. */
+/** `oneOf` can only be kept unchanged: after loosening, a value could match two alternatives. */
 function writeOneOf(tree: SchemaTree, out: Json, to: Derivation): void {
   const before = to.log.losses;
   const alternatives = tree.trees("oneOf").map((item) => writeValue("", item, to));

@@ -1,8 +1,8 @@
-/** Writes what a list holds. */
+/** Writes the keywords of arrays. */
 import type { Derivation, Json } from "./derivation.js";
 import { SchemaTree } from "./schema-tree.js";
 
-/** Writes into `out` what the schema says about items; gives what had to be said in words. */
+/** Writes the keywords for items into `out`; returns descriptions of those that cannot be written. */
 export function writeList(
   tree: SchemaTree,
   types: readonly string[] | undefined,
@@ -35,7 +35,7 @@ function writeTuple(tree: SchemaTree, out: Json, to: Derivation): string[] {
   return [];
 }
 
-/** Places in a list become what any of its items may be, with the places in words. */
+/** Converts `prefixItems` to `items` with all alternatives, and describes the positions in words. */
 function writeMixed(tree: SchemaTree, out: Json, to: Derivation): string[] {
   const rest = tree.tree("items");
   const places = tree.trees("prefixItems");

@@ -1,4 +1,4 @@
-/** Writes properties, and which of them must be there. */
+/** Writes properties, and which of them are required. */
 
 import { setKey } from "../json-value.js";
 import type { Derivation, Json } from "./derivation.js";
@@ -6,7 +6,7 @@ import type { SchemaTree } from "./schema-tree.js";
 
 const REST = ["additionalProperties", "unevaluatedProperties"];
 
-/** Writes into `out` what the schema says about objects; gives what had to be said in words. */
+/** Writes the keywords for objects into `out`; returns descriptions of those that cannot be written. */
 export function writeObject(
   tree: SchemaTree,
   types: readonly string[] | undefined,
@@ -55,7 +55,7 @@ function writeRequired(tree: SchemaTree, required: readonly string[], out: Json,
     : to.say(tree.copy().set("required", unknown, tree.from("required")), ["required"]);
 }
 
-/** What holds for properties that are not declared. */
+/** The rule for undeclared properties. */
 function writeRest(tree: SchemaTree, properties: Json, out: Json, to: Derivation): string[] {
   const keyword = tree.has("additionalProperties") ? "additionalProperties" : "unevaluatedProperties";
   const rest = tree.tree(keyword);
@@ -71,7 +71,7 @@ function writeRest(tree: SchemaTree, properties: Json, out: Json, to: Derivation
   // Names that match a pattern are declared too, and patterns are not kept.
   const isTaken = to.rules.keywords?.has("additionalProperties") === true && !tree.has("patternProperties");
   if (!isTaken) {
-    // A closed object needs no description, and models gain nothing from knowing that more properties are accepted.
+    // A closed object needs no description, and models do not need to know that more properties are accepted.
     if (!rest.isNever() && rest.keywords.size > 0) return to.say(tree, [keyword]);
     to.log.add("removed", keyword, tree.from(keyword));
     return [];
@@ -105,7 +105,7 @@ function mayBeNull(schema: Json): boolean {
   return [type].flat().includes("null") && (values === undefined || values.includes(null));
 }
 
-/** The same schema, and null. */
+/** Adds null to a schema. */
 function allowNull(schema: Json): Json {
   if (mayBeNull(schema)) return schema;
   const { title, description, ...rest } = schema;

@@ -1,4 +1,4 @@
-/** Writes a schema for targets that take only some keywords of JSON Schema. */
+/** Writes a schema for targets that support only some keywords of JSON Schema. */
 
 import { isSameJson } from "../json-value.js";
 import { ANNOTATIONS } from "./change-log.js";
@@ -24,7 +24,7 @@ const STRUCTURE = new Set(
 /** `isRoot`: an object without properties stays one. */
 export function writeRestricted(tree: SchemaTree, to: Derivation, isRoot = false): Json {
   to.count();
-  // A copy: one tree may be written in several places, and alternatives are taken out of it.
+  // A copy: one tree may be written several times, and alternatives are removed from it.
   const flat = readConst(flattenTree(tree, to.log), to).copy();
   if (flat.isNever()) return writeNever(flat, to);
   const union = writeUnion(flat, to);
@@ -90,7 +90,7 @@ const keywordsAbout = (type: string, tree: SchemaTree): ReadonlySet<string> =>
     ),
   );
 
-/** The types it may have; where a target must have one, the one that the other keywords imply. */
+/** The allowed types; if the target requires a type, the one that the other keywords imply. */
 function typesOf(tree: SchemaTree, to: Derivation): string[] | undefined {
   const named = tree.types();
   if (named !== undefined) return refineTypes(named, tree);
@@ -140,12 +140,12 @@ function writeOne(tree: SchemaTree, types: readonly string[] | undefined, to: De
 function writeType(types: readonly string[], { rules }: Derivation): Json {
   const real = types.filter((type) => type !== "null");
   if (!rules.openapi) return { type: types.length === 1 ? types[0] : [...types] };
-  // A type for null alone is not in the published list of older versions, but in the enum of types.
+  // Older versions of the documentation do not list a type for null, but the enum of types has it.
   if (real.length === 0) return { type: "NULL" };
   return { type: real[0]!.toUpperCase(), ...(types.length > real.length && { nullable: true }) };
 }
 
-/** A list of values where the target takes all of them, words where it does not. */
+/** Writes an enum if the target accepts all of its values, otherwise a description. */
 function writeEnum(
   tree: SchemaTree,
   types: readonly string[] | undefined,
@@ -169,7 +169,7 @@ function writeEnum(
   return [];
 }
 
-/** An empty text in a list is refused where only texts and numbers are taken. */
+/** Targets that accept only strings and numbers in an enum reject empty strings. */
 const takes = (value: unknown, { rules }: Derivation): boolean =>
   rules.enumTypes === undefined ||
   (rules.enumTypes.has(jsonTypeOf(value)) && (value !== "" || rules.enumTypes.has("null")));
@@ -177,7 +177,7 @@ const takes = (value: unknown, { rules }: Derivation): boolean =>
 const hasType = (value: unknown, type: string): boolean =>
   jsonTypeOf(value) === type || (type === "number" && typeof value === "number");
 
-/** Whether a keyword that is no structure may stay as it is. */
+/** Whether a keyword without subschemas can be kept unchanged. */
 function mayStand(keyword: string, tree: SchemaTree, { rules }: Derivation): boolean {
   if (!rules.keywords?.has(keyword)) return false;
   if (keyword === "format") {

@@ -5,7 +5,7 @@ import type { Derivation, Json } from "./derivation.js";
 import { flattenTree, mergeTrees } from "./flatten-tree.js";
 import { never, type SchemaTree } from "./schema-tree.js";
 
-/** The schema as alternatives; undefined when it has none. What is said in words instead is taken out of `tree`. */
+/** Writes the schema as alternatives; undefined if it has none. Removes from `tree` what is described in words instead. */
 export function writeUnion(tree: SchemaTree, to: Derivation): Json | undefined {
   const alternatives = takeAlternatives(tree, to);
   if (alternatives === undefined) return undefined;
@@ -26,7 +26,7 @@ export function writeUnion(tree: SchemaTree, to: Derivation): Json | undefined {
   return to.annotate({ anyOf: merged.map((item) => to.write(item)) }, said, words);
 }
 
-/** The alternatives that are kept, taken out of the tree. */
+/** Removes the alternatives from the tree and returns those that are kept. */
 function takeAlternatives(tree: SchemaTree, to: Derivation): SchemaTree[] | undefined {
   let kept: SchemaTree[] | undefined;
   for (const keyword of ["anyOf", "oneOf"]) {
@@ -50,7 +50,7 @@ function takeAlternatives(tree: SchemaTree, to: Derivation): SchemaTree[] | unde
   return kept;
 }
 
-/** Whether no value can fit two of them, by their types. */
+/** Whether no value can match two of them, because their types differ. */
 function areApart(alternatives: readonly SchemaTree[]): boolean {
   const seen = new Set<string>();
   for (const alternative of alternatives) {
@@ -75,7 +75,7 @@ function withOwnWords(tree: SchemaTree, said: SchemaTree): SchemaTree {
   return copy;
 }
 
-/** For targets where nothing may stand beside `anyOf`: descriptions go into the alternatives, null becomes `nullable`. */
+/** For targets without other keywords beside `anyOf`: descriptions move into the alternatives, null becomes `nullable`. */
 function writeAlone(said: SchemaTree, words: readonly string[], merged: SchemaTree[], to: Derivation): Json {
   const isNull = (tree: SchemaTree): boolean => tree.types()?.join() === "null";
   const real = merged.filter((tree) => !isNull(tree));
@@ -93,7 +93,7 @@ function writeAlone(said: SchemaTree, words: readonly string[], merged: SchemaTr
 
 /**
  * The same in JSON Schema. Null is added to one alternative only: `@ai-sdk/google` reads `[a, b, null]` as `nullable`
- * beside `any_of`, which Vertex AI refuses.
+ * beside `any_of`, which Vertex AI rejects.
  */
 function writePortable(
   said: SchemaTree,

@@ -1,11 +1,11 @@
-/** A list of parameters as JSON Schema. */
+/** Converts a list of parameters to JSON Schema. */
 
 import type { JsonSchema } from "../json-schema.js";
 import { setKey } from "../json-value.js";
 import type { Parameter } from "./parameter.js";
 
 /**
- * The schema that a list of parameters describes: an object with them as its properties.
+ * Returns the schema of an object with the parameters as its properties.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** One argument of a tool, for code that thinks in lists of parameters and not in JSON Schema. */
+/** One argument of a tool, for code that uses lists of parameters instead of JSON Schema. */
 
 export type ParameterType = "string" | "number" | "integer" | "boolean" | "array" | "object";
 
@@ -6,17 +6,17 @@ export type ParameterType = "string" | "number" | "integer" | "boolean" | "array
 export interface Parameter {
   readonly name: string;
   readonly type: ParameterType;
-  /** What the schema says, and in words what a parameter has no field for: `Must be >= 1 and <= 100 characters.` */
+  /** The description of the schema, followed by constraints that have no field here: `Must be >= 1 and <= 100 characters.` */
   readonly description?: string;
-  /** False also for what the schema requires but lets be null: null is written by leaving it out. */
+  /** Also false for required properties that may be null: leaving them out means null. */
   readonly required: boolean;
-  /** The values that are allowed; null is never among them. */
+  /** The allowed values, without null. */
   readonly enum?: readonly unknown[];
   readonly default?: unknown;
-  /** What a list holds. */
+  /** The items of a list. */
   readonly items?: Omit<Parameter, "name" | "required">;
-  /** What an object holds. */
+  /** The properties of an object. */
   readonly properties?: readonly Parameter[];
-  /** Which properties an object may have besides: none (`false`), any (`true`), or those of one kind. A hint for checks. */
+  /** Which other properties an object may have: none (`false`), any (`true`), or those of one type. A hint for checks. */
   readonly additionalProperties?: boolean | Omit<Parameter, "name" | "required">;
 }

@@ -11,7 +11,7 @@ const object = (properties: Record<string, unknown>, required?: string[]): JsonS
 });
 const one = (property: unknown): Parameter => toParameters(object({ it: property }))[0]!;
 
-/** The example schemas of the reference, each with what it says they become. */
+/** The example schemas of the reference, with the documented parameters. */
 it.each<[string, JsonSchema, Parameter[]]>([
   [
     "a string",
@@ -132,7 +132,7 @@ it.each<[string, JsonSchema, Parameter[]]>([
   ],
 ])("reads %s of the reference", (_name, schema, parameters) => {
   expect(toParameters(schema)).toEqual(parameters);
-  // And back: what is in words stays there.
+  // And back: constraints stay in the description.
   expect(toParameters(fromParameters(parameters))).toEqual(parameters);
 });
 
@@ -184,9 +184,9 @@ it.each<[string, unknown, Partial<Parameter>]>([
     { type: "string", enum: ["a", null], nullable: true },
     { enum: ["a"], required: false },
   ],
-  // By its own words the schema refuses null.
+  // The type of the schema excludes null.
   [
-    "an enum whose type refuses its null",
+    "an enum whose type excludes its null",
     { type: "string", enum: ["a", null] },
     { enum: ["a"], required: true },
   ],
@@ -247,7 +247,7 @@ it.each<[string, unknown, Partial<Parameter>]>([
   expect(it).toHaveProperty("additionalProperties");
 });
 
-it("ends with a map of maps of itself", () => {
+it("limits a recursive map of maps", () => {
   const schema = {
     $defs: { tree: { type: "object", additionalProperties: { $ref: "#/$defs/tree" } } },
     ...object({ it: { $ref: "#/$defs/tree" } }),
@@ -255,7 +255,7 @@ it("ends with a map of maps of itself", () => {
   expect(JSON.stringify(toParameters(schema)).length).toBeLessThan(20_000);
 });
 
-it("follows references, and recursion only so far", () => {
+it("follows references, and limits recursion", () => {
   const schema = {
     $defs: { node: object({ next: { $ref: "#/$defs/node" }, size: { type: "integer" } }, ["size"]) },
     ...object({ root: { $ref: "#/$defs/node" } }, ["root"]),

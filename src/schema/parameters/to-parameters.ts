@@ -1,4 +1,4 @@
-/** A tool's JSON Schema as a list of parameters. */
+/** Converts the JSON Schema of a tool to a list of parameters. */
 import { ChangeLog } from "../derive/change-log.js";
 import { describe, sayKeywords } from "../derive/constraint-words.js";
 import { flattenTree } from "../derive/flatten-tree.js";
@@ -9,18 +9,18 @@ import type { SchemaTree } from "../derive/schema-tree.js";
 import type { JsonSchema } from "../json-schema.js";
 import type { Parameter, ParameterType } from "./parameter.js";
 
-/** A parameter of a parameter of …: enough for people, and an end for recursion. */
+/** Maximum depth of nested parameters, which also limits recursion. */
 const MAX_DEPTH = 16;
-/** Keywords that a parameter has fields for; the rest is put into words. */
+/** Keywords that a parameter has fields for; all others are described in words. */
 const FIELDS = new Set("type title description enum default properties required items".split(" "));
-/** Says nothing that a reader of parameters needs. */
+/** Keywords that are not relevant for parameters. */
 const SILENT = new Set(["examples", "example"]);
 const TYPES: ReadonlySet<string> = new Set("string number integer boolean array object".split(" "));
 
 /**
- * The parameters that a schema describes. Null makes a parameter optional and is in none of its lists of values; what a
- * parameter has no field for (lengths, bounds, patterns, alternatives) is put into its description in words. Never throws: a
- * schema it cannot read has no parameters.
+ * Returns the parameters that a schema describes. A parameter that may be null is optional, and null is not in its values. Constraints
+ * without a field (lengths, bounds, patterns, alternatives) are described in its description. Never throws: a
+ * schema that cannot be read has no parameters.
  *
  * @example
  * ```ts
@@ -53,7 +53,7 @@ function propertiesOf(tree: SchemaTree, depth: number): Parameter[] {
 function fieldsOf(tree: SchemaTree, depth: number): Shape {
   const type = typeOf(tree);
   const rest = [...tree.keywords.keys()].filter((keyword) => !FIELDS.has(keyword) && !SILENT.has(keyword));
-  // What others there may be has a field; that there may be none is worth a sentence.
+  // Only "no other properties" gets a sentence; other rules have a field.
   const isClosed = tree.tree("additionalProperties")?.isNever() === true;
   const said = isClosed ? rest : rest.filter((keyword) => keyword !== "additionalProperties");
   const words = [...sayTypes(tree), ...sayKeywords(tree, said).map((sentence) => sentence.words)];
@@ -88,7 +88,7 @@ function othersOf(others: SchemaTree, depth: number): boolean | Shape {
   return others.keywords.size === 0 && others.spoken.length === 0 ? true : shapeOf(others, depth);
 }
 
-/** What has no name cannot be left out, so that null must be said. */
+/** Items cannot be left out, so the description mentions null. */
 function shapeOf(value: SchemaTree, depth: number): Shape {
   const { tree, isNullable, isNull } = withoutNull(flattenTree(value, new ChangeLog()));
   return fieldsOf(isNullable && !isNull ? say(tree, "May be null.") : tree, depth + 1);
@@ -97,11 +97,11 @@ function shapeOf(value: SchemaTree, depth: number): Shape {
 interface NotNull {
   readonly tree: SchemaTree;
   readonly isNullable: boolean;
-  /** Nothing but null is accepted. */
+  /** Only null is accepted. */
   readonly isNull?: boolean;
 }
 
-/** The same schema for what is not null. */
+/** The same schema without null. */
 function withoutNull(tree: SchemaTree): NotNull {
   const types = tree.types();
   const real = types?.filter((type) => type !== "null");
@@ -141,12 +141,12 @@ function say(tree: SchemaTree, words: string): SchemaTree {
   return copy;
 }
 
-/** The one type that fits best; alternatives are left to the words. */
+/** The best single type; alternatives are described in words. */
 function typeOf(tree: SchemaTree): ParameterType {
   const alternatives = [...tree.trees("anyOf"), ...tree.trees("oneOf")].flatMap((item) => item.types() ?? []);
   const named = tree.types() ?? inferTypes(tree)?.types ?? alternatives;
   const known = named.filter((type): type is ParameterType => TYPES.has(type));
-  // Anything can be written as text, and text is what most alternatives have among them.
+  // Every value can be written as text, and most alternatives include a string.
   return known.length === 1 || !known.includes("string") ? (known[0] ?? "string") : "string";
 }
 

@@ -1,4 +1,4 @@
-/** A schema that contradicts itself is read as its author must have meant it, and no further. */
+/** The lenient reading of schemas that contradict themselves. */
 import { expect, test, vi } from "vitest";
 import type { JsonSchema } from "../json-schema.js";
 import { repairArguments } from "../repair-arguments.js";
@@ -15,7 +15,7 @@ const THEN = "then";
 
 test.each<[string, JsonSchema, Record<string, unknown>, Record<string, unknown>]>([
   [
-    "two closed objects that are both demanded",
+    "two closed objects in allOf",
     { type: "object", allOf: [closed({ a: text }), closed({ b: text })] },
     { a: "x", b: "y" },
     { a: "x", b: "y", c: "z" },
@@ -76,7 +76,7 @@ test.each<[string, JsonSchema, Record<string, unknown>, Record<string, unknown>]
     { v: "b" },
   ],
   [
-    "a reference that leads nowhere, beside a mistake",
+    "an unresolved reference beside an invalid value",
     object({ a: { $ref: "#/$defs/none" }, n: { type: "integer" } }),
     { a: 1 },
     { a: 1, n: "many" },
@@ -87,7 +87,7 @@ test.each<[string, JsonSchema, Record<string, unknown>, Record<string, unknown>]
   expect(issues.length).toBeGreaterThan(0);
 });
 
-/** Under these keywords a wider reading would accept less. */
+/** Under these keywords a looser subschema would accept less. */
 test.each<[string, JsonSchema, Record<string, unknown>]>([
   ["not", object({ v: { not: { type: "string", nullable: true } } }), { v: null }],
   [
@@ -103,15 +103,15 @@ test.each<[string, JsonSchema, Record<string, unknown>]>([
     object({ v: { type: "array", contains: { type: "integer", nullable: true }, maxContains: 1 } }),
     { v: [1, null] },
   ],
-])("%s is read as it is written", async (_name, schema, args) => {
+])("%s is read strictly", async (_name, schema, args) => {
   expect((await repairArguments(schema, args)).issues).toEqual([]);
-  // A mistake beside it has the lenient reading asked.
+  // An invalid value beside it triggers the lenient reading.
   const mistaken = { ...args, n: "5" };
   const more = { ...schema, properties: { ...(schema["properties"] as object), n: { type: "integer" } } };
   expect(await repairArguments(more, mistaken)).toMatchObject({ args: { ...args, n: 5 }, issues: [] });
 });
 
-test("where a script cannot be stopped, the repair uses the engine of linear time too", async () => {
+test("the repair uses the linear-time engine if a script cannot be stopped", async () => {
   vi.resetModules();
   vi.doMock("#run-bounded", () => import("../bounded/web.js"));
   try {

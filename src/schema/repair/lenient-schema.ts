@@ -18,13 +18,13 @@ export interface LenientSchema {
 
 /** Copies of referenced schemas that know names from the place that refers to them. */
 const MAX_VARIANTS = 500;
-/** Schemas looked at to collect names, in all. Beyond it the reading stays stricter, which is safe. */
+/** Maximum number of schemas visited to collect names. Beyond it the reading stays stricter, which is safe. */
 const MAX_VISITS = 100_000;
 
 const ONE = ["then", "else", "propertyNames", "additionalProperties", "unevaluatedProperties"];
 const ONE_ITEM = ["additionalItems", "unevaluatedItems"];
 const MAPS = ["properties", "patternProperties", "dependentSchemas"];
-/** Keywords whose schemas see the same object as the schema they stand in. */
+/** Keywords whose subschemas apply to the same object as the schema that contains them. */
 const SAME_OBJECT = ["allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas"];
 
 const asList = (value: unknown): Part[] => {
@@ -76,7 +76,7 @@ class LenientReader {
     this.targets = Object.assign(Object.create(null), compiled.targets);
   }
 
-  /** References are followed one after the other, so that a chain of them cannot overflow the stack. */
+  /** Follows references iteratively, so that a chain of them cannot overflow the stack. */
   finish(): void {
     for (let next = this.#open.pop(); next !== undefined; next = this.#open.pop())
       this.targets[next.key] = this.read(next.part, next.outer);
@@ -121,7 +121,7 @@ class LenientReader {
     if (typeof ref !== "string") return;
     const target = this.#strict.targets[ref]!;
     if (this.#strict.unresolved.has(target)) {
-      // Nothing is known about what it would ask for: the server decides.
+      // The referenced schema is unknown: the server decides.
       delete copy["$ref"];
       this.isWider = true;
       return;
@@ -132,18 +132,18 @@ class LenientReader {
     copy["$ref"] = key;
     if (this.targets[key] !== undefined) return;
     if (isVariant) this.#variants++;
-    // Taken before it is read: it may refer to itself.
+    // Stored before it is read, because it may refer to itself.
     this.targets[key] = true;
     this.#open.push({ key, part: target, outer: isVariant ? outer : NO_NAMES });
   }
 
-  /** A closed object also takes what the schemas beside it declare or require. */
+  /** A closed object also accepts properties that the schemas beside it declare or require. */
   #declareNames(part: SchemaNode, copy: SchemaNode, outer: ReadonlySet<string>): void {
     const isClosed = part["additionalProperties"] === NEVER;
     if (!isClosed && part["unevaluatedProperties"] !== NEVER) return;
     const { names, patterns, required } = this.#namesIn(part);
     const own = (part["properties"] ?? {}) as Record<string, Part>;
-    // What `unevaluatedProperties` closes already knows the names of the schemas inside.
+    // `unevaluatedProperties` already considers the names of the subschemas.
     const more = isClosed
       ? [...names, ...required, ...outer]
       : [...required].filter((name) => !names.has(name));

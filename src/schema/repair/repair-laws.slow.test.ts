@@ -1,4 +1,4 @@
-/** What must hold for every repair, over the schemas of real servers and schemas made up at random. Seeded and bounded. */
+/** Properties of every repair, for schemas of real servers and generated schemas. Seeded and bounded. */
 import { readdirSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
@@ -32,10 +32,10 @@ const isValid = (schema: JsonSchema, value: unknown): boolean => {
   return issues.length === 0;
 };
 
-const mend = (parts: SchemaParts, value: unknown) =>
+const repair = (parts: SchemaParts, value: unknown) =>
   new ValueRepairer(parts, { maxLevels: MAX_LEVELS, deadline: Number.POSITIVE_INFINITY }).repair(value);
 
-/** A value that may well fit; the validator decides. */
+/** A value that is probably valid; the validator decides. */
 function sample(schema: unknown, random: Random, root: JsonSchema, depth = 0): unknown {
   if (!isObject(schema) || depth > 6) return random.pick(["a", 1, true]);
   if (typeof schema["$ref"] === "string")
@@ -96,13 +96,13 @@ const MISTAKES: Readonly<Record<string, (value: unknown) => unknown>> = {
   "a number for a text": (value) => (value === "7" ? 7 : undefined),
 };
 
-describe("over the schemas of real servers", () => {
+describe("for schemas of real servers", () => {
   const prepared = corpus.flatMap((schema) => {
     const parts = builtInParts(engine, schema);
     return typeof parts === "string" ? [] : [{ schema, parts }];
   });
 
-  test("a valid value is never changed: the same object comes back, though nothing asked whether it is valid", () => {
+  test("returns a valid value as the same object", () => {
     const random = createRandom(17);
     let values = 0;
     for (const { schema, parts } of prepared)
@@ -110,13 +110,13 @@ describe("over the schemas of real servers", () => {
         const value = sample(schema, random, schema);
         if (!isValid(schema, value)) continue;
         values += 1;
-        const repaired = mend(parts, value);
+        const repaired = repair(parts, value);
         if (repaired.value !== value || !repaired.isWhole) expect({ schema, value }).toBe(repaired);
       }
     expect(values).toBeGreaterThan(5_000);
   });
 
-  test("one mistake put into a valid value: what comes out is valid, and nearly always what it was before", () => {
+  test("repairs one mistake in a valid value, nearly always to the original value", () => {
     const random = createRandom(18);
     const counts = { restored: 0, otherwise: 0, refused: 0 };
     const mistakes = Object.values(MISTAKES);
@@ -131,7 +131,7 @@ describe("over the schemas of real servers", () => {
         const given = { ...value, [name]: wrong };
         if (isValid(schema, given)) continue;
         const before = structuredClone(given);
-        const repaired = mend(parts, given);
+        const repaired = repair(parts, given);
         expect(given).toEqual(before);
         if (!repaired.isWhole) counts.refused += 1;
         else {
@@ -145,7 +145,7 @@ describe("over the schemas of real servers", () => {
     expect(counts.restored / all).toBeGreaterThan(0.98);
   });
 
-  test("null for an optional value that may not be null is left out, and nothing else is changed", () => {
+  test("removes only null for an optional value that is not nullable", () => {
     const random = createRandom(19);
     let left = 0;
     for (const { schema, parts } of prepared) {
@@ -158,20 +158,20 @@ describe("over the schemas of real servers", () => {
         const given = { ...value, [name]: null };
         if (isValid(schema, given) || !isValid(schema, rest)) continue;
         left += 1;
-        expect(mend(parts, given)).toMatchObject({ value: rest, isWhole: true });
+        expect(repair(parts, given)).toMatchObject({ value: rest, isWhole: true });
       }
     }
     expect(left).toBeGreaterThan(1_000);
   });
 });
 
-describe("over schemas made up at random", () => {
+describe("for generated schemas", () => {
   const defs = {
     a: { type: ["string", "object"] },
     b: { minimum: 1, properties: { a: { $ref: "#/$defs/a" } } },
   };
 
-  test("valid values stay as they are, the lenient reading accepts them, and what is repaired is valid", () => {
+  test("keeps valid values, which the lenient reading accepts, and produces valid values", () => {
     const counts = { valid: 0, repaired: 0, refused: 0 };
     for (let seed = 1; seed <= 300; seed += 1) {
       const random = createRandom(seed);
@@ -182,7 +182,7 @@ describe("over schemas made up at random", () => {
       for (let round = 0; round < VALUES_PER_SCHEMA; round += 1) {
         const value = randomValue(random);
         const before = structuredClone(value);
-        const repaired = mend(parts, value);
+        const repaired = repair(parts, value);
         expect(value).toEqual(before);
         if (isValid(schema, value)) {
           counts.valid += 1;

@@ -42,7 +42,7 @@ describe("JSON text", () => {
     expect(values("[1]", { type: "array" })).toEqual([[1]]);
   });
 
-  test("is left alone if the schema allows a text, another kind, or if a number would lose digits", () => {
+  test("stays unchanged if the schema allows a text, another kind, or if a number would lose digits", () => {
     expect(values('{"a":1}', { type: ["string", "object"] })).toEqual([]);
     expect(values("[1]", { type: "object" })).toEqual([]);
     expect(values('{"a":12345678901234567890}', { type: "object" })).toEqual([]);

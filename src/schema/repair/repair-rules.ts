@@ -1,9 +1,9 @@
-/** The changes that may be made to one value that does not fit, as pure functions. Undefined: the rule does not apply. */
+/** The possible changes to one invalid value, as pure functions. They return undefined if the rule does not apply. */
 import type { ArgumentRepair } from "../argument-repair.js";
 import type { SchemaNode } from "../compile-schema.js";
 import { isOfType } from "./lenient-schema.js";
 
-/** What a value may be at a place, as far as `type`, `enum` and `const` say. */
+/** The kinds of value that `type`, `enum` and `const` allow. */
 export type Kind = "null" | "boolean" | "number" | "string" | "array" | "object";
 
 const KINDS: readonly Kind[] = ["null", "boolean", "number", "string", "array", "object"];
@@ -42,7 +42,7 @@ export function allowedKinds(nodes: readonly SchemaNode[]): ReadonlySet<Kind> {
 export const isPlaceholder = (value: unknown): boolean =>
   PLACEHOLDERS.includes(value) || (isOfType(value, "object") && Object.keys(value as object).length === 0);
 
-/** The object or list that a text is the JSON of; undefined if a number in it would lose digits. */
+/** Parses a text as a JSON object or list; undefined if a number in it would lose digits. */
 function parseJsonText(text: string): unknown {
   const trimmed = text.trim();
   if (text.length > MAX_JSON_TEXT || !/^[[{]/.test(trimmed)) return undefined;
@@ -82,7 +82,7 @@ function otherCase(text: string, nodes: readonly SchemaNode[]): string | undefin
   return found.size === 1 && member !== text ? member : undefined;
 }
 
-/** Not for fractions: nothing says whether 1.1 was meant as 1.1 or as 1.10. */
+/** Not for fractions: 1.1 may have been meant as 1.1 or as 1.10. */
 const numberToText = (value: number): string | undefined =>
   Number.isSafeInteger(value) ? String(value) : undefined;
 
@@ -101,7 +101,7 @@ export interface Candidate {
   readonly change: ArgumentRepair["change"];
 }
 
-/** What the rules for one value make of it, best first. */
+/** The candidates that the rules produce for one value, best first. */
 export function* candidatesFor(value: unknown, nodes: readonly SchemaNode[]): Generator<Candidate> {
   const kinds = allowedKinds(nodes);
   if (typeof value === "string") {

@@ -12,15 +12,15 @@ import { type LenientSchema, type Part, readLeniently } from "./lenient-schema.j
 export interface SchemaParts {
   readonly lenient: LenientSchema;
   fits(part: Part, value: unknown): boolean;
-  /** The schemas of `patternProperties` that are about this name. */
+  /** The schemas of `patternProperties` that apply to this name. */
   patternParts(node: SchemaNode, name: string): Part[];
   /** The problems of a whole value, by the lenient reading. */
   issues(value: unknown): readonly ValidationIssue[];
-  /** The same by the schema as it is written. */
+  /** The same with the original schema. */
   strictIssues(value: unknown): readonly ValidationIssue[];
 }
 
-/** The user's validator does not take a part of a schema. */
+/** The user's validator rejects a part of a schema. */
 export class PartNotCheckable extends Error {}
 
 /** Why there is no reading: what compiling says. */
@@ -43,7 +43,7 @@ export function builtInParts(engine: ValidationEngine, schema: JsonSchema): Sche
   return {
     lenient,
     fits: (part, value) => part === true || validate(part, value, true).valid,
-    // Where patterns run on another engine, the map depends on the names that are looked at.
+    // With the linear-time engine, the map depends on the names in the value.
     patternParts: (node, name) => around({ [name]: null }, () => matchingParts(node, name)),
     issues: (value) => explain(root, value),
     strictIssues: (value) => explain(lenient.strictRoot, value),
@@ -74,7 +74,7 @@ export function ownParts(
       }
       return own(value) ?? [];
     } catch (cause) {
-      throw new PartNotCheckable("The validator does not take a part of the schema", { cause });
+      throw new PartNotCheckable("The validator rejects a part of the schema", { cause });
     }
   };
   const strictly = (value: unknown) => check(schema, value, { leftMs: 0 }) as ValidationIssue[];
@@ -127,7 +127,7 @@ class PartWriter {
     return copy;
   }
 
-  /** Until draft-07 both kinds of dependencies stand under one keyword. */
+  /** Up to draft-07, one keyword contains both kinds of dependencies. */
   #copyKeyword(copy: Record<string, unknown>, key: string, item: unknown): void {
     const isSplit = key === "dependentSchemas" || key === "dependentRequired";
     if (!(isSplit && this.#isOldDraft)) copy[key] = this.#copy(item);

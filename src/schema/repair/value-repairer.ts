@@ -31,11 +31,11 @@ interface Place {
   readonly isItem?: boolean;
 }
 
-/** What a schema asks of a value: everything in `nodes`, and one of each of `choices`. */
+/** What a value has to match: all of `nodes`, and one of each of `choices`. */
 interface Demands {
   readonly nodes: readonly SchemaNode[];
   readonly choices: readonly (readonly Part[])[];
-  /** Another value may be asked for something else. */
+  /** True if the requirements depend on the value. */
   readonly isConditional: boolean;
 }
 
@@ -225,7 +225,7 @@ export class ValueRepairer {
     return targets;
   }
 
-  /** Every schema that a property has to fit; `NEVER` among them: the object is closed and does not know it. */
+  /** Every schema that a property has to match. Contains `NEVER` if the object is closed and does not declare it. */
   #propertyParts(nodes: readonly SchemaNode[], name: string): Part[] {
     const parts: Part[] = [];
     for (const node of nodes) {
@@ -264,7 +264,7 @@ function byLetters(names: readonly string[]): Map<string, string[]> {
   return groups;
 }
 
-/** Every schema that an item has to fit. */
+/** Every schema that an item has to match. */
 function itemParts(nodes: readonly SchemaNode[], index: number): Part[] {
   return nodes.flatMap(({ prefixItems, items, additionalItems }): Part[] => {
     const prefix = (Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : []) as Part[];
