@@ -6,20 +6,20 @@ import { debugChannel } from "../telemetry/debug-channel.js";
 
 export interface ContentOptions {
   /**
-   * Content of a kind that the provider cannot take: `true`, an error (`UNSUPPORTED_CONTENT`); `false`, a note in words
-   * in its place.
-   * @default false for a tool's answer, true for a prompt
+   * Content that the provider does not support: `true` throws an error (`UNSUPPORTED_CONTENT`); `false` replaces it
+   * by a note.
+   * @default false for the result of a tool, true for a prompt
    */
   readonly strictContent?: boolean | undefined;
   /**
-   * Content that a server marks for the user alone (`annotations.audience: ["user"]`): `"respect"` keeps it from the
-   * model, `"ignore"` hands it on like any other. It is in `result.content` either way. Prompts are not concerned.
+   * Content that a server marks for the user only (`annotations.audience: ["user"]`): `"respect"` hides it from the
+   * model, `"ignore"` sends it like any other content. `result.content` always contains it. Not applied to prompts.
    * @default "respect"
    */
   readonly audience?: AudienceRule | undefined;
   /**
    * Called for every part that reaches the model only as a note, because it is malformed or because the provider does not
-   * take it: the place to count them. What it throws ends the conversion.
+   * support it. An error thrown here ends the conversion.
    *
    * @example
    * ```ts
@@ -30,15 +30,15 @@ export interface ContentOptions {
   readonly onLeftOut?: ((leftOut: LeftOutContent) => void) | undefined;
 }
 
-/** What happens to content for the user alone. */
+/** What happens to content for the user only. */
 export type AudienceRule = "respect" | "ignore";
 
-/** A part that a model gets only as a note. */
+/** A part that is replaced by a note. */
 export interface LeftOutContent {
   readonly part: ContentPart;
-  /** What the model gets in its place. */
+  /** The note that the model receives instead. */
   readonly note: string;
-  /** What does not take it, e.g. `OpenAI's chat API`. */
+  /** The provider that does not support it, e.g. `OpenAI's chat API`. */
   readonly provider: string;
   readonly server?: string | undefined;
   /** The tool's name on its server. */
@@ -47,7 +47,7 @@ export interface LeftOutContent {
 
 /** Where content comes from and where it should go. */
 export interface ContentPlace extends Pick<ContentOptions, "onLeftOut"> {
-  /** Who cannot take it, e.g. `OpenAI's chat API`. */
+  /** The provider, e.g. `OpenAI's chat API`. */
   readonly provider: string;
   readonly strict: boolean;
   readonly server?: string | undefined;
@@ -60,23 +60,23 @@ const debug = debugChannel("call");
 export const isLeftOutWatched = ({ strictContent, onLeftOut }: ContentOptions): boolean =>
   strictContent === true || onLeftOut !== undefined || debug.enabled;
 
-/** Words in place of the part, or an error that says what could not be handed on. */
+/** Returns a note instead of the part, or throws an error that names the unsupported content. */
 export function noteOrThrow(part: ContentPart, place: ContentPlace): string {
   if (place.strict) throw unsupported(part, place);
-  // The model can ask for what these name, but a file on the server's machine is not to be had by its name.
+  // The model can request these by their URI, except files on the machine of the server.
   if (part.kind === "bare-resource" || (part.kind === "link" && !isFileUrl(part.uri))) return partNote(part);
   return leaveOut(part, place);
 }
 
 export const isFileUrl = (uri: string): boolean => /^\s*file:/i.test(uri);
 
-/** Reports a part that stays behind, and returns the note. */
+/** Reports a part that is left out, and returns the note. */
 export function leaveOut(
   part: ContentPart,
   { provider, server, tool, onLeftOut }: Omit<ContentPlace, "strict">,
 ): string {
   const note = leftOutNote(part);
-  if (debug.enabled) debug(`[${server ?? "?"}/${tool ?? "?"}] not handed to ${provider}: ${note}`);
+  if (debug.enabled) debug(`[${server ?? "?"}/${tool ?? "?"}] not sent to ${provider}: ${note}`);
   onLeftOut?.({ part, note, provider, server, tool });
   return note;
 }
@@ -90,20 +90,20 @@ function unsupported(part: ContentPart, { provider, server, tool }: ContentPlace
     tool,
     what: isMalformed
       ? `The server sent malformed content (${part.type}: ${part.problem})`
-      : `${provider} cannot take content of the kind ${JSON.stringify(part.kind)}${mimeType} here`,
+      : `${provider} does not support content of the kind ${JSON.stringify(part.kind)}${mimeType} here`,
     next: isMalformed
-      ? "Report this to the maker of the server, or set strictContent to false to have a note in its place"
-      : "Set strictContent to false to have a note in its place",
+      ? "Report this to the author of the server, or set strictContent to false to send a note instead"
+      : "Set strictContent to false to send a note instead",
   });
 }
 
-/** How one provider writes text and files; `file` is undefined for what it cannot take. */
+/** How one provider represents text and files; `file` returns undefined for unsupported types. */
 export interface PartFormat<Part> {
   text(text: string): Part;
   file(part: ContentPart): Part | undefined;
 }
 
-/** Every part in a provider's form: text, a file, or a note. */
+/** Converts every part to the format of a provider: text, a file, or a note. */
 export const mapParts = <Part>(
   parts: readonly ContentPart[],
   { text, file }: PartFormat<Part>,
@@ -115,11 +115,11 @@ export const mapParts = <Part>(
     return file(part) ?? text(noteOrThrow(part, place));
   });
 
-/** What is a file to every provider, whether it came as a block of its own or as an embedded resource. */
+/** Parts that providers treat as a file: separate blocks and embedded resources. */
 export interface FilePart {
   readonly data: string;
   readonly mimeType: string;
-  /** A name to show, with an extension where one is known. */
+  /** A name to show, with an extension if it is known. */
   readonly filename: string;
 }
 
@@ -143,14 +143,14 @@ export function fileOf(part: ContentPart): FilePart | undefined {
 }
 
 /**
- * Image types that one of the three big providers takes, for adapters that do not know which provider is behind them.
+ * Image types that at least one of three providers supports, for adapters that do not know the provider.
  * OpenAI: https://platform.openai.com/docs/guides/images-vision#image-input-requirements (PNG, JPEG, WebP, GIF).
  * Anthropic: https://docs.claude.com/en/docs/build-with-claude/vision (JPEG, PNG, GIF, WebP).
  * Gemini: https://ai.google.dev/gemini-api/docs/image-understanding#supported-formats (PNG, JPEG, WebP, HEIC, HEIF).
  */
 const KNOWN_IMAGES = new Set("png jpeg gif webp heic heif".split(" ").map((name) => `image/${name}`));
 
-/** False for an image that none of them takes: SVG, TIFF, BMP … */
+/** False for an image that none of them supports: SVG, TIFF, BMP … */
 export const isTakenSomewhere = ({ mimeType }: { readonly mimeType: string }): boolean =>
   !mimeType.startsWith("image/") || KNOWN_IMAGES.has(mimeType);
 

@@ -1,4 +1,4 @@
-/** The tools a model is offered, each with its schema in the form that the model's provider accepts. */
+/** The tools that are offered to a model, each with a schema that the provider of the model accepts. */
 import type { ToolFilters } from "../catalog/filters/filters.js";
 import type { JsonSchema } from "../model/listed-tool.js";
 import type { ToolInfo } from "../model/tool-info.js";
@@ -6,53 +6,53 @@ import { checkTarget, deriveSchema } from "../schema/derive/derive-schema.js";
 import type { DerivedSchema, SchemaChange, SchemaTarget } from "../schema/derive/derived-schema.js";
 import type { Toolport } from "../toolport.js";
 
-/** Which tools a model is offered, and may call. */
+/** Which tools a model sees and may call. */
 export interface ToolSelection extends ToolFilters {
   /** Only the tools of these servers. @default all */
   readonly servers?: readonly string[] | undefined;
 }
 
 /**
- * The form in which a framework's tools carry their schemas: `"portable"`, which OpenAI, Anthropic and Gemini all take;
+ * The form of the schemas of a framework's tools: `"portable"`, which OpenAI, Anthropic and Gemini all accept;
  * `"source"`, as the server published it; or the form of one provider.
  */
 export type SchemaForm = SchemaTarget | "source";
 
 export interface SchemaFormOptions {
   /**
-   * The form of the schemas that models see. Arguments are converted back, and checked against the server's own schema, whatever
-   * this says.
+   * The form of the schemas that models see. With every form, arguments are converted back and checked against the original
+   * schema of the server.
    * @default "portable"
    * @example
    * ```ts
-   * { schema: "source" } // exactly what the server published; some providers refuse some of it
+   * { schema: "source" } // exactly what the server published; some providers reject parts of it
    * ```
    */
   readonly schema?: SchemaForm | undefined;
 }
 
-/** @throws ConfigError for a name that is no form; the message lists the names */
+/** @throws ConfigError for an unknown form; the message lists the names */
 export function targetOf(form: SchemaForm = "portable"): SchemaTarget {
   if (form === "source") return "plain";
   checkTarget(form, ["source"]);
   return form;
 }
 
-/** What was done to one tool's schema for a provider. */
+/** How the schema of one tool was changed for a provider. */
 export interface SchemaReport {
   /** The tool's public name. */
   readonly tool: string;
   readonly server: string;
   readonly target: SchemaTarget;
   readonly changes: readonly SchemaChange[];
-  /** False where strict mode was asked for and the schema cannot be said in it. */
+  /** False if strict mode was requested but cannot express the schema. */
   readonly strict: boolean;
 }
 
 /** Called for every tool whose schema had to be changed, or could not be made strict. */
 export type OnSchemaChange = (report: SchemaReport) => void;
 
-/** A tool for a model. A class: there may be thousands, and few of them are ever shown to one. */
+/** A tool for a model. A class with lazy fields: there may be thousands of tools, and few of them are used. */
 export class OfferedTool {
   #derived: DerivedSchema | undefined;
 
@@ -61,7 +61,7 @@ export class OfferedTool {
     readonly target: SchemaTarget,
   ) {}
 
-  /** Derived when it is first asked for. */
+  /** Derived on first use. */
   get derived(): DerivedSchema {
     this.#derived ??= derivedSchemaOf(this.tool, this.target);
     return this.#derived;
@@ -77,8 +77,8 @@ export function withSourceSchema<Metadata extends object>(
 }
 
 /**
- * Schemas never change once listed, so what was derived from one stays true as long as it lives; the latest comes last.
- * What is plain is not derived, and no provider's form.
+ * Cache of derived schemas by original, which never changes once listed; the latest target comes last.
+ * `plain` schemas are not derived and not stored.
  */
 const known = new WeakMap<JsonSchema, Map<SchemaTarget, DerivedSchema>>();
 
@@ -93,8 +93,8 @@ export function derivedSchemaOf({ inputSchema }: ToolInfo, target: SchemaTarget)
 }
 
 /**
- * Which of a provider's forms the model was given last, so that its arguments are read as they were meant even by a
- * program that does not say it again; the first of them if none was given in this process.
+ * The target that was used last for a schema, so that arguments are converted correctly even if the
+ * program does not repeat the option; the first target if none was used in this process.
  */
 export function lastTarget({ inputSchema }: ToolInfo, targets: readonly SchemaTarget[]): SchemaTarget {
   const given = [...(known.get(inputSchema)?.keys() ?? [])].filter((target) => targets.includes(target));

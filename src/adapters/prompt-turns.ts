@@ -1,4 +1,4 @@
-/** The messages of a prompt, each in the form that one provider takes. */
+/** Converts the messages of a prompt to the format of a provider. */
 import { type ContentPart, toContentPart } from "../content/content-part.js";
 import type { ContentBlock } from "../execution/tool-result.js";
 import type { PromptResult } from "../port/get-prompt.js";
@@ -7,19 +7,19 @@ import { type ContentOptions, noteOrThrow, textOf } from "./content-options.js";
 export interface PromptTurn<Part> {
   readonly role: "user" | "assistant";
   readonly parts: Part[];
-  /** All that is said, where it is nothing but text. */
+  /** The whole text, if the message contains only text. */
   readonly text: string | undefined;
 }
 
-/** How one provider takes what users say. */
+/** How one provider represents user messages. */
 export interface PromptFormat<Part> {
   readonly provider: string;
   text(text: string): Part;
-  /** The part in the provider's form; undefined if it cannot take it. */
+  /** The part in the format of the provider; undefined if it is not supported. */
   file(part: ContentPart): Part | undefined;
 }
 
-/** What an assistant said must be text for every provider. */
+/** For every provider, messages of the assistant must be text. */
 export function promptTurns<Part>(
   { server, messages }: PromptResult,
   format: PromptFormat<Part>,

@@ -1,24 +1,24 @@
-/** A tool's whole answer as parts for a model: its content, and its structured content where no text says the same. */
+/** Converts a whole result to parts for a model: its content, and its structured content unless a text repeats it. */
 import { type ContentPart, toContentParts } from "../content/content-part.js";
 import type { AudienceRule } from "./content-options.js";
 
-/** What a model's content is made from: a `ToolResult`, or the result of `tools/call` as the MCP SDK returns it. */
+/** The input: a `ToolResult`, or the result of `tools/call` as the MCP SDK returns it. */
 export interface ResultContent {
   readonly content?: readonly unknown[] | undefined;
   readonly structuredContent?: unknown;
   readonly isError?: boolean | undefined;
-  /** For messages of errors. */
+  /** For error messages. */
   readonly server?: string | undefined;
 }
 
-/** Providers refuse empty texts, and a model should know that nothing came back. */
-const NOTHING = { false: "[no output]", true: "The tool failed without saying why" };
+/** Providers reject empty texts, and a model should know that the result is empty. */
+const NOTHING = { false: "[no output]", true: "The tool failed without a message" };
 const FOR_USER = {
-  false: "[the answer is for the user only]",
-  true: "The tool failed; what it says about it is for the user only",
+  false: "[the result is for the user only]",
+  true: "The tool failed; its message is for the user only",
 };
 
-/** Never empty; no text in it is blank. */
+/** Never empty, and without blank texts. */
 export function resultParts(
   { content = [], structuredContent, isError = false }: ResultContent,
   audience: AudienceRule = "respect",
@@ -31,7 +31,7 @@ export function resultParts(
   return [textPart((all.length > 0 ? FOR_USER : NOTHING)[`${isError}`])];
 }
 
-/** The same for APIs that have no field for failure: one begins with `Error:`. */
+/** The same for APIs without a field for failure: a failure begins with `Error:`. */
 export function markedParts(result: ResultContent, audience?: AudienceRule): ContentPart[] {
   const parts = resultParts(result, audience);
   return result.isError === true ? [textPart("Error:"), ...parts] : parts;
@@ -51,7 +51,7 @@ export const textPart = (text: string): ContentPart => ({
   userOnly: false,
 });
 
-/** Servers are asked to repeat structured content as JSON text; twice the same would only cost tokens. */
+/** The specification asks servers to repeat structured content as JSON text; sending it twice would waste tokens. */
 function says(part: ContentPart, value: unknown): boolean {
   if (part.kind !== "text") return false;
   try {

@@ -12,7 +12,7 @@ import type { ContentOptions } from "./content-options.js";
 import { derivedSchemaOf, lastTarget, type ToolSelection } from "./offered-tools.js";
 import { resultParts, textPart } from "./result-parts.js";
 
-/** Under this key of `_meta` a server finds the id that the model's provider gave to the call. */
+/** Key in `_meta` with the id that the provider of the model gave to the call. */
 export const TOOL_CALL_ID_META_KEY = "toolport/tool-call-id";
 
 /** Options for running the calls of a model. The options that were used for the tools may be passed here too. */
@@ -23,8 +23,8 @@ export interface RunToolCallsOptions extends ToolSelection, ContentOptions, Call
    */
   readonly onError?: ((error: ToolportError, call: RequestedCall) => void) | undefined;
   /**
-   * Calls of tools that were not offered: `"answer"`, as an error to the model; `"skip"`, not at all, for programs that
-   * have tools of their own besides and answer those themselves.
+   * Calls of tools that were not offered: `"answer"` reports an error to the model; `"skip"` ignores them, for programs that
+   * also have their own tools and run those themselves.
    * @default "answer"
    */
   readonly unknownTools?: "answer" | "skip" | undefined;
@@ -76,7 +76,7 @@ export async function runCalls(
 interface CallContext {
   readonly toolport: Toolport;
   readonly byName: ReadonlyMap<string, ToolInfo>;
-  /** Nothing was left out, so a name that is not listed may still be one that a search found. */
+  /** All tools were offered, so a name that is not listed may come from a search. */
   readonly isOpen: boolean;
   readonly targets: readonly SchemaTarget[];
   readonly options: RunToolCallsOptions;
@@ -104,7 +104,7 @@ async function answerCall(call: RequestedCall, context: CallContext): Promise<Ca
   }
 }
 
-/** A tool that only a user interface may call is no tool for a model, however it learnt the name. */
+/** A model must not call a tool that is only for user interfaces. */
 async function isCallable(toolport: Toolport, name: string): Promise<boolean> {
   const known = (await toolport.tools({ all: true })).find((tool) => tool.name === name);
   return known === undefined || isForModel(known);
@@ -138,5 +138,5 @@ const notOffered = (name: string, offered: readonly string[]): CatalogError =>
     code: "TOOL_NOT_FOUND",
     tool: name,
     what: `There is no tool named ${JSON.stringify(name)}`,
-    next: offered.length > 0 ? `Use one of those offered: ${offered.slice(0, 20).join(", ")}` : undefined,
+    next: offered.length > 0 ? `Use one of: ${offered.slice(0, 20).join(", ")}` : undefined,
   });

@@ -19,7 +19,7 @@ export const checkOutputStep: ServerStep = (next) => async (call) => {
         server: tool.server,
         tool: tool.sourceName,
         what,
-        next: "The answer is in `result`; report this to the maker of the server",
+        next: "The answer is in `result`; report this to the author of the server",
         issues,
         result,
       }),

@@ -58,7 +58,7 @@ const describeRepair = ({ path, change, to }: ArgumentRepair): string =>
 
 const contradictionMessage = ({ sourceName }: ToolCall["tool"], { path, message }: ValidationIssue): string =>
   `The input schema of the tool ${JSON.stringify(sourceName)} contradicts itself or cannot be applied: ${path} ${message}. ` +
-  "The call was sent and the server decides; report this to the maker of the server (SCHEMA_CONTRADICTS)";
+  "The call was sent and the server decides; report this to the author of the server (SCHEMA_CONTRADICTS)";
 
 /** One line for each issue, path first, because models read it. */
 function invalidArgumentsError({ tool }: ToolCall, issues: readonly ValidationIssue[]): ToolCallError {

@@ -149,6 +149,6 @@ function tooDeep(server: string): ToolCallError {
     code: "PROTOCOL",
     server,
     what: `The answer is nested deeper than ${MAX_LEVELS} levels`,
-    next: "Report this to the maker of the server",
+    next: "Report this to the author of the server",
   });
 }

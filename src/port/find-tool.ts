@@ -65,7 +65,7 @@ export async function findTool(port: ToolFinder, name: string, wait: WaitOptions
     next:
       suggestions.length > 0
         ? `Did you mean ${suggestions.join(" or ")}?`
-        : "Look at tools() for what there is",
+        : "See tools() for the available tools",
     suggestions,
   });
 }

@@ -46,7 +46,7 @@ export class DroppedResponses {
       code: "BAD_RESPONSE",
       server: this.#server,
       what: `The server sent a response to no open request (id ${PLAIN_ID.test(text) ? text : "unreadable"}): the id is unknown, or the request was answered before. The response is dropped`,
-      next: "Report this to the maker of the server; snapshot() counts further responses",
+      next: "Report this to the author of the server; snapshot() counts further responses",
     });
   }
 }

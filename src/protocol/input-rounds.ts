@@ -144,7 +144,7 @@ function fault({ server, method }: InputRoundsParts, what: string, result?: unkn
     code: "PROTOCOL",
     server,
     what: `The server ${what} (${method})`,
-    next: "Report this to the maker of the server",
+    next: "Report this to the author of the server",
     result,
   });
 }

@@ -298,4 +298,4 @@ function completeResult(server: string, method: string, result: unknown): Record
 }
 
 const unusable = (init: { server: string; what: string; result: unknown }): ToolCallError =>
-  new ToolCallError({ code: "PROTOCOL", next: "Report this to the maker of the server", ...init });
+  new ToolCallError({ code: "PROTOCOL", next: "Report this to the author of the server", ...init });

@@ -46,7 +46,7 @@ export async function getTask(
     code: "PROTOCOL",
     server: session.server,
     what: "The result of tasks/get is not the requested task",
-    next: "Report this to the maker of the server",
+    next: "Report this to the author of the server",
     result,
   });
 }

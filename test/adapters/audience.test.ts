@@ -111,9 +111,9 @@ describe.each(Object.keys(ADAPTERS))("%s", (adapter) => {
   });
 
   it("adds a note if nothing else is left", async () => {
-    expect(await given("alone")).toContain("[the answer is for the user only]");
+    expect(await given("alone")).toContain("[the result is for the user only]");
     const failed = await given("failed");
-    expect(failed).toContain("The tool failed; what it says about it is for the user only");
+    expect(failed).toContain("The tool failed; its message is for the user only");
     expect(failed).not.toContain(SECRET);
   });
 

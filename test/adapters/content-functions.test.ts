@@ -151,7 +151,7 @@ describe("a failure", () => {
 describe("results of every origin", () => {
   it.each([
     ["nothing", {}, "[no output]"],
-    ["nothing but a failure", { isError: true }, "The tool failed without saying why"],
+    ["nothing but a failure", { isError: true }, "The tool failed without a message"],
     ["data alone", { content: [], structuredContent: [1] }, "[1]"],
   ])("%s", (_name, result, said) => {
     expect(toAnthropicContent(result)).toEqual([text(said)]);

@@ -50,7 +50,7 @@ const AUDIO_NOTE = "[audio, audio/wav, 4 bytes, left out]";
 const PDF_NOTE = "Resource: file:///a/paper.pdf (application/pdf, 9 bytes)";
 const WORDS = "Resource: file:///a.md\n# A";
 const LINK_NOTE = "Resource: file:///b.txt (b)";
-const NEXT = " (in the next message of the user's)";
+const NEXT = " (in the next user message)";
 const said = (name: string) => `What s__${name} answered:`;
 
 /** The text alone where nothing else is asked. */
@@ -159,7 +159,7 @@ const TABLE: Record<string, Row> = {
   repeated: same("repeated", '{"sum":5}'),
   empty: same("empty", "[no output]"),
   error: failed("error", "It broke"),
-  bareError: failed("bareError", "The tool failed without saying why"),
+  bareError: failed("bareError", "The tool failed without a message"),
   brokenImage: {
     chat: [...chat(`Error: It broke\n${IMAGE_NOTE}${NEXT}`), shown("brokenImage", chatImage)],
     responses: item([

@@ -77,7 +77,7 @@ describe.each(KINDS)("stream: $stream, strict: $strict", (kind) => {
       "Error: The flask broke",
       expect.stringMatching(/^Error: .*no tool named "lab__vanish".*\(TOOL_NOT_FOUND\)$/s),
       expect.stringMatching(/^Error: .*\(INVALID_ARGUMENTS\)$/s),
-      "A pixel\n[image, image/png, 70 bytes] (in the next message of the user's)",
+      "A pixel\n[image, image/png, 70 bytes] (in the next user message)",
     ]);
     expect(messages.at(-1)).toEqual({
       role: "user",

@@ -1,4 +1,4 @@
-/** A small stand-in for Cloudflare's `Agent`: a class that answers requests and has MCP servers, on any runtime. */
+/** A small replacement for Cloudflare's `Agent`: a class that handles requests and has MCP servers, on any runtime. */
 import { DurableObjectBase } from "#durable-object";
 import { mixMcp, type WithMcpOptions } from "./with-mcp.js";
 
@@ -40,10 +40,10 @@ class PlainAgent extends Base {
     return id?.name ?? id?.toString() ?? "default";
   }
 
-  /** Called once, before the first request is answered; in a Durable Object before any event, RPC and alarms included. */
+  /** Called once before the first request; in a Durable Object before any event, including RPC and alarms. */
   onStart(): void | Promise<void> {}
 
-  /** Answers a request. */
+  /** Handles a request. */
   onRequest(_request: Request): Response | Promise<Response> {
     return notFound();
   }
@@ -76,8 +76,8 @@ function start(agent: PlainAgent): Promise<void> {
 }
 
 /**
- * An agent: extend it, answer requests in `onRequest`, add MCP servers. It is constructed as a Durable Object of a Worker
- * is, and elsewhere with nothing at all; then hand requests to `fetch`.
+ * An agent: extend it, handle requests in `onRequest`, add MCP servers. In a Worker it is constructed as a Durable Object,
+ * elsewhere without arguments; then pass requests to `fetch`.
  *
  * @example
  * ```ts
@@ -101,7 +101,7 @@ export class Agent<Env = unknown, State = unknown> extends mixMcp(PlainAgent, {
    * @hidden
    */
   declare readonly __DURABLE_OBJECT_BRAND: never;
-  /** Only declares the type parameter: this class keeps no state. */
+  /** Only declares the type parameter: this class has no state. */
   declare readonly state?: State;
 
   constructor(ctx?: AgentContext, env?: Env) {

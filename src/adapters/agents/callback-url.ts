@@ -32,7 +32,7 @@ export function callbackUrl({ host, prefix, agent, name }: CallbackPlace): strin
   return `${withScheme(host).replace(/\/+$/, "")}${lead}${callbackSuffix(agent, name)}`;
 }
 
-/** How the path of every callback of this agent ends, whatever its host and prefix are. */
+/** The end of the callback path of this agent, for any host and prefix. */
 export const callbackSuffix = (agent: string, name: string): string =>
   `/${encodeURIComponent(toKebabCase(agent) || "agent")}/${encodeURIComponent(name)}/callback`;
 

@@ -3,7 +3,7 @@ import type { ClientOptions } from "@modelcontextprotocol/client";
 import type { ToolportOptions } from "../../port/options.js";
 import type { TransportOptions } from "./to-server-entry.js";
 
-/** What belongs to the manager: names of tools begin with the id of their server, and servers are added one by one. */
+/** Options that the manager sets itself: tool names begin with the id of their server, and servers are added one by one. */
 type ManagersOwn =
   | "mcpServers"
   | "prefix"
@@ -18,8 +18,8 @@ type ManagersOwn =
 /** Options of {@link McpClientManager}: those of `createToolport` that make sense for an agent, and its own. */
 export interface McpClientManagerOptions extends Omit<ToolportOptions, ManagersOwn> {
   /**
-   * What happens to servers that were saved in `store`: connected at once, known at once and connected when one of
-   * their tools is called, or left alone.
+   * What happens to servers that were saved in `store`: connected at once, connected when one of
+   * their tools is called, or ignored.
    * @default "connect"
    */
   restore?: "connect" | "lazy" | false;

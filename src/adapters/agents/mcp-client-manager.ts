@@ -18,7 +18,7 @@ import {
 import { normaliseUrl, printOf, type ServerRegistration, toServerEntry } from "./to-server-entry.js";
 import { AiTools } from "./to-tools.js";
 
-/** As long as Cloudflare's agents wait. */
+/** The default of Cloudflare's agents. */
 const DISCOVERY_TIMEOUT_MS = 15_000;
 
 /**
@@ -35,7 +35,7 @@ const DISCOVERY_TIMEOUT_MS = 15_000;
 export class McpClientManager implements AsyncDisposable {
   /** The underlying port, for everything that has no method here. */
   readonly toolport: Toolport;
-  /** Resolves when the saved servers are known again; servers are connected after that. Never rejects. */
+  /** Resolves when the saved servers are restored; they are connected after that. Never rejects. */
   readonly restored: Promise<void>;
   readonly #root: Toolport;
   readonly #records: ServerRecords;
@@ -62,8 +62,8 @@ export class McpClientManager implements AsyncDisposable {
   }
 
   /**
-   * Adds a server and connects it. The same name and address are the same server: its id stays, a connection that is
-   * up is kept, one that failed is tried again.
+   * Adds a server and connects it. The same name and address mean the same server: its id stays, an open connection
+   * is kept, and a failed one is tried again.
    *
    * @throws ToolportError if it cannot be connected; see `isUnauthorized` and `isTransportNotImplemented`
    */
@@ -87,8 +87,8 @@ export class McpClientManager implements AsyncDisposable {
   }
 
   /**
-   * Connects a registered server and reads its lists; on the way it is `connecting`, `connected`, `discovering` and, in
-   * the end, `ready`.
+   * Connects a registered server and reads its lists. Its states are `connecting`, `connected`, `discovering` and
+   * finally `ready`.
    */
   async connectToServer(id: string): Promise<MCPConnectionResult> {
     const { error, state, authUrl } = await this.#connect(id);
@@ -130,7 +130,7 @@ export class McpClientManager implements AsyncDisposable {
     await this.toolport.disconnect();
   }
 
-  /** Removes a server with everything saved of it, its login included. Does nothing if there is no such server. */
+  /** Removes a server and its saved state, including its login. Does nothing if there is no such server. */
   async removeServer(id: string): Promise<void> {
     await this.#change(async () => {
       if (this.#isKnown(id)) {
@@ -154,9 +154,9 @@ export class McpClientManager implements AsyncDisposable {
   }
 
   /**
-   * The tools known right now, for the AI SDK, each named `<id of its server>__<its name there>`. Those of servers that
-   * are being brought up are among them once they were seen; those of servers that failed, were put down or want a
-   * login are not.
+   * The currently known tools for the AI SDK, each named `<id of its server>__<name on the server>`. Includes tools of servers that
+   * are connecting, if their lists are known. Excludes tools of servers that failed, are disconnected or require a
+   * login.
    *
    * @throws ConfigError if the package `ai` is not installed, StateError `KEY_MISMATCH` if saved servers cannot be read
    */
@@ -248,10 +248,10 @@ export class McpClientManager implements AsyncDisposable {
 
   async #restore(connects: boolean): Promise<void> {
     try {
-      // Nothing is connected by this: it waits for the port to know its saved servers and their tools.
+      // Connects nothing: waits until the port has restored its saved servers and their tools.
       await Promise.all([this.#records.restore(), this.toolport.connect({ servers: [] })]);
     } catch (error) {
-      // Otherwise the manager was closed meanwhile.
+      // Otherwise the manager was closed in the meantime.
       if (StateError.isInstance(error)) this.#lostKey = error;
       return;
     }

@@ -39,7 +39,7 @@ export class ServerRecords {
     return this.#records.get(id);
   }
 
-  /** The id of this server: the one it has, or one that it gets wherever it is added. */
+  /** The id of this server: the existing one, or one that is derived from its name and address. */
   idFor(name: string, url: string): string {
     const address = normaliseUrl(url);
     const isIt = (record: ServerRecord) => record.name === name && record.url === address;
@@ -92,7 +92,7 @@ export class ServerRecords {
     } catch (error) {
       // A missing key is an error, not an empty store.
       if (StateError.isInstance(error) && error.code === "KEY_MISMATCH") throw error;
-      warn(`What an agent knows about its servers could not be ${what}: ${String(error)}`);
+      warn(`The server records of an agent could not be ${what}: ${String(error)}`);
     }
   }
 }

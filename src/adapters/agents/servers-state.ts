@@ -41,7 +41,7 @@ export interface MCPServersState {
     string,
     {
       name: string;
-      /** Without its query, which may hold a key. */
+      /** Without its query, which may contain a key. */
       server_url: string;
       auth_url: string | null;
       state: MCPConnectionState;
@@ -49,7 +49,7 @@ export interface MCPServersState {
       instructions: string | null;
     }
   >;
-  /** Named as their servers name them. */
+  /** With their names on the servers. */
   tools: Array<Tool & { serverId: string }>;
   prompts: Array<Prompt & { serverId: string }>;
   resources: Array<Resource & { serverId: string }>;

@@ -3,21 +3,21 @@ import type { ClientOptions } from "@modelcontextprotocol/client";
 import type { HttpServerEntry } from "../../config/server-entry.js";
 import { hashText } from "../../util/hash-text.js";
 
-/** Headers in any of the forms that `new Headers()` takes. */
+/** Headers in any form that `new Headers()` accepts. */
 export type HeadersInput = NonNullable<ConstructorParameters<typeof Headers>[0]>;
 
-/** How a server is reached. */
+/** How to connect to a server. */
 export interface TransportOptions {
   /** Sent with every request. */
   headers?: HeadersInput;
   /**
-   * `"streamable-http"`, the old `"sse"`, or `"auto"`: Streamable HTTP first and, where the server does not have it, SSE.
+   * `"streamable-http"`, the old `"sse"`, or `"auto"`: Streamable HTTP first, then SSE if the server does not support it.
    * @default "auto"
    */
   type?: "sse" | "streamable-http" | "auto";
 }
 
-/** What {@link McpClientManager.registerServer} takes. */
+/** Options of {@link McpClientManager.registerServer}. */
 export interface ServerRegistration {
   /** The server's MCP endpoint. */
   url: string;
@@ -60,7 +60,7 @@ function plain(value: unknown): unknown {
   return [Object.prototype, null].includes(Object.getPrototypeOf(value)) ? value : "[object]";
 }
 
-/** The same address, however it is written. */
+/** Normalises an address. */
 export function normaliseUrl(text: string): string {
   if (!URL.canParse(text)) return text;
   const url = new URL(text);

@@ -1,4 +1,4 @@
-/** The tools known right now as a `ToolSet` of the AI SDK, without waiting for anything. */
+/** The currently known tools as a `ToolSet` of the AI SDK, synchronously. */
 import type { ToolSet } from "ai";
 import { ConfigError } from "../../errors/config-error.js";
 import type { Toolport } from "../../toolport.js";
@@ -7,7 +7,7 @@ import { buildToolSet } from "../ai-sdk/to-tools.js";
 import { OfferedTool } from "../offered-tools.js";
 import { isOffered } from "./servers-state.js";
 
-/** Loads the package `ai` while there is time, so that it is there when tools are wanted at once. */
+/** Loads the package `ai` in advance, because `getAITools` is synchronous. */
 export class AiTools {
   #loading: Promise<void> | undefined;
   #ai: typeof import("ai") | undefined;
@@ -39,6 +39,6 @@ export class AiTools {
 const notLoaded = (): ConfigError =>
   new ConfigError({
     code: "INVALID_CONFIG",
-    what: "The package `ai`, which the tools are for, is not loaded yet",
+    what: "The package `ai`, which the tools require, is not loaded yet",
     next: "Connect servers with addMcpServer() or connectToServer() before getAITools()",
   });

@@ -1,4 +1,4 @@
-/** Gives any class MCP servers of its own, under the method names of Cloudflare's `Agent`. */
+/** Adds MCP servers to any class, under the method names of Cloudflare's `Agent`. */
 import { KEY_VARIABLE, type StoreKeys } from "../../state/stores/configured-keys.js";
 import {
   type DurableObjectSqlStorage,
@@ -15,12 +15,12 @@ export type McpServerOptions = Pick<AddServerOptions, "client" | "transport">;
 
 /** What {@link withMcp} adds to a class. */
 export interface McpMethods {
-  /** The servers, for finer control. Made when it is first used. */
+  /** The manager of the servers, for finer control. Created on first use. */
   readonly mcp: McpClientManager;
   /**
-   * Connects to a server and makes its tools available. The same name and address again are the same server.
+   * Connects to a server and makes its tools available. The same name and address mean the same server.
    *
-   * After a login the browser comes back to `<callbackHost>/<agentsPrefix>/<class, in kebab-case>/<name>/callback`.
+   * After a login the browser returns to `<callbackHost>/<agentsPrefix>/<class, in kebab-case>/<name>/callback`.
    *
    * @param serverName a name to show
    * @param url the server's MCP endpoint
@@ -35,19 +35,19 @@ export interface McpMethods {
     agentsPrefix?: string,
     options?: McpServerOptions,
   ): Promise<AddMcpServerResult>;
-  /** Disconnects from a server and forgets it, its login included. */
+  /** Disconnects from a server and deletes its saved state, including its login. */
   removeMcpServer(id: string): Promise<void>;
   /** The state of every server, and what the servers offer. */
   getMcpServers(): MCPServersState;
 }
 
-/** Options of {@link withMcp}: those of {@link McpClientManager}, and who the agent is. */
+/** Options of {@link withMcp}: those of {@link McpClientManager}, and the identity of the agent. */
 export interface WithMcpOptions extends McpClientManagerOptions {
   /** The last part of the callback's path. @default the agent's `name`, the name or id of its Durable Object, or "default" */
   name?: string;
 }
 
-/** Any class, abstract ones like `DurableObject` included. */
+/** Any class, including abstract ones like `DurableObject`. */
 export type AnyClass = abstract new (...args: never[]) => object;
 
 /** A class and what {@link withMcp} adds to it. */
@@ -58,18 +58,18 @@ export type WithMcp<Given extends AnyClass> = Omit<Given, "prototype"> &
 
 interface MixinParts<Instance> {
   readonly options: WithMcpOptions | ((instance: Instance) => WithMcpOptions);
-  /** Runs before a request is looked at. */
+  /** Runs before a request is handled. */
   readonly beforeRequest?: (instance: Instance) => Promise<void>;
 }
 
 /**
  * Adds `addMcpServer`, `removeMcpServer`, `getMcpServers` and `mcp` to a class.
  *
- * Its methods `fetch` and `onRequest` are seen through on the way in, also where a subclass defines them: the request
- * tells the host for callbacks, and a browser that comes back from a login is answered before the class sees it.
+ * It intercepts the methods `fetch` and `onRequest`, including those of subclasses: the request
+ * provides the host for callbacks, and callbacks of logins are handled before the class receives the request.
  *
- * @param options as an object, or as a function of the instance, asked when `mcp` is first used. Without a `store`, the SQL storage
- * of a Durable Object is used where there is one, sealed with the key in `env.TOOLPORT_STORE_KEY`; else memory
+ * @param options as an object, or as a function of the instance, called when `mcp` is first used. Without a `store`, the SQL storage
+ * of the Durable Object is used if there is one, sealed with the key in `env.TOOLPORT_STORE_KEY`; otherwise memory
  * @example
  * ```ts
  * class Assistant extends withMcp(DurableObject) {
@@ -137,14 +137,14 @@ export function mixMcp<Given extends AnyClass>(
       return this.mcp.getMcpServers();
     }
 
-    /** Restores what is saved. Not before the constructors of subclasses have ended: `mcpOptions()` may use their fields. */
+    /** Restores the saved servers after the constructors of subclasses have ended, because `mcpOptions()` may use their fields. */
     async #wake(): Promise<void> {
       await Promise.resolve();
       await this.mcp.restored;
       await beforeRequest?.(this as unknown as InstanceType<Given>);
     }
 
-    /** On the instance, since a subclass may override what the prototype has. */
+    /** Defined on the instance, because a subclass may override methods of the prototype. */
     #guard(entrance: "fetch" | "onRequest"): void {
       const method = (this as Record<string, unknown>)[entrance];
       if (typeof method !== "function") return;
@@ -169,7 +169,7 @@ export function mixMcp<Given extends AnyClass>(
       return origin === undefined ? answer() : runForOrigin(origin, answer);
     }
 
-    /** Also of servers that another process has added, wherever their prefix leads. */
+    /** Includes callbacks of servers that another process has added, with any prefix. */
     #isCallback(request: Request): boolean {
       const suffix = callbackSuffix(this.constructor.name, this.#name());
       return this.mcp.isCallbackRequest(request) || new URL(request.url).pathname.endsWith(suffix);
@@ -217,7 +217,7 @@ interface DurableContext {
   blockConcurrencyWhile?<Result>(callback: () => Promise<Result>): Promise<Result>;
 }
 
-/** What is given to the constructor of a Durable Object; undefined for anything else. */
+/** The arguments of the constructor of a Durable Object; undefined for any other class. */
 function durableContext(value: unknown): DurableContext | undefined {
   if (typeof value !== "object" || value === null || !("storage" in value)) return undefined;
   const { id, storage } = value as Pick<DurableContext, "id"> & { storage: unknown };
@@ -259,7 +259,7 @@ interface HostProcess {
 let context: AsyncContext<string> | undefined;
 let isSought = false;
 
-/** Node, Deno, Bun, and Workers with `nodejs_compat`. Asked for at run time: elsewhere there is no such module. */
+/** Node, Deno, Bun, and Workers with `nodejs_compat`. Loaded at run time: other runtimes do not have the module. */
 function asyncContext(): AsyncContext<string> | undefined {
   if (isSought) return context;
   isSought = true;
@@ -269,11 +269,11 @@ function asyncContext(): AsyncContext<string> | undefined {
   return context;
 }
 
-/** Runs something that was caused by a request to this origin. */
+/** Runs a function in the context of a request to this origin. */
 function runForOrigin<Result>(origin: string, run: () => Result): Result {
   const known = asyncContext();
   return known === undefined ? run() : known.run(origin, run);
 }
 
-/** Undefined outside a request, and where the runtime cannot tell. */
+/** Undefined outside a request, and on runtimes without `AsyncLocalStorage`. */
 const currentOrigin = (): string | undefined => asyncContext()?.getStore();

@@ -2,7 +2,7 @@
 import { ConfigError } from "../../errors/config-error.js";
 
 /**
- * Inside `try`, because esbuild (and so wrangler) refuses to bundle an import that it cannot resolve unless the failure is handled.
+ * Inside `try`, because esbuild (and so wrangler) does not bundle an import that it cannot resolve unless the failure is handled.
  *
  * @throws ConfigError if the package is not installed
  */
@@ -12,7 +12,7 @@ export async function loadAi(): Promise<typeof import("ai")> {
   } catch (cause) {
     throw new ConfigError({
       code: "INVALID_CONFIG",
-      what: "The package `ai`, which the tools are for, cannot be loaded",
+      what: "The package `ai`, which the tools require, cannot be loaded",
       next: "Install it: npm install ai",
       cause,
     });

@@ -5,7 +5,7 @@ import { LinkedQueue } from "../../util/linked-queue.js";
 import { MAX_WAITING_CALLS } from "../../util/ordered-callback.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
 
-/** What an execution gives: the tool's answer or, before it, how far the tool is. */
+/** The output of an execution: the result of the tool or, before it, its progress. */
 export type AiSdkToolResult<Structured = unknown> = ToolResult<Structured> & {
   /** Only in preliminary results. */
   readonly progress?: Progress;

@@ -1,4 +1,4 @@
-/** A result as the AI SDK hands it to a model. */
+/** Converts a result to the output that the AI SDK sends to a model. */
 import type { ContentOptions } from "../content-options.js";
 import type { ResultContent } from "../result-parts.js";
 import {
@@ -10,15 +10,15 @@ import {
 } from "./content.js";
 
 export interface AiSdkContentOptions extends ContentOptions {
-  /** Major version of `ai` that gets the content: files have another form in each. @default 6 */
+  /** Major version of `ai` that receives the content: each one represents files differently. @default 6 */
   readonly version?: AiSdkVersion | undefined;
-  /** Images, audio and files: handed to the model (`"content"`), or a note in their place (`"note"`). @default "content" */
+  /** Images, audio and files: sent to the model (`"content"`), or replaced by a note (`"note"`). @default "content" */
   readonly media?: "content" | "note" | undefined;
 }
 
 /**
- * The content of a result that you have got yourself, from `callTool` or `task.result()`: for `output` of a `tool-result`
- * part, and for `toModelOutput` of a tool of your own.
+ * Converts a result of `callTool` or `task.result()`: for `output` of a `tool-result`
+ * part, and for `toModelOutput` of your own tool.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** A prompt as messages of the AI SDK. */
+/** Converts a prompt to messages of the AI SDK. */
 
 import type { ContentPart } from "../../content/content-part.js";
 import type { PromptResult } from "../../port/get-prompt.js";
@@ -15,7 +15,7 @@ export type AiSdkPromptMessage =
   | { role: "assistant"; content: string };
 
 /**
- * The messages of a prompt, for `messages` of `generateText` and its kin. The same for every version.
+ * Converts a prompt, for `messages` of `generateText` and similar functions. The same for every version.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** Tools as a `ToolSet` of the AI SDK, for versions 5, 6 and 7. */
+/** Converts tools to a `ToolSet` of the AI SDK, for versions 5, 6 and 7. */
 
 import type { Schema, ToolSet } from "ai";
 import { CatalogError } from "../../errors/catalog-error.js";
@@ -45,9 +45,9 @@ export interface AiSdkToolsOptions
   /** Called for every schema that had to be changed. */
   readonly onChange?: OnSchemaChange | undefined;
   /**
-   * Which calls a person must approve first (`ai` 6 and later): those of tools that may destroy something
-   * (`"destructive"`), of tools that do not only read (`"writes"`), by what their servers say of them; all (`true`); or
-   * those you choose. Annotations come from the server: do not rely on them for servers you do not trust.
+   * Which calls a person must approve first (`ai` 6 and later): those of destructive tools
+   * (`"destructive"`) or of tools that are not read-only (`"writes"`), according to their annotations; all (`true`); or
+   * those that you choose. Annotations come from the server: do not rely on them for servers you do not trust.
    * @default none
    */
   readonly needsApproval?:
@@ -58,13 +58,13 @@ export interface AiSdkToolsOptions
     | undefined;
   /** Return progress notifications as preliminary results. @default false */
   readonly progress?: boolean | undefined;
-  /** Images, audio and files of an answer: handed to the model, or a note in their place. @default "content" */
+  /** Images, audio and files of a result: sent to the model, or replaced by a note. @default "content" */
   readonly media?: "content" | "note" | undefined;
 }
 
 /**
- * All tools as a `ToolSet`. Their names never clash: they are those of `toolport.tools()`. With `schemas`, only the
- * tools that have one, with the types of it.
+ * Returns all tools as a `ToolSet`, under the unique names of `toolport.tools()`. With `schemas`, only the
+ * tools that have one, with its types.
  *
  * @example
  * ```ts
@@ -108,7 +108,7 @@ export function buildToolSet(offered: readonly OfferedTool[], parts: ToolSetPart
   const version = versionOf(ai);
   if (version === 5 && options.needsApproval) throw noApproval();
   const output = modelOutputOptions(options, version);
-  // Version 5 hands over the output itself, the later ones wrap it. The same for all tools: there may be thousands.
+  // Version 5 passes the output itself, later versions wrap it. Shared by all tools: there may be thousands.
   const forModel = (given: never) =>
     toModelOutput(version === 5 ? given : (given as { output: never }).output, output);
   const tools: Record<string, unknown> = {};
@@ -166,19 +166,19 @@ function find(name: string, offered: readonly OfferedTool[]): OfferedTool {
   throw new CatalogError({
     code: "TOOL_NOT_FOUND",
     tool: name,
-    what: `A schema was given for ${JSON.stringify(name)}, but there is no tool of that name`,
-    next: "Look at tools() for what there is",
+    what: `A schema was given for ${JSON.stringify(name)}, but there is no tool with that name`,
+    next: "See tools() for the available tools",
   });
 }
 
 const noApproval = (): ConfigError =>
   new ConfigError({
     code: "INVALID_CONFIG",
-    what: "This version of the package `ai` knows no approval of tool calls and would run them all",
+    what: "This version of the package `ai` does not support approval of tool calls and would run them all",
     next: "Install ai 6 or later, or use the option `approve` of createToolport",
   });
 
-/** What every version says about an execution; `context` is from 7 on, `experimental_context` what it was before. */
+/** Options of an execution in every version; `context` since 7, `experimental_context` before. */
 interface ExecutionOptions {
   readonly toolCallId: string;
   readonly abortSignal?: AbortSignal | undefined;
@@ -241,8 +241,8 @@ async function checked(result: ToolResult, schema: AiSdkSchema, ai: ToolSetParts
   throw new ToolCallError({
     code: "INVALID_OUTPUT",
     server: result.server,
-    what: "The structured content of the answer does not fit the schema given for it",
-    next: "Look at `result` and `cause` of this error",
+    what: "The structured content of the result does not match the schema given for it",
+    next: "See `result` and `cause` of this error",
     result,
     cause: verdict.error,
   });
@@ -252,8 +252,8 @@ type Ai = typeof import("ai");
 type JsonSchemaText = Record<string, unknown>;
 
 /**
- * Like `ai.jsonSchema(make)`, for thousands of tools and for version 5, which takes no function: an object of `ai.jsonSchema` has a getter
- * of its own, so every one costs a hidden class. Here all objects share one getter, and have the AI SDK's own object as prototype.
+ * Like `ai.jsonSchema(make)`, for thousands of tools and for version 5, which does not accept a function: an object of `ai.jsonSchema` has its own
+ * getter, so each one costs a hidden class. Here all objects share one getter, and have an object of the AI SDK as prototype.
  */
 function listedSchemas(ai: Ai): (make: () => JsonSchemaText) => Schema {
   class ListedSchema {

@@ -2,7 +2,7 @@
 import type { Tool } from "ai";
 import type { AiSdkToolResult } from "./progress-results.js";
 
-/** A schema as the AI SDK takes it: zod, any other Standard Schema, or its own `jsonSchema()`. */
+/** A schema that the AI SDK accepts: zod, any other Standard Schema, or its own `jsonSchema()`. */
 export type AiSdkSchema = Tool["inputSchema"];
 
 /** Schemas by the public names of tools. */
@@ -11,7 +11,7 @@ export type AiSdkToolSchemas = Readonly<
     string,
     {
       readonly inputSchema: AiSdkSchema;
-      /** What `structuredContent` of an answer is; an answer that is not so is an error. */
+      /** The schema of `structuredContent`; a result that does not match is an error. */
       readonly outputSchema?: AiSdkSchema;
     }
   >
@@ -27,7 +27,7 @@ type Inferred<Schema> = Schema extends { readonly "~standard": { readonly types?
 
 type OutputOf<Entry> = Entry extends { readonly outputSchema: infer Schema } ? Inferred<Schema> : unknown;
 
-/** The tools that were given schemas, with the types of these. */
+/** The tools with schemas, with the types of the schemas. */
 export type TypedAiSdkTools<Schemas extends AiSdkToolSchemas> = {
   [Name in keyof Schemas]: Tool<
     Inferred<Schemas[Name]["inputSchema"]>,
@@ -35,7 +35,7 @@ export type TypedAiSdkTools<Schemas extends AiSdkToolSchemas> = {
   >;
 };
 
-/** What an execution gives, as JSON Schema around that of the tool's structured content. */
+/** The JSON Schema of the output of an execution; contains that of the structured content. */
 export const resultSchema = (
   structuredContent: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> => ({

@@ -5,7 +5,7 @@ import { noteOrThrow, textOf } from "../content-options.js";
 import { type CallOutcome, type RequestedCall, type RunToolCallsOptions, runCalls } from "../run-calls.js";
 import { type AnthropicFileBlock, type AnthropicTextBlock, PROVIDER_NAME, toFileBlock } from "./content.js";
 
-/** A message of the API, as far as it matters here. */
+/** The relevant fields of a message of the API. */
 export interface AnthropicAnswer {
   readonly content: string | readonly { readonly type: string }[];
 }
@@ -17,7 +17,7 @@ export interface AnthropicToolResult {
   is_error?: true;
 }
 
-/** The one message that answers all calls of the message before. */
+/** The message with the results of all calls of the previous message. */
 export interface AnthropicToolResultMessage {
   role: "user";
   content: (AnthropicToolResult | AnthropicTextBlock | AnthropicFileBlock)[];
@@ -33,7 +33,7 @@ interface ToolUse {
 }
 
 /**
- * Runs every `tool_use` of a message in parallel. All answers stand in one message, in the order of the calls; an
+ * Runs every `tool_use` of a message in parallel. One message contains all results, in the order of the calls; an
  * unknown tool, bad arguments or an unreachable server are reported to the model. An empty list: the model requested no calls.
  */
 export async function runAnthropicToolCalls(

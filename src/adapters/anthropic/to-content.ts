@@ -1,15 +1,15 @@
-/** A result as content of Anthropic's messages API. */
+/** Converts a result to content of Anthropic's messages API. */
 import { type ContentOptions, leaveOut, mapParts } from "../content-options.js";
 import { type ResultContent, resultParts } from "../result-parts.js";
 import { type AnthropicFileBlock, type AnthropicTextBlock, PROVIDER_NAME, toFileBlock } from "./content.js";
 
 export interface AnthropicContentOptions extends ContentOptions {
-  /** Images and PDF files: blocks of their own (`"content"`), or words in their place (`"note"`). @default "content" */
+  /** Images and PDF files: separate blocks (`"content"`), or replaced by a note (`"note"`). @default "content" */
   readonly media?: "content" | "note" | undefined;
 }
 
 /**
- * The content of a result that you have got yourself, from `callTool` or `task.result()`: for `content` of a `tool_result`,
+ * Converts a result of `callTool` or `task.result()`: for `content` of a `tool_result`,
  * or of a user message. A result with `isError` is text only, because the API rejects other content beside `is_error`.
  *
  * @example

@@ -1,4 +1,4 @@
-/** A prompt as messages of Anthropic's API. */
+/** Converts a prompt to messages of Anthropic's API. */
 import type { PromptResult } from "../../port/get-prompt.js";
 import type { ContentOptions } from "../content-options.js";
 import { promptTurns } from "../prompt-turns.js";
@@ -10,7 +10,7 @@ export interface AnthropicPromptMessage {
 }
 
 /**
- * The messages of a prompt, for `messages` of a request.
+ * Converts a prompt, for `messages` of a request.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** Tools in the form of Anthropic's messages API: plain JSON, ready for `tools` of a request. */
+/** Converts tools to the format of Anthropic's messages API: plain JSON for `tools` of a request. */
 import type { Toolport } from "../../toolport.js";
 import { type OnSchemaChange, offeredTools, type ToolSelection } from "../offered-tools.js";
 
@@ -15,7 +15,7 @@ export interface AnthropicToolsOptions extends ToolSelection {
 }
 
 /**
- * The tools for a request to Anthropic.
+ * Returns the tools for a request to Anthropic.
  *
  * @example
  * ```ts

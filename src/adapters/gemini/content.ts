@@ -12,7 +12,7 @@ export interface GeminiInlineData {
   inlineData: { mimeType: string; data: string };
 }
 
-/** What a function's response may hold; see https://ai.google.dev/gemini-api/docs/function-calling#multimodal. */
+/** Types that a function response may contain; see https://ai.google.dev/gemini-api/docs/function-calling#multimodal. */
 const IN_RESPONSES = new Set(["image/png", "image/jpeg", "image/webp", "application/pdf"]);
 
 const typesOf = (family: string, names: string): string[] =>
@@ -30,7 +30,7 @@ const IN_MESSAGES = new Set([
   "application/pdf",
 ]);
 
-/** The API's names for types that servers call otherwise. */
+/** The API's names for types that servers name differently. */
 const API_NAMES: Readonly<Record<string, string>> = {
   "audio/mpeg": "audio/mp3",
   "audio/x-wav": "audio/wav",

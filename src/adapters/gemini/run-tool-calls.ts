@@ -1,4 +1,4 @@
-/** Runs the calls that a model of Google's asked for, and gives the content to append to the conversation. */
+/** Runs the calls that a Gemini model requested, and returns the content to append to the conversation. */
 import { partNote } from "../../content/part-note.js";
 import type { Toolport } from "../../toolport.js";
 import { noteOrThrow, textOf } from "../content-options.js";
@@ -35,7 +35,7 @@ export interface GeminiFunctionResponse {
   };
 }
 
-/** The one content that answers all calls of the content before. */
+/** The content with the results of all calls of the previous content. */
 export interface GeminiResponseContent {
   role: "user";
   parts: (GeminiFunctionResponse | GeminiTextPart | GeminiInlineData)[];
@@ -43,20 +43,20 @@ export interface GeminiResponseContent {
 
 export interface GeminiRunOptions extends RunToolCallsOptions {
   /**
-   * Where images and PDF files of an answer stand: inside the function's response (`"response"`, from Gemini 3 on),
-   * beside it in the same content (`"content"`, for the models before), or nowhere, with a note in their place (`"note"`).
-   * Audio and video, which a response may not hold, stand beside it unless this is `"note"`.
+   * Where images and PDF files of a result are sent: inside the function response (`"response"`, since Gemini 3),
+   * beside it in the same content (`"content"`, for older models), or replaced by a note (`"note"`).
+   * Audio and video, which a response must not contain, are sent beside it unless this is `"note"`.
    * @default "response"
    */
   readonly media?: "response" | "content" | "note" | undefined;
-  /** What `schema` of the tools was. @default what it was when they were last made in this process */
+  /** The option `schema` of the tools. @default its last value in this process */
   readonly schema?: "json" | "openapi" | undefined;
 }
 
 const GEMINI_TARGETS = ["gemini-json", "gemini-openapi"] as const;
 
 /**
- * Runs every `functionCall` of a response in parallel. All answers stand in one content, in the order of the calls; an
+ * Runs every `functionCall` of a response in parallel. One content contains all results, in the order of the calls; an
  * unknown tool, bad arguments or an unreachable server are reported to the model. An empty list: the model requested no calls.
  */
 export async function runGeminiToolCalls(

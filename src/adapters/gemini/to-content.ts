@@ -1,16 +1,16 @@
-/** A result as content of Gemini's API. */
+/** Converts a result to content of Gemini's API. */
 import { type ContentOptions, mapParts } from "../content-options.js";
 import { markedParts, type ResultContent } from "../result-parts.js";
 import { type GeminiInlineData, type GeminiTextPart, PROVIDER_NAME, toMessageData } from "./content.js";
 
 export interface GeminiContentOptions extends ContentOptions {
-  /** Images, audio, video and PDF files: parts of their own (`"content"`), or words in their place (`"note"`). @default "content" */
+  /** Images, audio, video and PDF files: separate parts (`"content"`), or replaced by a note (`"note"`). @default "content" */
   readonly media?: "content" | "note" | undefined;
 }
 
 /**
- * The content of a result that you have got yourself, from `callTool` or `task.result()`: parts for a content of the
- * user's. A failure begins with `Error:`.
+ * Converts a result of `callTool` or `task.result()` to parts for a user
+ * content. A failure begins with `Error:`.
  *
  * @example
  * ```ts

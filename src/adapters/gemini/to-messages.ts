@@ -1,4 +1,4 @@
-/** A prompt as contents of Gemini's API. */
+/** Converts a prompt to contents of Gemini's API. */
 import type { PromptResult } from "../../port/get-prompt.js";
 import type { ContentOptions } from "../content-options.js";
 import { promptTurns } from "../prompt-turns.js";
@@ -10,7 +10,7 @@ export interface GeminiPromptContent {
 }
 
 /**
- * The messages of a prompt, for `contents` of a request.
+ * Converts a prompt, for `contents` of a request.
  *
  * @example
  * ```ts

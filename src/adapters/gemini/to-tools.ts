@@ -1,4 +1,4 @@
-/** Tools in the form of Gemini's API: plain JSON, ready for `config.tools` of a request. */
+/** Converts tools to the format of Gemini's API: plain JSON for `config.tools` of a request. */
 import type { Toolport } from "../../toolport.js";
 import { type OnSchemaChange, offeredTools, type ToolSelection } from "../offered-tools.js";
 
@@ -7,7 +7,7 @@ export interface GeminiFunctionDeclaration {
   description?: string;
   /** JSON Schema. */
   parametersJsonSchema?: Record<string, unknown>;
-  /** The subset of OpenAPI 3.0 that was there before. */
+  /** The older subset of OpenAPI 3.0. */
   parameters?: Record<string, unknown>;
 }
 
@@ -26,7 +26,7 @@ export interface GeminiToolsOptions extends ToolSelection {
 }
 
 /**
- * The tools for a request to Gemini: one entry with all declarations, or none if there are no tools.
+ * Returns the tools for a request to Gemini: one entry with all declarations, or none if there are no tools.
  *
  * @example
  * ```ts
@@ -46,7 +46,7 @@ export async function toGeminiTools(
     name,
     ...(description !== undefined && { description }),
     ...(schema === "json" && { parametersJsonSchema: derived.schema }),
-    // Older models refuse an object without properties: a function without arguments has no parameters.
+    // Older models reject an object without properties: a function without arguments has no parameters.
     ...(schema === "openapi" && derived.schema["properties"] !== undefined && { parameters: derived.schema }),
   }));
   return [{ functionDeclarations }];

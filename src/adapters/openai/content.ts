@@ -1,8 +1,8 @@
-/** Content in OpenAI's two forms: parts of the chat API, and items of the responses API. */
+/** Content in OpenAI's two formats: parts of the chat API, and items of the responses API. */
 import type { ContentPart } from "../../content/content-part.js";
 import { dataUri, type FilePart, fileOf } from "../content-options.js";
 
-/** Which of OpenAI's APIs is spoken. */
+/** One of OpenAI's APIs. */
 export type OpenAIApi = "chat" | "responses";
 
 export const PROVIDER_NAMES: Readonly<Record<OpenAIApi, string>> = {
@@ -26,7 +26,7 @@ const IMAGES = ["image/png", "image/jpeg", "image/webp", "image/gif"];
 /** https://platform.openai.com/docs/guides/pdf-files */
 const PDF = "application/pdf";
 
-/** Images and PDF files, which every model that sees can take, in the chat API's form. */
+/** Images and PDF files, which every vision model accepts, in the format of the chat API. */
 export function toChatFile(part: ContentPart): OpenAIChatPart | undefined {
   const file = fileOf(part);
   if (file === undefined) return undefined;
@@ -36,7 +36,7 @@ export function toChatFile(part: ContentPart): OpenAIChatPart | undefined {
 }
 
 /**
- * Audio is taken in a user's message only, and only by models made for it (`gpt-audio` …); tool messages hold text, and
+ * Audio is accepted in user messages only, and only by audio models (`gpt-audio` …); tool messages contain text, and
  * outputs of the responses API text, images and files. https://platform.openai.com/docs/guides/audio
  */
 export function toChatAudio(part: ContentPart): OpenAIChatPart | undefined {

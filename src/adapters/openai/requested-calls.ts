@@ -1,10 +1,10 @@
-/** Finds the tool calls in what OpenAI's APIs answer. */
+/** Finds the tool calls in responses of OpenAI's APIs. */
 import type { RequestedCall } from "../run-calls.js";
 
-/** A message of the chat API, as far as it matters here. */
+/** The relevant fields of a message of the chat API. */
 export interface OpenAIChatAnswer {
   readonly tool_calls?: readonly OpenAIChatToolCall[] | null | undefined;
-  /** The old way to ask for one call. */
+  /** The old format of a single call. */
   readonly function_call?: { readonly name: string; readonly arguments: string } | null | undefined;
 }
 
@@ -35,7 +35,7 @@ export function requestedCalls(answer: OpenAIChatAnswer | OpenAIResponsesAnswer)
   if ("output" in answer && Array.isArray(answer.output)) return itemCalls(answer.output);
   const { tool_calls: calls, function_call: old } = answer as OpenAIChatAnswer;
   if (calls && calls.length > 0)
-    // Calls of another kind (`custom`) were not offered by us; without an answer the API would refuse the conversation.
+    // Toolport offers no calls of other types (`custom`), but the API rejects a conversation with an unanswered call.
     return calls.map(({ id, function: asked, type }) => ({
       form: "tool",
       id,

@@ -1,4 +1,4 @@
-/** Runs the calls that a model of OpenAI's asked for, and gives what to append to the conversation. */
+/** Runs the calls that an OpenAI model requested, and returns the messages to append to the conversation. */
 import type { ContentPart } from "../../content/content-part.js";
 import { partNote } from "../../content/part-note.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
@@ -35,25 +35,25 @@ export interface OpenAIFunctionCallOutput {
 
 export interface OpenAIRunOptions extends RunToolCallsOptions {
   /**
-   * Chat API only, whose tool messages hold nothing but text: images and PDF files of an answer follow in a message of
-   * the user's (`"message"`), or become a note (`"note"`), for models that cannot see.
+   * Chat API only, whose tool messages contain only text: images and PDF files of a result follow in a user
+   * message (`"message"`), or become a note (`"note"`), for models without vision.
    * @default "message"
    */
   readonly media?: "message" | "note" | undefined;
   /**
-   * Chat API only: WAV and MP3 audio of an answer becomes a note (`"note"`), or follows in a message of the user's
-   * (`"message"`). Only models made for audio (`gpt-audio` …) take it; all others refuse the whole request.
+   * Chat API only: WAV and MP3 audio of a result becomes a note (`"note"`), or follows in a user message
+   * (`"message"`). Only audio models (`gpt-audio` …) accept it; all others reject the whole request.
    * @default "note"
    */
   readonly audio?: "message" | "note" | undefined;
-  /** What `strict` of the tools was. @default what it was when they were last made in this process */
+  /** The option `strict` of the tools. @default its last value in this process */
   readonly strict?: boolean | undefined;
 }
 
 /**
- * Runs every tool call in a message of the chat API, or in a response of the responses API, in parallel. The answers
+ * Runs every tool call in a message of the chat API, or in a response of the responses API, in parallel. The results
  * come in the order of the calls; an unknown tool, bad arguments or an unreachable server are reported to the model. An
- * empty list: the model asked for nothing.
+ * empty list: the model requested no calls.
  */
 export function runOpenAIToolCalls(
   toolport: Toolport,
@@ -90,7 +90,7 @@ function toToolMessages(answers: readonly CallOutcome[], options: OpenAIRunOptio
       const file = toMessagePart(part, options);
       if (file === undefined) return textOf(part) ?? noteOrThrow(part, placeOf(answer, "chat", options));
       files.push(file);
-      return `${partNote(part)} (in the next message of the user's)`;
+      return `${partNote(part)} (in the next user message)`;
     });
     if (files.length > 0) seen.push({ type: "text", text: `What ${call.name} answered:` }, ...files);
     const content = errorMark(answer) + texts.join("\n");
@@ -98,7 +98,7 @@ function toToolMessages(answers: readonly CallOutcome[], options: OpenAIRunOptio
       ? { role: "function", name: call.name, content }
       : { role: "tool", tool_call_id: call.id ?? "", content };
   });
-  // All answers to one message must stand together, so that what a user shows comes after the last of them.
+  // All results of one message must be adjacent, so the user message with files comes after the last of them.
   return seen.length === 0 ? messages : [...messages, { role: "user", content: seen }];
 }
 

@@ -1,4 +1,4 @@
-/** A result as content of OpenAI's APIs. */
+/** Converts a result to content of OpenAI's APIs. */
 import { type ContentOptions, mapParts } from "../content-options.js";
 import { markedParts, type ResultContent } from "../result-parts.js";
 import {
@@ -15,19 +15,19 @@ export interface OpenAIContentOptions extends ContentOptions {
   /** Which API the content is for. @default "chat" */
   readonly api?: OpenAIApi | undefined;
   /**
-   * Images and files: parts of their own (`"content"`), or words in their place (`"note"`), for models that cannot see and
-   * for tool messages of the chat API, which hold nothing but text.
+   * Images and files: separate parts (`"content"`), or replaced by a note (`"note"`), for models without vision and
+   * for tool messages of the chat API, which contain only text.
    * @default "content"
    */
   readonly media?: "content" | "note" | undefined;
 }
 
-/** A text of the chat API: what a tool message may hold. */
+/** A text part of the chat API, which a tool message may contain. */
 export type OpenAIChatText = Extract<OpenAIChatPart, { type: "text" }>;
 
 /**
- * The content of a result that you have got yourself, from `callTool` or `task.result()`. Chat API: for a message of the
- * user's; with `media: "note"` for a tool message too. Responses API: for `output` of a `function_call_output`, or for a
+ * Converts a result of `callTool` or `task.result()`. Chat API: for a user
+ * message; with `media: "note"` for a tool message too. Responses API: for `output` of a `function_call_output`, or for a
  * message. A failure begins with `Error:`, since neither API has a field for it.
  *
  * @example

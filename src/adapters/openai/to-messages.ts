@@ -1,4 +1,4 @@
-/** A prompt as messages of OpenAI's APIs. */
+/** Converts a prompt to messages of OpenAI's APIs. */
 import type { PromptResult } from "../../port/get-prompt.js";
 import type { ContentOptions } from "../content-options.js";
 import { promptTurns } from "../prompt-turns.js";
@@ -22,7 +22,7 @@ export interface OpenAIMessagesOptions extends ContentOptions {
 }
 
 /**
- * The messages of a prompt, for `messages` of the chat API or `input` of the responses API.
+ * Converts a prompt, for `messages` of the chat API or `input` of the responses API.
  *
  * @example
  * ```ts
@@ -63,7 +63,7 @@ export function toOpenAIMessages(
   );
 }
 
-/** An assistant's turn is text always. */
+/** Messages of the assistant are always text. */
 const toMessages = <Part>(
   turns: readonly { role: "user" | "assistant"; parts: Part[]; text: string | undefined }[],
 ): OpenAIPromptMessage<Part>[] =>

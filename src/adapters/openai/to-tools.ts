@@ -1,4 +1,4 @@
-/** Tools in the form of OpenAI's APIs: plain JSON, ready for `tools` of a request. */
+/** Converts tools to the format of OpenAI's APIs: plain JSON for `tools` of a request. */
 import type { Toolport } from "../../toolport.js";
 import { type OfferedTool, type OnSchemaChange, offeredTools, type ToolSelection } from "../offered-tools.js";
 import type { OpenAIApi } from "./content.js";
@@ -27,7 +27,7 @@ export interface OpenAIToolsOptions extends ToolSelection {
   /** Which API the tools are for. @default "chat" */
   readonly api?: OpenAIApi | undefined;
   /**
-   * Have the model keep to the schemas exactly. A tool whose schema cannot be said in strict mode is sent without, and
+   * Strict mode: the model follows the schemas exactly. A tool whose schema strict mode cannot express is sent without it, and
    * reported to `onChange`.
    * @default false
    */
@@ -37,7 +37,7 @@ export interface OpenAIToolsOptions extends ToolSelection {
 }
 
 /**
- * The tools for a request to OpenAI.
+ * Returns the tools for a request to OpenAI.
  *
  * @example
  * ```ts
@@ -77,7 +77,7 @@ function toChatTool({ tool, derived }: OfferedTool): OpenAIChatTool {
   };
 }
 
-/** Here strict mode is the default, so that its absence must be said. */
+/** In this API strict mode is the default, so it must be disabled explicitly. */
 function toResponsesTool({ tool, derived }: OfferedTool): OpenAIResponsesTool {
   const { name, description } = tool;
   return {

@@ -72,7 +72,7 @@ export const taskFault = (where: Where, what: string, result?: unknown): ToolCal
     ...where,
     code: "PROTOCOL",
     what,
-    next: "Report this to the maker of the server",
+    next: "Report this to the author of the server",
     result,
   });
 

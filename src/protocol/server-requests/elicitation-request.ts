@@ -59,7 +59,7 @@ export function readElicitation(
       server,
       tool,
       what: `The server requested user input in a way that MCP does not allow: ${what}`,
-      next: "Report this to the maker of the server",
+      next: "Report this to the author of the server",
     });
   };
   if (typeof message !== "string") return fail("the message is missing");

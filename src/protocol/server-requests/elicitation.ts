@@ -122,6 +122,6 @@ function declined(why: string, { server, tool }: RequestOrigin): ToolCallError {
     server,
     tool,
     what: `The server asked the user to open a URL. Toolport declined it without asking the user: ${why}`,
-    next: "Report this to the maker of the server",
+    next: "Report this to the author of the server",
   });
 }

@@ -253,7 +253,7 @@ function unknownRequest(server: string, tool: string | undefined): ToolCallError
     server,
     tool,
     what: "The server sent a request that MCP does not allow servers to send",
-    next: "Report this to the maker of the server",
+    next: "Report this to the author of the server",
   });
 }
 

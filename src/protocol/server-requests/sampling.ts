@@ -69,7 +69,7 @@ export async function handleSampling(
       server: origin.server,
       tool: origin.tool,
       what: "The server requested a completion without messages or without maxTokens",
-      next: "Report this to the maker of the server",
+      next: "Report this to the author of the server",
     });
   }
   const result = await runCallback(OPTION, origin, () => handle(params as SamplingRequest, origin));

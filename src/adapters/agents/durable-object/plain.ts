@@ -1,4 +1,4 @@
-/** The base class of an agent outside workerd: it only keeps what the constructor of a Durable Object is given. */
+/** The base class of an agent outside workerd: it only stores the arguments of the constructor. */
 export class DurableObjectBase {
   readonly ctx: unknown;
   readonly env: unknown;
