@@ -151,7 +151,7 @@ export function fileOf(part: ContentPart): FilePart | undefined {
 const KNOWN_IMAGES = new Set("png jpeg gif webp heic heif".split(" ").map((name) => `image/${name}`));
 
 /** False for an image that none of them supports: SVG, TIFF, BMP … */
-export const isTakenSomewhere = ({ mimeType }: { readonly mimeType: string }): boolean =>
+export const isSupportedSomewhere = ({ mimeType }: { readonly mimeType: string }): boolean =>
   !mimeType.startsWith("image/") || KNOWN_IMAGES.has(mimeType);
 
 /** Plain text: no note, nothing left out. */

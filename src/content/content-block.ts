@@ -1,6 +1,6 @@
-/** Content as the protocol writes it: what a tool answers, and what a prompt's message holds. */
+/** Content as the protocol writes it: content of tool results and of prompt messages. */
 
-/** For whom a block is meant, and how much it matters. */
+/** The audience and the priority of a block. */
 export type ContentAnnotations = {
   readonly audience?: readonly ("user" | "assistant")[] | undefined;
   /** From 0 (optional) to 1 (required). */
@@ -34,7 +34,7 @@ export type AudioContent = BlockFields & {
   readonly mimeType: string;
 };
 
-/** A resource inside the answer. It has `text`, or `blob` in base64; some servers send only its address. */
+/** An embedded resource. It has `text`, or `blob` in base64; some servers send only its URI. */
 export type EmbeddedResource = BlockFields & {
   readonly type: "resource";
   readonly resource: {
@@ -60,7 +60,7 @@ export type ResourceLink = BlockFields & {
 };
 
 /**
- * The type of a block that is none of the others. A string, like theirs; an enum because TypeScript would keep a member with
+ * The type of a block that is none of the others. A string at run time; declared as an enum because TypeScript would keep a member with
  * `type: string` in the union after `block.type === "text"`. Compare it as a string: `(block.type as string) === "chart"`.
  */
 declare enum OtherType {
@@ -74,7 +74,7 @@ export type OtherContent = {
 };
 
 /**
- * A block of content in the protocol's own form.
+ * A content block as defined by MCP.
  *
  * @example
  * ```ts

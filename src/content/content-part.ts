@@ -1,11 +1,11 @@
-/** MCP content in a form that every adapter can map: total, never throws, never fetches. */
+/** Validates MCP content for the adapters. Accepts any input, never throws, never fetches. */
 import { readBytes } from "./read-bytes.js";
 
-/** What every part carries besides its own fields. */
+/** Fields of every part. */
 interface PartOrigin {
   /** The block as the server sent it. */
   readonly source: Readonly<Record<string, unknown>>;
-  /** The server marks it for the user alone (`annotations.audience: ["user"]`). */
+  /** The server marks it for the user only (`annotations.audience: ["user"]`). */
   readonly userOnly: boolean;
 }
 
@@ -27,7 +27,7 @@ type PartBody =
       readonly data: string;
       readonly mimeType: string | undefined;
     }
-  /** An embedded resource that only names itself. */
+  /** An embedded resource with only a URI. */
   | { readonly kind: "bare-resource"; readonly uri: string; readonly mimeType: string | undefined }
   /** A link to a resource that can be read from the same server. */
   | {
@@ -40,18 +40,18 @@ type PartBody =
     }
   /** A block of a type that Toolport does not know. */
   | { readonly kind: "unknown"; readonly type: string }
-  /** An item that is no block, or a block that is not what its type says. */
+  /** An item that is not a block, or a block that violates its type. */
   | { readonly kind: "malformed"; readonly type: string; readonly problem: string };
 
 /**
- * One piece of a tool's answer or of a prompt's message, checked: `data` is standard base64, `mimeType` is what the bytes
- * are, and whatever breaks the protocol's rules has the kind `malformed` and says why.
+ * One validated part of a tool result or of a prompt message: `data` is standard base64, `mimeType` is the actual type of the
+ * bytes, and parts that violate the protocol have the kind `malformed` with a reason.
  */
 export type ContentPart = PartOrigin & PartBody;
 
 /**
- * The type of a block in `result.content` that stands for an item that was no block: `value` is the item; or for `more` of
- * them, where there are very many.
+ * The type of a block in `result.content` that replaces an item that is not a block: `value` is the item. If there are very
+ * many, one block with `more` replaces the rest.
  */
 export const MALFORMED_TYPE = "malformed";
 
@@ -62,20 +62,20 @@ const isRecord = (value: unknown): value is Block =>
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-/** Keeps what a server says within bounds in a note. */
+/** Limits the length of server text in a note. */
 const MAX_TYPE = 100;
 
-/** Reads one block. Anything that does not fit is `malformed`. */
+/** Reads one block. Anything invalid is `malformed`. */
 export function toContentPart(item: unknown): ContentPart {
   const source = isRecord(item) ? item : { type: MALFORMED_TYPE, value: item };
   const { type, text } = source;
-  // Nearly all content is this, and the spread below costs more than all the rest.
+  // Fast path for text: the spread below is slow.
   if (type === "text" && typeof text === "string")
     return { kind: "text", text, source, userOnly: isUserOnly(source) };
   return { ...bodyOf(source), source, userOnly: isUserOnly(source) };
 }
 
-/** Reads all blocks of an answer. */
+/** Reads all blocks of a result. */
 export const toContentParts = (items: readonly unknown[]): ContentPart[] => items.map(toContentPart);
 
 function bodyOf(block: Block): PartBody {
@@ -95,7 +95,7 @@ function bodyOf(block: Block): PartBody {
       return { kind: type, data: bytes.data, mimeType: bytes.mimeType! };
     }
     case "resource": {
-      // Some servers, and the document that Toolport follows, write the resource's fields beside the type.
+      // Some servers write the fields of the resource beside the type.
       const resource = block["resource"] ?? block;
       return isRecord(resource) ? resourceBody(resource, malformed) : malformed("it has no resource");
     }
@@ -137,9 +137,9 @@ function isUserOnly(block: Block): boolean {
   return audience.includes("user") && !audience.includes("assistant");
 }
 
-/** What an item is that is no block, or how many more there were of them. */
+/** Describes an item that is not a block, or how many more there are. */
 function describe({ value, more }: Block): string {
-  if (typeof more === "number") return `${more} more items are no content blocks`;
+  if (typeof more === "number") return `${more} more items are not content blocks`;
   if (value === null || value === undefined) return "it is null";
   if (Array.isArray(value)) return "it is a list";
   return typeof value === "object" ? "it is an object without a type" : `it is a ${typeof value}`;

@@ -1,20 +1,20 @@
-/** Words in place of content that a provider cannot take. */
+/** Notes that replace content that a provider does not support. */
 import type { ContentPart } from "./content-part.js";
 
 /** Size of base64 data in bytes. */
 const bytesOf = (data: string): number =>
   Math.floor((data.length * 3) / 4) - (data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0);
 
-/** Longest part of a data URI that is repeated in a note. */
+/** Maximum length of a data URI in a note. */
 const MAX_DATA_URI = 64;
 
-/** A link that carries its data would fill the conversation with it. */
+/** Shortens data URIs, which would fill the conversation. */
 const shownUri = (uri: string): string =>
   /^data:/i.test(uri) && uri.length > MAX_DATA_URI
     ? `${uri.slice(0, MAX_DATA_URI)}… (${uri.length} characters)`
     : uri;
 
-/** A short, honest note: what it is, where it can be had, how large it is. */
+/** A short note: type, URI and size of the content. */
 export function partNote(part: ContentPart): string {
   switch (part.kind) {
     case "text":
@@ -39,7 +39,7 @@ export function partNote(part: ContentPart): string {
   }
 }
 
-/** The same for a part whose bytes do not reach the model at all. */
+/** The same for a part whose bytes are not sent to the model at all. */
 export function leftOutNote(part: ContentPart): string {
   switch (part.kind) {
     case "image":

@@ -1,34 +1,34 @@
-/** Reads the bytes of a block: base64 that every provider takes, and the media type that the bytes really have. */
+/** Reads the bytes of a block: normalises the base64, and detects the media type from the bytes. */
 
-/** Bytes that may be handed on. */
+/** Valid bytes. */
 export interface MediaBytes {
   /** Standard base64, padded, without line breaks. */
   readonly data: string;
-  /** Lower case, without parameters; undefined where neither the server nor the bytes say it. */
+  /** Lower case, without parameters; undefined if neither the server nor the bytes specify it. */
   readonly mimeType: string | undefined;
 }
 
 /** Either the bytes, or why they cannot be used: the end of a sentence that begins with the block's type. */
 export type BytesReading = MediaBytes | { readonly problem: string };
 
-/** Types whose first bytes are known, so that a wrong label can be corrected. */
+/** Types with a known signature, so that a wrong type can be corrected. */
 const RASTER = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
-/** Other spellings of types; providers refuse them (`Input should be 'image/jpeg', 'image/png', …`). */
+/** Other spellings of types; providers reject them (`Input should be 'image/jpeg', 'image/png', …`). */
 const SPELLINGS: Readonly<Record<string, string>> = {
   "image/jpg": "image/jpeg",
   "image/pjpeg": "image/jpeg",
   "image/x-png": "image/png",
 };
-/** Labels that say nothing. */
+/** Generic types. */
 const UNTYPED = new Set(["", "application/octet-stream", "binary/octet-stream"]);
 const MARKUP = "text/markup";
-/** Characters of base64 that hold every signature below. */
+/** Number of base64 characters that cover every signature below. */
 const HEAD_CHARACTERS = 32;
 const MAX_TYPE = 100;
 
 /**
- * Reads base64. A data URI, base64url, line breaks and missing padding are read too, the last three only where the bytes
- * are a file of a known type: otherwise any word could pass for base64.
+ * Reads base64. Also accepts a data URI, base64url, line breaks and missing padding; the last three only if the bytes
+ * are a file of a known type, because otherwise any word would be valid base64.
  */
 export function readBytes(
   given: unknown,
@@ -58,18 +58,18 @@ function checkType(
   if (found === MARKUP && declared !== undefined) return { problem: `its data is markup, not ${declared}` };
   const mimeType = found === MARKUP ? undefined : (found ?? declared);
   if (expected === undefined) return { data, mimeType };
-  if (mimeType === undefined) return { problem: "it does not say its media type" };
+  if (mimeType === undefined) return { problem: "it has no media type" };
   return mimeType.startsWith(`${expected}/`) ? { data, mimeType } : { problem: `its data is ${mimeType}` };
 }
 
-/** A media type in its usual form; undefined if it says nothing. */
+/** Normalises a media type; undefined if it is generic. */
 function mediaType(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   const type = (value.split(";", 1)[0] ?? "").trim().toLowerCase().slice(0, MAX_TYPE);
   return UNTYPED.has(type) ? undefined : (SPELLINGS[type] ?? type);
 }
 
-/** Padded and of the standard alphabet. Searches for one foreign character: a repeated group would fill the stack. */
+/** Padded, with the standard alphabet. Searches for one invalid character: a repeated group would overflow the stack. */
 function isBase64(text: string): boolean {
   if (text.length % 4 !== 0) return false;
   const end = text.search(/[^A-Za-z0-9+/]/);
@@ -91,7 +91,7 @@ function repairBase64(text: string): string | undefined {
   return found === undefined || found === MARKUP ? undefined : data;
 }
 
-/** What the first bytes say; undefined: nothing that is known. */
+/** The type according to the first bytes; undefined if it is unknown. */
 function typeOfBytes(data: string): string | undefined {
   const head = atob(data.slice(0, HEAD_CHARACTERS));
   if (head.startsWith("\x89PNG")) return "image/png";
@@ -103,6 +103,6 @@ function typeOfBytes(data: string): string | undefined {
   if (head.startsWith("ID3")) return "audio/mpeg";
   if (head.startsWith("RIFF") && head.slice(8, 12) === "WEBP") return "image/webp";
   if (head.startsWith("RIFF") && head.slice(8, 12) === "WAVE") return "audio/wav";
-  // A page or a drawing: an error page under the name of an image is what servers send most.
+  // HTML or SVG: servers often send an error page as an image.
   return /^(?:\xef\xbb\xbf)?\s*<[!?a-zA-Z]/.test(head) ? MARKUP : undefined;
 }

@@ -51,7 +51,7 @@ async function expectTimeout(call: Promise<unknown>, ms: number): Promise<void> 
   expect(error).toBeInstanceOf(ToolException);
   expect(error.cause).toMatchObject({ code: "TIMEOUT", server: "app", tool: "work" });
   expect(error.message).toBe(
-    `[app/work] The call took longer than its timeout of ${ms} ms. Raise \`defaultToolTimeout\` of the server or \`timeout\` of the call, or look at what keeps the server busy. (TIMEOUT)`,
+    `[app/work] The call took longer than its timeout of ${ms} ms. Raise \`defaultToolTimeout\` of the server or \`timeout\` of the call, or check what keeps the server busy. (TIMEOUT)`,
   );
 }
 

@@ -73,7 +73,7 @@ const ROWS: Row[] = [
   {
     name: "image without a type that its bytes could tell",
     item: { type: "image", data: "aGVsbG8=" },
-    note: "[image left out: it does not say its media type]",
+    note: "[image left out: it has no media type]",
   },
   {
     name: "image of the type SVG",
@@ -272,7 +272,7 @@ it("counts a flood of items that are no blocks, and keeps a hundred of them", as
   expect(fresh.snapshot().servers["s"]!.malformedContent).toBe(5_000);
   expect(toAnthropicContent(result).at(-1)).toEqual({
     type: "text",
-    text: "[content left out: 4900 more items are no content blocks]",
+    text: "[content left out: 4900 more items are not content blocks]",
   });
 });
 

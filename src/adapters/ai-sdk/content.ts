@@ -5,7 +5,7 @@ import {
   type ContentPlace,
   type FilePart,
   fileOf,
-  isTakenSomewhere,
+  isSupportedSomewhere,
   leaveOut,
   mapParts,
 } from "../content-options.js";
@@ -73,7 +73,7 @@ export function toModelOutput(
 /** The provider behind the AI SDK is unknown here; an image that no provider supports is left out. */
 export function fileForModel(part: ContentPart): FilePart | undefined {
   const file = fileOf(part);
-  return file !== undefined && isTakenSomewhere(file) ? file : undefined;
+  return file !== undefined && isSupportedSomewhere(file) ? file : undefined;
 }
 
 function toOutputPart(

@@ -1,4 +1,4 @@
-/** Tries servers again that kept a caller waiting in vain, in the background: no later call waits for them. */
+/** Retries servers that failed slowly in the background, so that later calls do not wait for them. */
 import { AuthError } from "../../errors/auth-error.js";
 import type { ToolportError } from "../../errors/toolport-error.js";
 import type { ServerReport } from "../../port/report.js";
@@ -6,7 +6,7 @@ import type { Toolport } from "../../toolport.js";
 import { fullJitterMs } from "../../util/backoff.js";
 import { pause } from "../../util/sleep.js";
 
-/** A failure that took longer than this is not worth waiting for a second time. */
+/** After a failure that took longer than this, callers do not wait for the server again. */
 const SLOW_MS = 1_000;
 const TIMEOUTS = new Set(["CONNECT_TIMEOUT", "TIMEOUT"]);
 
@@ -17,12 +17,12 @@ export class BackgroundRetries {
   /** Servers that are tried in the background, with their last error; every caller's port has its own connections. */
   readonly #failures = new Map<Toolport, Failures>();
 
-  /** Why a server is left out without being asked; undefined: ask it. */
+  /** Why a server is skipped; undefined if it should be connected. */
   errorOf(port: Toolport, server: string): ToolportError | undefined {
     return this.#failures.get(port)?.get(server);
   }
 
-  /** Takes over a server that failed, if the failure cost its caller time. */
+  /** Retries a server in the background, if its failure was slow. */
   note(port: Toolport, server: string, { error, ms }: Pick<ServerReport, "error" | "ms">): void {
     // Another attempt would ask the user to log in again.
     if (error === undefined || error instanceof AuthError) return;
@@ -31,13 +31,13 @@ export class BackgroundRetries {
     this.#failures.set(port, failures);
     if (failures.has(server)) return;
     failures.set(server, error);
-    // Attempts end with success, with a login that is needed, or with the port.
+    // Attempts end with success, when a login is required, or when the port closes.
     this.#retry(port, server, failures)
       .catch(() => {})
       .finally(() => failures.delete(server));
   }
 
-  /** Ends all attempts; nothing is left behind. */
+  /** Ends all attempts. */
   stop(): void {
     this.#ended.abort();
   }

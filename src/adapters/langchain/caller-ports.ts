@@ -1,4 +1,4 @@
-/** The ports of callers with headers or credentials of their own: one each, for as long as the client lives. */
+/** The ports of callers with their own headers or credentials: one each, for the lifetime of the client. */
 import type { PrincipalOptions } from "../../port/principal.js";
 import type { Toolport } from "../../toolport.js";
 import type { CustomHTTPTransportOptions } from "./client-config.js";
@@ -13,12 +13,12 @@ export class CallerPorts {
     this.#toolport = toolport;
   }
 
-  /** Those made so far, the plain one apart. */
+  /** All ports so far, except the plain one. */
   get ports(): Iterable<Toolport> {
     return this.#ports.values();
   }
 
-  /** The same headers and provider are the same caller. Without both there is no caller. */
+  /** Identifies a caller by its headers and provider; undefined without both. */
   portFor({ headers, authProvider }: CustomHTTPTransportOptions = {}): Toolport {
     const fields = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const);
     if (fields.length === 0 && authProvider === undefined) return this.#toolport;
@@ -26,7 +26,7 @@ export class CallerPorts {
     const identity = JSON.stringify([sorted, authProvider === undefined ? 0 : this.#numberOf(authProvider)]);
     const known = this.#ports.get(identity);
     if (known !== undefined) return known;
-    // Names go into logs and traces, so this one tells nothing about the credentials.
+    // Names appear in logs and traces, so this one reveals nothing about the credentials.
     const port = this.#toolport.as(`caller-${crypto.randomUUID()}`, {
       ...(fields.length > 0 && { headers: { ...headers } }),
       ...(authProvider !== undefined && {

@@ -1,4 +1,4 @@
-/** What `MultiServerMCPClient` and `loadMcpTools` take: the names `@langchain/mcp-adapters` knows, and a few more. */
+/** Options of `MultiServerMCPClient` and `loadMcpTools`: those of `@langchain/mcp-adapters`, and a few more. */
 
 import type { ContentBlock, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
@@ -25,20 +25,20 @@ import type { ToolArtifact, ToolOutput } from "./content.js";
 import type { MCPClientError } from "./mcp-client-error.js";
 import type { OutputHandling } from "./output-handling.js";
 
-/** How tool output is mapped and how long a call may take. A server's own value wins over the top level's. */
+/** How tool output is mapped and how long a call may take. The value of a server takes precedence over the top level. */
 export interface OutputConfig {
   /**
-   * What the model sees (`"content"`) and what is set aside (`"artifact"`).
-   * @default embedded resources are set aside, everything else is content
+   * What the model sees (`"content"`) and what becomes an artifact (`"artifact"`).
+   * @default embedded resources are artifacts, everything else is content
    */
   outputHandling?: OutputHandling | undefined;
   /**
-   * Longest duration of a tool call in milliseconds, unless the call says otherwise. 0: not set.
+   * Longest duration of a tool call in milliseconds, unless the call has its own timeout. 0: not set.
    * @default 0 (60 s of silence, 300 s in all)
    */
   defaultToolTimeout?: number | undefined;
   /**
-   * Content that a server marks for the user alone (`annotations.audience: ["user"]`): `"respect"` makes it an artifact,
+   * Content that a server marks for the user only (`annotations.audience: ["user"]`): `"respect"` makes it an artifact,
    * `"ignore"` treats it like any other.
    * @default "respect"
    */
@@ -61,7 +61,7 @@ type AnyAuthProvider = AuthProvider | OAuthClientProvider | LegacyOAuthClientPro
 
 /** A local process. */
 export interface StdioConnection extends Omit<StdioServerEntry, "stderr">, OutputConfig {
-  /** What happens to the process's stderr. @default "pipe" */
+  /** What happens to the stderr of the process. @default "pipe" */
   stderr?: StdioServerEntry["stderr"] | "overlapped";
 }
 
@@ -71,10 +71,10 @@ export interface StreamableHTTPConnection extends Omit<HttpServerEntry, "authPro
   authProvider?: AnyAuthProvider | undefined;
 }
 
-/** The same under its older name. */
+/** The older name of the same option. */
 export type SSEConnection = StreamableHTTPConnection;
 
-/** A server over HTTP, its address in an older spelling or in two parts. */
+/** A server over HTTP, with its address in an older format or in two parts. */
 type OtherAddress = (Omit<SseUrlServerEntry, "authProvider"> | Omit<BaseUrlServerEntry, "authProvider">) &
   Pick<StreamableHTTPConnection, "authProvider">;
 
@@ -88,34 +88,34 @@ export type Connection = ReachedOneWay<
 /** How tools are named, loaded and mapped. */
 export interface LoadMcpToolsOptions extends OutputConfig, ToolHooks {
   /**
-   * Throw when a server lists a tool that cannot be offered, one with a malformed schema for example. `false`: it is left out, and
+   * Throw when a server lists a tool that cannot be offered, for example because its schema is malformed. `false`: it is left out, and
    * `withheldTools` says why. `toLangChainTools` throws for such a tool only if this is set to `true`.
    * @default true
    */
   throwOnLoadError?: boolean | undefined;
   /** `server__tool` instead of `tool`. @default false */
   prefixToolNameWithServerName?: boolean | undefined;
-  /** Stands before everything else: `prefix__server__tool`. @default "" */
+  /** Comes first in every name: `prefix__server__tool`. @default "" */
   additionalToolNamePrefix?: string | undefined;
-  /** LangChain's standard content blocks, for artifacts as well. @default false */
+  /** Use LangChain's standard content blocks, also for artifacts. @default false */
   useStandardContentBlocks?: boolean | undefined;
   /**
-   * A tool that reports failure throws a `ToolException`, or answers with a `ToolMessage` of status `"error"`.
+   * A tool that reports failure throws a `ToolException`, or returns a `ToolMessage` with status `"error"`.
    * @default "throw"
    */
   toolErrors?: "throw" | "message" | undefined;
   /**
-   * The form of the schemas that models see: one that OpenAI, Anthropic and Gemini all take (`"portable"`), the server's own
-   * (`"source"`), or that of one provider. Arguments are converted back, and checked against the server's own schema, which is in
+   * The form of the schemas that models see: one that OpenAI, Anthropic and Gemini all accept (`"portable"`), the original
+   * (`"source"`), or that of one provider. Arguments are converted back and checked against the original schema, which is in
    * `tool.metadata.inputSchema`.
    * @default "portable"
    */
   schema?: SchemaForm | undefined;
-  /** Largest resource that is read because a result only names it. @default 4 MiB */
+  /** Maximum size of a resource that is read because a result contains only its URI. @default 4 MiB */
   maxResourceBytes?: number | undefined;
   /**
    * Called for every part of a result that reaches the model only as a note, because it is malformed or because no provider
-   * takes it. The part itself is in the artifact.
+   * supports it. The part itself is in the artifact.
    */
   onLeftOut?: ((leftOut: LeftOutContent) => void) | undefined;
 }
@@ -125,16 +125,16 @@ export interface ClientConfig extends LoadMcpToolsOptions, Notifications {
   /** The servers, by name. */
   mcpServers: Record<string, Connection>;
   /**
-   * When a server cannot be connected, or lists a tool that cannot be offered: throw, go on without it, or call a function, which
+   * When a server cannot be connected, or lists a tool that cannot be offered: throw, continue without it, or call a function, which
    * may throw. A server that was slow to fail is tried again in the background; others are tried again the next time.
    * @default "throw"
    */
   onConnectionError?: "throw" | "ignore" | ((failure: ConnectionFailure) => void) | undefined;
-  /** Anything else that `createToolport` takes: `store`, `retry`, `approve`, `deferTools`, `logger` … @default {} */
+  /** Any other options of `createToolport`: `store`, `retry`, `approve`, `deferTools`, `logger` … @default {} */
   toolport?: OtherToolportOptions | undefined;
 }
 
-/** Options of `createToolport` that have no name of their own here. */
+/** Options of `createToolport` that do not exist here. */
 export type OtherToolportOptions = Omit<
   ToolportOptions,
   "mcpServers" | "prefix" | "additionalToolNamePrefix" | "onServerError" | "onLog"
@@ -146,7 +146,7 @@ export interface ConnectionFailure {
   error: MCPClientError;
 }
 
-/** Headers and provider of one caller, for every server reached over a URL, on connections of its own. */
+/** Headers and provider of one caller, for every server with a URL, on separate connections. */
 export interface CustomHTTPTransportOptions {
   authProvider?: AnyAuthProvider | undefined;
   headers?: Record<string, string> | undefined;
@@ -161,7 +161,7 @@ export interface MCPResource {
   mimeType?: string;
 }
 
-/** A family of resources of a server. */
+/** A resource template of a server. */
 export interface MCPResourceTemplate {
   uriTemplate: string;
   /** Its title, or else its name. */
@@ -192,25 +192,25 @@ export interface ToolCallRequest {
 /** What `beforeToolCall` may change. */
 export interface ToolCallModification {
   /**
-   * Put over the arguments of the model, key by key. Names that the model did not give are added after the arguments were
-   * checked, so the tool's schema need not list them; changed values are checked.
+   * Replaces arguments of the model, key by key. New names are added after the arguments were
+   * checked, so the schema of the tool need not contain them; changed values are checked.
    */
   args?: unknown;
   /** Sent with this call only; on HTTP no new connection is opened for it. */
   headers?: Record<string, string> | undefined;
 }
 
-/** A call that was answered. */
+/** A call with its result. */
 export interface ToolCallResult extends ToolCallRequest {
   result: ToolOutput;
 }
 
-/** A `Command` of LangGraph, known by its mark: LangGraph itself is not needed here. */
+/** A `Command` of LangGraph, recognised by its marker field: LangGraph itself is not needed here. */
 export interface GraphCommand {
   readonly lg_name: "Command";
 }
 
-/** What `afterToolCall` may put in place of the result. */
+/** What `afterToolCall` may return instead of the result. */
 export interface ModifiedToolCallResult {
   /** Content, content and artifact, a message, or a LangGraph `Command`. */
   result: string | readonly [string | ContentBlock[], ToolArtifact[]] | ToolMessage | GraphCommand;
@@ -233,17 +233,17 @@ export interface ToolHooks {
     state: HookState,
     config: RunnableConfig,
   ) => Maybe<ToolCallModification>;
-  /** Called with every answer; may put another in its place. */
+  /** Called with every result; may replace it. */
   afterToolCall?: (
     result: ToolCallResult,
     state: HookState,
     config: RunnableConfig,
   ) => Maybe<ModifiedToolCallResult>;
-  /** Called when a server tells how far a call is. */
+  /** Called when a server reports the progress of a call. */
   onProgress?: (progress: ProgressReport, source: ProgressSource) => void | Promise<void>;
 }
 
-/** How far a call is. */
+/** The progress of a call. */
 export interface ProgressReport {
   progress: number;
   total?: number | undefined;
@@ -252,7 +252,7 @@ export interface ProgressReport {
   percentage?: undefined;
 }
 
-/** What progress is about. */
+/** The call that the progress belongs to. */
 export type ProgressSource =
   | { type: "tool"; name: string; args?: unknown; server: string }
   | { type: "unknown" };
@@ -263,7 +263,7 @@ export interface ServerMessageSource {
   options: Connection;
 }
 
-/** Which server's list has changed. */
+/** The server whose list changed. */
 export interface ListChange extends ServerMessageSource {
   /** Never set: `getTools()` returns the new tools. Code from the README of `@langchain/mcp-adapters` looks at it. */
   tools?: readonly never[] | undefined;
@@ -271,18 +271,18 @@ export interface ListChange extends ServerMessageSource {
 
 type Listener<Parameters extends unknown[]> = (...parameters: Parameters) => void | Promise<void>;
 
-/** Gets the source twice: the package documents `(source)`, and its README writes `(event, source)`. */
+/** Receives the source twice: the package documents `(source)`, and its README uses `(event, source)`. */
 type ListListener = Listener<[ListChange, ServerMessageSource]>;
 
 /** Called for notifications from servers. Errors they throw go to the logger. */
 export interface Notifications {
-  /** A log message of a server. Ask for them with `setLoggingLevel`. */
+  /** A log message of a server. Request them with `setLoggingLevel`. */
   onMessage?: Listener<
     [{ level: LoggingLevel; logger?: string | undefined; data?: unknown }, ServerMessageSource]
   >;
-  /** The handshake with a server is done; after every reconnect again. */
+  /** The handshake with a server is complete; called again after every reconnect. */
   onInitialized?: Listener<[ServerMessageSource]>;
-  /** A server takes back a request it has made. */
+  /** A server cancelled one of its requests. */
   onCancelled?: Listener<[{ requestId: RequestId; reason?: string | undefined }, ServerMessageSource]>;
   onPromptsListChanged?: ListListener;
   onResourcesListChanged?: ListListener;

@@ -1,8 +1,8 @@
-/** A client of the MCP SDK (version 1 or 2) that is already connected, as a transport for a port. */
+/** Wraps a connected client of the MCP SDK (version 1 or 2) as a transport for a port. */
 import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 
-/** The part of the SDK's `Client` that is used; versions 1 and 2 have it alike. */
+/** The part of the SDK's `Client` that is used; the same in versions 1 and 2. */
 export interface McpClientLike {
   listTools(params?: never, options?: never): Promise<{ tools: readonly unknown[]; nextCursor?: unknown }>;
   callTool(params: never, ...rest: never[]): Promise<unknown>;
@@ -18,14 +18,14 @@ interface Request {
   readonly params: Params;
 }
 
-/** The port keeps the time; the client's own limit would only be in its way. */
+/** The port enforces timeouts; the limit of the client would interfere. */
 const NO_LIMIT_MS = 2_147_483_647;
 const METHOD_NOT_FOUND = -32601;
 const PROTOCOL_VERSION = "2025-11-25";
 
 /**
- * Answers what a port asks by calling the client's methods. The handshake is answered here: the client has had its own.
- * What a method throws is thrown by `send`, so that the port sees the error itself. Closing leaves the client open.
+ * Serves the requests of a port by calling methods of the client. The handshake is answered here, because the client is already connected.
+ * Errors of the methods are thrown by `send`, so that the port receives the original error. Closing leaves the client open.
  */
 export class ClientTransport implements Transport {
   onmessage?: Transport["onmessage"];
@@ -88,7 +88,7 @@ export class ClientTransport implements Transport {
       case "tools/call": {
         const onprogress = (progress: object) => this.#progress(progressToken, progress);
         const withProgress = progressToken === undefined ? options : { ...options, onprogress };
-        // Version 1 has a result schema in second place.
+        // In version 1 the second parameter is the result schema.
         return "getProtocolEra" in this.#client
           ? this.#call("callTool", sent, withProgress)
           : this.#call("callTool", sent, undefined, withProgress);
@@ -113,7 +113,7 @@ export class ClientTransport implements Transport {
     const { getServerVersion } = this.#client as { getServerVersion?: () => unknown };
     return {
       protocolVersion: params["protocolVersion"] ?? PROTOCOL_VERSION,
-      // Only tools: the port is to list nothing else. A resource can be read all the same.
+      // Only tools: the port must not list anything else. Resources can be read anyway.
       capabilities: { tools: {} },
       serverInfo: getServerVersion?.call(this.#client) ?? { name: "server", version: "0" },
     };

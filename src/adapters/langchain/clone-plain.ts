@@ -1,21 +1,21 @@
-/** A copy of plain data that can be looked at and changed without consequences. */
+/** Copies plain data, so that callers can change the copy. */
 
 type CopyOther = (value: unknown) => unknown;
 
 const itself: CopyOther = (value) => value;
 
-/** Copies plain objects and lists; what is something else (functions, instances of classes) goes through `copyOther`. */
+/** Copies plain objects and lists; other values (functions, class instances) are passed to `copyOther`. */
 export function clonePlain<Value>(value: Value, copyOther?: CopyOther): Value;
 export function clonePlain(value: unknown, copyOther: CopyOther = itself): unknown {
   if (!isReference(value)) return value;
   if (Array.isArray(value)) return cloneList(value, copyOther);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return copyOther(value);
-  // Copied whole first: a key `__proto__` is then one like any other, and stays one when it is set.
+  // The shallow copy defines `__proto__` as an own key, so setting it does not change the prototype.
   const copy: Record<string, unknown> = { ...value };
   for (const key in copy) {
     const inner = copy[key];
-    // Most are plain values. Thousands of schemas are copied before any of this is compiled, so every call counts.
+    // Most are plain values. Thousands of schemas are copied before this code is optimised, so every function call counts.
     if (isReference(inner)) copy[key] = clonePlain(inner, copyOther);
   }
   return copy;

@@ -1,4 +1,4 @@
-/** MCP results as LangChain content and artifact, by the rules of the README of `@langchain/mcp-adapters`. */
+/** Converts MCP results to LangChain content and artifact, by the rules of the README of `@langchain/mcp-adapters`. */
 import type { ContentBlock as LangChainBlock } from "@langchain/core/messages";
 import { type ContentPart, toContentPart, toContentParts } from "../../content/content-part.js";
 import { partNote } from "../../content/part-note.js";
@@ -7,7 +7,7 @@ import {
   type AudienceRule,
   type ContentOptions,
   isFileUrl,
-  isTakenSomewhere,
+  isSupportedSomewhere,
   leaveOut,
 } from "../content-options.js";
 import { forUserNote, isMeantForModel, type ResultContent } from "../result-parts.js";
@@ -27,10 +27,10 @@ export interface MetaArtifact {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Something set aside: an MCP block as it came, a LangChain block, or one of the two above. */
+/** An artifact: an MCP block as the server sent it, a LangChain block, or one of the two above. */
 export type ToolArtifact = ContentBlock | LangChainBlock | StructuredContentArtifact | MetaArtifact;
 
-/** What a tool's output is in LangChain: content for the model, artifacts for the program. */
+/** The output of a tool in LangChain: content for the model, artifacts for the program. */
 export type ToolOutput = [content: string | LangChainBlock[], artifact: ToolArtifact[]];
 
 export interface OutputOptions {
@@ -40,21 +40,21 @@ export interface OutputOptions {
   readonly onLeftOut?: ContentOptions["onLeftOut"];
 }
 
-/** Reads a resource that only names itself from the server that named it; undefined if it cannot be had. */
+/** Reads a resource of which the result contains only the URI; undefined if it cannot be read. */
 type ReadResource = (uri: string) => Promise<readonly ContentBlock[] | undefined>;
 
 type Result = ResultContent & {
   readonly _meta?: Readonly<Record<string, unknown>> | undefined;
 };
 
-/** What `toToolOutput` needs besides a result. */
+/** What `toToolOutput` needs in addition to a result. */
 interface OutputSource {
   /** The tool's name on its server, for `onLeftOut`. */
   readonly tool: string;
   readonly readResource: ReadResource;
 }
 
-/** Converts a result. Every block finds its place; only a resource that names nothing but itself is waited for. */
+/** Converts a result. Reads resources of which it contains only the URI. */
 export function toToolOutput(
   result: Result,
   options: OutputOptions,
@@ -66,7 +66,7 @@ export function toToolOutput(
   return expanded.then((all) => arrange(all.flat(), { result, tool }, options));
 }
 
-/** The same at once: a resource that only names itself stays as it is. */
+/** The same synchronously: resources without content stay unchanged. */
 export const toOutputAtOnce = (result: Result, options: OutputOptions): ToolOutput =>
   arrange(toContentParts(result.content ?? []), { result, tool: undefined }, options);
 
@@ -77,7 +77,7 @@ const isBare = (part: ContentPart): part is BareResource => part.kind === "bare-
 async function expand(part: BareResource, readResource: ReadResource): Promise<ContentPart[]> {
   const read = await readResource(part.uri);
   if (read === undefined || read.length === 0) return [part];
-  // What names only itself again is left as it is. What was for the user alone still is.
+  // Nested resources without content stay unchanged. The audience of the block still applies.
   return read.map((block) => ({ ...toContentPart(block), userOnly: part.userOnly }));
 }
 
@@ -92,16 +92,16 @@ function arrange(
   const artifact: ToolArtifact[] = [];
   for (const part of parts) {
     const isContent = targetOf(part, outputHandling) === "content" && isMeantForModel(part, audience);
-    if (isContent && isTaken(part)) content.push(toBlock(part, useStandardContentBlocks));
+    if (isContent && hasBlock(part)) content.push(toBlock(part, useStandardContentBlocks));
     else {
       if (isContent)
         content.push(toText(leaveOut(part, { provider: PROVIDER_NAME, server, tool, onLeftOut })));
-      // The program gets what the model cannot.
+      // The program receives content that the model does not support.
       artifact.push(useStandardContentBlocks ? toArtifact(part) : (part.source as ContentBlock));
     }
   }
   if (structuredContent !== undefined) {
-    // A server that gives only data would otherwise say nothing to the model.
+    // Otherwise the model would receive nothing from a server that sends only structured content.
     if (!parts.some((part) => isMeantForModel(part, audience)))
       content.push(toText(JSON.stringify(structuredContent)));
     artifact.push({ type: "mcp_structured_content", data: structuredContent });
@@ -120,19 +120,19 @@ function targetOf(
   return Object.hasOwn(outputHandling, type) ? outputHandling[type]! : "content";
 }
 
-/** The texts of a failure that a model may read: the message of an exception reaches it too. */
+/** The texts of a failure that the model may read; it also receives the messages of exceptions. */
 export const textForModel = (result: ResultContent, audience: AudienceRule | undefined): string =>
   toContentParts(result.content ?? [])
     .flatMap((part) => (part.kind === "text" && isMeantForModel(part, audience) ? part.text : []))
     .join("\n");
 
-/** What the tool itself has put into `_meta`: servers of the modern era add things of the protocol's own. */
+/** The entries of `_meta` that come from the tool: servers of the modern era add entries of the protocol. */
 function ownMeta(meta: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
   const own = Object.entries(meta).filter(([key]) => !key.startsWith("io.modelcontextprotocol/"));
   return own.length === 0 ? undefined : Object.fromEntries(own);
 }
 
-/** The text, if it is all there is. */
+/** The text, if there is nothing else. */
 function loneText(content: readonly LangChainBlock[]): string | undefined {
   const [first] = content;
   return first?.type === "text" && content.length === 1 ? (first["text"] as string) : undefined;
@@ -140,11 +140,11 @@ function loneText(content: readonly LangChainBlock[]): string | undefined {
 
 const toText = (text: string): LangChainBlock => ({ type: "text", text });
 
-/** Whether there is a block for it that at least one provider takes. */
-export function isTaken(part: ContentPart): boolean {
+/** Whether it has a block that at least one provider supports. */
+export function hasBlock(part: ContentPart): boolean {
   switch (part.kind) {
     case "image":
-      return isTakenSomewhere(part);
+      return isSupportedSomewhere(part);
     case "link":
       // A file on the server's machine: no provider can read it.
       return !isFileUrl(part.uri);
@@ -161,7 +161,7 @@ const toArtifact = (part: ContentPart): ToolArtifact =>
 
 const mimeType = (value: string | undefined) => (value === undefined ? {} : { mime_type: value });
 
-/** One block for a model; `isTaken` says whether it has one of its own. */
+/** Converts a part to one block for a model; parts without a block (see `hasBlock`) become text. */
 export function toBlock(part: ContentPart, standard: boolean): LangChainBlock {
   switch (part.kind) {
     case "text":

@@ -1,12 +1,12 @@
-/** What `afterToolCall` returns, as the answer to the model's tool call. */
+/** Converts the return value of `afterToolCall` to the result of the tool call. */
 import { isDirectToolOutput, ToolMessage } from "@langchain/core/messages";
 import type { GraphCommand, HookState, ModifiedToolCallResult } from "./client-config.js";
 import { isRecord } from "./is-record.js";
 
-/** Content and artifact, or a message or command in the place of the content. */
+/** Content and artifact, or a message or command instead of the content. */
 export type RunOutput = readonly [unknown, unknown];
 
-/** The tool call that is answered. */
+/** The tool call. */
 export interface AnsweredCall {
   /** The tool's name in LangChain, as the model knows it. */
   readonly name: string;
@@ -14,11 +14,11 @@ export interface AnsweredCall {
   readonly toolCallId: string | undefined;
   /** The state of the graph that the call belongs to. */
   readonly state: HookState;
-  /** What the tool answered. */
+  /** The output of the tool. */
   readonly output: RunOutput;
 }
 
-/** @throws TypeError if the hook returned nothing that can stand for an answer */
+/** @throws TypeError if the return value cannot be converted */
 export function toHookOutput(result: ModifiedToolCallResult["result"], call: AnsweredCall): RunOutput {
   if (typeof result === "string") return [result, []];
   if (Array.isArray(result) && result.length === 2) return [result[0], result[1]];
@@ -52,8 +52,8 @@ function toAnswer(message: ToolMessage, name: string, toolCallId: string): ToolM
 type Update = Record<string, unknown> | readonly (readonly [string, unknown])[] | undefined;
 
 /**
- * The same command, completed so that its messages answer the call: providers refuse a conversation in which a tool call has
- * no answer. A command for another graph is left as it is.
+ * Completes a command so that its messages answer the call: providers reject a conversation in which a tool call has
+ * no answer. A command for another graph stays unchanged.
  */
 function answeringCommand(command: GraphCommand, call: AnsweredCall): GraphCommand {
   const { graph, update } = command as { graph?: unknown; update?: Update };
@@ -74,7 +74,7 @@ function answeringCommand(command: GraphCommand, call: AnsweredCall): GraphComma
   return Object.assign(copy, { update: { ...fields, messages } });
 }
 
-/** Messages may be given as plain objects as well. */
+/** Messages may also be plain objects. */
 const idOf = (message: unknown): unknown => (isRecord(message) ? message["tool_call_id"] : undefined);
 
 const toOwnAnswer = ([content, artifact]: RunOutput, name: string, toolCallId: string): ToolMessage =>

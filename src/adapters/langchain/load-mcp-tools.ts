@@ -1,4 +1,4 @@
-/** Tools of a client that the program has made and connected itself. */
+/** Loads the tools of a client that the program created and connected. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { createToolport } from "../../create-toolport.js";
 import { ToolportError } from "../../errors/toolport-error.js";
@@ -9,7 +9,7 @@ import { toLangChainTools } from "./to-tools.js";
 
 /**
  * Loads the tools of a connected client: `Client` of `@modelcontextprotocol/client`, or of version 1 of the SDK. The
- * client stays yours: it is never closed here, and a connection that it loses stays lost.
+ * client stays yours: Toolport never closes it and does not reconnect it.
  *
  * @example
  * ```ts
@@ -33,13 +33,13 @@ export async function loadMcpTools(
       [serverName]: {
         transport: () => new ClientTransport(client),
         protocol: "legacy",
-        // Nothing is lost here that could be brought back.
+        // The port cannot reconnect this client.
         reconnect: { enabled: false },
       },
     },
     prefix: prefixToolNameWithServerName,
     additionalToolNamePrefix,
-    // One failure of the client's says nothing about the next: it is not ours to hold back calls.
+    // The client manages its own connection, so calls are not rejected after failures.
     breaker: false,
     retry: false,
   });

@@ -1,8 +1,8 @@
-/** Which log messages servers are asked for, in the way of each era, and again after every reconnect. */
+/** Requests log messages from servers, as each era requires, and again after every reconnect. */
 import type { LoggingLevel } from "@modelcontextprotocol/client";
 import type { Toolport } from "../../toolport.js";
 
-/** Requests to servers of the modern era carry the level. */
+/** In the modern era, every request contains the level. */
 const LOG_LEVEL_META = "io.modelcontextprotocol/logLevel";
 
 export class LoggingLevels {
@@ -15,13 +15,13 @@ export class LoggingLevels {
       const level = this.#levels.get(server);
       if (to !== "ready" || principal !== undefined || level === undefined) return;
       // A new connection starts without a level. If setting it fails, only log messages are missing.
-      this.#tell(server, level).catch(() => {});
+      this.#sendLevel(server, level).catch(() => {});
     });
   }
 
   async set(server: string, level: LoggingLevel): Promise<void> {
     this.#levels.set(server, level);
-    await this.#tell(server, level);
+    await this.#sendLevel(server, level);
   }
 
   /** `_meta` for a call of a server. */
@@ -30,7 +30,7 @@ export class LoggingLevels {
     return level === undefined ? undefined : { [LOG_LEVEL_META]: level };
   }
 
-  async #tell(server: string, level: LoggingLevel): Promise<void> {
+  async #sendLevel(server: string, level: LoggingLevel): Promise<void> {
     const { era, capabilities } = this.#toolport.snapshot().servers[server] ?? {};
     if (era !== "legacy" || capabilities?.["logging"] === undefined) return;
     await (await this.#toolport.client(server)).setLoggingLevel(level);

@@ -1,9 +1,9 @@
-/** A server cannot be connected, or its lists cannot be read. */
+/** The error of a server that cannot be connected or whose lists cannot be read. */
 
 /** Thrown by the methods of `MultiServerMCPClient`. `cause` is the `ToolportError` that says why. */
 export class MCPClientError extends Error {
   override readonly name = "MCPClientError";
-  /** The server it is about; undefined when it is about none in particular. */
+  /** The server; undefined if the error does not concern a single server. */
   readonly serverName: string | undefined;
 
   constructor(message: string, serverName?: string, options?: { cause?: unknown }) {

@@ -12,7 +12,7 @@ import { arePlainArguments, callUnwatched, isPlainConfig, isUnwatched } from "./
 
 const RESPONSE_FORMAT = "content_and_artifact";
 
-/** What a tool says about itself beyond name, description and schema. */
+/** The metadata of a tool, without name, description and schema. */
 function metadataOf(tool: ToolInfo): Record<string, unknown> {
   const { server, sourceName, title, annotations, _meta } = tool;
   const metadata = {
@@ -26,14 +26,14 @@ function metadataOf(tool: ToolInfo): Record<string, unknown> {
   return withSourceSchema(metadata, tool);
 }
 
-/** Stands in until the schema is first read. */
+/** Placeholder until the schema is first read. */
 const NOT_READ = {};
 
 /**
- * Arguments are checked by the port, against the schema as the server wrote it and by its draft. LangChain's own check
- * knows one draft only and has no limit on hostile patterns, so it is given a schema that lets everything pass.
+ * The port checks arguments against the original schema and its draft. LangChain's own check
+ * supports one draft only and has no limit on hostile patterns, so it gets a schema that accepts everything.
  *
- * A call without callbacks bypasses LangChain's own code, which would cost more than the call; any other goes through
+ * A call without callbacks bypasses LangChain's own code, which would cost more than the call; any other call uses
  * it. The outcome is the same.
  */
 export class McpTool extends DynamicStructuredTool {
@@ -54,7 +54,7 @@ export class McpTool extends DynamicStructuredTool {
       metadata: metadataOf(tool),
       func,
     });
-    // A copy: ours is shared, and some code in LangChain writes into schemas.
+    // A copy: our schema is shared, and some code in LangChain modifies schemas.
     defineLazySchema(this, () => clonePlain(offered.derived.schema, structuredClone));
     this.defaultToolTimeout = port.settingsOf(tool.server).defaultToolTimeout;
     this.#port = port;
@@ -88,7 +88,7 @@ export class McpTool extends DynamicStructuredTool {
       isUnwatched(this, config);
     if (isShort)
       return callUnwatched(this, config, () => this.#func(input, undefined, config)) as Promise<never>;
-    // A new schema for every call: the validator writes into it.
+    // A new schema for every call: the validator modifies it.
     const unchecked = Object.create(this, { schema: { value: {} } }) as this;
     return super.call.call(unchecked, input, config, tags) as Promise<never>;
   }
@@ -103,8 +103,8 @@ export class McpTool extends DynamicStructuredTool {
 }
 
 /**
- * The timeout of the call, or else the default. Not by LangChain's `defaultConfig`: that would take the shorter of the
- * two. The number stays in `metadata`, where LangChain itself leaves it, because a limit of the agent's run may be there.
+ * The timeout of the call, or else the default. Does not use LangChain's `defaultConfig`, which would take the shorter of the
+ * two. The number stays in `metadata`, where LangChain puts it, because it may be the limit of the whole run.
  */
 function withTimeout(config: ToolConfig | undefined, defaultToolTimeout: number | undefined) {
   const timeout = config?.timeout ?? defaultToolTimeout;

@@ -38,11 +38,11 @@ interface Opened {
   readonly callers: CallerPorts;
   readonly levels: LoggingLevels;
   readonly retries: BackgroundRetries;
-  /** Tools that LangChain could not take, by server. */
+  /** Tools that LangChain rejected, by server. */
   readonly unconverted: Map<string, readonly WithheldTool[]>;
 }
 
-/** Whose tools are converted, and what they are called. */
+/** Which tools are converted, and their names. */
 interface Binding {
   readonly toolport: Toolport;
   readonly options: CustomHTTPTransportOptions | undefined;
@@ -65,20 +65,20 @@ export class MultiServerMCPClient implements AsyncDisposable {
   readonly #read: ReadConfig;
   #opened: Opened | undefined;
 
-  /** @throws an error named `ZodError` with `issues` if the configuration is not valid */
+  /** @throws an error named `ZodError` with `issues` if the configuration is invalid */
   constructor(config: ClientConfig | Readonly<Record<string, Connection>>) {
     this.#read = readClientConfig(config);
     this.#opened = this.#open();
   }
 
-  /** A copy of the configuration, defaults filled in. Changing it changes nothing. */
+  /** A copy of the configuration with defaults. Changing it has no effect. */
   get config(): ClientConfig {
     return clonePlain(this.#read.config);
   }
 
   /**
-   * Tools that servers list and that are not offered, with the reason: one with a malformed schema, for example. With
-   * `throwOnLoadError: false` this is where they can be seen.
+   * Tools that servers list but that are not offered, with the reason, such as a malformed schema. With
+   * `throwOnLoadError: false`, this is the only report of them.
    */
   get withheldTools(): readonly WithheldTool[] {
     if (this.#opened === undefined) return [];
@@ -100,8 +100,8 @@ export class MultiServerMCPClient implements AsyncDisposable {
   }
 
   /**
-   * The tools of all servers, or of those named. With options they are bound to that caller for good: its headers and
-   * its provider, on connections of its own.
+   * The tools of all servers, or of those named. With options they stay bound to that caller: its headers and
+   * its provider, on separate connections.
    */
   getTools(...servers: string[]): Promise<DynamicStructuredTool[]>;
   getTools(servers: string[], options?: CustomHTTPTransportOptions): Promise<DynamicStructuredTool[]>;
@@ -110,7 +110,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
     return Object.values(await this.#load(servers, options)).flat();
   }
 
-  /** The SDK's client of a server, for what is not wrapped here; undefined if it cannot be had. */
+  /** The SDK's client of a server, for methods that do not exist here; undefined if it is not available. */
   async getClient(serverName: string, options?: CustomHTTPTransportOptions): Promise<Client | undefined> {
     const [connected] = await this.#connect([serverName], options);
     return connected === undefined ? undefined : this.#portOf(serverName, options).client(serverName);
@@ -136,7 +136,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
     return this.#list(given, ({ resourceTemplates }) => resourceTemplates, toResourceTemplate);
   }
 
-  /** Reads a resource; a URI may stand for several contents. */
+  /** Reads a resource; a URI may have several contents. */
   async readResource(
     serverName: string,
     uri: string,
@@ -154,7 +154,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
     }
   }
 
-  /** Asks all servers, or one, for log messages of this level and above; they go to `onMessage`. */
+  /** Requests log messages of this level and above from all servers, or from one; `onMessage` receives them. */
   setLoggingLevel(level: LoggingLevel): Promise<void>;
   setLoggingLevel(serverName: string, level: LoggingLevel): Promise<void>;
   async setLoggingLevel(...given: [LoggingLevel] | [string, LoggingLevel]): Promise<void> {
@@ -164,7 +164,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
     await Promise.all(connected.map((server) => this.#now().levels.set(server, level)));
   }
 
-  /** Ends every connection. Tools got so far no longer work; the client itself may be used again. */
+  /** Closes all connections. Existing tools no longer work; the client itself may be used again. */
   async close(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
@@ -208,7 +208,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
     }
   }
 
-  /** Headers and providers mean nothing to a local process: all callers share it. */
+  /** Local processes do not use headers and providers: all callers share them. */
   #portOf(server: string, options: CustomHTTPTransportOptions | undefined): Toolport {
     const { toolport, callers } = this.#now();
     const entry = this.#read.entries[server];
@@ -223,7 +223,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
     return { servers, options: Array.isArray(first) ? (options as CustomHTTPTransportOptions) : undefined };
   }
 
-  /** Connects what is needed; returns the servers that are there. */
+  /** Connects servers as needed; returns those that are connected. */
   async #connect(
     servers: readonly string[],
     options: CustomHTTPTransportOptions | undefined,
@@ -238,11 +238,11 @@ export class MultiServerMCPClient implements AsyncDisposable {
     return reports.filter(({ error }) => error === undefined).map(({ name }) => name);
   }
 
-  /** Throws, or returns if the policy is to go on without the server. */
+  /** Throws, or returns if the policy is to continue without the server. */
   async #onFailure(error: MCPClientError, serverName: string): Promise<void> {
     const { onConnectionError: policy } = this.#read.config;
     if (policy === "throw") throw error;
-    // What it throws is the caller's, and so is what it rejects with.
+    // Errors of this function are passed to the caller.
     if (typeof policy === "function") await policy({ serverName, error });
   }
 
@@ -291,11 +291,11 @@ export class MultiServerMCPClient implements AsyncDisposable {
     const connected = await this.#connect(servers, options);
     const { toolport, unconverted } = this.#now();
     const { config, entries } = this.#read;
-    // The tools of a caller come from two ports, which do not know each other's names.
+    // The tools of a caller come from two ports, which assign names independently.
     const nameOf = uniqueNames(config.additionalToolNamePrefix ?? "");
     const loaded: Record<string, DynamicStructuredTool[]> = {};
     if (config.toolport?.deferTools) {
-      // Only of servers that are there: nothing is to wait for the others.
+      // Only of connected servers: do not wait for the others.
       const infos = await toolport.tools({ servers: connected });
       const own = infos.filter(({ server }) => entries[server] === undefined);
       loaded["toolport"] = this.#convert(own, { toolport, options, nameOf });
@@ -303,7 +303,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
     for (const server of connected) {
       const binding = { toolport: this.#portOf(server, options), options, nameOf };
       const infos = await binding.toolport.tools({ servers: [server] });
-      // Toolport's own two tools stand above, once for all servers.
+      // Toolport's own two tools were added above, once for all servers.
       const tools = infos.filter((info) => info.server === server);
       unconverted.delete(server);
       if (config.throwOnLoadError) await this.#checkWithheld(server, binding.toolport);

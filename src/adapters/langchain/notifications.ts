@@ -11,7 +11,7 @@ const LIST_HOOKS = {
   prompts: "onPromptsListChanged",
 } as const;
 
-/** Listens until the port is closed. What the functions throw goes to `report`. */
+/** Listens until the port is closed. Errors of the callbacks are passed to `report`. */
 export function passNotifications(
   toolport: Toolport,
   config: ClientConfig,
@@ -19,7 +19,7 @@ export function passNotifications(
 ): void {
   const hooks: Notifications = config;
 
-  // The promise is handed to the port, which bounds how many calls of a slow hook run and wait.
+  // The promise is returned to the port, which limits how many calls of a slow hook run and wait.
   const call = (server: string, run: (source: ServerMessageSource) => unknown) => {
     const options = config.mcpServers[server];
     return options && callSafely(() => run({ server, options }), report);
@@ -31,7 +31,7 @@ export function passNotifications(
   toolport.on("notification", (notification) =>
     call(notification.server, (source) => passOther(hooks, notification, source)),
   );
-  // Called when the lists have been read again, so that `getTools()` in the hook finds the new ones.
+  // Called after the lists were read again, so that `getTools()` in the hook returns the new tools.
   for (const list of ["tools", "resources", "prompts"] as const)
     toolport.on("listsChanged", ({ server, lists }) =>
       lists.includes(list) ? call(server, (source) => hooks[LIST_HOOKS[list]]?.(source, source)) : undefined,

@@ -1,9 +1,9 @@
-/** Where each type of a tool's output goes: to the model, or aside for the program. */
+/** Where each type of tool output goes: to the model, or into the artifact for the program. */
 
 /** `ToolMessage.content`, which the model sees, or `ToolMessage.artifact`, which it does not. */
 export type OutputTarget = "content" | "artifact";
 
-/** The types of MCP content that can be sent one way or the other. */
+/** The types of MCP content that have a target. */
 export type OutputType = "text" | "image" | "audio" | "resource" | "resource_link";
 
 /** One target for everything, or one for each type that is named. */
@@ -19,7 +19,7 @@ const DEFAULTS: Readonly<Record<OutputType, OutputTarget>> = {
   resource_link: "content",
 };
 
-/** Puts levels over the defaults, each over the one before it: top level first, then the server's own. */
+/** Merges levels over the defaults, later ones over earlier ones: top level first, then the server. */
 export function resolveOutputHandling(
   ...levels: readonly (OutputHandling | undefined)[]
 ): Readonly<Record<OutputType, OutputTarget>> {

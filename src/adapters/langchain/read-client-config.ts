@@ -1,4 +1,4 @@
-/** Checks the configuration of a `MultiServerMCPClient` and takes it apart: what is LangChain's, what is Toolport's. */
+/** Validates the configuration of a `MultiServerMCPClient` and splits it into options of LangChain and of Toolport. */
 import { ENTRY_KEYS } from "../../config/entry-options.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { SCHEMA_TARGETS } from "../../schema/derive/derived-schema.js";
@@ -10,11 +10,11 @@ import { OUTPUT_TYPES } from "./output-handling.js";
 import { ConfigZodError, type ZodIssue } from "./zod-error.js";
 
 export interface ReadConfig {
-  /** As given, defaults filled in. */
+  /** As given, with defaults. */
   readonly config: ClientConfig;
   /** For `createToolport`. */
   readonly entries: Readonly<Record<string, ServerEntry>>;
-  /** The servers stood at the top, not in `mcpServers`. */
+  /** The servers were given at the top level, not in `mcpServers`. */
   readonly isBareMap: boolean;
 }
 
@@ -31,7 +31,7 @@ const FUNCTIONS = [
 /**
  * Reads the configuration.
  *
- * @throws an error named `ZodError` with every problem found here; those of transports are found by `createToolport`
+ * @throws an error named `ZodError` with every problem found here; `createToolport` checks the transports
  */
 export function readClientConfig(given: ClientConfig | Readonly<Record<string, Connection>>): ReadConfig {
   const issues: ZodIssue[] = [];
@@ -94,7 +94,7 @@ function check(options: Fields, key: string, type: "boolean" | "function" | "str
   if (value !== undefined && typeof value !== type) report([key], `must be a ${type}`);
 }
 
-/** What may stand at the top and in an entry alike. */
+/** Checks options that are allowed at the top level and in an entry. */
 function checkOutput(fields: Fields, at: string[], report: Report): void {
   const { outputHandling, defaultToolTimeout, audience } = fields;
   if (audience !== undefined && audience !== "respect" && audience !== "ignore")
@@ -120,13 +120,13 @@ function checkOutput(fields: Fields, at: string[], report: Report): void {
 const isTarget = (value: unknown): boolean => value === "content" || value === "artifact";
 const isAmount = (value: unknown): value is number => typeof value === "number" && value >= 0;
 
-/** The entry without what is LangChain's or of other programs'. */
+/** The entry without the fields of LangChain and of other programs. */
 function toEntry(entry: unknown): ServerEntry {
   if (!isRecord(entry)) return entry as ServerEntry;
   const known = Object.entries(entry).filter(
     ([key, value]) => ENTRY_KEYS.includes(key) && value !== undefined,
   );
   const own = Object.fromEntries(known);
-  // Node's "overlapped" is "pipe" everywhere but on Windows, where it is the other way to open one.
+  // Node's "overlapped" equals "pipe" except on Windows, where it opens the pipe differently.
   return (own["stderr"] === "overlapped" ? { ...own, stderr: "pipe" } : own) as unknown as ServerEntry;
 }

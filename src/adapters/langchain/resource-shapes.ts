@@ -1,4 +1,4 @@
-/** Resources in the shapes that programs written for `@langchain/mcp-adapters` know. */
+/** Resources in the format of `@langchain/mcp-adapters`. */
 import type { ResourceContents, ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
 import type { MCPResource, MCPResourceContent, MCPResourceTemplate } from "./client-config.js";
 

@@ -1,4 +1,4 @@
-/** One call of a LangChain tool: hooks around it, its result mapped, its failure thrown as LangChain expects it. */
+/** Runs one call of a LangChain tool: calls the hooks, converts the result, and throws failures as LangChain expects them. */
 import { ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { ToolInputParsingException } from "@langchain/core/tools";
@@ -19,7 +19,7 @@ import type { ToolPort } from "./tool-port.js";
 
 const debug = debugChannel("call");
 
-/** What LangChain hands to a tool; `toolCall` is there when a model asked for it. */
+/** The configuration that LangChain passes to a tool; `toolCall` is set if a model requested the call. */
 export type ToolConfig = RunnableConfig & {
   toolCall?: { readonly id?: string | undefined } | undefined;
   readonly state?: unknown;
@@ -27,7 +27,7 @@ export type ToolConfig = RunnableConfig & {
 
 export interface ToolRun {
   readonly tool: ToolInfo;
-  /** The tool's name in LangChain. It differs from the port's where two ports have tools of the same name. */
+  /** The name in LangChain. It differs from the name in the port if two ports have tools of the same name. */
   readonly name: string;
   readonly port: ToolPort;
   readonly args: unknown;
@@ -35,11 +35,11 @@ export interface ToolRun {
 }
 
 /**
- * Runs a tool. Throws LangChain's `ToolInputParsingException` for arguments that do not fit, a `ToolException` for any other
- * failure, or the reason of the caller's own abort.
+ * Runs a tool. Throws LangChain's `ToolInputParsingException` for invalid arguments, a `ToolException` for any other
+ * failure, or the reason of the caller's signal.
  */
 export async function runTool(run: ToolRun): Promise<RunOutput> {
-  // Only of what was aborted one has to know how long it took.
+  // The duration is only needed for aborted calls.
   const startedAt = run.config.signal === undefined ? 0 : performance.now();
   const { server, sourceName } = run.tool;
   try {
@@ -59,7 +59,7 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
   const { beforeToolCall, afterToolCall } = port.hooks;
   const state = stateOf(config);
   const request = { name: tool.sourceName, serverName: tool.server };
-  // Before the hook, which may also write into the arguments.
+  // Before the hook, which may also modify the arguments.
   const names = beforeToolCall && Object.keys(asRecord(run.args));
   const changes = beforeToolCall && (await beforeToolCall({ ...request, args: run.args }, state, config));
   const args = changes?.args === undefined ? run.args : { ...asRecord(run.args), ...asRecord(changes.args) };
@@ -81,8 +81,8 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
 const toolCallIdOf = ({ toolCall }: ToolConfig): string | undefined => toolCall?.id || undefined;
 
 /**
- * Tells the arguments of the model, changed or not, from those that `beforeToolCall` added. The tool's schema need not know
- * these, as with `@langchain/mcp-adapters`.
+ * Separates the arguments of the model, changed or not, from those that `beforeToolCall` added. The schema of the tool need not contain
+ * the latter, as with `@langchain/mcp-adapters`.
  *
  * @param names of the model's arguments; undefined without a hook
  */
@@ -98,7 +98,7 @@ function splitAdded(
   return { own: pick(false), added: pick(true) };
 }
 
-/** What a call is given besides its arguments; nothing that it has no use for. */
+/** The options of a call. Only contains fields that are needed. */
 function optionsOf({ tool, port, config }: ToolRun, args: Record<string, unknown>): CallToolOptions {
   const timeoutMs = timeoutOf(config);
   const meta = port.metaOf?.(tool.server);
@@ -113,7 +113,7 @@ function optionsOf({ tool, port, config }: ToolRun, args: Record<string, unknown
   return options;
 }
 
-/** Where a call with headers of its own goes; undefined: where any other goes. */
+/** The port for a call with its own headers; undefined if it uses the usual port. */
 async function routeWith(
   headers: Readonly<Record<string, string>>,
   { tool, port }: ToolRun,
@@ -124,7 +124,7 @@ async function routeWith(
   const transport = toolport.snapshot().servers[tool.server]?.transport;
   if (transport === "http") return { toolport, name: tool.name, options: { ...options, headers } };
   const other = await port.withHeaders?.(tool.server, headers);
-  // The same tool may have another name there.
+  // The same tool may have another name in that port.
   const tools = await other?.tools({
     servers: [tool.server],
     all: true,
@@ -144,7 +144,7 @@ function toOutput(
   result: ToolResult,
 ): ToolOutput | Promise<ToolOutput> {
   const { server } = result;
-  // With `deferTools` a tool of Toolport's own may bring the answer of a server's.
+  // With `deferTools`, a tool of Toolport may return the result of a server's tool.
   const settings = port.settingsOf(server);
   return toToolOutput(result, settings, {
     tool: tool.sourceName,
@@ -162,7 +162,7 @@ function toOutput(
 function failure(run: ToolRun, result: ToolResult, [content, artifact]: ToolOutput): RunOutput {
   const { tool, port } = run;
   if (port.settingsOf(tool.server).toolErrors === "throw") {
-    const what = textForModel(result, port.settingsOf(result.server).audience) || "no text was given";
+    const what = textForModel(result, port.settingsOf(result.server).audience) || "no message";
     throw new ToolException(
       `MCP tool '${tool.sourceName}' on server '${result.server}' returned an error: ${what}`,
       {
@@ -178,7 +178,7 @@ function failure(run: ToolRun, result: ToolResult, [content, artifact]: ToolOutp
   return [new ToolMessage({ status: "error", content, artifact, tool_call_id, name: run.name }), artifact];
 }
 
-/** LangGraph's own signals (an interrupt for a human, a command to a parent graph) are no failures. */
+/** Signals of LangGraph (an interrupt for a human, a command to a parent graph) are not failures. */
 const isSignalOfLangGraph = (error: unknown): boolean =>
   (error as { is_bubble_up?: unknown } | null)?.is_bubble_up === true;
 
@@ -188,8 +188,8 @@ function toThrown(error: unknown, { tool, config, args }: ToolRun, elapsedMs: nu
   const { signal } = config;
   if (signal?.aborted) {
     const timeoutMs = timeoutOf(config);
-    // LangChain turns `timeout` into a signal, and starts its clock before ours. The caller's own may be one of the same
-    // kind, but it comes much sooner: why else would there be two?
+    // LangChain converts `timeout` to a signal and starts its timer before ours. The caller's own signal may also be a timeout,
+    // but then it fires much sooner.
     const isTimeout = (signal.reason as Error | undefined)?.name === "TimeoutError";
     if (!isTimeout || timeoutMs === undefined || elapsedMs < timeoutMs / 2) return signal.reason;
     const cause = timedOut(tool, timeoutMs, signal.reason);
@@ -207,14 +207,14 @@ function toThrown(error: unknown, { tool, config, args }: ToolRun, elapsedMs: nu
 }
 
 /**
- * LangChain's own error for such input. Agents look for its class: with middleware around tool calls, it is the only error that
+ * LangChain's own error for invalid input. Agents check its class: with middleware around tool calls, it is the only error that
  * goes back to the model instead of ending the run.
  */
 function invalidInput(cause: ToolCallError, args: unknown): ToolInputParsingException {
   const message = `Received tool input did not match expected schema\n\n${cause.message}`;
   const error = new ToolInputParsingException(message, toJson(args));
   error.cause = cause;
-  // LangChain shows the stack to the model. Paths of this machine are no help to it; the cause has them.
+  // LangChain sends the stack to the model, which does not need the paths of this machine; the cause contains them.
   error.stack = `${error.name}: ${message}`;
   return error;
 }
@@ -227,11 +227,11 @@ function toJson(value: unknown): string {
   }
 }
 
-/** The options of this API; those of the port are not at hand here. */
+/** Advice that names the options of this API, not those of the port. */
 const RAISE =
-  "Raise `defaultToolTimeout` of the server or `timeout` of the call, or look at what keeps the server busy";
+  "Raise `defaultToolTimeout` of the server or `timeout` of the call, or check what keeps the server busy";
 
-/** The same text, whether LangChain's clock or the port's is the first to end the call. */
+/** The same text for the timer of LangChain and that of the port. */
 function timedOut(tool: ToolInfo, timeoutMs: number, cause: unknown): ToolCallError {
   const own = cause instanceof ToolCallError ? cause : undefined;
   return new ToolCallError({
@@ -253,20 +253,20 @@ function notAnObject(tool: ToolInfo): ToolCallError {
     server: tool.server,
     tool: tool.sourceName,
     what: "The arguments are not an object",
-    next: "Call the tool with an object that fits its schema",
+    next: "Call the tool with an object that matches its schema",
     outcome: "unsent",
     issues: [{ path: "", message: "must be an object" }],
   });
 }
 
-/** Put there by `McpTool.invoke`, or by LangChain itself. */
+/** Set by `McpTool.invoke`, or by LangChain itself. */
 function timeoutOf({ metadata }: ToolConfig): number | undefined {
   const timeoutMs: unknown = metadata?.["timeoutMs"];
   return typeof timeoutMs === "number" && timeoutMs > 0 ? timeoutMs : undefined;
 }
 
 function stateOf({ configurable, state }: ToolConfig): HookState {
-  // The same place that LangGraph's `getCurrentTaskInput` looks at.
+  // The same key that LangGraph's `getCurrentTaskInput` uses.
   const scratchpad = configurable?.["__pregel_scratchpad"] as { currentTaskInput?: unknown } | undefined;
   return asRecord(scratchpad?.currentTaskInput ?? state);
 }
@@ -281,7 +281,7 @@ interface EmbeddedResource {
   readonly context: unknown;
 }
 
-/** Its contents as embedded resources; undefined if they cannot be read or are over the cap. Rejects only on abort. */
+/** Its contents as embedded resources; undefined if they cannot be read or exceed the limit. Rejects only on abort. */
 async function readEmbedded(
   toolport: Toolport,
   { server, uri, maxBytes, signal, context }: EmbeddedResource,
@@ -291,7 +291,7 @@ async function readEmbedded(
     const bytes = contents.reduce((sum, { text, blob }) => sum + sizeOf(text, blob), 0);
     return bytes > maxBytes ? undefined : contents.map((resource) => ({ type: "resource", resource }));
   } catch {
-    // The tool has answered; a resource that is missing costs only itself.
+    // The tool has succeeded; a missing resource must not fail the call.
     signal?.throwIfAborted();
     return undefined;
   }

@@ -1,23 +1,23 @@
-/** A result as LangChain content and artifact. */
+/** Converts a result to LangChain content and artifact. */
 import type { ContentOptions } from "../content-options.js";
 import type { ResultContent } from "../result-parts.js";
 import { type ToolOutput, toOutputAtOnce } from "./content.js";
 import { type OutputHandling, resolveOutputHandling } from "./output-handling.js";
 
 export interface LangChainContentOptions extends Pick<ContentOptions, "audience" | "onLeftOut"> {
-  /** LangChain's standard content blocks, for artifacts as well. @default false */
+  /** Use LangChain's standard content blocks, also for artifacts. @default false */
   readonly useStandardContentBlocks?: boolean | undefined;
   /**
-   * What the model sees (`"content"`) and what is set aside (`"artifact"`).
-   * @default embedded resources are set aside, everything else is content
+   * What the model sees (`"content"`) and what becomes an artifact (`"artifact"`).
+   * @default embedded resources are artifacts, everything else is content
    */
   readonly outputHandling?: OutputHandling | undefined;
 }
 
 /**
- * Content and artifact of a result that you have got yourself, from `callTool` or `task.result()`: for a `ToolMessage`, and
- * for a tool of your own with `responseFormat: "content_and_artifact"`. Nothing is read from a server: a resource that only
- * names itself stays as it is.
+ * Converts a result of `callTool` or `task.result()` to content and artifact: for a `ToolMessage`, and
+ * for your own tool with `responseFormat: "content_and_artifact"`. Nothing is read from a server: a resource without content
+ * stays unchanged.
  *
  * @example
  * ```ts

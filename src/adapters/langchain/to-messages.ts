@@ -1,19 +1,19 @@
-/** A rendered MCP prompt as LangChain messages. */
+/** Converts a rendered MCP prompt to LangChain messages. */
 import { AIMessage, type BaseMessage, type ContentBlock, HumanMessage } from "@langchain/core/messages";
 import { type ContentPart, toContentPart } from "../../content/content-part.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { PromptResult } from "../../port/get-prompt.js";
 import { textOf } from "../content-options.js";
-import { isTaken, toBlock } from "./content.js";
+import { hasBlock, toBlock } from "./content.js";
 
 export interface ToLangChainMessagesOptions {
-  /** LangChain's standard content blocks instead of the older ones. @default false */
+  /** Use LangChain's standard content blocks instead of the older ones. @default false */
   useStandardContentBlocks?: boolean;
 }
 
 /**
- * Converts a prompt. A message of one text becomes a plain text message. Content that LangChain has no block for is an
- * error, and so is anything but text of an assistant: a prompt with a hole in it would not be the one asked for.
+ * Converts a prompt. A message of one text becomes a plain text message. Throws for content without a LangChain block,
+ * and for messages of the assistant that are not text, because an incomplete prompt would be misleading.
  *
  * @example
  * ```ts
@@ -40,12 +40,12 @@ export function toLangChainMessages(
   });
 }
 
-/** Bytes that models of some kind can take; any others no model would know what to do with. */
+/** Media types that some models support. */
 const KNOWN_BYTES = /^(image|audio|video)\/|^application\/pdf$/;
 
 function isOdd(part: ContentPart): boolean {
   if (part.kind === "blob-resource") return !KNOWN_BYTES.test(part.mimeType ?? "");
-  return part.kind === "bare-resource" || !isTaken(part);
+  return part.kind === "bare-resource" || !hasBlock(part);
 }
 
 function unsupported(
@@ -55,7 +55,9 @@ function unsupported(
 ): ToolCallError {
   const type = part.kind === "unknown" || part.kind === "malformed" ? part.type : part.kind;
   const why =
-    role === "assistant" ? "where an assistant can only speak text" : "for which LangChain has no block";
+    role === "assistant"
+      ? "but a message of the assistant can only contain text"
+      : "for which LangChain has no block";
   return new ToolCallError({
     code: "UNSUPPORTED_CONTENT",
     server: prompt.server,

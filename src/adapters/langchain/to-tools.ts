@@ -1,4 +1,4 @@
-/** Tools of a port as LangChain tools. */
+/** Converts the tools of a port to LangChain tools. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
@@ -10,11 +10,11 @@ import { McpTool } from "./mcp-tool.js";
 import { settingsByServer, type ToolPort } from "./tool-port.js";
 import { loadError } from "./withheld-tools.js";
 
-/** What `toLangChainTools` takes: which tools, how their output is mapped, and hooks. */
+/** Options of `toLangChainTools`: which tools, how their output is mapped, and hooks. */
 export interface ToLangChainToolsOptions
   extends ToolsOptions,
     Omit<LoadMcpToolsOptions, "prefixToolNameWithServerName" | "additionalToolNamePrefix"> {
-  /** Output options of single servers, over those given here. @default none */
+  /** Output options of single servers, which take precedence over those given here. @default none */
   outputOf?: Readonly<Record<string, OutputConfig>> | undefined;
 }
 
@@ -59,13 +59,13 @@ function assertNoneWithheld(toolport: Toolport, { servers, only, except }: ToLan
 interface Conversion {
   readonly port: ToolPort;
   readonly throwOnLoadError: boolean;
-  /** @default the name the port has given */
+  /** @default the name in the port */
   readonly nameOf?: (tool: ToolInfo) => string;
-  /** Is notified of a tool that could not be converted. */
+  /** Called for a tool that could not be converted. */
   readonly onLeftOut?: (tool: WithheldTool) => void;
 }
 
-/** One LangChain tool for each; one that cannot be converted fails all, or is left out. */
+/** Creates one LangChain tool for each. If one cannot be converted, throws or leaves it out. */
 export function convertTools(
   infos: readonly ToolInfo[],
   { port, throwOnLoadError, nameOf = ({ name }) => name, onLeftOut }: Conversion,

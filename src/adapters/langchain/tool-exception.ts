@@ -1,23 +1,23 @@
-/** What a LangChain tool throws: the tool reported failure, or the call could not be made. */
+/** The error of a LangChain tool: the tool reported failure, or the call could not be made. */
 import type { ContentBlock } from "../../execution/tool-result.js";
 
-/** What is known about the failure. */
+/** Details of the failure. */
 export interface ToolExceptionDetails {
   serverName?: string | undefined;
   /** The tool's name on its server. */
   toolName?: string | undefined;
-  /** What the tool answered, in the protocol's own form; empty if there was no answer. */
+  /** The content of the result as MCP blocks; empty if there was no result. */
   content?: readonly ContentBlock[] | undefined;
-  /** The answer as data, where the tool gave one. */
+  /** The structured content of the result, if any. */
   structuredContent?: unknown;
-  /** `_meta` of the answer. */
+  /** `_meta` of the result. */
   meta?: Readonly<Record<string, unknown>> | undefined;
-  /** Why the call could not be made: a `ToolportError`, or what a hook threw. */
+  /** Why the call could not be made: a `ToolportError`, or the error of a hook. */
   cause?: unknown;
 }
 
 /**
- * Thrown by `invoke`. A tool that says itself that it failed has its answer here; any other failure has a `cause`.
+ * Thrown by `invoke`. Contains the result if the tool reported failure; any other failure has a `cause`.
  *
  * @example
  * ```ts

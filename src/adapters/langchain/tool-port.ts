@@ -1,11 +1,11 @@
-/** What a LangChain tool needs of the rest: a port to call through, and how its output is to be mapped. */
+/** Dependencies of a LangChain tool: a port for calls, and how its output is mapped. */
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import type { Toolport } from "../../toolport.js";
 import type { AudienceRule, ContentOptions } from "../content-options.js";
 import type { LoadMcpToolsOptions, OutputConfig, ToolHooks } from "./client-config.js";
 import { type OutputTarget, type OutputType, resolveOutputHandling } from "./output-handling.js";
 
-/** Options after their defaults were filled in. */
+/** Options with defaults. */
 export interface ToolSettings {
   readonly useStandardContentBlocks: boolean;
   readonly outputHandling: Readonly<Record<OutputType, OutputTarget>>;
@@ -22,9 +22,9 @@ export interface ToolPort {
   readonly hooks: ToolHooks;
   /** The form of the schemas that models see. */
   readonly target: SchemaTarget;
-  /** By server: a fallback's answer is mapped as its own server's are. */
+  /** By server: the result of a fallback server is mapped with the settings of that server. */
   settingsOf(server: string): ToolSettings;
-  /** A port that sends these headers, for transports that cannot send them with a single call; undefined: none can. */
+  /** A port that sends these headers, for transports that cannot send them with a single call; undefined if none can. */
   withHeaders?(server: string, headers: Readonly<Record<string, string>>): Promise<Toolport | undefined>;
   /** `_meta` for every call of a server. */
   metaOf?(server: string): Readonly<Record<string, unknown>> | undefined;
@@ -32,7 +32,7 @@ export interface ToolPort {
 
 const DEFAULT_MAX_RESOURCE_BYTES = 4 * 1024 * 1024;
 
-/** The settings by server, each read once: every call and every tool asks for them. */
+/** The settings by server, cached because every call and every tool reads them. */
 export function settingsByServer(
   options: LoadMcpToolsOptions,
   ownOf: (server: string) => OutputConfig | undefined,
@@ -48,9 +48,9 @@ export function settingsByServer(
   };
 }
 
-/** The settings of one server: its own over those of the top level, over the defaults. */
+/** The settings of one server: its own, then those of the top level, then the defaults. */
 function readSettings(options: LoadMcpToolsOptions, own: OutputConfig = {}): ToolSettings {
-  // Zero is written by those who follow the README: it means that nothing is set.
+  // The README of `@langchain/mcp-adapters` uses 0 for "not set".
   const timeout = own.defaultToolTimeout || options.defaultToolTimeout;
   return {
     useStandardContentBlocks: options.useStandardContentBlocks ?? false,

@@ -1,9 +1,9 @@
-/** Names for tools that come from several ports. */
+/** Assigns unique names to tools of several ports. */
 import { toolIdentity } from "../../catalog/names/plain-names.js";
 import { isSafeName, joinName, markedNames } from "../../catalog/names/safe-name.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 
-/** Names tools one after the other: each keeps the name of its port, unless another has it already. */
+/** Names tools one after the other: each keeps its name unless another tool already has it. */
 export function uniqueNames(additionalPrefix: string): (tool: ToolInfo) => string {
   const taken = new Set<string>();
   return ({ name, server, sourceName }) => {

@@ -8,17 +8,17 @@ import type { ToolConfig } from "./run-tool.js";
 
 type WatchedTool = Pick<DynamicStructuredTool, "name" | "callbacks" | "tags" | "metadata" | "verbose">;
 
-/** Whether these are arguments, and not a whole tool call: some of those LangChain would take apart. */
+/** Whether these are arguments and not a whole tool call, which LangChain would unpack. */
 export const arePlainArguments = (args: unknown): args is Record<string, unknown> =>
   isRecord(args) && args["type"] !== "tool_call";
 
-/** Whether this is a configuration, and not a list of callbacks in its place. */
+/** Whether this is a configuration and not a list of callbacks. */
 export const isPlainConfig = (config: unknown): config is ToolConfig =>
   isRecord(config) && !("name" in config);
 
 /**
  * Whether a call has no callbacks. Callbacks may come from the configuration, a parent run, the
- * environment or a hook, so it is LangChain itself that is asked, as it would ask itself.
+ * environment or a hook, so this uses LangChain's own function to collect them.
  */
 export function isUnwatched(
   { callbacks, tags, metadata, verbose }: WatchedTool,
@@ -39,9 +39,9 @@ export async function callUnwatched(
   run: () => Promise<RunOutput>,
 ): Promise<unknown> {
   if (config.runName === undefined) config.runName = tool.name;
-  // It was for this run, not for those that get the configuration from it.
+  // It belongs to this run, not to nested runs that inherit the configuration.
   if (config.runId !== undefined) delete config.runId;
-  // The turn in which LangChain tells its callbacks: who aborts in it is heard before anything is sent.
+  // LangChain notifies its callbacks in this turn; an abort during it takes effect before anything is sent.
   await undefined;
   const [content, artifact] = await run();
   const toolCallId = config.toolCall?.id;

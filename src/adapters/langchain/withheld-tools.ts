@@ -4,7 +4,7 @@ import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import type { Toolport } from "../../toolport.js";
 import { MCPClientError } from "./mcp-client-error.js";
 
-/** Those of several ports, each once, and those that LangChain could not take. */
+/** Those of several ports, without duplicates, and those that LangChain rejected. */
 export function allWithheld(
   ports: readonly Toolport[],
   unconverted: readonly WithheldTool[],
@@ -19,16 +19,16 @@ interface Loaded {
   readonly server: string;
   /** The tools of all servers that are offered. */
   readonly tools: readonly ToolInfo[];
-  /** Those that are not. */
+  /** The tools that are not offered. */
   readonly withheld: readonly WithheldTool[];
-  /** The user's own rules by name: what they leave out is not missed. */
+  /** The user's own filters by name: tools that they exclude are not reported. */
   readonly own?: Names | undefined;
   readonly all?: Names | undefined;
 }
 
 /**
- * The error of a server's tools that cannot be offered although nothing but their definition speaks against it; undefined if
- * there is none. A tool listed twice is offered once, and what pins or the scan refuse is refused on purpose.
+ * The error for tools of a server that cannot be offered because of their definition; undefined if
+ * there is none. Duplicates, and tools that pins or the scan withhold, do not count.
  */
 export function loadError({
   server,

@@ -1,4 +1,4 @@
-/** Bad configuration in the shape that programs written for `@langchain/mcp-adapters` look for. */
+/** The error for an invalid configuration, in the format that programs for `@langchain/mcp-adapters` expect. */
 import type { ConfigError } from "../../errors/config-error.js";
 
 /** One problem of a configuration. */
@@ -6,7 +6,7 @@ export interface ZodIssue {
   readonly code: "custom";
   /** Where it is, key by key: `["mcpServers", "weather", "url"]`. */
   readonly path: (string | number)[];
-  /** What is wrong and what is expected. Never holds a secret value. */
+  /** What is wrong and what is expected. Never contains a secret value. */
   readonly message: string;
 }
 
@@ -21,11 +21,11 @@ export class ConfigZodError extends Error {
   }
 }
 
-/** The same problems, with paths as the user wrote the configuration: a bare map of servers has no `mcpServers`. */
+/** The same problems, with the paths of the user's configuration: a plain map of servers has no `mcpServers`. */
 export function toZodError(error: ConfigError, isBareMap: boolean): ConfigZodError {
   const issues = error.issues.map(({ path, message }): ZodIssue => {
     const keys = splitPath(path);
-    // What belongs to no server came in by the option `toolport`.
+    // Problems without a server come from the option `toolport`.
     const own = keys[0] === "options" ? ["toolport", ...keys.slice(1)] : isBareMap ? keys.slice(1) : keys;
     return { code: "custom", path: own, message };
   });
@@ -33,7 +33,7 @@ export function toZodError(error: ConfigError, isBareMap: boolean): ConfigZodErr
   return new ConfigZodError(shown, { cause: error });
 }
 
-/** Takes apart what `formatPath` has put together: `mcpServers["my server"].args[1]`. */
+/** Parses a path of `formatPath`: `mcpServers["my server"].args[1]`. */
 function splitPath(path: string): (string | number)[] {
   const keys: (string | number)[] = [];
   for (const [, plain, index, quoted] of path.matchAll(/([^.[\]]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g)) {
