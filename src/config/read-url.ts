@@ -29,7 +29,7 @@ function parse(reader: EntryReader, key: string, kind: AddressedKind): URL | und
   if (url.username !== "" || url.password !== "") {
     return reader.report(
       key,
-      'must not hold a user name or password; use "headers"' +
+      'must not contain a user name or password; use "headers"' +
         (kind === "websocket" ? "" : ' or "authProvider"') +
         " instead",
     );

@@ -1,11 +1,11 @@
-/** The map of states: every way leads somewhere known, and none leads into a dead end. */
+/** The transitions between states: all targets exist, and no state is a dead end. */
 import { expect, test } from "vitest";
 import { ConnectionError } from "../errors/connection-error.js";
 import { type ConnectionStatus, errorOf, TRANSITIONS } from "./connection-state.js";
 
 const STATES = Object.keys(TRANSITIONS) as ConnectionStatus[];
 
-/** All states that can be reached from one, itself included. */
+/** All states that can be reached from one, including itself. */
 function reachable(from: ConnectionStatus): Set<ConnectionStatus> {
   const seen = new Set([from]);
   for (const state of seen) for (const next of TRANSITIONS[state]) seen.add(next);
@@ -25,21 +25,21 @@ test("every state can be reached from the first one", () => {
   expect([...reachable("idle")].sort()).toEqual([...STATES].sort());
 });
 
-test.each(STATES)("from %s a server can be made ready again, and be put down", (state) => {
+test.each(STATES)("from %s a server can become ready again and can be disconnected", (state) => {
   const ahead = reachable(state);
   expect(ahead).toContain("ready");
   if (state !== "closed") expect(TRANSITIONS[state]).toContain("closed");
 });
 
-test("ready is reached only through handshake and lists, or again after a silence", () => {
+test("ready is reached only after handshake and lists, or again after a silence", () => {
   const before = (target: ConnectionStatus) => STATES.filter((state) => TRANSITIONS[state].includes(target));
   expect(before("ready")).toEqual(["discovering", "reconnecting"]);
   expect(before("discovering")).toEqual(["connected"]);
   expect(before("connected")).toEqual(["connecting"]);
 });
 
-test("a walk of ten thousand random steps never gets stuck", () => {
-  // A fixed seed: the same walk every time.
+test("ten thousand random transitions never reach a dead end", () => {
+  // A fixed seed: the same transitions every time.
   let seed = 42;
   const random = () => {
     seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
@@ -56,7 +56,7 @@ test("a walk of ten thousand random steps never gets stuck", () => {
   expect(STATES.filter((name) => name !== "idle" && !visits.has(name))).toEqual([]);
 });
 
-test("errorOf knows the last failure of the states that have one", () => {
+test("errorOf returns the last failure of the states that have one", () => {
   const error = new ConnectionError({ code: "CLOSED", what: "It is gone" });
   expect(errorOf({ status: "failed", error })).toBe(error);
   expect(errorOf({ status: "reconnecting", attempt: 1, retryAt: 0, error })).toBe(error);

@@ -1,4 +1,4 @@
-/** When a lost server is tried again, and when it is given up. */
+/** When Toolport reconnects a lost server, and when it gives up. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ReconnectConfig } from "../config/server-config.js";
 import { AuthError } from "../errors/auth-error.js";
@@ -36,7 +36,7 @@ function seeded(seed: number): () => number {
   };
 }
 
-describe("the wait in the background", () => {
+describe("the delay in the background", () => {
   const almostOne = () => 1;
 
   test.each([
@@ -67,7 +67,7 @@ describe("the wait in the background", () => {
     }
   });
 
-  test("is what the user says from the second attempt on, and no longer before the first", () => {
+  test("follows the option from the second attempt on, and is not longer before the first", () => {
     const waits = [1, 2, 3, 50].map((attempt) => reconnectWaits(attempt, policy({ delayMs: 70 }), almostOne));
     expect(waits.map(({ backgroundMs }) => backgroundMs)).toEqual([70, 70, 70, 70]);
     expect(reconnectWaits(1, policy({ delayMs: 60_000 }), () => 0.5).backgroundMs).toBe(500);
@@ -75,12 +75,12 @@ describe("the wait in the background", () => {
   });
 });
 
-test("a call does not wait for the first attempt; later ones keep a second between them", () => {
+test("a call starts the first attempt at once; later attempts are a second apart", () => {
   const pauses = [1, 2, 3, 50].map((attempt) => reconnectWaits(attempt, policy()).callPauseMs);
   expect(pauses).toEqual([0, 1_000, 1_000, 1_000]);
 });
 
-/** These failures, one after the other. */
+/** Several failures in a row. */
 function having(...errors: ToolportError[]): Failures {
   const failures = new Failures();
   for (const error of errors) failures.add(error);
@@ -88,36 +88,36 @@ function having(...errors: ToolportError[]): Failures {
 }
 
 describe("giving up", () => {
-  test("looks at the last two, and keeps no more: a server may come and go for weeks", () => {
+  test("stores only the last two failures", () => {
     const [first, second, third] = [lost(), lost(), lost()];
     const { count, last, before } = having(first, second, third);
     expect({ count, last, before }).toEqual({ count: 3, last: third, before: second });
   });
 
-  test("never, by itself", () => {
+  test("never happens by default", () => {
     expect(reasonToStop(having(), policy())).toBeUndefined();
     expect(reasonToStop(having(...Array.from({ length: 500 }, lost)), policy())).toBeUndefined();
   });
 
-  test("after as many attempts as the user allows", () => {
+  test("happens after the configured number of attempts", () => {
     expect(reasonToStop(having(lost(), lost()), policy({ maxAttempts: 3 }))).toBeUndefined();
     expect(reasonToStop(having(lost(), lost(), lost()), policy({ maxAttempts: 3 }))).toContain("3");
   });
 
-  test("after the same refusal of authorization twice in a row", () => {
+  test("happens after the same authorization error twice in a row", () => {
     expect(reasonToStop(having(denied()), policy())).toBeUndefined();
     expect(reasonToStop(having(denied(), lost(), denied()), policy())).toBeUndefined();
     expect(reasonToStop(having(denied("ISSUER_MISMATCH"), denied()), policy())).toBeUndefined();
     expect(reasonToStop(having(lost(), denied(), denied()), policy())).toContain("authorization");
   });
 
-  test("at the limit of starts", () => {
+  test("happens at the limit of starts", () => {
     expect(reasonToStop(having(restartLimitError("it", lost())), policy())).toContain("too often");
   });
 });
 
 describe("starts of a process", () => {
-  test("are five in a minute, and each is forgotten after one", () => {
+  test("are limited to five a minute", () => {
     let now = 0;
     const budget = new StartBudget(() => now);
     for (let start = 0; start < MAX_STARTS; start += 1) {
@@ -125,7 +125,7 @@ describe("starts of a process", () => {
       now += 1_000;
     }
     expect(budget.spend()).toBe(false);
-    // What was refused is not counted: the first start is forgotten after its own minute.
+    // Rejected starts do not count: the first start expires after one minute.
     now = START_WINDOW_MS - 1;
     expect(budget.spend()).toBe(false);
     now = START_WINDOW_MS;
@@ -133,7 +133,7 @@ describe("starts of a process", () => {
     expect(budget.spend()).toBe(false);
   });
 
-  test("begin anew when somebody asks", () => {
+  test("start again from zero after a reset", () => {
     const budget = new StartBudget(() => 0);
     while (budget.spend());
     budget.reset();
@@ -141,7 +141,7 @@ describe("starts of a process", () => {
   });
 });
 
-test("the error of the limit tells how the process ended last", () => {
+test("the error of the limit contains the last exit of the process", () => {
   const last = new ConnectionError({
     code: "SPAWN_FAILED",
     what: "It exited with code 3",
@@ -163,7 +163,7 @@ test("the error of the limit tells how the process ended last", () => {
 describe("after a connection", () => {
   afterEach(() => void vi.useRealTimers());
 
-  test("failures are forgotten if it was ready for 30 s", () => {
+  test("failures are reset if it was ready for 30 s", () => {
     vi.useFakeTimers();
     const readySince = performance.now();
     const failures = having(lost());

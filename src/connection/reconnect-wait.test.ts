@@ -1,4 +1,4 @@
-/** Who may end the wait before a reconnect, and when. */
+/** What ends the delay before a reconnect, and when. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ReconnectWait } from "./reconnect-wait.js";
 
@@ -23,7 +23,7 @@ function begin(wait: ReconnectWait, waits: { backgroundMs: number; callPauseMs: 
   return { abort, after };
 }
 
-test("takes its time while only the background wants the connection", async () => {
+test("uses the long delay while no call waits", async () => {
   const { after } = begin(new ReconnectWait(), { backgroundMs: 500, callPauseMs: 0 });
   expect(await after(499)).toBe("waiting");
   expect(await after(1)).toBe("due");
@@ -37,19 +37,19 @@ test("a call ends it at once before the first attempt", async () => {
   expect(await after(0)).toBe("due");
 });
 
-test("after a failed attempt calls end it when their pause is over, with one timer for all of them", async () => {
+test("after a failed attempt, calls end it after their minimum delay, with one shared timer", async () => {
   const wait = new ReconnectWait();
   const first = begin(wait, { backgroundMs: 0, callPauseMs: 0 });
   expect(await first.after(200)).toBe("due");
   const second = begin(wait, { backgroundMs: 60_000, callPauseMs: 1_000 });
   for (let call = 0; call < 100; call += 1) wait.needed();
   expect(vi.getTimerCount()).toBe(2);
-  // 200 ms have passed since the attempt before.
+  // 200 ms have passed since the previous attempt.
   expect(await second.after(799)).toBe("waiting");
   expect(await second.after(1)).toBe("due");
 });
 
-test("a call that comes later than its pause ends it at once", async () => {
+test("a call after the minimum delay ends it at once", async () => {
   const wait = new ReconnectWait();
   await begin(wait, { backgroundMs: 0, callPauseMs: 0 }).after(0);
   const { after } = begin(wait, { backgroundMs: 60_000, callPauseMs: 1_000 });
@@ -58,7 +58,7 @@ test("a call that comes later than its pause ends it at once", async () => {
   expect(await after(0)).toBe("due");
 });
 
-test("an explicit connect ends it at once, whatever the pause for calls", async () => {
+test("an explicit connect ends it at once", async () => {
   const wait = new ReconnectWait();
   await begin(wait, { backgroundMs: 0, callPauseMs: 0 }).after(0);
   const { after } = begin(wait, { backgroundMs: 60_000, callPauseMs: 1_000 });
@@ -67,12 +67,12 @@ test("an explicit connect ends it at once, whatever the pause for calls", async 
   expect(await after(0)).toBe("due");
 });
 
-test("an abort ends it with its reason", async () => {
+test("an abort rejects it with its reason", async () => {
   const wait = new ReconnectWait();
   const { abort, after } = begin(wait, { backgroundMs: 60_000, callPauseMs: 1_000 });
   abort.abort("enough");
   expect(await after(0)).toBe("enough");
-  // Nothing is waiting any more.
+  // No delay is pending any more.
   wait.needed();
   wait.end();
 });

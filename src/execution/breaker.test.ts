@@ -33,7 +33,7 @@ function setup(options?: ConstructorParameters<typeof Breaker>[1]) {
   return { breaker, run, fail };
 }
 
-test("five failures in a row open it for 30 s: calls fail at once and are not made", async () => {
+test("five failures in a row open it for 30 s: calls fail at once and are not sent", async () => {
   const { breaker, run, fail } = setup();
   await fail(4);
   expect(breaker.snapshot).toEqual({ state: "closed", failures: 4, openUntil: null, opens: 0 });
@@ -57,7 +57,7 @@ test("five failures in a row open it for 30 s: calls fail at once and are not ma
   });
 });
 
-test("a success in between starts the count anew", async () => {
+test("a success in between resets the count", async () => {
   const { breaker, run, fail } = setup();
   await fail(4);
   await run(inTurn(ok));
@@ -65,7 +65,7 @@ test("a success in between starts the count anew", async () => {
   expect(breaker.snapshot).toMatchObject({ state: "closed", failures: 4 });
 });
 
-test("after its time one call tries the server out; its success closes it", async () => {
+test("after that time one call probes the server; its success closes the breaker", async () => {
   const { breaker, run, fail } = setup();
   await fail(5);
   await vi.advanceTimersByTimeAsync(30_000);
@@ -84,7 +84,7 @@ test("after its time one call tries the server out; its success closes it", asyn
   expect(await run(inTurn(ok))).toBe(ok);
 });
 
-test("every failed trial opens it for longer, 300 s at most", async () => {
+test("every failed probe opens it for longer, 300 s at most", async () => {
   const { breaker, fail } = setup();
   await fail(5);
   const times: number[] = [];
@@ -97,7 +97,7 @@ test("every failed trial opens it for longer, 300 s at most", async () => {
   expect(times).toEqual([30, 60, 90, 120, 150, 180, 210, 240, 270, 300, 300, 300]);
 });
 
-test("a trial that shows nothing lets the next one try", async () => {
+test("after an inconclusive probe the next call probes", async () => {
   const { breaker, run, fail } = setup();
   await fail(5);
   await vi.advanceTimersByTimeAsync(30_000);
@@ -106,7 +106,7 @@ test("a trial that shows nothing lets the next one try", async () => {
   expect(await run(inTurn(ok))).toBe(ok);
 });
 
-test("calls that were under way when it opened neither prolong it nor count as trial", async () => {
+test("calls that were under way when it opened neither prolong it nor count as a probe", async () => {
   const { breaker, run, fail } = setup();
   const late = Array.from({ length: 3 }, () => deferred<never>());
   const answers = late.map(({ promise }) => run(() => promise));
@@ -128,7 +128,7 @@ test("calls that were under way when it opened neither prolong it nor count as t
   await answers[2];
 });
 
-test("calls that go down with one connection are one failure, those after it are others", async () => {
+test("calls interrupted by one lost connection count as one failure, later ones separately", async () => {
   const { breaker, run } = setup();
   const closed = () => new ConnectionError({ code: "CLOSED", what: "It was lost" });
   for (let loss = 1; loss <= 5; loss += 1) {
@@ -140,7 +140,7 @@ test("calls that go down with one connection are one failure, those after it are
   }
 });
 
-test("an answer that comes late closes it: the server lives", async () => {
+test("a late response closes it", async () => {
   const { breaker, run, fail } = setup();
   const { promise, resolve } = deferred<typeof ok>();
   const slow = run(() => promise);
@@ -150,13 +150,13 @@ test("an answer that comes late closes it: the server lives", async () => {
   expect(breaker.snapshot.state).toBe("closed");
 });
 
-test("a caller's abort counts for nothing", async () => {
+test("an abort by the caller does not count", async () => {
   const { breaker, run } = setup();
   for (let count = 0; count < 10; count++) await run(inTurn(unreachable()), AbortSignal.abort("enough"));
   expect(breaker.snapshot.failures).toBe(0);
 });
 
-test("can be closed by whoever knows better, and set otherwise", async () => {
+test("reset() closes it, and thresholds can be configured", async () => {
   const { breaker, fail } = setup({ failures: 2, openMs: 100, maxOpenMs: 150 });
   await fail(2);
   expect(breaker.snapshot.openUntil).toBe(Date.now() + 100);
@@ -167,8 +167,8 @@ test("can be closed by whoever knows better, and set otherwise", async () => {
   expect(breaker.snapshot).toEqual({ state: "closed", failures: 0, openUntil: null, opens: 0 });
 });
 
-describe("a ping that is not answered", () => {
-  test("is a failure; the timeouts before it are none", async () => {
+describe("an unanswered ping", () => {
+  test("is a failure; the timeouts before it are not", async () => {
     const { breaker, run } = setup({ failures: 2 });
     for (let count = 0; count < 5; count += 1) await run(inTurn(timedOut()));
     expect(breaker.snapshot).toMatchObject({ state: "closed", failures: 0 });
@@ -180,7 +180,7 @@ describe("a ping that is not answered", () => {
     expect(breaker.snapshot).toMatchObject({ state: "open", opens: 1 });
   });
 
-  test("after a trial that timed out opens it again, for longer", async () => {
+  test("after a probe that timed out opens it again, for longer", async () => {
     const { breaker, run, fail } = setup();
     await fail(5);
     await vi.advanceTimersByTimeAsync(30_000);
@@ -191,7 +191,7 @@ describe("a ping that is not answered", () => {
   });
 });
 
-describe("what counts as", () => {
+describe("judge", () => {
   const connection = (code: ConnectionError["code"], status?: number) =>
     new ConnectionError({ code, what: "x", status });
   const call = (code: ToolCallError["code"], more: { rpcCode?: number; phase?: string } = {}) =>
@@ -223,7 +223,7 @@ describe("what counts as", () => {
     ["nothing", connection("CIRCUIT_OPEN")],
   ])("%s: %s", (verdict, error) => expect(judge(error)).toBe(verdict));
 
-  test("a tool that reports failure is an answer", async () => {
+  test("a tool that reports failure counts as a response", async () => {
     const { breaker, run, fail } = setup();
     await fail(4);
     await run(inTurn(resultOf("failed", { isError: true })));
@@ -231,7 +231,7 @@ describe("what counts as", () => {
   });
 });
 
-test("allowProbe() lets the next call try an open server, and changes nothing else", async () => {
+test("allowProbe() only lets the next call probe an open server", async () => {
   const { breaker, run, fail } = setup();
   breaker.allowProbe();
   expect(breaker.snapshot.state).toBe("closed");
@@ -244,7 +244,7 @@ test("allowProbe() lets the next call try an open server, and changes nothing el
   expect(breaker.snapshot.state).toBe("closed");
 });
 
-test("stays open until its time is over to the millisecond", async () => {
+test("stays open for its exact time", async () => {
   const { breaker, fail } = setup();
   await fail(5);
   await vi.advanceTimersByTimeAsync(29_999);

@@ -23,7 +23,7 @@ function setup(next: CallHandler = inTurn(ok), options: Partial<Parameters<typeo
   return { handler, run };
 }
 
-test("the same call is answered from memory, and says that nobody was asked", async () => {
+test("returns the cached result of an equal call, without an attempt", async () => {
   const { handler, run } = setup();
   expect(await run(callOf())).toBe(ok);
   await vi.advanceTimersByTimeAsync(500);
@@ -32,7 +32,7 @@ test("the same call is answered from memory, and says that nobody was asked", as
   expect(handler).toHaveBeenCalledTimes(1);
 });
 
-test("until its time is over", async () => {
+test("results expire", async () => {
   const { handler, run } = setup();
   await run(callOf());
   await vi.advanceTimersByTimeAsync(999);
@@ -43,7 +43,7 @@ test("until its time is over", async () => {
   expect(handler).toHaveBeenCalledTimes(2);
 });
 
-test("only the tools that are named", async () => {
+test("caches only the named tools", async () => {
   const { handler, run } = setup(undefined, { tools: ["a__read", "b__get_*"] });
   for (const name of ["a__read", "a__read", "b__get_x", "b__get_x"]) await run(named(name));
   expect(handler).toHaveBeenCalledTimes(2);
@@ -51,7 +51,7 @@ test("only the tools that are named", async () => {
   expect(handler).toHaveBeenCalledTimes(5);
 });
 
-describe("two calls are the same", () => {
+describe("two calls are equal", () => {
   const asks = async (one: ToolCall, other: ToolCall): Promise<number> => {
     const { handler, run } = setup();
     await run(one);
@@ -59,7 +59,7 @@ describe("two calls are the same", () => {
     return handler.mock.calls.length;
   };
 
-  test("whatever the order of their arguments", async () => {
+  test("regardless of the order of their arguments", async () => {
     const one = callOf({ args: { a: 1, b: { c: [1, 2], d: null } } });
     const other = callOf({ args: { b: { d: null, c: [1, 2] }, a: 1 } });
     expect(await asks(one, other)).toBe(1);
@@ -72,11 +72,11 @@ describe("two calls are the same", () => {
     ["a principal", callOf({ args: { a: 1 }, principal: "user" })],
     ["headers", callOf({ args: { a: 1 }, options: { headers: { authorization: "Bearer x" } } })],
     ["_meta", callOf({ args: { a: 1 }, options: { meta: { tenant: "x" } } })],
-  ])("not with other %s", async (_name, other) => {
+  ])("unless they differ in %s", async (_name, other) => {
     expect(await asks(callOf({ args: { a: 1 } }), other)).toBe(2);
   });
 
-  test("not if their arguments are not JSON", async () => {
+  test("unless their arguments are not JSON", async () => {
     const circle: Record<string, unknown> = {};
     circle["self"] = circle;
     expect(await asks(callOf({ args: circle }), callOf({ args: circle }))).toBe(2);
@@ -88,14 +88,14 @@ test.each<[string, ToolResult | Error]>([
   ["a truncated result", resultOf("cut", { _meta: { [TRUNCATED_META_KEY]: {} } })],
   ["a result with artifacts", resultOf("note", { artifacts: [] })],
   ["a failure", unreachable()],
-])("%s is not remembered", async (_name, outcome) => {
+])("%s is not cached", async (_name, outcome) => {
   const { handler, run } = setup(inTurn(outcome));
   for (let count = 0; count < 2; count++)
     expect(await run(callOf()).catch((error: unknown) => error)).toBe(outcome);
   expect(handler).toHaveBeenCalledTimes(2);
 });
 
-test("whoever changes an answer changes nobody else's", async () => {
+test("changing a result does not affect other callers", async () => {
   const { run } = setup(async () => resultOf("ok"));
   for (let count = 0; count < 3; count++) {
     const { content } = await run(callOf());
@@ -104,7 +104,7 @@ test("whoever changes an answer changes nobody else's", async () => {
   }
 });
 
-test("what was not used for longest goes first", async () => {
+test("evicts the least recently used result first", async () => {
   const { handler, run } = setup(undefined, { max: 2 });
   const ask = (n: number) => run(callOf({ args: { n } }));
   for (const n of [1, 2, 1, 3]) await ask(n);
@@ -115,7 +115,7 @@ test("what was not used for longest goes first", async () => {
   expect(handler).toHaveBeenCalledTimes(4);
 });
 
-test("every pipeline has a memory of its own", async () => {
+test("every pipeline has its own cache", async () => {
   const interceptor = cacheResults({ tools: ["*"], ttlMs: 1_000 });
   const [one, other] = [inTurn(ok), inTurn(ok)];
   await interceptor(one)(callOf());
@@ -124,7 +124,7 @@ test("every pipeline has a memory of its own", async () => {
 });
 
 describe("equal calls at the same time", () => {
-  /** Answers of the test's own making, one per request. */
+  /** Responses that the test controls, one per request. */
   function open() {
     const answers: ReturnType<typeof deferred<ToolResult>>[] = [];
     const setUp = setup(() => {
@@ -148,7 +148,7 @@ describe("equal calls at the same time", () => {
     expect(handler).toHaveBeenCalledTimes(1);
   });
 
-  test("each make their own when the shared one fails or was aborted", async () => {
+  test("send their own request if the shared one fails or is aborted", async () => {
     const { run, handler, answers } = open();
     const first = expect(run(callOf())).rejects.toBe("my own reason");
     const second = run(callOf());

@@ -19,16 +19,16 @@ export const checkOutputStep: ServerStep = (next) => async (call) => {
         server: tool.server,
         tool: tool.sourceName,
         what,
-        next: "The answer is in `result`; report this to the author of the server",
+        next: "The result is in `result`; report this to the author of the server",
         issues,
         result,
       }),
     );
   if (result.structuredContent === undefined)
-    throw invalidOutput("The tool promises structured content and sent none", []);
+    throw invalidOutput("The tool declares structured content but sent none", []);
   const checking = target.validator.validate(outputSchema, result.structuredContent, call.budget);
   const issues = checking instanceof Promise ? await checking : checking;
   if (issues.length === 0) return result;
   const problems = issues.map(({ path, message }) => `${path} ${message}`).join("; ");
-  throw invalidOutput(`The answer does not fit the tool's output schema: ${problems}`, issues);
+  throw invalidOutput(`The result does not match the tool's output schema: ${problems}`, issues);
 };

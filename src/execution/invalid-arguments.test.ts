@@ -8,7 +8,7 @@ afterEach(() => {
   vi.resetModules();
 });
 
-test("a repair is a line of the debug channel, with paths and kinds of change and without values", async () => {
+test("a repair is logged to the debug channel, with paths and changes but without values", async () => {
   vi.stubEnv("DEBUG", "toolport:call");
   vi.resetModules();
   const { repairOrThrow } = await import("./invalid-arguments.js");

@@ -67,7 +67,7 @@ function invalidArgumentsError({ tool }: ToolCall, issues: readonly ValidationIs
     code: "INVALID_ARGUMENTS",
     server: tool.server,
     tool: tool.sourceName,
-    what: ["Nothing was sent: the arguments do not fit the tool's schema:", ...lines].join("\n"),
+    what: ["Nothing was sent: the arguments do not match the tool's schema:", ...lines].join("\n"),
     next: "Correct them and call again",
     outcome: "unsent",
     issues,

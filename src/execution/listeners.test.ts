@@ -27,7 +27,7 @@ const recorder = () => {
   return { events, listener };
 };
 
-test("hear of a tool call before and after, with all there is to know", async () => {
+test("are called before and after a tool call, with all details", async () => {
   const { events, listener } = recorder();
   const call = callOf({
     args: { city: "Oslo" },
@@ -64,7 +64,7 @@ test("hear of a tool call before and after, with all there is to know", async ()
   ]);
 });
 
-test("hear of a call of which nothing is sent as its caller made it", async () => {
+test("get the original arguments of a call that is not sent", async () => {
   const { events, listener } = recorder();
   const call = callOf({ args: { city: "Oslo" } });
   await setup(listener).run(async () => {
@@ -83,7 +83,7 @@ test.each<[string, CallHandler, Partial<CallEndEvent>]>([
   ["ok", inTurn(ok), { outcome: "ok", result: ok }],
   ["tool_error", inTurn(resultOf("x", { isError: true })), { outcome: "tool_error" }],
   ["error", inTurn(unreachable()), { outcome: "error", error: unreachable(), attempts: 0, server: "a" }],
-])("hear how it ended: %s", async (_name, next, expected) => {
+])("get the outcome: %s", async (_name, next, expected) => {
   const after = vi.fn();
   await setup({ after })
     .run(next)
@@ -91,7 +91,7 @@ test.each<[string, CallHandler, Partial<CallEndEvent>]>([
   expect(after).toHaveBeenCalledExactlyOnceWith(expect.objectContaining(expected));
 });
 
-test("that throw or reject are reported and change nothing, and the others hear it all", async () => {
+test("that throw or reject are reported and do not affect the call or other listeners", async () => {
   const { events, listener } = recorder();
   const bad: CallListener = {
     before() {
@@ -119,12 +119,12 @@ test("that throw or reject are reported and change nothing, and the others hear 
   await expect(run(inTurn(error))).rejects.toBe(error);
 });
 
-test("are not waited for", async () => {
+test("do not delay calls", async () => {
   const never = () => new Promise<never>(() => {});
   expect(await setup({ before: never, after: never }).run(inTurn(ok))).toBe(ok);
 });
 
-test("keep their this", async () => {
+test("are called with their `this`", async () => {
   class Counter implements CallListener {
     count = 0;
     after() {
@@ -136,7 +136,7 @@ test("keep their this", async () => {
   expect(counter.count).toBe(1);
 });
 
-test("hear of prompts and resources too", async () => {
+test("are called for prompts and resources too", async () => {
   const after = vi.fn();
   const { around } = setup({ after });
   const event = { kind: "resource", server: "a", uri: "file:///x", message: { uri: "file:///x" } } as const;
@@ -150,7 +150,7 @@ test("hear of prompts and resources too", async () => {
   });
 });
 
-test("who watches hears of calls from then on, with what was tried", async () => {
+test("a listener of the event `call` gets later calls, with their attempts", async () => {
   const news: CallNews[] = [];
   let isWatched = false;
   let now = 0;

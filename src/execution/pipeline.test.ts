@@ -14,7 +14,7 @@ afterEach(async () => {
   otel = undefined;
 });
 
-/** Server `a` is always away, server `b` answers at the second attempt. */
+/** Server `a` is always unreachable, server `b` responds at the second attempt. */
 function setup() {
   const telemetry = createTelemetry();
   const metas: (TraceMeta | undefined)[] = [];
@@ -38,7 +38,7 @@ function setup() {
   return { run, metas };
 }
 
-test("a call with a retry and a fallback is one span with four requests in it", async () => {
+test("a call with a retry and a fallback is one span with four requests", async () => {
   otel = registerOpenTelemetry();
   const { run, metas } = setup();
   const host = trace.getTracer("host");
@@ -81,7 +81,7 @@ test("a call with a retry and a fallback is one span with four requests in it", 
     "UNREACHABLE",
     undefined,
   ]);
-  // Every request carries its own place in the trace.
+  // Every request carries its own trace context.
   expect(metas.map((meta) => meta?.["traceparent"])).toEqual(
     requests.map((span) => `00-${span.spanContext().traceId}-${span.spanContext().spanId}-01`),
   );
@@ -111,7 +111,7 @@ test("a call that fails and a tool that reports failure end in errors", async ()
   ]);
 });
 
-test("without an SDK the step is not there", async () => {
+test("without an SDK there is no telemetry step", async () => {
   const promise = Promise.resolve(resultOf("ok"));
   expect(telemetryStep(createTelemetry())(() => promise)(callOf())).toBe(promise);
 });

@@ -8,14 +8,14 @@ import type { ToolResult } from "./tool-result.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {
-  // Whatever happened, no timer is left.
+  // No timer is left.
   expect(vi.getTimerCount()).toBe(0);
   vi.useRealTimers();
 });
 
 const ok = resultOf("ok");
 
-/** A server whose answers the test gives, and the order in which it was asked. */
+/** A server whose responses the test controls, and the order of its requests. */
 function setup(options: LimitOptions) {
   const limiter = new Limiter("a", options);
   const asked: unknown[] = [];
@@ -35,7 +35,7 @@ function setup(options: LimitOptions) {
 }
 
 describe("concurrency", () => {
-  test("so many at once, the rest in order as others end", async () => {
+  test("runs up to the limit at once, the rest in order as others end", async () => {
     const { asked, run, answer, limiter } = setup({ concurrency: 2 });
     const all = [1, 2, 3, 4].map((n) => run(n));
     await vi.advanceTimersByTimeAsync(0);
@@ -48,7 +48,7 @@ describe("concurrency", () => {
     expect([limiter.active, limiter.queued]).toEqual([0, 0]);
   });
 
-  test("a failed call makes room too", async () => {
+  test("a failed call frees its slot too", async () => {
     const { asked, run, open, answer } = setup({ concurrency: 1 });
     const failing = expect(run(1)).rejects.toThrow("broken");
     const second = run(2);
@@ -63,7 +63,7 @@ describe("concurrency", () => {
 });
 
 describe("the queue", () => {
-  test("is bounded: one more fails at once, and was not sent", async () => {
+  test("is bounded: one more call fails at once and is not sent", async () => {
     const { asked, run, answer } = setup({ concurrency: 1, maxQueue: 1 });
     const all = [run(1), run(2)];
     await expect(run(3)).rejects.toMatchObject({
@@ -80,7 +80,7 @@ describe("the queue", () => {
     expect(asked).toEqual([1, 2]);
   });
 
-  test("holds 1000 by default", async () => {
+  test("has 1000 places by default", async () => {
     const { run, answer } = setup({ concurrency: 1 });
     const all = Array.from({ length: 1_001 }, (_, n) => run(n));
     await expect(run(0)).rejects.toThrow("OVERLOADED");
@@ -88,7 +88,7 @@ describe("the queue", () => {
     await Promise.all(all);
   });
 
-  test("an abort takes a call out of it, with the caller's reason", async () => {
+  test("an abort removes a call and rejects it with the caller's reason", async () => {
     const { asked, run, answer, limiter } = setup({ concurrency: 1 });
     const controller = new AbortController();
     const first = run(1);
@@ -120,7 +120,7 @@ describe("the queue", () => {
     expect(asked).toEqual([1]);
   });
 
-  test("can be emptied when the port closes", async () => {
+  test("can be cleared when the port closes", async () => {
     const { run, answer, limiter } = setup({ concurrency: 1, rateLimit: { perSecond: 1 } });
     const first = run(1);
     const second = expect(run(2)).rejects.toThrow("CLOSED");
@@ -131,7 +131,7 @@ describe("the queue", () => {
     await first;
   });
 
-  test("10,000 calls on one signal pass in order, each at the same price", async () => {
+  test("runs 10,000 calls with one signal in order, in constant time per call", async () => {
     vi.useRealTimers();
     const time = async (count: number): Promise<number> => {
       const limiter = new Limiter("a", { concurrency: 10, maxQueue: count });
@@ -151,18 +151,18 @@ describe("the queue", () => {
       expect(seen).toEqual(Array.from({ length: count }, (_, n) => n));
       return (cpuTimeMs() - startedAt) / count;
     };
-    /** The best of three: the collector of garbage may run in any of them. */
+    /** The best of three: garbage collection may run in any of them. */
     const best = async (count: number) => Math.min(await time(count), await time(count), await time(count));
     const few = await best(1_000);
     const many = await best(10_000);
-    // A queue that takes time in proportion to its length would be ten times as slow.
+    // A queue with linear time per call would be ten times as slow.
     expect(many).toBeLessThan(6 * few + 0.01);
     vi.useFakeTimers();
   });
 });
 
 describe("a rate", () => {
-  test("so many at once, then one by one", async () => {
+  test("allows the burst at once, then one by one", async () => {
     const { asked, run, answer } = setup({ rateLimit: { perSecond: 10, burst: 2 } });
     const all = [1, 2, 3, 4].map((n) => run(n));
     await vi.advanceTimersByTimeAsync(0);
@@ -177,7 +177,7 @@ describe("a rate", () => {
     await Promise.all(all);
   });
 
-  test("takes what stands per second as the burst, and one at least", async () => {
+  test("uses perSecond as the default burst, at least 1", async () => {
     const { asked, run, answer } = setup({ rateLimit: { perSecond: 0.5 } });
     const all = [run(1), run(2)];
     await vi.advanceTimersByTimeAsync(1_999);
@@ -189,7 +189,7 @@ describe("a rate", () => {
     await Promise.all(all);
   });
 
-  test("and concurrency together: both hold", async () => {
+  test("and concurrency apply together", async () => {
     const { asked, run, answer } = setup({ concurrency: 1, rateLimit: { perSecond: 10, burst: 1 } });
     const all = [run(1), run(2)];
     await vi.advanceTimersByTimeAsync(1_000);
@@ -202,7 +202,7 @@ describe("a rate", () => {
 });
 
 describe("limits", () => {
-  test("are each server's own; a server without any is asked directly", async () => {
+  test("apply per server; a server without limits has no queue", async () => {
     const limiter = new Limiter("a", { concurrency: 1, maxQueue: 0 });
     const answers = [deferred<ToolResult>(), deferred<ToolResult>()];
     let count = 0;
@@ -222,7 +222,7 @@ describe("limits", () => {
     [{ concurrency: Infinity }, false],
     [{ concurrency: 5 }, true],
     [{ rateLimit: { perSecond: 5 } }, true],
-  ])("%j: worth a step? %s", (options, expected) => expect(hasLimits(options)).toBe(expected));
+  ])("hasLimits(%j) is %s", (options, expected) => expect(hasLimits(options)).toBe(expected));
 
   test.each<[LimitOptions, string]>([
     [{ concurrency: 0 }, "concurrency"],
@@ -231,7 +231,7 @@ describe("limits", () => {
     [{ rateLimit: { perSecond: Infinity } }, "rateLimit.perSecond"],
     [{ rateLimit: { perSecond: 1, burst: 0.5 } }, "rateLimit.burst"],
     [{ maxQueue: -1 }, "maxQueue"],
-  ])("that make no sense are refused at once: %j", (options, path) => {
+  ])("that are invalid are rejected at once: %j", (options, path) => {
     expect(() => new Limiter("a", options)).toThrow(
       expect.objectContaining({ code: "INVALID_CONFIG", issues: [expect.objectContaining({ path })] }),
     );

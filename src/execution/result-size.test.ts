@@ -35,18 +35,18 @@ const bound = (answer: ToolResult, option: ResultSizeOption, parts?: ResultSizeP
 describe("a result within the limit", () => {
   test.each<[string, ToolResult]>([
     ["short", result([text("hello")])],
-    ["just as long", result([text("a".repeat(50)), image(50)])],
+    ["of exactly the limit", result([text("a".repeat(50)), image(50)])],
     ["with structured content", result([text("x")], { structuredContent: { a: 1 } })],
     ["with a link", result([{ type: "resource_link", name: "a", uri: `file:///${"a".repeat(500)}` }])],
-    ["with nothing", result([])],
-  ])("passes untouched: %s", async (_name, answer) => {
+    ["without content", result([])],
+  ])("stays unchanged: %s", async (_name, answer) => {
     expect(await bound(answer, 100)).toBe(answer);
     expect(await bound(answer, { bytes: 100, mode: "spill" })).toBe(answer);
   });
 });
 
 describe("truncating", () => {
-  test("cuts the text, says so at its end, and marks it", async () => {
+  test("cuts the text, appends a note, and sets the mark", async () => {
     const answer = result([text("a".repeat(150))], { _meta: { theirs: 1 } });
     const { content, text: joined, _meta } = await bound(answer, 100);
     expect(content).toEqual([text("a".repeat(100)), text("[truncated: 100 of 150 bytes]")]);
@@ -55,14 +55,14 @@ describe("truncating", () => {
     expect(answer.content).toEqual([text("a".repeat(150))]);
   });
 
-  test("cuts no character in two", async () => {
+  test("does not split characters", async () => {
     const { content } = await bound(result([text("€".repeat(50))]), 100);
     expect(content).toEqual([text("€".repeat(33)), text("[truncated: 99 of 150 bytes]")]);
     const faces = await bound(result([text("😀".repeat(50))]), 10);
     expect(faces.content[0]).toEqual(text("😀😀"));
   });
 
-  test("leaves out an image that does not fit, and keeps the text behind it", async () => {
+  test("removes an image that is too large, and keeps the text after it", async () => {
     const { content } = await bound(result([text("before"), image(500), text("after")]), 100);
     expect(content).toEqual([text("before"), text("after"), text("[truncated: 11 of 511 bytes]")]);
   });
@@ -76,7 +76,7 @@ describe("truncating", () => {
     }
   });
 
-  test("leaves out structured content that is too large", async () => {
+  test("removes structured content that is too large", async () => {
     const structuredContent = { rows: "x".repeat(200) };
     const size = utf8Length(JSON.stringify(structuredContent));
     const bounded = await bound(result([text("short")], { structuredContent }), 100);
@@ -89,7 +89,7 @@ describe("truncating", () => {
     expect((await bound(long, 100)).structuredContent).toEqual({ a: 1 });
   });
 
-  test("keeps everything else, an error too", async () => {
+  test("keeps all other fields, including isError", async () => {
     const answer = result([text("a".repeat(200))], { isError: true, server: "b", attempts: 3 });
     expect(await bound(answer, 100)).toMatchObject({ isError: true, server: "b", attempts: 3 });
   });
@@ -100,7 +100,7 @@ describe("spilling", () => {
   const parts = { createId: () => `id-${++count}` };
   const option = { bytes: 1_000, mode: "spill" } as const;
 
-  test("keeps the largest blocks aside, the rest stays", async () => {
+  test("replaces only the largest blocks by artifacts", async () => {
     count = 0;
     const large = image(5_000);
     const answer = result([text("before"), large, text("b".repeat(900))]);
@@ -115,7 +115,7 @@ describe("spilling", () => {
     expect(await artifacts?.[0]?.read()).toBe(large);
   });
 
-  test("keeps structured content aside as well", async () => {
+  test("replaces structured content as well", async () => {
     const structuredContent = { rows: "x".repeat(2_000) };
     const bounded = await bound(result([text("short")], { structuredContent }), option);
     expect(bounded.structuredContent).toBeUndefined();
@@ -139,7 +139,7 @@ describe("spilling", () => {
     expect(_meta).toBeUndefined();
   });
 
-  test("truncates what consists of small pieces only", async () => {
+  test("truncates a result of small blocks", async () => {
     const answer = result(Array.from({ length: 100 }, () => text("x".repeat(100))));
     const { artifacts, content, _meta } = await bound(answer, option);
     expect(artifacts).toBeUndefined();
@@ -147,7 +147,7 @@ describe("spilling", () => {
     expect(_meta).toEqual({ [TRUNCATED_META_KEY]: { bytes: 1_000, totalBytes: 10_000 } });
   });
 
-  test("tells onSpill first, and survives its failure", async () => {
+  test("calls onSpill before it returns, and ignores its failure", async () => {
     const seen: ResultArtifact[] = [];
     const report = vi.fn();
     const onSpill = async (artifact: ResultArtifact) => {

@@ -50,7 +50,7 @@ export async function expandEntry(
   return expanded;
 }
 
-/** Names that stand for paths, not for variables of the user. */
+/** Names that refer to paths, not to variables of the user. */
 export const PLACE_NAMES: readonly string[] = [
   ...["workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator"],
 ];

@@ -1,4 +1,4 @@
-/** The instructions of servers, for programs that want to put them into a prompt. */
+/** The instructions of servers, for use in a prompt. */
 import { sanitiseText } from "../catalog/safety/sanitise.js";
 import { scanInstructions } from "../catalog/safety/scan.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compareKeys, keyAfterPrefix } from "./key-order.js";
 
-/** Characters around every edge of the encodings. */
+/** Characters at the boundaries of the encodings. */
 const edges = [
   "\u0001",
   "a",
@@ -19,7 +19,7 @@ const edges = [
 const keys = fc.string({ unit: fc.constantFrom(...edges), maxLength: 5 });
 const compareBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-test("keys are compared as their UTF-8 bytes are", () => {
+test("compares keys by their UTF-8 bytes", () => {
   fc.assert(
     fc.property(keys, keys, (a, b) => {
       expect(Math.sign(compareKeys(a, b))).toBe(compareBytes(a, b));
@@ -27,7 +27,7 @@ test("keys are compared as their UTF-8 bytes are", () => {
   );
 });
 
-test("the keys from a prefix to what comes after it are those that begin with it", () => {
+test("the range of a prefix contains exactly the keys that begin with it", () => {
   fc.assert(
     fc.property(keys, keys, (prefix, key) => {
       const end = keyAfterPrefix(prefix);

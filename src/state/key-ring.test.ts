@@ -11,33 +11,33 @@ test.each([
   ["base64", Buffer.from(BYTES).toString("base64")],
   ["base64 for URLs", Buffer.from(BYTES).toString("base64url")],
   ["hexadecimal digits", HEX],
-  ["capital digits and blanks around", `  ${HEX.toUpperCase()}\n`],
-])("takes a key as %s; its id is the beginning of its hash", async (_name, key) => {
+  ["upper-case digits with surrounding spaces", `  ${HEX.toUpperCase()}\n`],
+])("accepts a key as %s; its id is the start of its hash", async (_name, key) => {
   const ring = await createKeyRing(key);
   expect(ring.currentId).toBe(createHash("sha256").update(BYTES).digest("hex").slice(0, 8));
   expect(ring.find(ring.currentId)).toBeDefined();
 });
 
-test("the first of several is the current one, and a repeated one counts once", async () => {
+test("the first of several keys is the current one, and duplicates count once", async () => {
   const [a, b] = [createStoreKey(), createStoreKey()];
   const ring = await createKeyRing([a, b, a]);
   expect(ring.ids).toHaveLength(2);
   expect(ring.currentId).toBe((await createKeyRing(a)).currentId);
 });
 
-test("a text may list several, separated by commas", async () => {
+test("a string may contain several keys, separated by commas", async () => {
   const [a, b] = [createStoreKey(), createStoreKey()];
   expect((await createKeyRing(` ${a}, ${b},`)).ids).toEqual((await createKeyRing([a, b])).ids);
 });
 
 test.each([
-  ["a number, which is no length", 32 as never],
+  ["a number", 32 as never],
   ["too short", "c2hvcnQ="],
   ["empty", ""],
   ["no base64", "?".repeat(44)],
   ["too long", new Uint8Array(33)],
   ["none at all", []],
-])("refuses a key that is %s, without showing it", async (_name, key) => {
+])("rejects a key that is %s, without showing it", async (_name, key) => {
   const error = await createKeyRing(key).catch((caught: unknown) => caught);
   expect(error).toMatchObject({ name: "StateError", code: "KEY_MISMATCH" });
   expect(String(error)).not.toContain("c2hvcnQ");

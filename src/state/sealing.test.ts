@@ -6,21 +6,21 @@ const [OLD, NEW] = [createStoreKey(), createStoreKey()];
 const sealer = (keys: StoreKey | StoreKey[]) => createSealer(() => createKeyRing(keys));
 
 describe("a sealed text", () => {
-  test("is opened by the same key and says nothing", async () => {
+  test("is opened by the same key and reveals nothing", async () => {
     const sealed = await sealer(OLD).seal("tokens/a", "a secret ä\u{1f600}");
     expect(JSON.stringify(sealed)).not.toContain("secret");
     expect(sealed.kid).toMatch(/^[0-9a-f]{8}$/);
     expect(await sealer(OLD).open("tokens/a", sealed)).toBe("a secret ä\u{1f600}");
   });
 
-  test("is another one every time", async () => {
+  test("is different every time", async () => {
     const once = await sealer(OLD).seal("a", "x");
     const again = await sealer(OLD).seal("a", "x");
     expect(again.iv).not.toBe(once.iv);
     expect(again.data).not.toBe(once.data);
   });
 
-  test("of an older key is opened while the ring has it, and is not current", async () => {
+  test("of an older key is opened while the ring contains the key, and is not current", async () => {
     const sealed = await sealer(OLD).seal("a", "x");
     const rotated = sealer([NEW, OLD]);
     expect(await rotated.open("a", sealed)).toBe("x");
@@ -28,7 +28,7 @@ describe("a sealed text", () => {
     expect(await rotated.isCurrent(await rotated.seal("a", "x"))).toBe(true);
   });
 
-  test("of an unknown key names that key and what to do", async () => {
+  test("of an unknown key throws an error with the key id and advice", async () => {
     const sealed = await sealer(OLD).seal("a", "x");
     const { currentId } = await createKeyRing(NEW);
     await expect(sealer(NEW).open("a", sealed)).rejects.toMatchObject({
@@ -65,7 +65,7 @@ describe("a sealed text", () => {
   });
 });
 
-test("keys are fetched once, and again only after a failure", async () => {
+test("keys are loaded once, and again only after a failure", async () => {
   let fetched = 0;
   const flaky = createSealer(async () => {
     fetched++;

@@ -4,12 +4,12 @@ import { isOnlyOne, serverIdentity, serverKey, userPrefix } from "./server-keys.
 
 const config = (name: string, url = "https://example.com/mcp") => httpConfig(url, { name });
 
-test("the identity of a server has its name and its address", () => {
+test("the identity of a server contains its name and its address", () => {
   expect(serverIdentity(config("mail"))).toBe("mail/http:https://example.com/mcp");
   expect(serverIdentity(config("a/b"))).toBe("a%2Fb/http:https://example.com/mcp");
 });
 
-test("keys of different users and servers differ, whatever characters their names have", () => {
+test("keys of different users and servers differ, with any characters in their names", () => {
   const users = [undefined, "ada", "ada/mail", "ada%2Fmail", "/"];
   const servers = [config("mail"), config("mail/http:"), config("mail", "https://example.com/other")];
   const keys = users.flatMap((user) => servers.map((server) => serverKey("pins", user, server)));

@@ -111,7 +111,7 @@ describe("a request", () => {
 
   test.each<[string, unknown, Record<string, unknown>]>([
     [
-      "an error of the server's",
+      "an error of the server",
       new ToolCallError({ code: "PROTOCOL", what: "x", rpcCode: -32602 }),
       { "error.type": "PROTOCOL", "rpc.response.status_code": "-32602" },
     ],
@@ -121,7 +121,7 @@ describe("a request", () => {
       { "error.type": "UNREACHABLE" },
     ],
     ["an abort", new DOMException("CANARY", "AbortError"), { "error.type": "AbortError" }],
-    ["a reason of the caller's", "CANARY", { "error.type": "_OTHER" }],
+    ["an abort reason of the caller", "CANARY", { "error.type": "_OTHER" }],
   ])("that fails with %s records and throws the error", async (_name, error, expected) => {
     const { spans, measured } = register();
     const failing = createTelemetry().attempt(facts, () => Promise.reject(error));

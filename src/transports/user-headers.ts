@@ -41,7 +41,7 @@ function problemOf(isName: boolean, value: unknown): string {
   const shown = code > 0xa0 && /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character) ? ` (${character})` : "";
   const name = `U+${code.toString(16).toUpperCase().padStart(4, "0")}${shown}`;
   const hint = character === "…" ? "; put the real value in its place" : "";
-  return `has ${name} at character ${position + 1}, which an HTTP header cannot hold${hint}`;
+  return `has ${name} at character ${position + 1}, which an HTTP header cannot contain${hint}`;
 }
 
 /** Headers that the transport sets; a configured value would contradict the message. */

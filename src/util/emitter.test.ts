@@ -143,7 +143,7 @@ describe("a listener that fails", () => {
       },
     ],
     ["rejects", (error) => Promise.reject(error)],
-    ["rejects in a promise of another kind", (error) => new Foreign(error)],
+    ["rejects with a thenable", (error) => new Foreign(error)],
   ])("because it %s is reported, and the others are still called", async (_how, fail) => {
     const { emitter, reported } = make();
     const error = new Error("mine");

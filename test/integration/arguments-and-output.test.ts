@@ -69,7 +69,7 @@ describe("arguments", () => {
     const paths = error.issues?.map(({ path }) => path).sort();
     expect(paths).toEqual(["$.city", "$.extra", "$.guests[1].name", "$.nights", "$.room.view"]);
     const lines = error.message.split("\n");
-    expect(lines[0]).toBe("[s/book] Nothing was sent: the arguments do not fit the tool's schema:");
+    expect(lines[0]).toBe("[s/book] Nothing was sent: the arguments do not match the tool's schema:");
     for (const path of paths ?? [])
       expect(lines.filter((line) => line.startsWith(`${path} `))).toHaveLength(1);
     expect(scene.server.calls).toHaveLength(0);

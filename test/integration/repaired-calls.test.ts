@@ -67,7 +67,7 @@ describe("the message for the model when its arguments are refused", () => {
     await using scene = await openSearch();
     const error = await failure<ToolCallError>(scene.toolport.callTool("s__search", args));
     expect(error.message.split("\n")).toEqual([
-      "[s/search] Nothing was sent: the arguments do not fit the tool's schema:",
+      "[s/search] Nothing was sent: the arguments do not match the tool's schema:",
       `${line}. Correct them and call again. (INVALID_ARGUMENTS)`,
     ]);
     expect(scene.sent()).toEqual([]);

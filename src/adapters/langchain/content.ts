@@ -161,7 +161,7 @@ const toArtifact = (part: ContentPart): ToolArtifact =>
 
 const mimeType = (value: string | undefined) => (value === undefined ? {} : { mime_type: value });
 
-/** Converts a part to one block for a model; parts without a block (see `hasBlock`) become text. */
+/** Converts a part to one block for a model; parts without a block type become a note. */
 export function toBlock(part: ContentPart, standard: boolean): LangChainBlock {
   switch (part.kind) {
     case "text":

@@ -1,7 +1,7 @@
 /** Names of the programs that servers can be imported from. */
 import type { DialectKind } from "../../node/dialects/dialect.js";
 
-/** Values of `--from`, with the dialects that each stands for. */
+/** Values of `--from`, with the dialects of each. */
 export const PROGRAMS: Readonly<Record<string, readonly DialectKind[]>> = {
   claude: ["claude-code", "claude-desktop"],
   "claude-code": ["claude-code"],

@@ -128,7 +128,7 @@ class Follower {
     if (fresh.length === 0) return;
     this.#rounds += 1;
     if (this.#rounds > MAX_INPUT_ROUNDS)
-      throw taskFault(this.#where, `The task still wanted input after ${MAX_INPUT_ROUNDS} rounds`);
+      throw taskFault(this.#where, `The task still required input after ${MAX_INPUT_ROUNDS} rounds`);
     const session = connection.session ?? (await connection.acquire({ signal, timeoutMs }));
     const inputResponses = await session.answerInputRequests(Object.fromEntries(fresh), { tool, signal });
     // May be sent twice, because the server counts every key once.

@@ -47,7 +47,7 @@ const receipts = new WeakSet<object>();
 
 /** Takes the place of the result: names the created task. */
 export function taskReceipt(record: TaskRecord): Record<string, unknown> {
-  const content = [{ type: "text", text: "The work goes on as a task at the server." }];
+  const content = [{ type: "text", text: "The server continues the work as a task." }];
   const receipt = { content, _meta: { [TASK_META_KEY]: record } };
   receipts.add(receipt);
   return receipt;

@@ -1,10 +1,10 @@
-/** As the server wants it, within reason. */
+/** The poll interval: that of the server, within limits. */
 import { expect, test } from "vitest";
 import { taskPaceMs } from "./task-polling.js";
 
 const steady = () => 0;
 
-test("the server's wish counts between 100 ms and a minute, and is never undercut", () => {
+test("uses the interval of the server between 100 ms and a minute, and never polls sooner", () => {
   expect(taskPaceMs(5_000, 0, steady)).toBe(5_000);
   expect(taskPaceMs(0, 0, steady)).toBe(100);
   expect(taskPaceMs(Number.POSITIVE_INFINITY, 0, steady)).toBe(60_000);
@@ -12,7 +12,7 @@ test("the server's wish counts between 100 ms and a minute, and is never undercu
   expect(taskPaceMs(1_000, 0)).toBeGreaterThanOrEqual(1_000);
 });
 
-test("without a wish it asks soon at first, then less often", () => {
+test("without an interval, polls soon at first, then less often", () => {
   const paces = [0, 1, 2, 50].map((polls) => taskPaceMs(undefined, polls, steady));
   expect(paces).toEqual([250, 375, 562.5, 5_000]);
 });

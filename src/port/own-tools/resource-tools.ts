@@ -197,7 +197,7 @@ function notThere(
 ): string {
   const what = `The server ${server} has no resource ${uri}.`;
   if (ofServer.some(({ uriTemplate }) => uriTemplate === uri))
-    return `${what} It is a template: fill in what stands in braces.`;
+    return `${what} It is a template: replace the names in braces.`;
   const close = suggest(
     uri,
     ofServer.flatMap((resource) => resource.uri ?? []),

@@ -1,11 +1,11 @@
-/** What was read is kept within bounds, and not against what the server says meanwhile. */
+/** Limits of the resource cache, and changes during a read. */
 import { expect, test, vi } from "vitest";
 import { ResourceCache } from "./resource-cache.js";
 
 const keep = (cache: ResourceCache, uri: string, text: string, { server = "s", ttlMs = 1_000 } = {}) =>
   cache.keep({ server, uri, ttlMs }, [{ uri, text }], cache.begin());
 
-test("at most 512, the least recently used go first", () => {
+test("keeps at most 512 entries, and evicts the least recently used first", () => {
   const cache = new ResourceCache();
   for (let index = 0; index < 512; index += 1) keep(cache, `t://${index}`, "x");
   expect(cache.get("s", "t://0")).toBeDefined();
@@ -15,7 +15,7 @@ test("at most 512, the least recently used go first", () => {
   expect(cache.get("s", "t://new")).toBeDefined();
 });
 
-test("at most 16 MiB, and nothing that is a quarter of it", () => {
+test("keeps at most 16 MiB, and no entry of a quarter of that", () => {
   const cache = new ResourceCache();
   const large = "x".repeat(4 * 1024 * 1024 - 100);
   for (const name of ["a", "b", "c", "d", "e"]) keep(cache, name, large);
@@ -29,7 +29,7 @@ test("at most 16 MiB, and nothing that is a quarter of it", () => {
   expect(cache.get("s", "f")).toBeUndefined();
 });
 
-test("a change while it was being read makes it too old to keep", () => {
+test("does not cache a resource that changes during the read", () => {
   const cache = new ResourceCache();
   const begun = cache.begin();
   cache.forget("s", "t://a");
@@ -42,7 +42,7 @@ test("a change while it was being read makes it too old to keep", () => {
   expect(cache.get("s2", "t://a")).toBeUndefined();
 });
 
-test("no promise counts for longer than a day; none, none at all", () => {
+test("limits the time to live to a day, and does not cache without one", () => {
   vi.useFakeTimers();
   try {
     const cache = new ResourceCache();

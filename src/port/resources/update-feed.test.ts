@@ -1,14 +1,14 @@
-/** How a listener of a resource gets its updates. */
+/** How a listener of a resource receives its updates. */
 import { expect, test, vi } from "vitest";
 import { type ResourceUpdate, UpdateFeed } from "./update-feed.js";
 
-/** A promise as older libraries make them. */
+/** A thenable, as older libraries return them. */
 class Foreign {
   readonly ends: (() => void)[];
   constructor(ends: (() => void)[]) {
     this.ends = ends;
   }
-  // biome-ignore lint/suspicious/noThenProperty: being a promise of another kind is the point
+  // biome-ignore lint/suspicious/noThenProperty: the test needs a thenable
   then(resolve: () => void): void {
     this.ends.push(resolve);
   }
@@ -18,8 +18,8 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test.each<[string, (ends: (() => void)[]) => unknown]>([
   ["a promise", (ends) => new Promise<void>((resolve) => ends.push(resolve))],
-  ["a promise of another kind", (ends) => new Foreign(ends)],
-])("while %s of the listener is not settled, changes are gathered", async (_kind, wait) => {
+  ["a thenable", (ends) => new Foreign(ends)],
+])("changes are collected while %s of the listener is pending", async (_kind, wait) => {
   const ends: (() => void)[] = [];
   const seen: string[] = [];
   const report = vi.fn();
@@ -27,8 +27,8 @@ test.each<[string, (ends: (() => void)[]) => unknown]>([
     seen.push(update.uri);
     return wait(ends);
   }, report);
-  const tell = (uri: string) => feed.add({ server: "s", uri, missed: false }, "t://all");
-  for (const uri of ["a", "b", "b", "b", "c"]) tell(uri);
+  const add = (uri: string) => feed.add({ server: "s", uri, missed: false }, "t://all");
+  for (const uri of ["a", "b", "b", "b", "c"]) add(uri);
   await turn();
   expect(seen).toEqual(["a"]);
   while (ends.length > 0) {

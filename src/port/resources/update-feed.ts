@@ -19,7 +19,7 @@ export interface ResourceUpdate {
  */
 export type ResourceListener = (update: ResourceUpdate) => unknown;
 
-/** Maximum number of waiting URIs. Beyond it, one update stands for all. */
+/** Maximum number of waiting URIs. Beyond it, one update replaces all others. */
 const MAX_WAITING = 100;
 
 export class UpdateFeed {
@@ -34,7 +34,7 @@ export class UpdateFeed {
     this.#report = report;
   }
 
-  /** @param subscribed the URI that stands for all others when there are too many */
+  /** @param subscribed the URI that is reported instead of all others when there are too many */
   add(update: ResourceUpdate, subscribed: string): void {
     if (this.#closed) return;
     if (this.#waiting.size >= MAX_WAITING && !this.#waiting.has(update.uri)) {

@@ -19,7 +19,7 @@ function holdWrites(inner: Store) {
 
 const open = (store: Store) => new SavedServers(store, undefined, () => {});
 
-test("changes of others are news, once; own ones are none", async () => {
+test("reports changes of other processes once, and no own changes", async () => {
   const store = memoryStore();
   const [here, there] = [open(store), open(store)];
   await here.save("web", entry);
@@ -34,7 +34,7 @@ test("changes of others are news, once; own ones are none", async () => {
   expect(await here.reread(KEY)).toMatchObject({ kind: "same" });
 });
 
-test("the news of an own removal comes while the server is being saved again: it stays", async () => {
+test("keeps a server that is saved again while the notice of its removal arrives", async () => {
   const inner = memoryStore();
   await open(inner).save("web", entry);
   const { store, release } = holdWrites(inner);
@@ -50,7 +50,7 @@ test("the news of an own removal comes while the server is being saved again: it
   expect(await later).toMatchObject({ kind: "same" });
 });
 
-test("a change of another process that comes during an own write is found after it", async () => {
+test("finds a change of another process that happens during an own write", async () => {
   const inner = memoryStore();
   const { store, release } = holdWrites(inner);
   const here = open(store);

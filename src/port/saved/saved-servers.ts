@@ -174,7 +174,7 @@ function writable(value: unknown, left: string[], path = ""): unknown {
   );
 }
 
-/** Stands in for the function of a custom transport, so that the entry can be parsed. */
+/** A placeholder for the function of a custom transport, so that the entry can be parsed. */
 function withoutFunctions(
   entry: Record<string, unknown>,
   unsaved: readonly string[],

@@ -20,7 +20,7 @@ const CLOSE_CODES: Readonly<Record<number, string>> = {
   1013: "The server is overloaded and closed the connection",
 };
 
-/** The error for a close code after the handshake. 4401 and 4403 commonly stand for 401 and 403. */
+/** The error for a close code after the handshake. 4401 and 4403 commonly mean 401 and 403. */
 export function closeCodeError(server: string, code: number, cause?: unknown): ToolportError {
   if (code === 4401 || code === 4403) {
     const status = code - 4000;

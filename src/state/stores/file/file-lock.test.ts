@@ -19,10 +19,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** As if it was made half a minute ago. */
+/** Makes a file look half a minute old. */
 const makeOld = (file: string) => utimesSync(file, new Date(), new Date(Date.now() - 30_000));
 
-test("has one owner, and nothing is left after its release", () => {
+test("has one owner, and leaves no files after its release", () => {
   const first = lock();
   expect(first?.isHeld()).toBe(true);
   expect(lock()).toBeUndefined();
@@ -32,7 +32,7 @@ test("has one owner, and nothing is left after its release", () => {
   expect(discarded).toEqual([]);
 });
 
-test("an owner that was stopped for long loses it, and cannot release the next owner's", () => {
+test("an owner that was suspended too long loses the lock, and cannot release that of the next owner", () => {
   const stopped = lock()!;
   makeOld(path);
   const next = lock()!;
@@ -43,7 +43,7 @@ test("an owner that was stopped for long loses it, and cannot release the next o
   expect(lock()).toBeUndefined();
 });
 
-test("a lock file without content, as a loss of power leaves it, counts until it is old", () => {
+test("an empty lock file, as after a power failure, counts until it is old", () => {
   writeFileSync(path, "");
   expect(lock()).toBeUndefined();
   makeOld(path);
@@ -51,7 +51,7 @@ test("a lock file without content, as a loss of power leaves it, counts until it
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("the sweep removes old drafts and all claims, and no draft of a process that is at it", () => {
+test("the cleanup removes old drafts and all claims, but no draft in use", () => {
   for (const name of [`lock.${FIRST}`, `lock.${SECOND}`, `lock-${FIRST}`, "lockless"])
     writeFileSync(join(folder, name), "");
   makeOld(join(folder, `lock.${FIRST}`));
@@ -61,7 +61,7 @@ test("the sweep removes old drafts and all claims, and no draft of a process tha
   expect(readdirSync(folder).sort()).toEqual([`lock.${SECOND}`, "lockless"]);
 });
 
-describe.runIf(leaseHolder() !== undefined)("an owner that is dead", () => {
+describe.runIf(leaseHolder() !== undefined)("a dead owner", () => {
   const { pid: deadPid } = spawnSync(process.execPath, ["--version"]);
   const idWith = (pid: number | string, start?: string) =>
     leaseHolder()!.id.replace(/\d+ (\d+)$/, (_, own) => `${pid} ${start ?? own}`);
@@ -73,26 +73,26 @@ describe.runIf(leaseHolder() !== undefined)("an owner that is dead", () => {
     expect(readdirSync(folder)).toEqual(["lock"]);
   });
 
-  test("is recognized although another process has its id", () => {
+  test("is recognised although another process reuses its pid", () => {
     writeFileSync(path, `${idWith(process.pid, "1")}\n${FIRST}`);
     expect(lock()?.isHeld()).toBe(true);
   });
 
-  test("is replaced although a process died that was about to replace it", () => {
+  test("is replaced even if another process died while replacing it", () => {
     writeFileSync(path, `${idWith(deadPid!)}\n${FIRST}`);
     writeFileSync(`${path}-${FIRST}`, `${idWith(deadPid!)}\n${SECOND}`);
     expect(lock()?.isHeld()).toBe(true);
     expect(readdirSync(folder)).toEqual(["lock"]);
   });
 
-  test("is left alone while a living process replaces it", () => {
+  test("is not replaced while a living process is replacing it", () => {
     writeFileSync(path, `${idWith(deadPid!)}\n${FIRST}`);
     writeFileSync(`${path}-${FIRST}`, `${idWith(process.pid)}\n${SECOND}`);
     expect(lock()).toBeUndefined();
     expect(discarded).toEqual([]);
   });
 
-  test("of another machine or container is waited for until the lock is old", () => {
+  test("on another machine or container is replaced only when the lock is old", () => {
     writeFileSync(path, `elsewhere ${deadPid}\n${FIRST}`);
     expect(lock()).toBeUndefined();
     makeOld(path);

@@ -22,7 +22,7 @@ const noKeychain = async () => undefined;
 const idOf = async (key: string) => (await createKeyRing(key)).currentId;
 
 describe("without a keychain", () => {
-  test("a key is made once, in a file of this user's own", async () => {
+  test("creates a key once, in a private file of the user", async () => {
     const rings = await Promise.all(
       Array.from({ length: 10 }, () => loadLocalKeys({ key: undefined, keyFile, keychain: noKeychain })),
     );
@@ -33,7 +33,7 @@ describe("without a keychain", () => {
     expect(await idOf(readFileSync(keyFile, "utf8"))).toBe(rings[0]!.currentId);
   });
 
-  test("the option comes before the environment, the environment before the file; the file's key still opens", async () => {
+  test("the option takes precedence over the environment, the environment over the file; the key of the file still opens records", async () => {
     const load = (key?: string) => loadLocalKeys({ key, keyFile, keychain: noKeychain });
     const made = (await load()).currentId;
     const [given, set, older] = [createStoreKey(), createStoreKey(), createStoreKey()];
@@ -42,7 +42,7 @@ describe("without a keychain", () => {
     expect((await load(given)).ids).toEqual([await idOf(given), made]);
   });
 
-  test("a file may hold several keys and remarks", async () => {
+  test("a file may contain several keys and comments", async () => {
     await loadLocalKeys({ key: undefined, keyFile, keychain: noKeychain });
     const old = readFileSync(keyFile, "utf8").trim();
     const fresh = createStoreKey();
@@ -51,7 +51,7 @@ describe("without a keychain", () => {
     expect(ring.ids).toEqual([await idOf(fresh), await idOf(old)]);
   });
 
-  test("a file that others can read is taken back, with a warning", async () => {
+  test("makes a file private that others can read, with a warning", async () => {
     await loadLocalKeys({ key: undefined, keyFile, keychain: noKeychain });
     chmodSync(keyFile, 0o644);
     const onWarning = vi.fn();
@@ -70,7 +70,7 @@ describe("without a keychain", () => {
 });
 
 describe("with a keychain", () => {
-  /** `@napi-rs/keyring` as far as it is used, on a map. */
+  /** The used part of `@napi-rs/keyring`, backed by a map. */
   const openKeyring = (secrets: Map<string, string>, fails = () => false) => {
     class AsyncEntry {
       readonly #name: string;
@@ -90,7 +90,7 @@ describe("with a keychain", () => {
     return () => loadKeychain(async () => ({ AsyncEntry }));
   };
 
-  test("the key is there, and the file only says where; of ten makers one counts", async () => {
+  test("the keychain stores the key and the file refers to it; ten concurrent creators agree on one key", async () => {
     const secrets = new Map<string, string>();
     const keychain = openKeyring(secrets);
     const rings = await Promise.all(
@@ -103,7 +103,7 @@ describe("with a keychain", () => {
     expect(await idOf(key!)).toBe(rings[0]!.currentId);
   });
 
-  test("that is locked or missing when it is needed: an error that says so, and no new key", async () => {
+  test("that is locked or missing causes an error, and no new key is created", async () => {
     const secrets = new Map<string, string>();
     await loadLocalKeys({ key: undefined, keyFile, keychain: openKeyring(secrets) });
     const before = readFileSync(keyFile, "utf8");
@@ -119,13 +119,13 @@ describe("with a keychain", () => {
     expect((await loadLocalKeys({ key, keyFile, keychain: noKeychain })).ids).toEqual([await idOf(key)]);
   });
 
-  test("that denies access, as on a machine without a desktop: the key is in the file", async () => {
+  test("that denies access, as on a headless machine, is not used: the file contains the key", async () => {
     const keychain = openKeyring(new Map(), () => true);
     const ring = await loadLocalKeys({ key: undefined, keyFile, keychain });
     expect(await idOf(readFileSync(keyFile, "utf8"))).toBe(ring.currentId);
   });
 
-  test("whose package is not installed is no keychain", async () => {
+  test("whose package is not installed is not used", async () => {
     expect(await loadKeychain(() => Promise.reject(new Error("not found")))).toBeUndefined();
   });
 });

@@ -19,7 +19,7 @@ test.each([
   expect(isSafeWithLog(version)).toBe(expected);
 });
 
-test("the log is used where it is safe, and given up where it is not", async () => {
+test("uses the write-ahead log only if it is safe", async () => {
   const folder = mkdtempSync(join(tmpdir(), "toolport-journal-"));
   const path = join(folder, "state.db");
   const database = new (await loadSqliteDriver())(path);

@@ -1,4 +1,4 @@
-/** SQLite's reason for a failure comes through, whichever driver is below. */
+/** Failures contain the reason of SQLite, with every driver. */
 import { createRequire } from "node:module";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { SqliteDatabase, SqliteDriver } from "./sqlite-driver.js";
