@@ -1,7 +1,7 @@
 /**
  * Runs the suite on every Node that Toolport is made for, and a smoke test on Bun, Deno and workerd: `npm run test:matrix`.
  *
- *     npm run test:matrix -- --only 22,26,bun --files test/integration/many-servers.test.ts
+ *     npm run test:matrix -- --only 22,26,bun --files test/integration/many-servers.slow.test.ts
  *
  * `--only` chooses what to run, `--files` which files of the suite. Everything is fetched into `.cache/`.
  */

@@ -12,7 +12,7 @@ const entries = Object.fromEntries(
     .map(([entry, { import: esm }]) => [entry.replace(/^\./, manifest.name), esm.types]),
 );
 
-it("is the one that was reviewed; `npx vitest run test/tree/public-api.test.ts -u` writes it anew", async () => {
+it("is the one that was reviewed; `npx vitest run test/tree/public-api.slow.test.ts -u` writes it anew", async () => {
   for (const { entry, lines } of describeEntries(entries)) {
     const file = `./public-api/${entry.replaceAll("/", ".")}.txt`;
     await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot(file);
